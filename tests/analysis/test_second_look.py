@@ -11,15 +11,16 @@ import pytest
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
-from nikawa.analysis.job import Analyses, How, analyse, sheets_of
+from nikawa.analysis.job import Analyses, AnalysisOptions, analyse, collect_commands
 from nikawa.cli.terminal.app import build
 from nikawa.collect.app import create_app
-from nikawa.collect.job import links, opened
+from nikawa.collect.items import open_synced
+from nikawa.collect.job import create_links
 from nikawa.datasets import load
 from nikawa.errors import BadInput, NikawaError
 from nikawa.io.folders import write_folder
 from nikawa.records import Card, Dataset, Example, Span
-from nikawa.runs.job import Options, Request, run
+from nikawa.runs.job import RunOptions, RunRequest, run
 
 CARD = Card(
     name="harbour",
@@ -37,7 +38,7 @@ CARD = Card(
 )
 LABELS = ("entailment", "contradiction", "neutral")
 WORDS = {"entailment": "着いた", "contradiction": "着いていない", "neutral": "赤く塗られた"}
-QUICK = How(resamples=100, tokeniser="none")
+QUICK = AnalysisOptions(resamples=100, tokeniser="none")
 WRONG = (61, 74)
 """Test items whose label is not what their words say."""
 ODD = (41, 42, 45, 47, 50, 54)
@@ -66,7 +67,7 @@ def analysed(
         Dataset(name="harbour", language="ja", version="1.0", card=CARD, splits=whole),
         Path("harbour"),
     )
-    run(Request(tasks=(task,), models=models), Options(out=Path("runs"), workers=1))
+    run(RunRequest(tasks=(task,), models=models), RunOptions(out=Path("runs"), workers=1))
     return analyse(["runs"], how=QUICK)
 
 
@@ -78,8 +79,8 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def judge(project: Path, names: Sequence[str]) -> int:
     """Workers read the words and answer on the pages; how many answers were taken."""
     count = 0
-    made = links(project, names, "http://here").links
-    with opened(project) as (found, store):
+    made = create_links(project, names, "http://here").links
+    with open_synced(project) as (found, store):
         client = TestClient(create_app(found, store), base_url="http://here")
         for _, link in made:
             state = client.get(f"{link}/next").json()
@@ -103,7 +104,7 @@ def test_from_suspects_to_amended_gold() -> None:
     assert {s.example for s in suspects.items[: len(WRONG)]} == {
         f"harbour:test/h{n}" for n in WRONG
     }
-    (typed,) = sheets_of(Path("runs/analyses"), found).values()
+    (typed,) = collect_commands(Path("runs/analyses"), found).values()
     command(typed)
     assert judge(Path("second-look"), ["rin", "mio", "sora"]) == 3 * len(suspects.items)
     command("nikawa collect export second-look --out judgements.jsonl --pseudonymise")
@@ -184,7 +185,7 @@ def two_way(n: int) -> Example:
 def test_every_form_of_sheet_can_be_served(made: Any, form: str) -> None:
     examples = [made(n) if made is not item else item(n, ODD) for n in range(60)]
     found = analysed({"train": examples[:36], "test": examples[36:]}, "baseline")
-    (typed,) = sheets_of(Path("runs/analyses"), found).values()
+    (typed,) = collect_commands(Path("runs/analyses"), found).values()
     assert f"--form {form} " in typed
     command(typed)
     served = {e.id for e in load("second-look/examples.jsonl").splits.popitem()[1]}
@@ -204,8 +205,8 @@ def test_a_model_that_learned_from_the_items_has_no_say() -> None:
         Path("harbour"),
     )
     run(
-        Request(tasks=("harbour",), models=("char-linear",), train=("harbour:test",)),
-        Options(out=Path("runs"), workers=1),
+        RunRequest(tasks=("harbour",), models=("char-linear",), train=("harbour:test",)),
+        RunOptions(out=Path("runs"), workers=1),
     )
     assert analyse(["runs"], how=QUICK).across.suspects == ()
 

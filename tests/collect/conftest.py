@@ -1,113 +1,40 @@
-"""What the tests of the annotation server share: PostgreSQL of their own, projects, and an open store on either."""
+"""What the tests of the annotation server share: projects, and an open store on either database."""
 
 from __future__ import annotations
 
-import os
-import pwd
-import shutil
-import signal
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from tests.serve.conftest import database, postgres
 
-from nikawa.collect.answers import Given, Report, Saved
-from nikawa.collect.desk import Desk
-from nikawa.collect.export import judgements
-from nikawa.collect.load import sync
-from nikawa.collect.project import KINDS, Project, create_project, hashed
+from nikawa.collect.export import read_judgements
+from nikawa.collect.items import sync_items
+from nikawa.collect.project import KINDS, Project, create_project
+from nikawa.collect.routes_worker import state_json
 from nikawa.collect.settings import Settings
 from nikawa.collect.store import Store, open_store
-from nikawa.collect.workers import Worker, add_worker, by_name
+from nikawa.collect.submissions import (
+    Report,
+    Saved,
+    Submission,
+    next_item,
+    report_item,
+    save_answer,
+    undo_answer,
+)
+from nikawa.collect.workers import Worker, add_worker, find_worker_by_name
 from nikawa.io.records import write_records
 from nikawa.records import Example, Judgement
+from nikawa.serve.login import hash_token
+
+__all__ = ["database", "postgres"]
 
 LABELS = ("entailment", "contradiction", "neutral")
 Make = Callable[..., Project]
-
-
-def _program(name: str) -> str | None:
-    places = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
-    return shutil.which(name) or (str(places[-1]) if places else None)
-
-
-def _stranger() -> dict[str, Any]:
-    """PostgreSQL refuses to run as root: an account without rights, where we are root."""
-    if os.geteuid() != 0:
-        return {}
-    for name in ("postgres", "nobody"):
-        try:
-            found = pwd.getpwnam(name)
-        except KeyError:
-            continue
-        return {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": []}
-    pytest.skip("no account without rights to run PostgreSQL as")
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """The address of a PostgreSQL that lives as long as the tests."""
-    initdb, server = _program("initdb"), _program("postgres")
-    if initdb is None or server is None:
-        pytest.skip("no PostgreSQL here: install the package postgresql")
-    account = _stranger()
-    folder = Path(tempfile.mkdtemp(prefix="nikawa-pg-"))
-    if account:
-        os.chown(folder, account["user"], account["group"])
-    common: dict[str, Any] = {
-        "cwd": folder,
-        "stdout": subprocess.DEVNULL,
-        "stderr": subprocess.DEVNULL,
-        **account,
-    }
-    subprocess.run(
-        [initdb, "-D", "data", "-U", "nikawa", "-A", "trust", "-E", "UTF8", "--no-sync"],
-        check=True,
-        **common,
-    )
-    words = [
-        "-D",
-        "data",
-        "-k",
-        str(folder),
-        "-c",
-        "listen_addresses=",
-        "-c",
-        "fsync=off",
-        "-c",
-        "max_connections=60",
-    ]
-    running = subprocess.Popen([server, *words], **common)
-    address = f"postgresql://nikawa@/postgres?host={folder}"
-    try:
-        _wait(address, running)
-        yield address
-    finally:
-        running.send_signal(signal.SIGINT)  # at once, whoever is connected
-        running.wait(20)
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _wait(address: str, running: subprocess.Popen[bytes]) -> None:
-    import time
-
-    import psycopg
-
-    for _ in range(200):
-        assert running.poll() is None, "PostgreSQL ended"
-        try:
-            psycopg.connect(address).close()
-        except psycopg.OperationalError:
-            time.sleep(0.1)
-        else:
-            return
-    raise AssertionError("PostgreSQL does not answer")
 
 
 def pair(name: str, **more: Any) -> Example:
@@ -135,12 +62,6 @@ def make(tmp_path: Path) -> Make:
     return project
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def database(request: pytest.FixtureRequest) -> str:
-    """The address of either database: the same tests hold for both."""
-    return "" if request.param == "sqlite" else str(request.getfixturevalue("postgres"))
-
-
 @pytest.fixture
 def start(make: Make, database: str) -> Iterator[Callable[..., tuple[Project, Store]]]:
     """A project with its store open, on either database."""
@@ -150,7 +71,7 @@ def start(make: Make, database: str) -> Iterator[Callable[..., tuple[Project, St
         project = make(**how)
         store = open_store(database, project.folder, project.name)
         stores.append(store)
-        sync(project, store)
+        sync_items(project, store)
         return project, store
 
     yield begin
@@ -162,21 +83,23 @@ class Crowd:
     """Workers at a project, with a clock of their own."""
 
     def __init__(self, project: Project, store: Store) -> None:
-        self.project, self.store, self.desk, self.now = project, store, Desk(project), 1000.0
+        self.project, self.store, self.now = project, store, 1000.0
         self.keys = 0
+
+    def token(self, name: str) -> str:
+        return hash_token(self.project.token(name))
+
+    def do(self, function: Callable[..., Any], name: str, *more: Any) -> Any:
+        """Have the writer do what a worker asks for."""
+        return self.store.write(function, self.project, self.token(name), *more, self.now)
 
     def join(self, *names: str) -> None:
         for name in names:
-            token = hashed(self.project.token(name))
-            self.store.do(
-                partial(
-                    add_worker, name=name, hashed=token, origin="link", language="ja", now=self.now
-                )
-            )
+            words = (name, self.token(name), "link")
+            self.store.write(add_worker, *words, language="ja", now=self.now)
 
     def state(self, name: str) -> dict[str, Any]:
-        token = hashed(self.project.token(name))
-        return self.desk.state(self.store.do(self.desk.next(token, self.now)))
+        return state_json(self.project, self.do(next_item, name))
 
     def lease(self, name: str) -> str:
         item = self.state(name)["item"]
@@ -187,34 +110,35 @@ class Crowd:
         self.keys += 1
         lease, key = how.pop("lease", None) or self.lease(name), how.pop("key", f"k{self.keys}")
         body = msgspec.json.encode({"label": label}).decode()
-        given = Given(lease, key, body, **how)
-        token = hashed(self.project.token(name))
-        return self.store.do(self.desk.answer(token, given, self.now))[0]
+        saved: Saved = self.do(save_answer, name, Submission(lease, key, body, **how))[0]
+        return saved
 
     def undo(self, name: str, key: str = "u") -> dict[str, Any]:
-        token = hashed(self.project.token(name))
-        return self.desk.state(self.store.do(self.desk.undo(token, key, self.now)))
+        return state_json(self.project, self.do(undo_answer, name, key))
 
     def report(self, name: str, code: str = "broken", key: str = "r") -> Saved:
-        given = Report(self.lease(name), key, code, "読めない")
-        token = hashed(self.project.token(name))
-        return self.store.do(self.desk.report(token, given, self.now))[0]
+        saved: Saved = self.do(report_item, name, Report(self.lease(name), key, code, "読めない"))[
+            0
+        ]
+        return saved
 
     def worker(self, name: str) -> Worker:
-        row = self.store.ask(lambda link: by_name(link, name))
+        row = self.store.read(lambda db: find_worker_by_name(db, name))
         assert row is not None
         return row
 
     def counts(self) -> list[tuple[int, int]]:
         sql = "SELECT done, leased FROM items WHERE kind = 'main' ORDER BY position"
-        return [(int(a), int(b)) for a, b in self.store.ask(lambda link: link.rows(sql))]
+        return [(int(a), int(b)) for a, b in self.store.read(lambda db: db.rows(sql))]
 
     def exported(self, *parts: str) -> list[Judgement]:
-        with self.store.read() as link:
-            return list(judgements(link, self.project, parts or ("main",)))
+        with self.store.connection() as db:
+            return list(read_judgements(db, self.project, parts or ("main",)))
 
     def change(self, change: Callable[..., None], name: str) -> None:
-        self.store.do(lambda link: change(link, by_name(link, name), "because", "owner", self.now))
+        self.store.write(
+            lambda db: change(db, find_worker_by_name(db, name), "because", "owner", self.now)
+        )
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +26,25 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from nikawa.collect.answers import Given, Report
-from nikawa.collect.database import Database, Link, address
-from nikawa.collect.desk import Desk
-from nikawa.collect.load import _load
-from nikawa.collect.lockstep import in_step
-from nikawa.collect.order import places
-from nikawa.collect.project import KINDS, Project, create_project, hashed
-from nikawa.collect.schema import prepare
+from nikawa.collect.items import add_items
+from nikawa.collect.permutation import permute
+from nikawa.collect.project import KINDS, Project, create_project
 from nikawa.collect.settings import Settings
-from nikawa.collect.turn import Planned
-from nikawa.collect.workers import Refused, add_worker, by_name, exclude, reinstate
+from nikawa.collect.store import create_tables, project_database
+from nikawa.collect.submissions import (
+    Report,
+    Submission,
+    next_item,
+    report_item,
+    save_answer,
+    undo_answer,
+)
+from nikawa.collect.workers import add_worker, exclude, find_worker_by_name, reinstate
 from nikawa.io.records import write_records
 from nikawa.records import Example
+from nikawa.serve.database import Connection, Database
+from nikawa.serve.errors import Refused
+from nikawa.serve.login import hash_token
 
 NAMES = ("a", "b", "c", "d")
 SURPLUS = "SELECT i.ref, i.done, i.leased, i.asked, i.kind FROM items i"
@@ -101,22 +108,21 @@ class Assignment(RuleBasedStateMachine):
             for n in range(gold)
         ]
         write_records(made.folder / KINDS["gold"], known, overwrite=True)
-        self.desk = Desk(self.project)
-        self.link: Link = self.database.connect(writes=True)
-        self.link.begin()  # never committed: nothing here is about the disk
+        self.db: Connection = self.database.connect(writes=True)
+        self.db.begin()  # never committed: nothing here is about the disk
         for kind in ("main", "gold"):
-            _load(self.link, self.project, kind, made.folder / KINDS[kind])
-        self.tokens = {name: hashed(self.project.token(name)) for name in NAMES}
+            add_items(self.db, self.project, kind, made.folder / KINDS[kind])
+        self.tokens = {name: hash_token(self.project.token(name)) for name in NAMES}
         for name in NAMES:
-            add_worker(self.link, name, self.tokens[name], "link", language="ja", now=self.now)
+            add_worker(self.db, name, self.tokens[name], "link", language="ja", now=self.now)
         self.leases: dict[str, list[str]] = {name: [] for name in NAMES}
         self.order: dict[str, int] = {}
         self.handed: Counter[tuple[str, str]] = Counter()
 
     def teardown(self) -> None:
-        if hasattr(self, "link"):
-            self.link.rollback()
-            self.link.close()
+        if hasattr(self, "db"):
+            self.db.rollback()
+            self.db.close()
             self.folder.cleanup()
 
     def _fresh(self) -> str:
@@ -130,31 +136,32 @@ class Assignment(RuleBasedStateMachine):
         return held[which % len(held)]
 
     def _seen(self, name: str, standing: Any) -> None:
-        held = standing.held
+        held = standing.assigned
         if held is not None and held.lease not in self.leases[name]:
             self.leases[name].append(held.lease)
             self.order[held.lease] = len(self.order)
-            (ref,) = self.link.one("SELECT ref FROM items WHERE id = ?", held.item) or ("",)
+            (ref,) = self.db.one("SELECT ref FROM items WHERE id = ?", held.item) or ("",)
             if held.previous is None:
                 self.handed[name, ref] += 1
 
     @rule(name=st.sampled_from(NAMES))
     def come(self, name: str) -> None:
-        self._seen(name, self.desk.next(self.tokens[name], self.now)(self.link))
+        self._seen(name, next_item(self.db, self.project, self.tokens[name], self.now))
 
     @precondition(lambda self: any(self.leases.values()))
     @rule(which=st.integers(0, 30), again=st.booleans())
     def answer(self, which: int, again: bool) -> None:
         """Any lease a worker ever had: in time, late or answered before."""
         name, lease = self._any(which)
-        given = Given(lease, self._fresh(), '{"label":"neutral"}', correct=True)
+        given = Submission(lease, self._fresh(), '{"label":"neutral"}', correct=True)
+        words = (self.db, self.project, self.tokens[name], given, self.now)
         with refused("already_answered") as told:
-            saved, standing = self.desk.answer(self.tokens[name], given, self.now)(self.link)
+            saved, standing = save_answer(*words)
         if told:
             return
         self._seen(name, standing)
         if again:
-            repeated, _ = self.desk.answer(self.tokens[name], given, self.now)(self.link)
+            repeated, _ = save_answer(*words)
             assert repeated.duplicate
             assert repeated.surplus == saved.surplus
 
@@ -164,29 +171,32 @@ class Assignment(RuleBasedStateMachine):
         )
     )
     def at_once(self, events: list[tuple[str, int]]) -> None:
-        """Some come, some answer, some withdraw, all in one batch; who is left over comes after the others."""
-        plans: list[tuple[str, Planned[Any]]] = [self._event(name, which) for name, which in events]
-        outcomes = in_step(self.link, [plan for _, plan in plans], ())
-        for (name, plan), outcome in zip(plans, outcomes, strict=True):
+        """Some come, some answer, some withdraw, each in a savepoint of one transaction, as the writer runs them."""
+        for name, act in [self._event(name, which) for name, which in events]:
             with refused("already_answered", "nothing_to_undo"):
-                value, problem = outcome or (plan(self.link), None)
-                if problem is not None:
-                    raise problem
+                with self.db.savepoint():
+                    value = act()
                 self._seen(name, value[1] if isinstance(value, tuple) else value)
 
-    def _event(self, name: str, which: int) -> tuple[str, Planned[Any]]:
+    def _event(self, name: str, which: int) -> tuple[str, Callable[[], Any]]:
         if which == -1:
-            return name, self.desk.undo(self.tokens[name], self._fresh(), self.now)
+            words = (self.db, self.project, self.tokens[name], self._fresh(), self.now)
+            return name, partial(undo_answer, *words)
         if which < 0 or not any(self.leases.values()):
-            return name, self.desk.next(self.tokens[name], self.now)
+            return name, partial(next_item, self.db, self.project, self.tokens[name], self.now)
         other, lease = self._any(which)
-        given = Given(lease, self._fresh(), '{"label":"neutral"}', correct=True)
-        return other, self.desk.answer(self.tokens[other], given, self.now)
+        given = Submission(lease, self._fresh(), '{"label":"neutral"}', correct=True)
+        return other, partial(
+            save_answer, self.db, self.project, self.tokens[other], given, self.now
+        )
 
     @rule(name=st.sampled_from(NAMES))
     def withdraw(self, name: str) -> None:
         with refused("nothing_to_undo"):
-            self._seen(name, self.desk.undo(self.tokens[name], self._fresh(), self.now)(self.link))
+            standing = undo_answer(
+                self.db, self.project, self.tokens[name], self._fresh(), self.now
+            )
+            self._seen(name, standing)
 
     @precondition(lambda self: any(self.leases.values()))
     @rule(which=st.integers(0, 30))
@@ -194,7 +204,7 @@ class Assignment(RuleBasedStateMachine):
         name, lease = self._any(which)
         given = Report(lease, self._fresh(), "broken")
         with refused("already_answered") as told:
-            _, standing = self.desk.report(self.tokens[name], given, self.now)(self.link)
+            _, standing = report_item(self.db, self.project, self.tokens[name], given, self.now)
         if told:
             return
         self._seen(name, standing)
@@ -215,23 +225,23 @@ class Assignment(RuleBasedStateMachine):
     @precondition(lambda self: self.judged != "nobody")
     @rule(name=st.sampled_from(NAMES), out=st.booleans())
     def judge(self, name: str, out: bool) -> None:
-        worker = by_name(self.link, name)
+        worker = find_worker_by_name(self.db, name)
         assert worker is not None
         if out or self.judged == "both":
-            (exclude if out else reinstate)(self.link, worker, "test", "owner", self.now)
+            (exclude if out else reinstate)(self.db, worker, "test", "owner", self.now)
 
     @invariant()
     def counts_are_what_the_rows_say(self) -> None:
-        if not hasattr(self, "link"):
+        if not hasattr(self, "db"):
             return
-        standing = Counter(ref for ref, _ in self.link.rows(STANDING))
+        standing = Counter(ref for ref, _ in self.db.rows(STANDING))
         leased = Counter(
             item
-            for (item,) in self.link.rows(
+            for (item,) in self.db.rows(
                 "SELECT i.ref FROM leases l JOIN items i ON i.id = l.item WHERE l.state = 'open'"
             )
         )
-        for ref, done, held, asked, kind in self.link.rows(SURPLUS):
+        for ref, done, held, asked, kind in self.db.rows(SURPLUS):
             assert held == leased[ref]
             if kind == "main":
                 assert done == standing[ref]
@@ -241,10 +251,10 @@ class Assignment(RuleBasedStateMachine):
 
     @invariant()
     def nobody_is_shown_an_item_twice_or_counted_twice(self) -> None:
-        if not hasattr(self, "link"):
+        if not hasattr(self, "db"):
             return
         assert all(count == 1 for count in self.handed.values())
-        assert all(count == 1 for count in Counter(self.link.rows(STANDING)).values())
+        assert all(count == 1 for count in Counter(self.db.rows(STANDING)).values())
         if self.project.settings.assign.one_per_group:
             groups = Counter(
                 (name, int(ref[1:]) // 2) for name, ref in self.handed if ref[0] == "i"
@@ -254,10 +264,10 @@ class Assignment(RuleBasedStateMachine):
 
 @pytest.mark.slow
 def test_assignment(database: str, tmp_path: Path) -> None:
-    where = address(database, tmp_path, "assignment")
-    link = where.connect()
-    prepare(where, link)
-    link.close()
+    where = project_database(database, tmp_path, "assignment")
+    db = where.connect()
+    create_tables(where, db)
+    db.close()
     machine = type("Here", (Assignment,), {"database": where})
     how = settings(
         max_examples=10 if database else 50,
@@ -270,12 +280,12 @@ def test_assignment(database: str, tmp_path: Path) -> None:
 
 def test_an_order_is_a_permutation_and_differs_by_key() -> None:
     for size in (1, 2, 3, 16, 17, 1000):
-        orders = [places(range(size), size, key) for key in (1, 2)]
+        orders = [permute(range(size), size, key) for key in (1, 2)]
         assert all(sorted(order) == list(range(size)) for order in orders)
         assert size < 16 or orders[0] != orders[1]
 
 
 def test_every_place_of_an_order_is_about_equally_likely() -> None:
-    counts = Counter(places([0], 10, key)[0] for key in range(2000))
+    counts = Counter(permute([0], 10, key)[0] for key in range(2000))
     assert set(counts) == set(range(10))
     assert all(140 <= count <= 260 for count in counts.values())

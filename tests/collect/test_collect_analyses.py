@@ -10,17 +10,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from nikawa.collect.adjudication import resolve_item
 from nikawa.collect.analyses import ANALYSES
-from nikawa.collect.export import take_in
 from nikawa.collect.form import forms
-from nikawa.collect.judged import writes
-from nikawa.collect.load import sync
-from nikawa.collect.overview import resolve
+from nikawa.collect.imports import add_judgements
+from nikawa.collect.items import sync_items
 from nikawa.collect.project import Project, create_project
-from nikawa.collect.records import example_of
 from nikawa.collect.settings import Settings
-from nikawa.collect.store import Store, open_store
-from nikawa.collect.workers import by_name, exclude
+from nikawa.collect.store import Store, decode_example, open_store
+from nikawa.collect.workers import exclude, find_worker_by_name
 from nikawa.records import Example, Judgement
 
 Row = tuple[str, str, Any, float]
@@ -45,7 +43,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
         project = create_project(tmp_path / form, settings, examples)
         store = open_store("", project.folder, project.name)
         stores.append(store)
-        sync(project, store)
+        sync_items(project, store)
         question = project.options.question
         given = [
             (
@@ -57,7 +55,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
             for n, (worker, item, answer, seconds) in enumerate(rows, start=1)
         ]
         if given:
-            store.do(lambda link: take_in(link, project, given, "answers", 1.0))
+            store.write(lambda db: add_judgements(db, project, given, "answers", 1.0))
         return project, store
 
     yield made
@@ -136,8 +134,8 @@ def test_time_per_item_and_flagged_items(begin: Begin) -> None:
     assert told["time"]["low"] <= told["time"]["median"] <= told["time"]["high"] < 90
     first = told["flagged"]["items"][0]
     assert (first["ref"], set(first["flags"])) == ("p000", {"no-majority", "slow"})
-    store.do(lambda link: link.run("UPDATE items SET reports = 2 WHERE ref = 'p007'"))
-    store.do(lambda link: resolve(link, "p007", "drop", "壊れている", who="owner", now=2.0))
+    store.write(lambda db: db.execute("UPDATE items SET reports = 2 WHERE ref = 'p007'"))
+    store.write(lambda db: resolve_item(db, "p007", "drop", "壊れている", who="owner", now=2.0))
     rows = {row["ref"]: row for row in ANALYSES["judged"](project, store)["flagged"]["items"]}
     assert (rows["p007"]["reports"], rows["p007"]["flags"][:2]) == (2, ["reported", "set-aside"])
 
@@ -145,7 +143,7 @@ def test_time_per_item_and_flagged_items(begin: Begin) -> None:
 def test_who_is_excluded_counts_nowhere(begin: Begin) -> None:
     project, store = begin("inference", pairs(40), choices(40))
     before = ANALYSES["judged"](project, store)
-    store.do(lambda link: exclude(link, by_name(link, "dai"), "速すぎる", "owner", 2.0))  # type: ignore[arg-type]
+    store.write(lambda db: exclude(db, find_worker_by_name(db, "dai"), "速すぎる", "owner", 2.0))  # type: ignore[arg-type]
     after = ANALYSES["judged"](project, store)
     assert "dai" not in {row["worker"] for row in after["workers"]}
     values = [told["agreement"][0]["measures"][0]["value"] for told in (before, after)]
@@ -262,9 +260,9 @@ def test_the_gate_names_writers_of_what_is_judged(begin: Begin) -> None:
     assert {row["writer"]: row["texts"] for row in found["writers"]} == {"mado": 30, "nagi": 30}
     word = next(row for row in found["words"] if row["token"] == "まったく")
     assert (word["label"], word["writers"]) == ("contradiction", [["mado", 15]])
-    kept = store.ask(lambda link: link.rows("SELECT body FROM texts WHERE item = 1"))[0][0]
+    kept = store.read(lambda db: db.rows("SELECT body FROM texts WHERE item = 1"))[0][0]
     assert msgspec.json.decode(kept)["meta"] == {"writer": "mado"}  # never what it was meant to be
-    shown = project.form.view(project.form, example_of(kept), project.options)
+    shown = project.form.view(project.form, decode_example(kept), project.options)
     assert "mado" not in str(shown)
 
 
@@ -285,11 +283,11 @@ def test_every_form_can_be_analysed(begin: Begin, name: str) -> None:
         for worker in ("aki", "beni")
         for question, answer in project.form.to_judgements(sample.answer)
     ]
-    store.do(lambda link: take_in(link, project, rows, "answers", 1.0))
+    store.write(lambda db: add_judgements(db, project, rows, "answers", 1.0))
     told = {key: analysis(project, store) for key, analysis in ANALYSES.items()}
     msgspec.json.encode(told)
     assert [row["answers"] for row in told["judged"]["workers"]] == [3, 3]
     assert told["judged"]["time"]["median"] == 2.0
-    assert bool(told["judged"]["agreement"]) != writes(project)
-    if writes(project):
+    assert bool(told["judged"]["agreement"]) != project.form.writes
+    if project.form.writes:
         assert {row["writer"] for row in told["gate"]["writers"]} == {"aki", "beni"}

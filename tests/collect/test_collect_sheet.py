@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from nikawa.collect.form import forms
-from nikawa.collect.job import New, new
+from nikawa.collect.job import create
 from nikawa.collect.project import Project, open_project
+from nikawa.collect.sources import NewProject
 from nikawa.errors import BadInput
 from nikawa.io.records import write_records
 from nikawa.records import Example
@@ -33,7 +34,7 @@ SHEET: dict[str, Any] = {
 }
 
 
-def made(tmp_path: Path, how: New, text: str = "x", **sheet: Any) -> Project:
+def made(tmp_path: Path, how: NewProject, text: str = "x", **sheet: Any) -> Project:
     folder = tmp_path / "people"
     folder.mkdir()
     form = forms()[str(sheet.get("form", "choice"))]
@@ -41,12 +42,12 @@ def made(tmp_path: Path, how: New, text: str = "x", **sheet: Any) -> Project:
     inputs = {"text": text} if form.name == "choice" else dict(form.sample.inputs)
     write_records(folder / "tasks.jsonl", [Example(id="a", inputs=inputs)])
     (folder / "sheet.json").write_bytes(msgspec.json.encode({**SHEET, **sheet}))
-    new(tmp_path / "p", str(folder / "tasks.jsonl"), how)
+    create(tmp_path / "p", str(folder / "tasks.jsonl"), how)
     return open_project(tmp_path / "p")
 
 
 def test_a_sheet_says_what_is_asked(tmp_path: Path) -> None:
-    project = made(tmp_path, New())
+    project = made(tmp_path, NewProject())
     settings = project.settings
     assert (settings.form, settings.language, settings.title) == ("choice", "ko", "p")
     assert settings.assign.workers_per_item == 2
@@ -55,7 +56,9 @@ def test_a_sheet_says_what_is_asked(tmp_path: Path) -> None:
 
 
 def test_what_is_said_goes_before_the_sheet(tmp_path: Path) -> None:
-    how = New("choice", workers=5, language="en", title="mine", options={"labels": ["a", "b"]})
+    how = NewProject(
+        "choice", workers=5, language="en", title="mine", options={"labels": ["a", "b"]}
+    )
     project = made(tmp_path, how)
     settings = project.settings
     assert (settings.language, settings.title, settings.assign.workers_per_item) == (
@@ -67,7 +70,7 @@ def test_what_is_said_goes_before_the_sheet(tmp_path: Path) -> None:
 
 
 def test_another_form_keeps_its_own_settings(tmp_path: Path) -> None:
-    project = made(tmp_path, New("ranked"))
+    project = made(tmp_path, NewProject("ranked"))
     assert (project.settings.form, project.options.question, project.options.most) == (
         "ranked",
         "label",
@@ -105,7 +108,7 @@ def test_another_form_keeps_its_own_settings(tmp_path: Path) -> None:
 def test_each_form_takes_from_it_what_it_has(
     tmp_path: Path, sheet: dict[str, Any], wanted: dict[str, Any]
 ) -> None:
-    project = made(tmp_path, New(), **sheet)
+    project = made(tmp_path, NewProject(), **sheet)
     assert {name: getattr(project.options, name) for name in wanted} == wanted
 
 
@@ -122,7 +125,7 @@ def test_texts_say_which_language_the_pages_are_in(
     tmp_path: Path, text: str, language: str
 ) -> None:
     write_records(tmp_path / "e.jsonl", [Example(id="a", inputs={"text": text})])
-    report = new(tmp_path / "p", str(tmp_path / "e.jsonl"), New("choice"))
+    report = create(tmp_path / "p", str(tmp_path / "e.jsonl"), NewProject("choice"))
     assert (report.language, report.workers_per_item) == (language, 3)
     assert open_project(tmp_path / "p").settings.language == language
 
@@ -131,5 +134,5 @@ def test_a_form_must_be_named_where_no_sheet_does(tmp_path: Path) -> None:
     write_records(tmp_path / "e.jsonl", [Example(id="a", inputs={"text": "x"})])
     (tmp_path / "sheet.json").write_text("{}")  # of something else: no tasks lie beside it
     with pytest.raises(BadInput, match="say --form FORM"):
-        new(tmp_path / "p", str(tmp_path / "e.jsonl"), New())
+        create(tmp_path / "p", str(tmp_path / "e.jsonl"), NewProject())
     assert not (tmp_path / "p").exists()

@@ -15,16 +15,17 @@ import pytest
 from starlette.testclient import TestClient
 
 from nikawa.collect.app import create_app
-from nikawa.collect.export import judgements
-from nikawa.collect.form import LANGUAGES, REPORTS, forms
-from nikawa.collect.load import sync
-from nikawa.collect.people import hash_password, set_person
-from nikawa.collect.project import Project, hashed
+from nikawa.collect.export import read_judgements
+from nikawa.collect.form import REPORTS, forms
+from nikawa.collect.items import sync_items
+from nikawa.collect.project import Project
 from nikawa.collect.site import Site
 from nikawa.collect.store import Store, open_store
 from nikawa.collect.workers import add_worker
 from nikawa.io.records import read_examples, write_records
 from nikawa.records import Example, Judgement
+from nikawa.serve.languages import LANGUAGES
+from nikawa.serve.login import hash_password, hash_token, set_person
 
 PASSWORD = "とても長い合言葉です"
 HOSTILE = (
@@ -44,8 +45,8 @@ class Here:
 
     def link(self, name: str) -> str:
         token = self.project.token(name)
-        self.store.do(
-            lambda link: add_worker(link, name, hashed(token), "link", language="ja", now=1.0)
+        self.store.write(
+            lambda db: add_worker(db, name, hash_token(token), "link", language="ja", now=1.0)
         )
         return f"/w/{token}"
 
@@ -71,7 +72,7 @@ class Here:
     def log_in(self, name: str = "owner", role: str = "owner", password: str = PASSWORD) -> str:
         """The token that POSTs need."""
         kept = hash_password(PASSWORD)
-        self.store.do(lambda link: set_person(link, name, role, kept, 1.0))
+        self.store.write(lambda db: set_person(db, name, role, kept, 1.0))
         page = self.client.get("/login").text
         csrf = re.findall(r'name="X-CSRF-Token" value="([^"]+)"', page)[0]
         fields = {"name": name, "password": password, "X-CSRF-Token": csrf}
@@ -90,7 +91,7 @@ def serve(make: Make) -> Iterator[Callable[..., Here]]:
     def begin(**how: Any) -> Here:
         project = make(**how)
         stores.append(open_store("", project.folder, project.name))
-        sync(project, stores[-1])
+        sync_items(project, stores[-1])
         return Here(project, stores[-1])
 
     yield begin
@@ -123,8 +124,8 @@ def test_a_retry_is_one_judgement(serve: Serve) -> None:
     told = [here.answer(lease=lease)[1] for _ in range(3)]
     assert [t["duplicate"] for t in told] == [False, True, True]
     assert told[1]["state"] == told[2]["state"]
-    with here.store.read() as link:
-        assert len(list(judgements(link, here.project))) == 1
+    with here.store.connection() as db:
+        assert len(list(read_judgements(db, here.project))) == 1
 
 
 def test_the_form_refuses(serve: Serve) -> None:
@@ -241,7 +242,7 @@ def test_a_fault_of_our_own_tells_nothing(serve: Serve, monkeypatch: pytest.Monk
     def fail(*_: object) -> None:
         raise RuntimeError("secret detail gold=neutral")
 
-    monkeypatch.setattr("nikawa.collect.desk.next_item", fail)
+    monkeypatch.setattr("nikawa.collect.submissions.assign_item", fail)
     reply = here.client.get(f"{here.base}/next")
     assert reply.status_code == 500
     assert "secret" not in reply.text
@@ -253,12 +254,12 @@ def test_a_database_that_is_away_asks_to_send_again(
 ) -> None:
     here = serve()
 
-    def away(*_: object) -> None:
+    def away(*_: object, **__: object) -> None:
         raise sqlite3.OperationalError("disk I/O error")
 
     lease = here.next()["item"]["lease"]
     with monkeypatch.context() as patch:
-        patch.setattr("nikawa.collect.desk.answer", away)
+        patch.setattr("nikawa.collect.submissions._add_answer", away)
         status, told = here.answer(lease=lease)
         assert (status, told["error"]) == (503, "server_error")
     assert here.answer(lease=lease)[1]["duplicate"] is False
@@ -311,7 +312,7 @@ def test_hostile_texts_are_text(make: Make) -> None:
         f"# {HOSTILE}\n\n[a](javascript:alert(1))\n", "utf-8"
     )
     with open_store("", project.folder, project.name) as store:
-        sync(project, store)
+        sync_items(project, store)
         here = Here(project, store)
         base = here.link(HOSTILE)
         page = here.client.get(base).text
@@ -351,8 +352,8 @@ def test_log_in_log_out_and_wrong_passwords(serve: Serve) -> None:
     assert here.client.post("/logout", headers={"X-CSRF-Token": csrf}).status_code == 200
     here.client.cookies.set("nikawa_session", stolen)
     assert here.client.get("/owner/data").status_code == 401
-    log = here.store.ask(
-        lambda link: [row[0] for row in link.rows("SELECT what FROM audit ORDER BY seq")]
+    log = here.store.read(
+        lambda db: [row[0] for row in db.rows("SELECT what FROM audit ORDER BY seq")]
     )
     assert [what for what in log if what.startswith("log")] == [
         "log in refused",
@@ -364,9 +365,7 @@ def test_log_in_log_out_and_wrong_passwords(serve: Serve) -> None:
 def test_cookies_and_passwords_are_kept_safe(serve: Serve) -> None:
     here = serve()
     here.log_in()
-    kept = here.store.ask(
-        lambda link: link.rows("SELECT p.password, s.id FROM people p, sessions s")
-    )
+    kept = here.store.read(lambda db: db.rows("SELECT p.password, s.id FROM people p, sessions s"))
     assert kept[0][0].startswith("$argon2id$")
     assert here.client.cookies["nikawa_session"] not in kept[0]
     page = here.client.get("/login")
@@ -481,7 +480,7 @@ def test_unknown_links_are_limited_by_address_and_known_ones_are_not(
 ) -> None:
     here = serve()
     body = {"lease": "x", "key": "x", "answer": {}}
-    ask = here.client.get if path != "/answer" else lambda link: here.client.post(link, json=body)
+    ask = here.client.get if path != "/answer" else lambda db: here.client.post(db, json=body)
     statuses = [ask(f"/w/{'x' * 20}{n}{path}").status_code for n in range(80)]
     assert (statuses[0], statuses[-1]) == (404, 429)
     assert set(statuses) == {404, 429}
@@ -520,9 +519,11 @@ def test_every_form_has_its_files_and_titles(name: str, serve: Serve) -> None:
     assert set(form.title) == set(LANGUAGES)
     assert form.name == name
     here = serve(items=1)
-    assert form.code in create_site(here).static[1]
-    site = Site(replace(here.project, form=form, options=form.options({})), here.store)
-    assert {"form.js", "problems.js", "dialogs.js"} <= set(site.modules) <= set(site.static[1])
+    assert form.code in create_site(here).static.contents
+    site = Site(replace(here.project, form=form, options=form.parse_options({})), here.store)
+    assert (
+        {"form.js", "problems.js", "dialogs.js"} <= set(site.modules) <= set(site.static.contents)
+    )
     here_templates = create_site(here).templates
     assert here_templates.get_template(form.page)
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from nikawa.collect.export import judgements, take_in
-from nikawa.collect.load import sync
-from nikawa.collect.workers import Refused
+from nikawa.collect.export import read_judgements
+from nikawa.collect.imports import add_judgements
+from nikawa.collect.items import sync_items
 from nikawa.errors import BadInput
 from nikawa.records import Judgement
+from nikawa.serve.errors import Refused
 
 Begin = Callable[..., Any]
 
@@ -21,7 +22,7 @@ def bring(here: Any, *rows: tuple[str, str]) -> Any:
         (line, Judgement(example=ref, worker=worker, question="label", answer="neutral"))
         for line, (ref, worker) in enumerate(rows, start=1)
     ]
-    return here.store.do(lambda link: take_in(link, here.project, given, "sheet.csv", 5.0))
+    return here.store.write(lambda db: add_judgements(db, here.project, given, "sheet.csv", 5.0))
 
 
 def test_what_came_in_is_not_taken_back_here(crowd: Begin) -> None:
@@ -52,8 +53,8 @@ def test_an_export_under_other_names_is_known_again(crowd: Begin) -> None:
     here.join("a", "b")
     for name in "aabb":
         here.answer(name)
-    with here.store.read() as link:
-        hidden = list(judgements(link, here.project, pseudonymise=True))
+    with here.store.connection() as db:
+        hidden = list(read_judgements(db, here.project, pseudonymise=True))
     assert {row.worker for row in hidden}.isdisjoint("ab")
     assert bring(here, *((row.example, row.worker) for row in hidden)) == (0, 4)
 
@@ -70,11 +71,11 @@ def test_corrected_gold_counts_from_the_next_start(crowd: Begin) -> None:
     path = here.project.folder / "gold.jsonl"
     line = '{"id": "g", "inputs": {"premise": "前", "hypothesis": "仮"}, "gold": {"label": "neutral"}}\n'
     path.write_text(line, "utf-8")
-    assert sync(here.project, here.store)["gold"] == 1
+    assert sync_items(here.project, here.store)["gold"] == 1
     path.write_text(line.replace("neutral", "entailment").replace("仮", "説"), "utf-8")
-    assert sync(here.project, here.store)["gold"] == 0
+    assert sync_items(here.project, here.store)["gold"] == 0
     sql = "SELECT t.body, t.gold FROM texts t JOIN items i ON i.id = t.item WHERE i.kind = 'gold'"
-    ((body, gold),) = here.store.ask(lambda link: link.rows(sql))
+    ((body, gold),) = here.store.read(lambda db: db.rows(sql))
     assert gold == '{"label":"entailment"}'
     assert "説" in body
 
@@ -91,5 +92,5 @@ def test_ids_that_no_index_holds(crowd: Begin, field: dict[str, str], said: str)
     path = here.project.folder / "examples.jsonl"
     path.write_text(path.read_text("utf-8") + json.dumps(row) + "\n", "utf-8")
     with pytest.raises(BadInput, match=said):
-        sync(here.project, here.store)
+        sync_items(here.project, here.store)
     assert len(here.counts()) == 1

@@ -11,25 +11,24 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
+from nikawa.collect.adjudication import add_decision
+from nikawa.collect.export import ExportOptions, export
 from nikawa.collect.form import forms
+from nikawa.collect.imports import import_judgements
+from nikawa.collect.items import open_synced
 from nikawa.collect.job import (
-    New,
-    Out,
-    Serving,
-    demo,
-    export,
-    links,
-    new,
-    opened,
-    password,
+    ServeOptions,
+    create,
+    create_demo,
+    create_links,
+    read_status,
     serve,
-    status,
-    take,
+    set_password,
 )
-from nikawa.collect.overview import decide
 from nikawa.collect.project import open_project
-from nikawa.collect.settings import Settings, read_settings, written
+from nikawa.collect.settings import Settings, format_settings, read_settings
+from nikawa.collect.sources import NewProject
 from nikawa.collect.writers import read_writers
 from nikawa.errors import BadInput, NikawaError
 from nikawa.io.judgements import How
@@ -88,22 +87,22 @@ def test_a_new_project_is_a_readable_folder(project: Path) -> None:
 
 def test_what_is_there_is_not_replaced(project: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="exists already"):
-        new(project, str(tmp_path / "pairs.jsonl"), New("choice"))
+        create(project, str(tmp_path / "pairs.jsonl"), NewProject("choice"))
 
 
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        (New("chioce"), "did you mean 'choice'"),
-        (New("choice", workers=0), "one worker"),
-        (New("choice", language="fr"), "no language"),
-        (New("choice", options={"colour": 1}), "no setting 'colour'"),
-        (New("choice", options={"labels": ["one"]}), "labels"),
+        (NewProject("chioce"), "did you mean 'choice'"),
+        (NewProject("choice", workers=0), "one worker"),
+        (NewProject("choice", language="fr"), "no language"),
+        (NewProject("choice", options={"colour": 1}), "no setting 'colour'"),
+        (NewProject("choice", options={"labels": ["one"]}), "labels"),
     ],
 )
-def test_a_faulty_project_is_not_made(how: New, said: str, tmp_path: Path) -> None:
+def test_a_faulty_project_is_not_made(how: NewProject, said: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=said):
-        new(tmp_path / "p", "mini-ja", how)
+        create(tmp_path / "p", "mini-ja", how)
     assert not (tmp_path / "p").exists()
 
 
@@ -119,7 +118,9 @@ def test_a_faulty_project_is_not_made(how: New, said: str, tmp_path: Path) -> No
 )
 def test_a_faulty_setting_is_told(before: str, after: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "project.toml"
-    path.write_text(written(Settings(title="t", form="choice")).replace(before, after), "utf-8")
+    path.write_text(
+        format_settings(Settings(title="t", form="choice")).replace(before, after), "utf-8"
+    )
     with pytest.raises(BadInput) as caught:
         read_settings(path)
     assert said in str(caught.value)
@@ -128,7 +129,9 @@ def test_a_faulty_setting_is_told(before: str, after: str, said: str, tmp_path: 
 def test_written_settings_are_read_as_they_were(tmp_path: Path) -> None:
     path = tmp_path / "project.toml"
     options = {"labels": ["は\"い'", "\\"], "question": "q", "深": {"a b": [1, 2.5, True]}}
-    path.write_text(written(Settings(title='表"題\n', form="choice", options=options)), "utf-8")
+    path.write_text(
+        format_settings(Settings(title='表"題\n', form="choice", options=options)), "utf-8"
+    )
     found = read_settings(path)
     assert (found.title, found.options) == ('表"題\n', options)
     assert (found.gold.rate, found.pilot.pass_mark) == (0.1, 0.8)
@@ -136,26 +139,26 @@ def test_written_settings_are_read_as_they_were(tmp_path: Path) -> None:
 
 def test_no_project_and_no_secret(project: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="nikawa collect new"):
-        status(tmp_path / "nothing")
+        read_status(tmp_path / "nothing")
     (project / "secret.key").write_text("abc")
     with pytest.raises(BadInput, match="secret key"):
-        status(project)
+        read_status(project)
 
 
 def test_links_stay_the_same(project: Path) -> None:
-    found = links(project, ["hanako"], "https://a.example/")
-    assert found == links(project, ["hanako"], "https://a.example")
+    found = create_links(project, ["hanako"], "https://a.example/")
+    assert found == create_links(project, ["hanako"], "https://a.example")
     assert found.links[0][1].startswith("https://a.example/w/")
     assert "hanako\thttp" in run("collect", "links", project, "hanako")
     with pytest.raises(BadInput, match="cannot be a worker's name"):
-        links(project, ["a\nb"], "http://x")
+        create_links(project, ["a\nb"], "http://x")
 
 
 def test_sheets_in_and_judgements_out(project: Path, tmp_path: Path) -> None:
     sheet = tmp_path / "results.csv"
     sheet.write_text("タスクID,ランサーID,回答\np0,=x,yes\np0,y,no\np1,y,yes\n", "cp932")
     assert "3 answers" in run("collect", "import", project, sheet)
-    assert take(project, sheet, How()).known == 3
+    assert import_judgements(project, sheet, How()).known == 3
     out = tmp_path / "judgements.jsonl"
     assert "3 judgements" in run("collect", "export", project, "--out", out)
     found = list(read_records(out, Judgement))
@@ -165,17 +168,17 @@ def test_sheets_in_and_judgements_out(project: Path, tmp_path: Path) -> None:
         ("p1", "y", "label", "yes"),
     ]
     hidden = tmp_path / "hidden.tsv"
-    assert export(project, hidden, Out(pseudonymise=True)) == 3
+    assert export(project, hidden, ExportOptions(pseudonymise=True)) == 3
     assert len({j.worker for j in read_records(hidden, Judgement)} - {"=x", "y"}) == 2
     table = tmp_path / "table.csv"
     assert export(project, table) == 3
     assert "'=x" in table.read_text("utf-8-sig")
-    assert export(project, tmp_path / "yahoo.tsv", Out(form="yahoo")) == 3
+    assert export(project, tmp_path / "yahoo.tsv", ExportOptions(form="yahoo")) == 3
     assert "'=x" in (tmp_path / "yahoo.tsv").read_text("utf-8")
     with pytest.raises(BadInput, match="exists already"):
         export(project, out)
     with pytest.raises(BadInput, match="did you mean 'pilot'"):
-        export(project, tmp_path / "n.jsonl", Out(parts=("pilto",)))
+        export(project, tmp_path / "n.jsonl", ExportOptions(parts=("pilto",)))
     assert not (tmp_path / "n.jsonl").exists()
     shown = json.loads(run("collect", "status", project, "--json"))
     assert (shown["progress"]["complete"], shown["progress"]["done"]) == (1, 3)
@@ -189,7 +192,7 @@ def test_what_is_collected_can_be_aggregated(project: Path, tmp_path: Path) -> N
         for w in "abc"
     ]
     write_records(tmp_path / "in.jsonl", rows)
-    take(project, tmp_path / "in.jsonl", How())
+    import_judgements(project, tmp_path / "in.jsonl", How())
     export(project, tmp_path / "out.jsonl")
     words = (
         "aggregate",
@@ -208,8 +211,8 @@ def test_further_examples(project: Path, tmp_path: Path) -> None:
     write_records(
         tmp_path / "more.jsonl", [Example(id=f"p{n}", inputs={"text": "袋"}) for n in (2, 3, 4)]
     )
-    assert take(project, None, How(), str(tmp_path / "more.jsonl")).examples == 2
-    assert status(project)["progress"]["items"] == 5
+    assert import_judgements(project, None, How(), str(tmp_path / "more.jsonl")).examples == 2
+    assert read_status(project)["progress"]["items"] == 5
     with pytest.raises(BadInput, match="nothing to import"):
         run("collect", "import", project)
 
@@ -217,11 +220,11 @@ def test_further_examples(project: Path, tmp_path: Path) -> None:
 def test_backup_password_and_forms(project: Path, tmp_path: Path) -> None:
     run("collect", "backup", project, "--out", tmp_path / "copy.db")
     assert (tmp_path / "copy.db").stat().st_size > 10_000
-    assert len(password(project, "rev", "reviewer")) >= 10
+    assert len(set_password(project, "rev", "reviewer")) >= 10
     with pytest.raises(BadInput, match="shorter"):
-        password(project, "rev", "reviewer", "short")
+        set_password(project, "rev", "reviewer", "short")
     with pytest.raises(BadInput, match="no role"):
-        password(project, "rev", "king")
+        set_password(project, "rev", "king")
     assert "choice" in run("collect", "forms")
     assert (
         json.loads(run("collect", "password", project, "--name", "x", "--json"))["role"] == "owner"
@@ -229,10 +232,10 @@ def test_backup_password_and_forms(project: Path, tmp_path: Path) -> None:
 
 
 def test_the_demo_is_whole(tmp_path: Path) -> None:
-    report = demo(tmp_path / "demo")
-    with opened(tmp_path / "demo") as (found, store):
+    report = create_demo(tmp_path / "demo")
+    with open_synced(tmp_path / "demo") as (found, store):
         kinds: dict[str, int] = dict(
-            store.ask(lambda link: link.rows("SELECT kind, count(*) FROM items GROUP BY kind"))
+            store.read(lambda db: db.rows("SELECT kind, count(*) FROM items GROUP BY kind"))
         )
         assert kinds == {"main": report.items, "gold": 10, "pilot": 3}
         assert found.form.name == "choice"
@@ -243,11 +246,11 @@ def test_the_demo_is_whole(tmp_path: Path) -> None:
 def test_links_begin_where_the_server_was_started(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert links(project, ["a"]).address == "http://127.0.0.1:8000"
-    monkeypatch.setattr("nikawa.collect.app.run", lambda *_, started: started(4321))
+    assert create_links(project, ["a"]).address == "http://127.0.0.1:8000"
+    monkeypatch.setattr("nikawa.serve.server.run_server", lambda *_, on_start: on_start(4321))
     for host, wanted in (("10.0.0.7", "10.0.0.7"), ("::", "[::1]"), ("0.0.0.0", "127.0.0.1")):
-        serve(project, Serving(host, 0))
-        found = links(project, ["a"])
+        serve(project, ServeOptions(host, 0))
+        found = create_links(project, ["a"])
         assert found.address == f"http://{wanted}:4321"
         assert found.links[0][1].startswith(f"{found.address}/w/")
     assert "a\thttp://127.0.0.1:4321/w/" in run("collect", "links", project, "a")
@@ -260,14 +263,14 @@ def test_links_begin_where_the_server_was_started(
     )
     path.write_text(text.replace('address = ""', 'address = "label.example"'), "utf-8")
     with pytest.raises(BadInput, match=r"project\.toml, line 5"):
-        links(project, ["a"])
+        create_links(project, ["a"])
 
 
 def test_a_port_that_is_taken_is_told(project: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(BadInput, match="choose another port"):
-            serve(project, Serving(port=port))
+            serve(project, ServeOptions(port=port))
 
 
 @pytest.fixture
@@ -278,7 +281,7 @@ def writing(tmp_path: Path) -> tuple[Path, list[str]]:
     write_records(
         tmp_path / "p.jsonl", [Example(id=f"p{n}", inputs=dict(sample.inputs)) for n in range(12)]
     )
-    new(tmp_path / "w", str(tmp_path / "p.jsonl"), New("write-hypotheses", workers=2))
+    create(tmp_path / "w", str(tmp_path / "p.jsonl"), NewProject("write-hypotheses", workers=2))
     texts = sample.answer["hypotheses"]
     given = [
         Judgement(example=f"p{n}", worker=worker, question="hypotheses", answer=answer)
@@ -286,19 +289,19 @@ def writing(tmp_path: Path) -> tuple[Path, list[str]]:
         for worker, answer in (("nagi", texts), ("mado", ["짧다.", "짧다.", ""]))
     ]
     write_records(tmp_path / "j.jsonl", given)
-    take(tmp_path / "w", tmp_path / "j.jsonl", How())
+    import_judgements(tmp_path / "w", tmp_path / "j.jsonl", How())
     return tmp_path / "w", texts
 
 
 def free_for(folder: Path, name: str) -> int:
     """How many items of a project a worker may be given."""
-    links(folder, [name], "")
-    with opened(folder) as (_, store):
+    create_links(folder, [name], "")
+    with open_synced(folder) as (_, store):
         sql = (
             "SELECT count(*) FROM items i WHERE NOT EXISTS (SELECT 1 FROM seen s JOIN workers w ON w.id = s.worker"
             " WHERE s.item = i.id AND w.name = ?)"
         )
-        return int(store.ask(lambda link: link.rows(sql, name))[0][0])
+        return int(store.read(lambda db: db.rows(sql, name))[0][0])
 
 
 def test_what_was_written_goes_to_others_to_judge(
@@ -321,24 +324,24 @@ def test_what_was_written_goes_to_others_to_judge(
     assert not any(word in pairs.read_text("utf-8") for word in ("nagi", "meant", "entailment"))
     assert names.stat().st_mode & 0o077 == 0
     with pytest.raises(BadInput, match="exists already"):
-        export(folder, pairs, Out(form="examples"))
-    new(tmp_path / "j", str(pairs), New("inference"))
+        export(folder, pairs, ExportOptions(form="examples"))
+    create(tmp_path / "j", str(pairs), NewProject("inference"))
     with pytest.raises(BadInput, match="asks for no texts"):
-        export(tmp_path / "j", tmp_path / "none.jsonl", Out(form="examples"))
+        export(tmp_path / "j", tmp_path / "none.jsonl", ExportOptions(form="examples"))
     assert not list(tmp_path.glob("none*"))
 
 
 def test_nobody_judges_what_they_wrote(tmp_path: Path, writing: tuple[Path, list[str]]) -> None:
     folder, pairs = writing[0], tmp_path / "pairs.jsonl"
-    export(folder, pairs, Out(form="examples"))
-    report = new(tmp_path / "j", str(pairs), New("inference"))
+    export(folder, pairs, ExportOptions(form="examples"))
+    report = create(tmp_path / "j", str(pairs), NewProject("inference"))
     assert (report.items, report.notes) == (36, ())
     assert (free_for(tmp_path / "j", "nagi"), free_for(tmp_path / "j", "yura")) == (0, 36)
     assert "nagi" not in (tmp_path / "j" / "examples.jsonl").read_text("utf-8")
     first = list(read_records(pairs, Example))
     write_records(tmp_path / "few.jsonl", [Example(id="z", inputs=first[0].inputs)])
-    new(tmp_path / "k", str(tmp_path / "few.jsonl"), New("inference"))
-    take(tmp_path / "k", None, How(), str(pairs))
+    create(tmp_path / "k", str(tmp_path / "few.jsonl"), NewProject("inference"))
+    import_judgements(tmp_path / "k", None, How(), str(pairs))
     assert (free_for(tmp_path / "k", "nagi"), free_for(tmp_path / "k", "yura")) == (1, 37)
 
 
@@ -349,11 +352,11 @@ def test_writers_that_are_not_named_are_told(
     said = run("collect", "export", folder, "--to", "examples", "--out", pairs, "--pseudonymise")
     assert "may hand writers their own" in said
     assert not any("nagi" in path.read_text("utf-8") for path in tmp_path.glob("pairs*"))
-    (note,) = new(tmp_path / "j", str(pairs), New("inference")).notes
+    (note,) = create(tmp_path / "j", str(pairs), NewProject("inference")).notes
     assert note.startswith("36 texts tell their writers by pseudonyms")
     old = [Example(id="o", inputs={"premise": "a", "hypothesis": "b"}, meta={"writer": "nagi"})]
     write_records(tmp_path / "old.jsonl", old)
-    assert new(tmp_path / "o", str(tmp_path / "old.jsonl"), New("inference")).notes == ()
+    assert create(tmp_path / "o", str(tmp_path / "old.jsonl"), NewProject("inference")).notes == ()
     assert free_for(tmp_path / "o", "nagi") == 0
 
 
@@ -363,7 +366,7 @@ def test_every_writing_form_hands_its_texts_on(name: str) -> None:
     assert form.sample is not None
     assert form.to_judge is not None
     example = Example(id="i", inputs=dict(form.sample.inputs))
-    options = form.options(form.sample.settings)
+    options = form.parse_options(form.sample.settings)
     found = form.to_judge(dict(form.sample.answer), example, options)
     texts = [text for one in found for text in one.inputs.values()]
     assert found
@@ -379,12 +382,14 @@ def test_decisions_settle_ties(project: Path, tmp_path: Path) -> None:
         Judgement(example="p1", worker="b", question="label", answer="yes"),
     ]
     write_records(tmp_path / "in.jsonl", answers)
-    take(project, tmp_path / "in.jsonl", How())
-    with opened(project) as (_, store):
+    import_judgements(project, tmp_path / "in.jsonl", How())
+    with open_synced(project) as (_, store):
         for label in ("yes", "no"):
             body = json.dumps({"label": label})
-            store.do(
-                partial(decide, ref="p0", body=body, reason="=1+1 読み直した", who="o", now=1.0)
+            store.write(
+                partial(
+                    add_decision, ref="p0", body=body, reason="=1+1 読み直した", who="o", now=1.0
+                )
             )
     sheet, out = tmp_path / "decided.tsv", tmp_path / "judgements.jsonl"
     assert run("collect", "export", project, "--to", "decisions", "--out", sheet).startswith(
@@ -416,7 +421,7 @@ def test_the_demo_shows_links_that_work(tmp_path: Path, monkeypatch: pytest.Monk
         "nikawa.collect.job.serve", lambda _folder, how, started: started(how.port or 4321)
     )
     said = run("collect", "demo", tmp_path / "d", "--port", "0")
-    address = links(tmp_path / "d", ["worker-1"], "http://127.0.0.1:4321").links[0][1]
+    address = create_links(tmp_path / "d", ["worker-1"], "http://127.0.0.1:4321").links[0][1]
     assert f"worker-1\t{address}\n" in said
     assert "with the password" in said
     first = json.loads(run("collect", "demo", tmp_path / "e", "--port", "80", "--json"))
@@ -456,15 +461,15 @@ def test_an_item_that_nobody_could_answer_is_refused(
     path = project / f"{file}.jsonl"
     path.write_text(path.read_text("utf-8") + text, "utf-8")
     with pytest.raises(BadInput, match=said) as problem:
-        status(project)
+        read_status(project)
     assert f"{file}.jsonl" in str(problem.value)
 
 
 def test_a_control_item_may_have_more_gold_than_is_asked(project: Path) -> None:
     more = line(id="g", inputs={"text": "x"}, gold={"label": "yes", "score": 3.5})
     (project / "gold.jsonl").write_text(more, "utf-8")
-    with opened(project) as (_, store):
-        kept = store.ask(lambda link: link.rows("SELECT gold FROM texts WHERE gold IS NOT NULL"))
+    with open_synced(project) as (_, store):
+        kept = store.read(lambda db: db.rows("SELECT gold FROM texts WHERE gold IS NOT NULL"))
     assert [json.loads(row[0]) for row in kept] == [{"label": "yes"}]
 
 
@@ -494,13 +499,15 @@ def test_a_faulty_setting_is_told_with_its_line(
 )
 def test_no_sheet_runs_what_somebody_wrote(tmp_path: Path, name: str, form: str | None) -> None:
     write_records(tmp_path / "e.jsonl", [Example(id="=1+1", inputs={"text": "x"})])
-    new(
-        tmp_path / "p", str(tmp_path / "e.jsonl"), New("choice", options={"labels": ["@yes", "no"]})
+    create(
+        tmp_path / "p",
+        str(tmp_path / "e.jsonl"),
+        NewProject("choice", options={"labels": ["@yes", "no"]}),
     )
     given = Judgement(example="=1+1", worker="+w", question="label", answer="@yes")
     write_records(tmp_path / "in.jsonl", [given])
-    take(tmp_path / "p", tmp_path / "in.jsonl", How())
-    export(tmp_path / "p", tmp_path / name, Out(form=form))
+    import_judgements(tmp_path / "p", tmp_path / "in.jsonl", How())
+    export(tmp_path / "p", tmp_path / name, ExportOptions(form=form))
     row = (tmp_path / name).read_text("utf-8-sig").splitlines()[1]
     assert {"'=1+1", "'+w", "'@yes"} <= set(row.replace("\t", ",").split(","))
     export(tmp_path / "p", tmp_path / "j.jsonl")  # records are no sheet: they stay as they are
@@ -514,12 +521,19 @@ def test_a_decision_against_the_vote_is_told(project: Path, tmp_path: Path) -> N
         for worker, answer in (("a", "yes"), ("b", "yes"), ("c", "no"))
     ]
     write_records(tmp_path / "in.jsonl", answers)
-    take(project, tmp_path / "in.jsonl", How())
-    with opened(project) as (_, store):
-        store.do(
-            partial(decide, ref="p0", body='{"label": "no"}', reason="読み直した", who="o", now=1.0)
+    import_judgements(project, tmp_path / "in.jsonl", How())
+    with open_synced(project) as (_, store):
+        store.write(
+            partial(
+                add_decision,
+                ref="p0",
+                body='{"label": "no"}',
+                reason="読み直した",
+                who="o",
+                now=1.0,
+            )
         )
-    export(project, tmp_path / "decided.tsv", Out(form="decisions"))
+    export(project, tmp_path / "decided.tsv", ExportOptions(form="decisions"))
     words = (
         "aggregate",
         tmp_path / "in.jsonl",
@@ -537,19 +551,19 @@ def test_a_sheet_comes_back_as_it_went(tmp_path: Path) -> None:
     """Labels such as + and - are guarded in the sheet, and are themselves again when it is read."""
     write_records(tmp_path / "e.jsonl", [Example(id="=1", inputs={"text": "x"})])
     for name in ("one", "two"):
-        new(
+        create(
             tmp_path / name,
             str(tmp_path / "e.jsonl"),
-            New("choice", options={"labels": ["+", "-"]}),
+            NewProject("choice", options={"labels": ["+", "-"]}),
         )
     write_records(
         tmp_path / "in.jsonl", [Judgement(example="=1", worker="@w", question="label", answer="+")]
     )
-    take(tmp_path / "one", tmp_path / "in.jsonl", How())
+    import_judgements(tmp_path / "one", tmp_path / "in.jsonl", How())
     for sheet in ("j.csv", "j.tsv"):
         export(tmp_path / "one", tmp_path / sheet)
-        assert take(tmp_path / "one", tmp_path / sheet, How()).known == 1
-    assert take(tmp_path / "two", tmp_path / "j.csv", How()).answers == 1
+        assert import_judgements(tmp_path / "one", tmp_path / sheet, How()).known == 1
+    assert import_judgements(tmp_path / "two", tmp_path / "j.csv", How()).answers == 1
     export(tmp_path / "two", tmp_path / "two.jsonl")
     (kept,) = read_records(tmp_path / "two.jsonl", Judgement)
     assert (kept.example, kept.worker, kept.answer) == ("=1", "@w", "+")
@@ -557,9 +571,9 @@ def test_a_sheet_comes_back_as_it_went(tmp_path: Path) -> None:
 
 def test_a_database_that_does_not_answer_leaves_no_project(tmp_path: Path) -> None:
     write_records(tmp_path / "e.jsonl", [Example(id="a", inputs={"text": "x"})])
-    how = New("choice", database="postgresql://nobody:hush@127.0.0.1:1/none")
+    how = NewProject("choice", database="postgresql://nobody:hush@127.0.0.1:1/none")
     with pytest.raises(BadInput, match="does not answer") as problem:
-        new(tmp_path / "p", str(tmp_path / "e.jsonl"), how)
+        create(tmp_path / "p", str(tmp_path / "e.jsonl"), how)
     assert "hush" not in str(problem.value)
     assert not (tmp_path / "p").exists()
 
@@ -579,15 +593,15 @@ def test_a_name_that_is_taken_and_one_with_blanks(tmp_path: Path) -> None:
     with pytest.raises(
         BadInput, match="exists already; choose another name; nikawa collect import"
     ):
-        new(tmp_path / "내 라운드", str(tmp_path / "e.jsonl"), New("choice"))
+        create(tmp_path / "내 라운드", str(tmp_path / "e.jsonl"), NewProject("choice"))
 
 
 def test_names_that_are_none(project: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="cannot be a worker's name"):
-        links(project, [" "], "http://x")
+        create_links(project, [" "], "http://x")
     for name in ("", "a\0b", "x" * 201):
         with pytest.raises(BadInput, match="cannot log in"):
-            password(project, name, "owner")
+            set_password(project, name, "owner")
     (tmp_path / "names.txt").write_bytes("花子".encode("shift_jis"))
     with pytest.raises(BadInput, match="is not UTF-8"):
         run("collect", "links", project, "--from", tmp_path / "names.txt")

@@ -18,13 +18,13 @@ from schemathesis.specs.openapi.checks import (
 from starlette.testclient import TestClient
 
 from nikawa.collect.app import create_app
-from nikawa.collect.load import sync
-from nikawa.collect.openapi import document
-from nikawa.collect.people import Person
-from nikawa.collect.project import Project, hashed
+from nikawa.collect.items import sync_items
+from nikawa.collect.openapi import openapi_document
+from nikawa.collect.project import Project
 from nikawa.collect.routes_owner import OwnerRoutes
 from nikawa.collect.store import open_store
 from nikawa.collect.workers import add_worker
+from nikawa.serve.login import Person, hash_token
 
 pytestmark = pytest.mark.slow
 Make = Callable[..., Project]
@@ -35,7 +35,7 @@ CHECKS = (
     status_code_conformance,
 )
 PATHS = sorted(
-    (path, method) for path, methods in document("t")["paths"].items() for method in methods
+    (path, method) for path, methods in openapi_document("t")["paths"].items() for method in methods
 )
 
 
@@ -50,9 +50,11 @@ def app(make: Make, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, str]
     limits = {"requests_per_second": 100_000}
     project = make(items=50, control=5, trial=1, limits=limits, gold={"rate": 0.2})
     with open_store("", project.folder, project.name) as store:
-        sync(project, store)
+        sync_items(project, store)
         token = project.token("w")
-        store.do(lambda link: add_worker(link, "w", hashed(token), "link", language="ko", now=1.0))
+        store.write(
+            lambda db: add_worker(db, "w", hash_token(token), "link", language="ko", now=1.0)
+        )
         yield create_app(project, store), token
 
 

@@ -10,11 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from nikawa.collect.answers import Report
-from nikawa.collect.cases import disagreements
-from nikawa.collect.overview import audit_rows, decide, items, overview, resolve
-from nikawa.collect.project import hashed
-from nikawa.collect.workers import Refused, exclude, join, reinstate
+from nikawa.collect.adjudication import add_decision, find_disagreements, resolve_item
+from nikawa.collect.dashboard import audit_rows, item_rows, overview
+from nikawa.collect.submissions import Report, report_item, save_draft
+from nikawa.collect.workers import exclude, join_worker, reinstate
+from nikawa.serve.errors import Refused
+from nikawa.serve.login import hash_token
 
 Begin = Callable[..., Any]
 
@@ -123,15 +124,15 @@ def test_who_comes_back_late_goes_on_where_they_were(crowd: Begin) -> None:
 def test_a_draft_is_kept_and_prolongs(crowd: Begin) -> None:
     here = crowd(assign={"lease_minutes": 10})
     here.join("a")
-    lease, token = here.lease("a"), hashed(here.project.token("a"))
+    lease = here.lease("a")
     here.now += 500
-    assert here.store.do(here.desk.draft(token, lease, '{"text": "書きかけ"}', here.now))
+    assert here.do(save_draft, "a", lease, '{"text": "書きかけ"}')
     here.now += 500
     item = here.state("a")["item"]
     assert (item["lease"], item["draft"]) == (lease, {"text": "書きかけ"})
     here.answer("a")
     with pytest.raises(Refused, match="already_answered"):
-        here.store.do(here.desk.draft(token, lease, "1", here.now))
+        here.do(save_draft, "a", lease, "1")
 
 
 def test_undo_adds_and_hands_the_item_out_again(crowd: Begin) -> None:
@@ -310,7 +311,7 @@ def test_progress_counts_what_was_asked_for_and_tells_the_rest_apart(crowd: Begi
     here.change(exclude, "a")
 
     def told() -> tuple[int, int, int, int]:
-        found = here.store.ask(lambda link: overview(link, here.project))["progress"]
+        found = here.store.read(lambda db: overview(db, here.project))["progress"]
         return found["done"], found["asked"], found["uncounted"], found["answers"]
 
     assert told() == (1, 4, 2, 3)
@@ -328,11 +329,12 @@ def test_reports_set_an_item_aside(crowd: Begin) -> None:
     assert here.state("a")["item"] is None
     here.report("b", "hate")
     assert here.state("c")["stage"] == "done"
-    found = here.store.ask(lambda link: overview(link, here.project))
+    found = here.store.read(lambda db: overview(db, here.project))
     assert [r["code"] for r in found["reports"]] == ["broken", "hate"]
     assert found["progress"]["set_aside"] == 1
     assert (
-        here.store.do(lambda link: resolve(link, "i000", "reopen", "", who="o", now=1.0)) == "open"
+        here.store.write(lambda db: resolve_item(db, "i000", "reopen", "", who="o", now=1.0))
+        == "open"
     )
     assert here.state("c")["item"] is not None
 
@@ -340,11 +342,11 @@ def test_reports_set_an_item_aside(crowd: Begin) -> None:
 def test_who_is_excluded_sets_nothing_aside(crowd: Begin) -> None:
     here = crowd(items=1, limits={"reports_per_item": 1})
     here.join("a", "b")
-    lease, token = here.lease("a"), hashed(here.project.token("a"))
+    lease = here.lease("a")
     here.change(exclude, "a")
-    here.store.do(here.desk.report(token, Report(lease, "r", "hate"), here.now))
+    here.do(report_item, "a", Report(lease, "r", "hate"))
     assert here.state("b")["item"] is not None
-    found = here.store.ask(lambda link: overview(link, here.project))
+    found = here.store.read(lambda db: overview(db, here.project))
     assert [r["code"] for r in found["reports"]] == ["hate"]
     assert found["progress"]["set_aside"] == 0
 
@@ -354,22 +356,24 @@ def test_decisions_are_added(crowd: Begin) -> None:
     here.join("a", "b")
     here.answer("a", "neutral", comment="迷った")
     here.answer("b", "entailment")
-    (row,) = here.store.ask(lambda link: disagreements(link, here.project))["cases"]
+    (row,) = here.store.read(lambda db: find_disagreements(db, here.project))["cases"]
     assert [(a["worker"], a["answer"]["label"], a["comment"]) for a in row["answers"]] == [
         ("a", "neutral", "迷った"),
         ("b", "entailment", ""),
     ]
     for label in ("neutral", "contradiction"):
         body = msgspec.json.encode({"label": label}).decode()
-        here.store.do(partial(decide, ref="i000", body=body, reason="読み直した", who="o", now=2.0))
-    (row,) = here.store.ask(lambda link: disagreements(link, here.project))["cases"]
+        here.store.write(
+            partial(add_decision, ref="i000", body=body, reason="読み直した", who="o", now=2.0)
+        )
+    (row,) = here.store.read(lambda db: find_disagreements(db, here.project))["cases"]
     assert row["decision"]["answer"] == {"label": "contradiction"}
     told = here.exported("decisions")
     assert [(j.worker, j.answer) for j in told] == [
         ("decision:o", "neutral"),
         ("decision:o", "contradiction"),
     ]
-    assert [row["what"] for row in here.store.ask(audit_rows)] == ["decide", "decide"]
+    assert [row["what"] for row in here.store.read(audit_rows)] == ["decide", "decide"]
 
 
 def test_items_by_state(crowd: Begin) -> None:
@@ -377,19 +381,19 @@ def test_items_by_state(crowd: Begin) -> None:
     here.join("a")
     here.answer("a")
     here.lease("a")
-    states = Counter(row["state"] for row in here.store.ask(items))
+    states = Counter(row["state"] for row in here.store.read(item_rows))
     assert states == {"complete": 1, "in-hand": 1, "open": 1}
-    assert len(here.store.ask(lambda link: items(link, "complete"))) == 1
+    assert len(here.store.read(lambda db: item_rows(db, "complete"))) == 1
     with pytest.raises(Refused):
-        here.store.ask(lambda link: items(link, "nonsense"))
+        here.store.read(lambda db: item_rows(db, "nonsense"))
 
 
 def test_platforms_bring_as_many_as_allowed(crowd: Begin) -> None:
     here = crowd(crowd={"join": True, "max_workers": 1})
 
     def come(name: str) -> Any:
-        return here.store.do(
-            lambda link: join(link, name, hashed(name), here.project.settings, 1.0)
+        return here.store.write(
+            join_worker, name, hash_token(name), here.project.settings, language="ja", now=1.0
         )
 
     assert come("p1").id == come("p1").id

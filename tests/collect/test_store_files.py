@@ -13,15 +13,13 @@ from typing import Any
 
 import pytest
 
-from nikawa.collect.database import Link, found
-from nikawa.collect.export import take_in
-from nikawa.collect.load import sync
-from nikawa.collect.postgres import Postgres
-from nikawa.collect.records import moment, stamp
-from nikawa.collect.store import open_store
-from nikawa.collect.writer import Unavailable
+from nikawa.collect.imports import add_judgements
+from nikawa.collect.items import sync_items
+from nikawa.collect.store import format_time, open_store, parse_time
 from nikawa.errors import BadInput
 from nikawa.records import Judgement
+from nikawa.serve.database import Connection, Postgres
+from nikawa.serve.errors import Unavailable
 
 Begin = Callable[..., Any]
 
@@ -43,8 +41,8 @@ def test_import_is_all_or_nothing_and_once(crowd: Begin) -> None:
     ]
 
     def bring(given: list[tuple[int, Judgement]]) -> Any:
-        return here.store.do(
-            lambda link: take_in(link, here.project, iter(given), "sheet.csv", 5.0)
+        return here.store.write(
+            lambda db: add_judgements(db, here.project, iter(given), "sheet.csv", 5.0)
         )
 
     wrong = (4, Judgement(example="i999", worker="z", question="label", answer="neutral"))
@@ -60,11 +58,11 @@ def test_import_is_all_or_nothing_and_once(crowd: Begin) -> None:
 
 def test_files_are_taken_in_again_when_they_change(crowd: Begin) -> None:
     here = crowd(items=2)
-    assert sync(here.project, here.store) == {"main": 0, "gold": 0, "pilot": 0}
+    assert sync_items(here.project, here.store) == {"main": 0, "gold": 0, "pilot": 0}
     path = here.project.folder / "examples.jsonl"
     text = path.read_text("utf-8")
     path.write_text(text + text.splitlines()[0].replace("i000", "new") + "\n", "utf-8")
-    assert sync(here.project, here.store)["main"] == 1
+    assert sync_items(here.project, here.store)["main"] == 1
     assert len(here.counts()) == 3
 
 
@@ -74,7 +72,7 @@ def test_a_pilot_added_later_is_for_those_who_have_not_begun(crowd: Begin) -> No
     here.answer("a")
     line = '{"id": "p", "inputs": {"premise": "前", "hypothesis": "仮"}, "gold": {"label": "neutral"}}\n'
     (here.project.folder / "pilot.jsonl").write_text(line, "utf-8")
-    sync(here.project, here.store)
+    sync_items(here.project, here.store)
     assert (here.state("a")["stage"], here.state("b")["stage"]) == ("main", "pilot")
 
 
@@ -84,28 +82,28 @@ def test_control_items_need_gold(crowd: Begin) -> None:
         '{"id": "g", "inputs": {"premise": "前"}}\n', "utf-8"
     )
     with pytest.raises(BadInput, match="needs its gold"):
-        sync(here.project, here.store)
+        sync_items(here.project, here.store)
 
 
 def test_an_operation_that_fails_is_undone_alone(crowd: Begin) -> None:
     here = crowd(items=2)
 
-    def half(link: Link) -> None:
-        link.run("UPDATE items SET done = 7")
+    def half(db: Connection) -> None:
+        db.execute("UPDATE items SET done = 7")
         raise ValueError("half way")
 
-    first = here.store.write(half)
-    second = here.store.write(lambda link: link.run("UPDATE items SET reports = 1"))
+    first = here.store.submit(half)
+    second = here.store.submit(lambda db: db.execute("UPDATE items SET reports = 1"))
     with pytest.raises(ValueError, match="half way"):
         first.result()
-    assert second.result() == 2
-    rows = here.store.ask(lambda link: link.rows("SELECT done, reports FROM items"))
+    second.result()
+    rows = here.store.read(lambda db: db.rows("SELECT done, reports FROM items"))
     assert [tuple(row) for row in rows] == [(0, 1), (0, 1)]
 
 
 def test_another_version_is_refused(crowd: Begin, database: str) -> None:
     here = crowd(items=1)
-    here.store.do(lambda link: link.run("UPDATE meta SET value = '99' WHERE key = 'version'"))
+    here.store.write(lambda db: db.execute("UPDATE meta SET value = '99' WHERE key = 'version'"))
     with pytest.raises(BadInput, match="version 99"):
         open_store(database, here.project.folder, here.project.name)
 
@@ -122,7 +120,7 @@ def test_backup_is_whole(crowd: Begin, database: str, tmp_path: Path) -> None:
     here.store.backup(out)
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     with open_store(f"sqlite:///{out}", tmp_path, "x") as copy:
-        assert copy.ask(lambda link: found(link, "SELECT count(*) FROM answers")) == (1,)
+        assert copy.read(lambda db: db.required("SELECT count(*) FROM answers")) == (1,)
     with pytest.raises(BadInput, match="exists already"):
         here.store.backup(out)
 
@@ -150,18 +148,18 @@ def test_a_lost_connection_is_told_and_made_again(crowd: Begin, database: str) -
     here = crowd(items=1)
     here.join("a")
 
-    def cut(link: Link) -> None:
+    def cut(db: Connection) -> None:
         if database:
-            link.run("SELECT pg_terminate_backend(pg_backend_pid())")
+            db.one("SELECT pg_terminate_backend(pg_backend_pid())")
         raise sqlite3.OperationalError("disk I/O error")
 
     with pytest.raises(Unavailable, match="send it again"):
-        here.store.do(cut)
+        here.store.write(cut)
     assert not here.answer("a").duplicate
     assert len(here.exported()) == 1
     if database:
         others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE ?"
-        here.store.do(lambda link: link.rows(others, "%answers a JOIN items%"))
+        here.store.write(lambda db: db.rows(others, "%answers a JOIN items%"))
     assert here.worker("a").answered == 1
 
 
@@ -170,12 +168,12 @@ def test_a_full_disk_is_told_once(crowd: Begin, caplog: pytest.LogCaptureFixture
     here = crowd(items=1)
     here.join("a")
 
-    def full(_link: Link) -> None:
+    def full(_db: Connection) -> None:
         raise here.store.database.lost[0]("database or disk is full")
 
     for _ in range(3):
         with pytest.raises(Unavailable):
-            here.store.do(full)
+            here.store.write(full)
         assert here.worker("a").answered == 0
     here.answer("a")
     told = [record.getMessage() for record in caplog.records]
@@ -194,10 +192,10 @@ def test_moments_are_written_as_python_writes_them() -> None:
         951_825_599.5,
         4_102_444_800.001,
     ):
-        written = stamp(at)
+        written = format_time(at)
         assert written == datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
-        assert moment(written, 0.0) == pytest.approx(at, abs=0.001)
-    assert stamp(None) is None
+        assert parse_time(written, 0.0) == pytest.approx(at, abs=0.001)
+    assert format_time(None) is None
 
 
 @pytest.mark.parametrize(
@@ -211,9 +209,9 @@ def test_moments_are_written_as_python_writes_them() -> None:
 def test_an_address_that_does_not_serve(
     postgres: str, tmp_path: Path, change: tuple[str, str], told: str
 ) -> None:
-    link = Postgres(postgres, "nikawa_here").connect()
-    link.run("DROP ROLE IF EXISTS limited")
-    link.run("CREATE ROLE limited LOGIN")
-    link.close()
+    db = Postgres(postgres, "nikawa_here").connect()
+    db.execute("DROP ROLE IF EXISTS limited")
+    db.execute("CREATE ROLE limited LOGIN")
+    db.close()
     with pytest.raises(BadInput, match=told):
         open_store(postgres.replace(*change), tmp_path, "x")

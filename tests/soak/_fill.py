@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nikawa.collect.database import Link
-from nikawa.collect.links import make_links
 from nikawa.collect.project import Project
 from nikawa.collect.store import Store
+from nikawa.collect.workers import make_links
+from nikawa.serve.database import Connection
 
 LABELS = ("entailment", "contradiction", "neutral")
 WORKERS = 500
@@ -21,25 +21,27 @@ def fill(store: Store, made: Project, count: int, items: int) -> None:
         return
     names = [f"earlier{n}" for n in range(WORKERS)]
 
-    def put(link: Link) -> None:
-        make_links(link, made, names, "soak", 1.0)
+    def put(db: Connection) -> None:
+        make_links(db, made, names, "soak", 1.0)
         ids = [
             row[0]
-            for row in link.rows("SELECT id FROM workers WHERE name LIKE ? ORDER BY id", "earlier%")
+            for row in db.rows("SELECT id FROM workers WHERE name LIKE ? ORDER BY id", "earlier%")
         ]
         given = list(_given(ids, count, items))
         columns = "item, worker, lease, key, kind, body, comment, seconds, elapsed, at, surplus, quick, pay"
-        link.load(
+        db.load(
             "answers", columns, (_answer(n, item, worker) for n, (item, worker) in enumerate(given))
         )
-        link.load("seen", "item, worker", given)
-        link.settle("answers", "seen")
-        link.run("UPDATE items SET done = (SELECT count(*) FROM answers a WHERE a.item = items.id)")
-        link.run(
+        db.load("seen", "item, worker", given)
+        db.analyse("answers", "seen")
+        db.execute(
+            "UPDATE items SET done = (SELECT count(*) FROM answers a WHERE a.item = items.id)"
+        )
+        db.execute(
             "UPDATE workers SET answered = (SELECT count(*) FROM answers a WHERE a.worker = workers.id)"
         )
 
-    store.do(put)
+    store.write(put)
 
 
 def _given(workers: list[int], count: int, items: int) -> Iterator[tuple[int, int]]:

@@ -17,37 +17,37 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tests.serve._postgres import cluster
 from tests.soak._fill import fill
-from tests.soak._server import cluster, prepared, project
+from tests.soak._server import prepared, project
 
-from nikawa.collect.answers import Given
-from nikawa.collect.desk import Desk
-from nikawa.collect.links import make_links
-from nikawa.collect.postgres import PostgresLink
-from nikawa.collect.project import Project, hashed
-from nikawa.collect.sqlite import SqliteLink
+from nikawa.collect.project import Project
 from nikawa.collect.store import Store
+from nikawa.collect.submissions import Submission, next_item, save_answer
+from nikawa.collect.workers import make_links
+from nikawa.serve.database import PostgresConnection, SqliteConnection
+from nikawa.serve.login import hash_token
 
-TRIPS = ("run", "rows", "one", "many", "together", "each", "all", "begin", "commit")
+TRIPS = {
+    SqliteConnection: ("execute", "execute_many", "rows", "one", "begin", "commit"),
+    PostgresConnection: ("_send", "begin"),
+}
+"""What goes to the database: each call of SQLite, each journey to PostgreSQL."""
 
 
 class Trips:
-    """Counts the round trips of every connection; those inside another are part of it."""
+    """Counts them, of every connection."""
 
     def __init__(self) -> None:
-        self.count = self._depth = 0
-        for kind in (SqliteLink, PostgresLink):
-            for name in TRIPS:
+        self.count = 0
+        for kind, names in TRIPS.items():
+            for name in names:
                 setattr(kind, name, self._counted(getattr(kind, name)))
 
     def _counted(self, call: Any) -> Any:
         def counted(*words: Any, **how: Any) -> Any:
-            self.count += not self._depth
-            self._depth += 1
-            try:
-                return call(*words, **how)
-            finally:
-                self._depth -= 1
+            self.count += 1
+            return call(*words, **how)
 
         return counted
 
@@ -67,9 +67,9 @@ def postgres_seconds(folder: Path) -> float:
 def answers(store: Store, made: Project, how: argparse.Namespace) -> int:
     """Have the workers answer in turn, so many at once."""
     names = [f"w{n}" for n in range(how.workers)]
-    links = store.do(lambda link: make_links(link, made, names, "soak", 1.0))
-    desk, tokens = Desk(made), [hashed(token) for _, token in links]
-    held = [store.do(desk.next(token, time.time())).held for token in tokens]
+    links = store.write(lambda db: make_links(db, made, names, "soak", 1.0))
+    tokens = [hash_token(token) for _, token in links]
+    held = [store.write(next_item, made, token, time.time()).assigned for token in tokens]
     trips, given = Trips(), 0
     while given < how.answers:
         turn = [(given + n) % how.workers for n in range(how.at_once)]
@@ -77,10 +77,10 @@ def answers(store: Store, made: Project, how: argparse.Namespace) -> int:
         for n in turn:
             now = held[n]
             assert now is not None
-            answer = Given(now.lease, f"k{given}", '{"label":"neutral"}')
-            sent.append(store.write(desk.answer(tokens[n], answer, time.time())))
+            answer = Submission(now.lease, f"k{given}", '{"label":"neutral"}')
+            sent.append(store.submit(save_answer, made, tokens[n], answer, time.time()))
         for n, future in zip(turn, sent, strict=True):
-            held[n] = future.result()[1].held
+            held[n] = future.result()[1].assigned
         given += how.at_once
     return trips.count
 

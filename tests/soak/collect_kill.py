@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from tests.soak._server import Cluster, Server, cluster, free_port, prepared, project
+from tests.serve._postgres import Cluster, cluster
+from tests.soak._server import Server, free_port, prepared, project
 
-from nikawa.collect.database import Link
-from nikawa.collect.links import make_links
 from nikawa.collect.project import Project
 from nikawa.collect.store import Store
+from nikawa.collect.workers import make_links
+from nikawa.serve.database import Connection
 
 LABELS = ("entailment", "contradiction", "neutral")
 
@@ -108,8 +109,8 @@ async def drive(
 
 def verdict(store: Store, clients: list[Client], asked: int) -> dict[str, int]:
     """What the store has against what was acknowledged."""
-    rows = store.ask(
-        lambda link: link.rows(
+    rows = store.read(
+        lambda db: db.rows(
             "SELECT a.key, a.body, a.item, a.worker, a.surplus, x.answer FROM answers a"
             " LEFT JOIN withdrawals x ON x.answer = a.seq"
         )
@@ -134,12 +135,12 @@ def verdict(store: Store, clients: list[Client], asked: int) -> dict[str, int]:
 
 
 def _miscounted(store: Store, per_item: Counter[int]) -> int:
-    def look(link: Link) -> int:
-        held = Counter(row[0] for row in link.rows("SELECT item FROM leases WHERE state = 'open'"))
-        rows = link.rows("SELECT id, done, leased FROM items")
+    def look(db: Connection) -> int:
+        held = Counter(row[0] for row in db.rows("SELECT item FROM leases WHERE state = 'open'"))
+        rows = db.rows("SELECT id, done, leased FROM items")
         return sum(done != per_item[item] or leased != held[item] for item, done, leased in rows)
 
-    return store.ask(look)
+    return store.read(look)
 
 
 def soak(how: argparse.Namespace, where: Cluster | None) -> dict[str, int]:
@@ -177,7 +178,7 @@ def soak(how: argparse.Namespace, where: Cluster | None) -> dict[str, int]:
 
 def _clients(made: Project, store: Store, address: str, how: argparse.Namespace) -> list[Client]:
     names = [f"w{n}" for n in range(how.clients)]
-    links = store.do(lambda link: make_links(link, made, names, "soak", 1.0))
+    links = store.write(lambda db: make_links(db, made, names, "soak", 1.0))
     return [Client(name, f"{address}/w/{token}", how.seed) for name, token in links]
 
 

@@ -22,13 +22,14 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+from tests.serve._postgres import cluster
 from tests.soak._fill import fill
-from tests.soak._server import Server, free_port, postgres, prepared, project
+from tests.soak._server import Server, free_port, prepared, project
 
-from nikawa.collect.links import make_links
-from nikawa.collect.people import set_person, start_session
 from nikawa.collect.project import Project
 from nikawa.collect.store import Store
+from nikawa.collect.workers import make_links
+from nikawa.serve.login import set_person, start_session
 
 
 class Connection:
@@ -170,7 +171,7 @@ def soak(how: argparse.Namespace, database: str) -> dict[str, float]:
             server.kill()
         cpu = _cpu() - before
         with prepared(made, database) as store:
-            (stored,) = store.ask(lambda link: link.rows("SELECT count(*) FROM answers"))[0]
+            (stored,) = store.read(lambda db: db.rows("SELECT count(*) FROM answers"))[0]
     told = {"stored": int(stored) - how.judgements, "errors": load.errors, **load.told(), **page}
     told["server_cpu_ms"] = round(1000 * cpu / max(1, len(load.times)), 2)
     told["load_average"] = round(os.getloadavg()[0], 1)
@@ -179,13 +180,13 @@ def soak(how: argparse.Namespace, database: str) -> dict[str, float]:
 
 def _tokens(made: Project, store: Store, workers: int) -> list[str]:
     names = [f"w{n}" for n in range(workers)]
-    links = store.do(lambda link: make_links(link, made, names, "soak", 1.0))
+    links = store.write(lambda db: make_links(db, made, names, "soak", 1.0))
     return [token for _, token in links]
 
 
 def _cookie(store: Store) -> str:
-    store.do(lambda link: set_person(link, "owner", "owner", "-", 1.0))
-    return store.do(lambda link: start_session(link, "owner", time.time()))
+    store.write(lambda db: set_person(db, "owner", "owner", "-", 1.0))
+    return store.write(lambda db: start_session(db, "owner", time.time()))
 
 
 def _cpu() -> float:
@@ -231,8 +232,8 @@ def main() -> None:
     if how.database == "sqlite":
         found = soak(how, "")
     else:
-        with postgres() as address:
-            found = soak(how, address)
+        with cluster() as where:
+            found = soak(how, where.address)
     sys.stdout.write(json.dumps({"database": how.database, **found}) + "\n")
     wrong = found["errors"] or found.get("owner_errors") or found["stored"] != found["answers"]
     sys.exit(int(bool(wrong) or found["p99_ms"] >= how.slow))

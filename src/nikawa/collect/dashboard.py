@@ -1,22 +1,180 @@
-"""What the dashboard and the page for decisions add to the store's own figures: their words, the latest answers."""
+"""What the owner's dashboard shows of the store: progress, workers, time, pay, reports, items, the audit log."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator, Mapping
-from functools import cache
-from importlib.resources import files
-from types import MappingProxyType
+from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import msgspec
 
-from nikawa.collect.database import Link
-from nikawa.collect.form import LANGUAGES
-from nikawa.collect.records import WRITER, example_of
+from nikawa.collect.project import Project
+from nikawa.collect.store import ANSWERS, STANDING, decode_example, format_time
+from nikawa.collect.workers import AUTHOR, Worker, all_workers
+from nikawa.collect.writers import WRITER
+from nikawa.serve import audit
+from nikawa.serve.database import Connection
+from nikawa.serve.errors import Refused
+
+ROWS_PER_PAGE = 100
+MAX_WORKERS_SHOWN = 5000
+"""Workers a dashboard lists, the latest first."""
 
 
-class Given(NamedTuple):
+def overview(db: Connection, project: Project) -> dict[str, Any]:
+    """All that a dashboard shows of the store itself; with the codes, so that the owner can check what workers send."""
+    settings, workers = project.settings, worker_rows(db)
+    for row in workers:
+        row["code"] = project.code(row["name"]) if row["answered"] else None
+    (paid,) = db.required("SELECT coalesce(sum(earned), 0) FROM workers")
+    return {
+        "title": settings.title,
+        "form": settings.form,
+        "workers_per_item": settings.assign.workers_per_item,
+        "progress": count_progress(db),
+        "workers": workers,
+        "time": count_times(db),
+        "pay": {**msgspec.to_builtins(settings.pay), "paid": round(float(paid), 4)},
+        "reports": report_rows(db),
+    }
+
+
+def count_progress(db: Connection) -> dict[str, Any]:
+    """How far the project is: `done` counts as many answers as an item asks for, `uncounted` is all that came beside."""
+    items, asked, done, complete, held, leased = db.required(
+        "SELECT count(*), coalesce(sum(asked), 0), coalesce(sum(CASE WHEN done > asked THEN asked ELSE done END), 0),"
+        " coalesce(sum(CASE WHEN done >= asked THEN 1 ELSE 0 END), 0), coalesce(sum(held), 0),"
+        " coalesce(sum(leased), 0) FROM items WHERE kind = 'main'",
+    )
+    (answers,) = db.required("SELECT count(*) FROM answers WHERE kind = 'main'")
+    (withdrawn,) = db.required("SELECT count(*) FROM withdrawals")
+    return {
+        "items": int(items),
+        "complete": int(complete),
+        "set_aside": int(held),
+        "in_hand": int(leased),
+        "asked": int(asked),
+        "done": int(done),
+        "answers": int(answers),
+        "uncounted": int(answers) - int(done),
+        "withdrawn": int(withdrawn),
+    }
+
+
+def worker_rows(db: Connection) -> list[dict[str, Any]]:
+    """Everybody who came, with speed and control items."""
+    came = [
+        worker
+        for worker in all_workers(db)
+        if worker.origin != AUTHOR or worker.serial or worker.answered
+    ]
+    return [_worker_row(worker) for worker in came[-MAX_WORKERS_SHOWN:]]
+
+
+def _worker_row(worker: Worker) -> dict[str, Any]:
+    row = asdict(worker)
+    for name in ("id", "serial", "place"):
+        del row[name]
+    row["mean_seconds"] = round(worker.seconds / worker.answered, 3) if worker.answered else None
+    row["gold_accuracy"] = worker.gold_right / worker.gold if worker.gold else None
+    row["created"], row["last"] = format_time(worker.created), format_time(worker.last)
+    return row
+
+
+def count_times(db: Connection) -> dict[str, Any]:
+    """Time per answer: the mean, and how many answers took how long, in powers of two of a second."""
+    rows = db.rows(
+        "SELECT CASE WHEN seconds < 1 THEN 1 WHEN seconds < 2 THEN 2 WHEN seconds < 4 THEN 4 WHEN seconds < 8 THEN 8"
+        " WHEN seconds < 16 THEN 16 WHEN seconds < 32 THEN 32 WHEN seconds < 64 THEN 64 WHEN seconds < 128 THEN 128"
+        " WHEN seconds < 256 THEN 256 ELSE 512 END AS under, count(*), sum(seconds) FROM answers"
+        " WHERE kind = 'main' AND surplus = 0 AND seconds IS NOT NULL GROUP BY 1 ORDER BY 1"
+    )
+    count = sum(int(answers) for _, answers, _ in rows)
+    total = sum(float(seconds) for _, _, seconds in rows)
+    return {
+        "mean": round(total / count, 3) if count else None,
+        "hours": round(total / 3600, 3),
+        "under": {str(under): int(answers) for under, answers, _ in rows},
+    }
+
+
+def report_rows(db: Connection) -> list[dict[str, Any]]:
+    """What workers reported, oldest first."""
+    rows = db.rows(
+        "SELECT r.seq, i.ref, w.name, r.code, r.comment, r.at, i.held FROM reports r JOIN items i ON i.id = r.item"
+        " JOIN workers w ON w.id = r.worker ORDER BY r.seq LIMIT ?",
+        ROWS_PER_PAGE,
+    )
+    return [
+        {
+            "seq": seq,
+            "ref": ref,
+            "worker": worker,
+            "code": code,
+            "comment": comment,
+            "at": format_time(at),
+            "set_aside": bool(held),
+        }
+        for seq, ref, worker, code, comment, at, held in rows
+    ]
+
+
+_ITEM_COLUMNS = "ref, asked, done, leased, reports, held, open"
+_ITEM_STATES = {
+    "": "1 = 1",
+    "open": "open = 1",
+    "complete": "done >= asked",
+    "set-aside": "held = 1",
+    "reported": "reports > 0",
+}
+
+
+def item_rows(db: Connection, state: str = "", after: str = "") -> list[dict[str, Any]]:
+    """A page of items by reference: those of a state, which come after a reference."""
+    if state not in _ITEM_STATES:
+        raise Refused("bad_request", 400)
+    rows = db.rows(
+        f"SELECT {_ITEM_COLUMNS} FROM items WHERE kind = 'main' AND ref > ? AND {_ITEM_STATES[state]}"  # noqa: S608
+        " ORDER BY ref LIMIT ?",
+        after,
+        ROWS_PER_PAGE,
+    )
+    return [_item_row(*row) for row in rows]
+
+
+def item_row(db: Connection, item: int) -> dict[str, Any]:
+    """The same of one item."""
+    return _item_row(*db.required(f"SELECT {_ITEM_COLUMNS} FROM items WHERE id = ?", item))  # noqa: S608
+
+
+def _item_row(
+    ref: str, asked: int, done: int, leased: int, reports: int, held: int, is_open: int
+) -> dict[str, Any]:
+    if held:
+        state = "set-aside"
+    elif done >= asked:
+        state = "complete"
+    else:
+        state = "open" if is_open else "in-hand"
+    return {
+        "ref": ref,
+        "asked": asked,
+        "done": done,
+        "leased": leased,
+        "reports": reports,
+        "state": state,
+    }
+
+
+def audit_rows(db: Connection, after: int = 0, *, latest: bool = False) -> list[dict[str, Any]]:
+    """A page of the audit log, the oldest first; `latest`: the last page, the latest first."""
+    return [
+        {"seq": seq, "at": format_time(at), "who": who, "what": what, "detail": detail}
+        for seq, at, who, what, detail in audit.audit_rows(db, after, ROWS_PER_PAGE, latest=latest)
+    ]
+
+
+class StandingAnswer(NamedTuple):
     """An answer that stands, with the texts it was given to."""
 
     ref: str
@@ -27,31 +185,22 @@ class Given(NamedTuple):
     """Who wrote the text that was judged; empty where nobody said."""
 
 
-@cache
-def words(language: str) -> Mapping[str, str]:
-    """The messages of the owner's pages; they stand apart, so that no worker's page carries them."""
-    chosen = language if language in LANGUAGES else "en"
-    text = (files("nikawa.collect") / "messages" / "owner" / f"{chosen}.toml").read_text("utf-8")
-    return MappingProxyType(tomllib.loads(text))
-
-
-def latest(link: Link, limit: int) -> Iterator[Given]:
+def latest_answers(db: Connection, limit: int) -> Iterator[StandingAnswer]:
     """The last answers to the main items that stand, the latest first."""
-    for ref, worker, text, body in link.stream(
-        "SELECT i.ref, w.name, t.body, a.body FROM answers a JOIN items i ON i.id = a.item"
-        " JOIN texts t ON t.item = i.id JOIN workers w ON w.id = a.worker"
-        " LEFT JOIN withdrawals x ON x.answer = a.seq WHERE a.kind = 'main' AND a.surplus = 0"
-        " AND x.answer IS NULL AND w.state <> 'excluded' ORDER BY a.seq DESC LIMIT ?",
+    for ref, worker, text, body in db.stream(
+        f"SELECT i.ref, w.name, t.body, a.body FROM {ANSWERS} JOIN items i ON i.id = a.item"  # noqa: S608
+        " JOIN texts t ON t.item = i.id"
+        f" WHERE a.kind = 'main' AND {STANDING} ORDER BY a.seq DESC LIMIT ?",
         limit,
     ):
-        example = example_of(text)
+        example = decode_example(text)
         writer = str(example.meta.get(WRITER, ""))
-        yield Given(ref, worker, example.inputs, msgspec.json.decode(body), writer)
+        yield StandingAnswer(ref, worker, example.inputs, msgspec.json.decode(body), writer)
 
 
-def troubled(link: Link, limit: int) -> list[tuple[str, int, bool]]:
-    """Items that workers reported or that are set aside: reference, reports, whether set aside; most reports first."""
-    rows = link.rows(
+def reported_items(db: Connection, limit: int) -> list[tuple[str, int, bool]]:
+    """Items that workers reported: reference, reports, whether set aside; most reports first."""
+    rows = db.rows(
         "SELECT ref, reports, held FROM items WHERE kind = 'main' AND reports > 0"
         " ORDER BY reports DESC, ref LIMIT ?",
         limit,

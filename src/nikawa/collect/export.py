@@ -1,117 +1,177 @@
-"""Judgements out of the store and into it, while people work: one snapshot, streamed."""
+"""Judgements out of a project, while people work: one snapshot, streamed. Also texts for a next round, and decisions."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from hashlib import sha256
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from nikawa.collect.assign import remember
-from nikawa.collect.database import Link
-from nikawa.collect.project import NAME, Project, can_be_called, hashed
-from nikawa.collect.records import moment, stamp
-from nikawa.collect.workers import add_worker, audit
+from nikawa.collect.form import Answer, Written
+from nikawa.collect.items import open_synced
+from nikawa.collect.project import EXAMPLES, Project, open_project
+from nikawa.collect.store import (
+    ANSWERS,
+    STANDING,
+    Store,
+    decode_example,
+    format_time,
+    project_database,
+)
+from nikawa.collect.writers import WRITER, Authorship, write_writers, writers_file
 from nikawa.errors import BadInput, unknown
+from nikawa.io.atomic import atomic_write, refuse_existing
+from nikawa.io.judgements import write_judgements
 from nikawa.io.judgements.guard import safe
-from nikawa.records import Judgement
+from nikawa.io.records import read_examples, write_records
+from nikawa.records import Example, Judgement
+from nikawa.serve.background import stream_in_process
+from nikawa.serve.database import Connection
 
 PARTS = ("main", "gold", "pilot", "surplus", "withdrawn", "excluded", "decisions")
 """What an export may hold; without a word it is `main`: the answers that stand."""
-MARK = b"\xef\xbb\xbf"
-"""Stands before comma-separated lines: without it Excel reads Japanese as another encoding."""
-HEAD = ("example", "worker", "question", "answer", "seconds", "at")
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""Comes before comma-separated lines: without it Excel reads Japanese as another encoding."""
+COLUMNS = ("example", "worker", "question", "answer", "seconds", "at")
+DECISION_COLUMNS = ("example", "question", "answer", "person", "reason")
+BYTES_PER_BLOCK = 1 << 16
 
-Name = Callable[[str], str]
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """How judgements are written."""
+
+    parts: tuple[str, ...] = ("main",)
+    pseudonymise: bool = False
+    form: str | None = None
+    """`csv`, `examples`, `decisions`, or a form of `nikawa.io.judgements`; None: by the suffix of the file."""
+    overwrite: bool = False
 
 
-def judgements(
-    link: Link, project: Project, parts: Iterable[str] = ("main",), *, pseudonymise: bool = False
+def export(
+    folder: Path, out: Path, options: ExportOptions | None = None, database: str = ""
+) -> int:
+    """Write the judgements so far, texts to judge or decisions, from one moment, while people work; how many."""
+    options = options or ExportOptions()
+    form = options.form or ("csv" if out.name.endswith(".csv") else None)
+    with open_synced(folder, database) as (project, store), store.connection() as db:
+        if form == "examples":
+            return _write_examples(db, project, out, options)
+        if form == "decisions":
+            return _write_decisions(db, project, out, options)
+        judgements = read_judgements(db, project, options.parts, pseudonymise=options.pseudonymise)
+        if form == "csv" or (form is None and ".jsonl" in out.name):
+            counted = _Counted(judgements)
+            lines = csv_lines(counted) if form == "csv" else json_lines(counted)
+            with atomic_write(out, overwrite=options.overwrite) as stream:
+                stream.writelines(lines)
+            return counted.count
+        if out.name.endswith(".tsv") or form not in (None, "records", "label-studio", "doccano"):
+            judgements = _guard_cells(judgements)
+        examples = None
+        if form in ("label-studio", "doccano"):
+            examples = {example.id: example for example in read_examples(project.folder / EXAMPLES)}
+        return write_judgements(
+            out, judgements, form, examples=examples, overwrite=options.overwrite
+        )
+
+
+class _Counted:
+    """Counts the judgements that pass."""
+
+    def __init__(self, rows: Iterable[Judgement]) -> None:
+        self._rows, self.count = rows, 0
+
+    def __iter__(self) -> Iterator[Judgement]:
+        for row in self._rows:
+            self.count += 1
+            yield row
+
+
+def stream_export(
+    project: Project, store: Store, form: str, *, pseudonymise: bool
+) -> Iterator[bytes]:
+    """The judgements so far as lines of JSON (`jsonl`) or commas (`csv`), computed in a process of its own."""
+    return stream_in_process(
+        export_lines, str(project.folder), store.database.address, form, pseudonymise
+    )
+
+
+def export_lines(folder: str, database: str, form: str, pseudonymise: bool) -> Iterator[bytes]:
+    """The judgements so far as lines, with a connection of their own."""
+    project = open_project(Path(folder))
+    db = project_database(database, project.folder, project.name).connect()
+    try:
+        judgements = read_judgements(db, project, pseudonymise=pseudonymise)
+        yield from csv_lines(judgements) if form == "csv" else json_lines(judgements)
+    finally:
+        db.close()
+
+
+def read_judgements(
+    db: Connection,
+    project: Project,
+    parts: Iterable[str] = ("main",),
+    *,
+    pseudonymise: bool = False,
 ) -> Iterator[Judgement]:
     """The judgements of these parts, oldest first, the owner's decisions last."""
-    wanted = set(parts)
-    for part in wanted - set(PARTS):
+    included = set(parts)
+    for part in included - set(PARTS):
         raise unknown("part", part, PARTS)
-    name = _names(project) if pseudonymise else str
-    if wanted - {"decisions"}:
-        yield from _answers(link, project, wanted, name)
-    if "decisions" in wanted:
-        yield from _decisions(link, project)
+    if included - {"decisions"}:
+        yield from _read_answers(db, project, included, pseudonymise)
+    if "decisions" in included:
+        yield from _read_decisions(db, project)
 
 
-def _answers(link: Link, project: Project, wanted: set[str], name: Name) -> Iterator[Judgement]:
-    split = _splitter(project)
-    for ref, worker, body, seconds, at in link.stream(
-        "SELECT i.ref, w.name, a.body, a.seconds, a.at FROM answers a JOIN items i ON i.id = a.item"  # noqa: S608
-        " JOIN workers w ON w.id = a.worker LEFT JOIN withdrawals x ON x.answer = a.seq"
-        f" WHERE {_where(wanted)} ORDER BY a.seq"
-    ):
-        shown, when = name(worker), stamp(at)
-        for question, answer in split(body):
-            yield Judgement(
-                example=ref,
-                worker=shown,
-                question=question,
-                answer=answer,
-                seconds=seconds,
-                at=when,
-            )
+def _read_answers(
+    db: Connection, project: Project, parts: set[str], pseudonymise: bool
+) -> Iterator[Judgement]:
+    kinds = [kind for kind in ("main", "gold", "pilot") if kind in parts] or ["main"]
+    rules = ["a.kind IN ({})".format(", ".join(f"'{kind}'" for kind in kinds))]
+    if "surplus" not in parts:
+        rules.append("a.surplus = 0")
+    if "withdrawn" not in parts:
+        rules.append("x.answer IS NULL")
+    if "excluded" not in parts:
+        rules.append("w.state <> 'excluded'")
+    show_name: Callable[[str], str] = cache(project.pseudonym) if pseudonymise else str
 
-
-def _splitter(project: Project) -> Callable[[str], list[tuple[str, Any]]]:
-    """From the stored answer to its questions; most projects have few different answers."""
-
-    @lru_cache(maxsize=4096)
+    @lru_cache(maxsize=4096)  # most projects have few different answers
     def split(body: str) -> list[tuple[str, Any]]:
         return project.form.to_judgements(msgspec.json.decode(body))
 
-    return split
-
-
-def _where(wanted: set[str]) -> str:
-    kinds = [kind for kind in ("main", "gold", "pilot") if kind in wanted]
-    rules = ["a.kind IN ({})".format(", ".join(f"'{kind}'" for kind in kinds or ["main"]))]
-    if "surplus" not in wanted:
-        rules.append("a.surplus = 0")
-    if "withdrawn" not in wanted:
-        rules.append("x.answer IS NULL")
-    if "excluded" not in wanted:
-        rules.append("w.state <> 'excluded'")
-    return " AND ".join(rules)
-
-
-def _decisions(link: Link, project: Project) -> Iterator[Judgement]:
-    for ref, person, body, at in link.stream(
-        "SELECT i.ref, d.person, d.body, d.at FROM decisions d JOIN items i ON i.id = d.item ORDER BY d.seq"
+    for ref, worker, body, seconds, at in db.stream(
+        f"SELECT i.ref, w.name, a.body, a.seconds, a.at FROM {ANSWERS} JOIN items i ON i.id = a.item"  # noqa: S608
+        f" WHERE {' AND '.join(rules)} ORDER BY a.seq"
     ):
-        for question, answer in project.form.to_judgements(msgspec.json.decode(body)):
+        name, time = show_name(worker), format_time(at)
+        for question, answer in split(body):
             yield Judgement(
-                example=ref,
-                worker=f"decision:{person}",
-                question=question,
-                answer=answer,
-                at=stamp(at),
+                example=ref, worker=name, question=question, answer=answer, seconds=seconds, at=time
             )
 
 
-def _names(project: Project) -> Name:
-    known: dict[str, str] = {}
-
-    def name(worker: str) -> str:
-        if worker not in known:
-            known[worker] = project.pseudonym(worker)
-        return known[worker]
-
-    return name
+def _read_decisions(db: Connection, project: Project) -> Iterator[Judgement]:
+    for ref, person, body, at in db.stream(
+        "SELECT i.ref, d.person, d.body, d.at FROM decisions d JOIN items i ON i.id = d.item ORDER BY d.seq"
+    ):
+        worker, time = f"decision:{person}", format_time(at)
+        for question, answer in project.form.to_judgements(msgspec.json.decode(body)):
+            yield Judgement(example=ref, worker=worker, question=question, answer=answer, at=time)
 
 
-def harmless(found: Iterable[Judgement]) -> Iterator[Judgement]:
-    """Judgements whose texts may stand in a sheet."""
-    for judgement in found:
+def _guard_cells(judgements: Iterable[Judgement]) -> Iterator[Judgement]:
+    """Judgements whose texts no spreadsheet takes for a formula."""
+    for judgement in judgements:
         yield msgspec.structs.replace(
             judgement,
             example=safe(judgement.example),
@@ -120,130 +180,96 @@ def harmless(found: Iterable[Judgement]) -> Iterator[Judgement]:
         )
 
 
-def csv_lines(found: Iterable[Judgement]) -> Iterator[str]:
-    """The judgements as comma-separated lines, headings first."""
+def csv_lines(judgements: Iterable[Judgement]) -> Iterator[bytes]:
+    """The judgements as comma-separated lines in blocks, headings first, for Excel too."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
-    writer.writerow(HEAD)
-    for judgement in found:
-        cells = (getattr(judgement, field) for field in HEAD)
-        writer.writerow(["" if cell is None else safe(_text(cell)) for cell in cells])
-        if buffer.tell() > 1 << 16:
-            yield buffer.getvalue()
+    writer.writerow(COLUMNS)
+    yield BYTE_ORDER_MARK
+    for judgement in judgements:
+        cells = []
+        for column in COLUMNS:
+            value = getattr(judgement, column)
+            if value is not None and not isinstance(value, str | int | float):
+                value = msgspec.json.encode(value).decode()
+            cells.append("" if value is None else safe(value))
+        writer.writerow(cells)
+        if buffer.tell() > BYTES_PER_BLOCK:
+            yield buffer.getvalue().encode()
             buffer.seek(0)
             buffer.truncate()
-    yield buffer.getvalue()
+    yield buffer.getvalue().encode()
 
 
-def _text(cell: Any) -> Any:
-    return cell if isinstance(cell, str | int | float) else msgspec.json.encode(cell).decode()
-
-
-def json_lines(found: Iterable[Judgement]) -> Iterator[bytes]:
+def json_lines(judgements: Iterable[Judgement]) -> Iterator[bytes]:
     """The judgements as JSON lines, in blocks."""
     encoder, block = msgspec.json.Encoder(), bytearray()
-    for judgement in found:
+    for judgement in judgements:
         block += encoder.encode(judgement) + b"\n"
-        if len(block) > 1 << 16:
+        if len(block) > BYTES_PER_BLOCK:
             yield bytes(block)
             block.clear()
     yield bytes(block)
 
 
-def take_in(
-    link: Link, project: Project, rows: Iterable[tuple[int, Judgement]], file: str, now: float
-) -> tuple[int, int]:
-    """Add judgements made elsewhere, all or none; how many answers were added, and how many were known."""
-    items = {
-        ref: (item, group)
-        for item, ref, group in link.stream("SELECT id, ref, grp FROM items WHERE kind = 'main'")
-    }
-    grouped: dict[tuple[str, str], list[Judgement]] = {}
-    hidden = {project.pseudonym(name): name for (name,) in link.rows("SELECT name FROM workers")}
-    for line, judgement in rows:
-        worker = hidden.get(judgement.worker, judgement.worker)
-        if judgement.example not in items:
-            what = f"answers about {judgement.example!r}, which is no item of the project"
-            raise BadInput(what, file=file, line=line, cure="check the column of the ids")
-        if not can_be_called(worker):
-            cure = f"use 1 to {NAME} printable characters"
-            raise BadInput(f"{worker!r} cannot be a worker's name", file=file, line=line, cure=cure)
-        grouped.setdefault((worker, judgement.example), []).append(judgement)
-    added = 0
-    by_worker = sorted(grouped.items(), key=lambda pair: pair[0][0])
-    for worker, theirs in groupby(by_worker, key=lambda pair: pair[0][0]):
-        token = hashed(project.token(worker))
-        person = add_worker(
-            link, worker, token, "import", language=project.settings.language, now=now
-        )
-        added += _add(
-            link, project, person.id, [(*items[ref], found) for (_, ref), found in theirs], now
-        )
-    link.settle("answers", "seen")
-    audit(link, "command", "import", {"file": file, "answers": added}, now)
-    return added, len(grouped) - added
+def _write_examples(db: Connection, project: Project, out: Path, options: ExportOptions) -> int:
+    """What workers wrote as examples for others to judge, and beside it who wrote it."""
+    refuse_existing(out, options.overwrite)
+    rows = list(_written_examples(db, project, options.pseudonymise))
+    authors = [authorship for _, authorship in rows]
+    write_writers(writers_file(out), authors, overwrite=options.overwrite)
+    return write_records(out, [example for example, _ in rows], overwrite=options.overwrite)
 
 
-def _add(
-    link: Link,
-    project: Project,
-    worker: int,
-    theirs: list[tuple[int, str | None, list[Judgement]]],
-    now: float,
-) -> int:
-    """Add a worker's answers to items they have none for; how many."""
-    known = {
-        item
-        for (item,) in link.rows(
-            "SELECT item FROM answers WHERE worker = ? AND surplus = 0", worker
-        )
-    }
-    fresh = [one for one in theirs if one[0] not in known]
-    link.load(
-        "answers",
-        "item, worker, lease, key, kind, body, comment, seconds, at, surplus, quick, pay",
-        [_row(project, worker, item, found, now) for item, _, found in fresh],
+def _written_examples(
+    db: Connection, project: Project, pseudonymise: bool
+) -> Iterator[tuple[Example, Authorship]]:
+    """An example a text, under a number that does not tell what it was meant to be; who wrote it is apart."""
+    if project.form.to_judge is None:
+        cure = "use --to examples where workers write; others export judgements"
+        raise BadInput(f"the form {project.form.name} asks for no texts", cure=cure)
+    rows = db.stream(
+        f"SELECT i.ref, w.name, t.body, a.body FROM {ANSWERS} JOIN items i ON i.id = a.item"  # noqa: S608
+        " JOIN texts t ON t.item = i.id"
+        f" WHERE a.kind = 'main' AND {STANDING} ORDER BY i.position, a.seq"
     )
-    link.many("UPDATE items SET done = done + 1 WHERE id = ?", [(item,) for item, _, _ in fresh])
-    link.run("UPDATE workers SET answered = answered + ? WHERE id = ?", len(fresh), worker)
-    remember(link, [(worker, item, group) for item, group, _ in fresh])
-    _hand_in(link, worker, {item for item, _, _ in fresh})
-    return len(fresh)
+    for ref, answers in groupby(rows, key=lambda row: str(row[0])):
+        drawn: list[tuple[bytes, str, Written]] = []
+        for _, worker, text, body in answers:
+            texts = _written_texts(project, msgspec.json.decode(body), decode_example(text))
+            for place, written in enumerate(texts):
+                seed = f"{ref}\0{worker}\0{place}".encode("utf-8", "surrogatepass")
+                drawn.append((sha256(seed).digest(), worker, written))
+        drawn.sort(key=lambda row: row[0])
+        for number, (_, worker, written) in enumerate(drawn, start=1):
+            name, pseudonym = f"{ref}-{number}", project.pseudonym(worker)
+            writer = pseudonym if pseudonymise else worker
+            yield (
+                Example(id=name, inputs=written.inputs, meta={WRITER: pseudonym}, group=ref),
+                Authorship(example=name, writer=writer, meant=written.meant),
+            )
 
 
-def _hand_in(link: Link, worker: int, items: set[int]) -> None:
-    """What the worker holds of these items is answered now: nobody judges an item twice."""
-    held = link.rows(
-        "SELECT id, item, state FROM leases WHERE worker = ? AND state IN ('open', 'expired', 'lost')",
-        worker,
-    )
-    theirs = [(lease, item, state) for lease, item, state in held if item in items]
-    link.many(
-        "UPDATE leases SET state = 'answered' WHERE id = ?", [(lease,) for lease, _, _ in theirs]
-    )
-    opened = [(item,) for _, item, state in theirs if state == "open"]
-    link.many("UPDATE items SET leased = leased - 1 WHERE id = ?", opened)
+def _written_texts(project: Project, answer: Answer, example: Example) -> list[Written]:
+    """What an answer holds to judge; one that breaks a rule, brought in from elsewhere, holds nothing."""
+    problems = project.form.validate(answer, example, project.options)
+    if project.form.to_judge is None or any(not problem.warning for problem in problems):
+        return []
+    return project.form.to_judge(answer, example, project.options)
 
 
-def _row(
-    project: Project, worker: int, item: int, found: list[Judgement], now: float
-) -> tuple[Any, ...]:
-    body = project.form.from_judgements(
-        [(judgement.question, judgement.answer) for judgement in found]
-    )
-    text, first = msgspec.json.encode(body).decode(), found[0]
-    lease, key = f"import {worker} {item}", f"import {item}"
-    return (
-        item,
-        worker,
-        lease,
-        key,
-        "main",
-        text,
-        "",
-        first.seconds,
-        moment(first.at, now),
-        0,
-        0,
-        0.0,
-    )
+def _write_decisions(db: Connection, project: Project, out: Path, options: ExportOptions) -> int:
+    """The last decision of each item, a line a question, as `nikawa aggregate --adjudicated` reads it; how many."""
+    lines = ["\t".join(DECISION_COLUMNS)]
+    for ref, body, person, reason in db.stream(
+        "SELECT i.ref, d.body, d.person, d.reason FROM decisions d JOIN items i ON i.id = d.item"
+        " WHERE d.seq = (SELECT max(o.seq) FROM decisions o WHERE o.item = d.item) ORDER BY i.position"
+    ):
+        for question, answer in project.form.to_judgements(msgspec.json.decode(body)):
+            is_text = isinstance(answer, str)
+            value = safe(answer) if is_text else msgspec.json.encode(answer).decode()
+            cells = (safe(ref), question, value, safe(person), safe(reason))
+            lines.append("\t".join(" ".join(str(cell).split()) for cell in cells))
+    with atomic_write(out, overwrite=options.overwrite) as stream:
+        stream.write("".join(f"{line}\n" for line in lines).encode())
+    return len(lines) - 1

@@ -10,16 +10,15 @@ from typing import Any
 
 import msgspec
 
-from nikawa.collect.settings import line_of, named_in
+from nikawa.collect.settings import find_line, setting_names
 from nikawa.errors import BadInput, suggest
 from nikawa.records import Example, Record
-from nikawa.registry import Registry, scan
+from nikawa.registry import Registry, collect_plugins
 
-LANGUAGES = ("ja", "ko", "en")
 REPORTS = ("personal", "hate", "bias", "undecidable", "broken", "other")
 """Why a worker may hand an item back; the message of each is `report_CODE`."""
-LONGEST = 2000
-"""Bytes of an id or group; an index of PostgreSQL holds little more."""
+MAX_ID_BYTES = 2000
+"""Of an id or group; an index of PostgreSQL holds little more."""
 REFUSED = "answer_invalid"
 """The code of an answer that has not the shape the form's page sends."""
 
@@ -57,26 +56,28 @@ def keeps_rules(_answer: Answer, _gold: Mapping[str, Any], _options: Options) ->
     return True
 
 
-def unequal(answers: Sequence[Answer], _options: Options) -> bool:
+def any_unequal(answers: Sequence[Answer], _options: Options) -> bool:
     """Whether two answers are not the same."""
     return len({msgspec.json.encode(answer, order="deterministic") for answer in answers}) > 1
 
 
-def by_question(answer: Answer) -> list[tuple[str, Any]]:
+def split_questions(answer: Answer) -> list[tuple[str, Any]]:
     """One judgement a question, in the order of the answer."""
     return list(answer.items())
 
 
-def joined(rows: Sequence[tuple[str, Any]]) -> Answer:
+def join_questions(rows: Sequence[tuple[str, Any]]) -> Answer:
     """The answer whose judgements these are."""
     return dict(rows)
 
 
-def _unkept(what: str, text: str) -> str:
-    """Why no database can look it up; empty: it can."""
+def _why_not_stored(what: str, text: str) -> str:
+    """Why no database can look up an id or group; empty: it can."""
     if "\0" in text:
         return f"its {what} holds the character NUL"
-    return f"its {what} is longer than {LONGEST:,} bytes" if len(text.encode()) > LONGEST else ""
+    if len(text.encode()) > MAX_ID_BYTES:
+        return f"its {what} is longer than {MAX_ID_BYTES:,} bytes"
+    return ""
 
 
 class Written(Record, frozen=True):
@@ -118,10 +119,10 @@ class Form:
     settings: type[msgspec.Struct] | None = None
     """The table `[form_settings]` of project.toml, with defaults; it reaches the page, so it may hold no secret."""
     gold_matches: Callable[[Answer, Mapping[str, Any], Options], bool] = same_gold
-    differ: Callable[[Sequence[Answer], Options], bool] = unequal
+    differ: Callable[[Sequence[Answer], Options], bool] = any_unequal
     """Whether the answers to an item disagree; what workers write never does (`writes`)."""
-    to_judgements: Callable[[Answer], list[tuple[str, Any]]] = by_question
-    from_judgements: Callable[[Sequence[tuple[str, Any]]], Answer] = joined
+    to_judgements: Callable[[Answer], list[tuple[str, Any]]] = split_questions
+    from_judgements: Callable[[Sequence[tuple[str, Any]]], Answer] = join_questions
     to_judge: Callable[[Answer, Example, Options], list[Written]] | None = None
     """What others are to judge of an answer that was written: where it is None, an answer is no new example."""
     view: Callable[[Form, Example, Options], dict[str, Any]] = plain_view
@@ -155,51 +156,50 @@ class Form:
         """The first guideline of a new project with these settings."""
         return self.guideline if self.guided is None else self.guided(options)
 
-    def options(self, table: Mapping[str, Any], file: Path | None = None) -> Options:
-        """The form's own settings, checked; `file` is the project.toml they stand in."""
-        kind = self.settings
-        if kind is None:
+    def parse_options(self, table: Mapping[str, Any], file: Path | None = None) -> Options:
+        """The form's own settings, checked; `file` is the project.toml that holds them."""
+
+        def wrong(what: str, names: Sequence[str], cure: str) -> BadInput:
+            text = file.read_text("utf-8-sig") if file is not None else ""
+            line = find_line(text, ("form_settings", *names))
+            what = f"[form_settings] of the form {self.name}: {what}"
+            return BadInput(what, file=file or "project.toml", line=line, cure=cure)
+
+        if self.settings is None:
             if table:
-                raise self._wrong(
-                    "the form has no settings", file, (), "empty the table [form_settings]"
-                )
+                raise wrong("the form has no settings", (), "empty the table [form_settings]")
             return None
-        known = {found.encode_name for found in msgspec.structs.fields(kind)}
+        known = {field.encode_name for field in msgspec.structs.fields(self.settings)}
         for name in table:
             if name not in known:
-                raise self._wrong(
-                    f"there is no setting {name!r}", file, (name,), suggest(name, known)
-                )
+                raise wrong(f"there is no setting {name!r}", (name,), suggest(name, known))
         try:
-            return msgspec.convert(dict(table), kind)
+            return msgspec.convert(dict(table), self.settings)
         except (msgspec.ValidationError, ValueError) as problem:
-            raise self._wrong(
-                str(problem), file, named_in(str(problem))[:1], "correct it"
-            ) from None
+            names = setting_names(str(problem))[:1]
+            raise wrong(str(problem), names, "correct it") from None
 
-    def _wrong(self, what: str, file: Path | None, names: Sequence[str], cure: str) -> BadInput:
-        text = file.read_text("utf-8-sig") if file is not None else ""
-        line = line_of(text, ("form_settings", *names))
-        what = f"[form_settings] of the form {self.name}: {what}"
-        return BadInput(what, file=file or "project.toml", line=line, cure=cure)
-
-    def first_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The whole table `[form_settings]` of a new project: what is given, else what it starts with."""
+    def initial_options(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
+        """The whole table `[form_settings]` of a new project: what is chosen, else what it starts with."""
         if self.settings is None:
-            return dict(given)
+            return dict(chosen)
         table = msgspec.to_builtins(msgspec.convert(dict(self.sets), self.settings))
-        return {**table, **given}
+        return {**table, **chosen}
 
-    def faults(self, example: Example, options: Options = None) -> str:
+    def main_question(self, options: Options) -> str:
+        """The question that the judgements of a project with these settings answer."""
+        return str(getattr(options, "question", self.questions[0]))
+
+    def find_fault(self, example: Example, options: Options = None) -> str:
         """What keeps an example from being shown in this form; empty: nothing. With options it is tried."""
-        unkept = _unkept("id", example.id) or _unkept("group", example.group or "")
-        if unkept:
-            return unkept
+        fault = _why_not_stored("id", example.id) or _why_not_stored("group", example.group or "")
+        if fault:
+            return fault
         for name in self.inputs:
             if name not in example.inputs:
                 return f"the form {self.name} needs the input {name!r}"
-            kind = str if self.sample and isinstance(self.sample.inputs.get(name), str) else None
-            if kind and not isinstance(example.inputs[name], kind):
+            is_text = self.sample is not None and isinstance(self.sample.inputs.get(name), str)
+            if is_text and not isinstance(example.inputs[name], str):
                 return f"the input {name!r} is not a text"
         if options is None:
             return ""
@@ -209,26 +209,22 @@ class Form:
             return f"the form {self.name} cannot show it ({type(problem).__name__}: {problem})"
         return "" if shown else f"the form {self.name} finds nothing in it to show"
 
-    def known(self, gold: Mapping[str, Any], options: Options) -> dict[str, Any]:
+    def known_gold(self, gold: Mapping[str, Any], options: Options) -> dict[str, Any]:
         """The part of an example's gold that this form asks for."""
-        asked = {*self.questions, getattr(options, "question", self.questions[0])}
-        return {question: right for question, right in gold.items() if question in asked}
+        questions = {*self.questions, self.main_question(options)}
+        return {question: right for question, right in gold.items() if question in questions}
 
-    def gold_faults(self, example: Example, options: Options) -> str:
+    def find_gold_fault(self, example: Example, options: Options) -> str:
         """Why nobody could ever answer a control item right; empty: nothing."""
-        gold = self.known(example.gold, options)
+        gold = self.known_gold(example.gold, options)
         if not gold:
-            wanted = ", ".join(
-                dict.fromkeys((getattr(options, "question", self.questions[0]), *self.questions))
-            )
-            return f"a control item needs its gold, to one of: {wanted}"
+            questions = dict.fromkeys((self.main_question(options), *self.questions))
+            return f"a control item needs its gold, to one of: {', '.join(questions)}"
         if self.gold_matches is not same_gold:
             return ""
         for question, right in gold.items():
-            if any(
-                problem.where == question
-                for problem in self.validate({question: right}, example, options)
-            ):
+            problems = self.validate({question: right}, example, options)
+            if any(problem.where == question for problem in problems):
                 return f"the gold {right!r} is no answer to {question!r}"
         return ""
 
@@ -239,11 +235,11 @@ def forms() -> Registry[Form]:
     import nikawa.collect.forms as folder
 
     table: Registry[Form] = Registry("form")
-    for module in scan(folder):
-        table.add(module.FORM.name, module.FORM)
+    for form in collect_plugins(Form, "FORM", "nikawa.forms", folder):
+        table.add(form.name, form)
     return table
 
 
-def form(name: str) -> Form:
+def find_form(name: str) -> Form:
     """The form of a name."""
     return forms()[name]

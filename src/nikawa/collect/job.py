@@ -1,72 +1,40 @@
-"""An annotation project from start to end: make it, serve it, hand out links, look at it, take judgements in and out."""
+"""An annotation project from start to end, as the command line drives it: make it, serve it, hand out links, look at it."""
 
 from __future__ import annotations
 
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from msgspec.structs import replace
 
-from nikawa.collect.form import LANGUAGES
-from nikawa.collect.links import make_links
-from nikawa.collect.open import examples_of, opened, writers_beside
-from nikawa.collect.overview import overview
-from nikawa.collect.people import hash_password, set_person
-from nikawa.collect.project import KINDS, Project, can_be_called, create_project
+from nikawa.collect.dashboard import overview
+from nikawa.collect.items import open_synced
+from nikawa.collect.project import KINDS, Project, create_project, is_person_name
 from nikawa.collect.settings import Assign, Language, Settings
-from nikawa.collect.sheet import WORKERS, completed
-from nikawa.collect.store import Store
-from nikawa.collect.transfer import ImportReport, Out, backup, export, take
-from nikawa.collect.workers import keep
+from nikawa.collect.sources import (
+    DEFAULT_WORKERS,
+    NewProject,
+    complete_settings,
+    read_source_writers,
+    read_sources,
+)
+from nikawa.collect.store import get_value, set_value
+from nikawa.collect.workers import count_items, make_links
 from nikawa.collect.writers import WRITERS, is_pseudonym, read_writers, writer_of
-from nikawa.datasets import load
-from nikawa.errors import BadInput, unknown
+from nikawa.datasets import benchmarks, load
+from nikawa.errors import BadInput
 from nikawa.io.records import read_examples, write_records
 from nikawa.records import reference
-
-__all__ = [
-    "ImportReport",
-    "Links",
-    "New",
-    "NewReport",
-    "Out",
-    "Serving",
-    "backup",
-    "demo",
-    "export",
-    "links",
-    "new",
-    "opened",
-    "password",
-    "serve",
-    "status",
-    "take",
-]
+from nikawa.serve.login import hash_password, set_person
 
 OWNER = "owner"
 ADDRESS = "address"
 """The key under which the store keeps where the server was last started."""
-
-
-@dataclass(frozen=True)
-class New:
-    """How a project starts."""
-
-    form: str = ""
-    """Empty: what the task sheet asks for."""
-    workers: int | None = None
-    """Workers an item; None: as the task sheet says, else three."""
-    language: str = ""
-    """Empty: that of the task sheet, else of the texts."""
-    title: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """The form's own settings."""
-    database: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,34 +52,31 @@ class NewReport:
     """What the owner should know before work begins."""
 
 
-def new(folder: Path, examples: str, how: New, *, data: Path | None = None) -> NewReport:
+def create(folder: Path, examples: str, new: NewProject, *, data: Path | None = None) -> NewReport:
     """Make a project of the examples of a dataset, folder or file; an owner with a password is made too."""
-    if how.language and how.language not in LANGUAGES:
-        raise unknown("language", how.language, LANGUAGES)
-    if how.workers is not None and how.workers < 1:
-        raise BadInput("an item needs one worker at least", cure="say --workers-per-item 3")
-    how, found = completed(how, examples, examples_of(examples, data))
-    workers = how.workers or WORKERS
+    new, sources = complete_settings(new, examples, read_sources(examples, data))
+    workers = new.workers or DEFAULT_WORKERS
     settings = Settings(
-        title=how.title or folder.name,
-        form=how.form,
-        language=cast(Language, how.language),
+        title=new.title or folder.name,
+        form=new.form,
+        language=cast(Language, new.language),
         assign=Assign(workers_per_item=workers),
-        options=dict(how.options),
+        options=dict(new.options),
     )
-    project = create_project(folder, settings, found, writers_beside(examples).values())
-    chosen = secrets.token_urlsafe(12)
+    project = create_project(folder, settings, sources, read_source_writers(examples).values())
+    password = secrets.token_urlsafe(12)
     try:
-        count = _first_start(folder, chosen, how.database)
+        with open_synced(folder, new.database) as (_, store):
+            store.write(set_person, OWNER, "owner", hash_password(password), time.time())
+            items = store.read(count_items, "main")
     except BaseException:
         shutil.rmtree(folder)  # a database that does not answer leaves no half of a project
         raise
-    return NewReport(
-        str(folder), how.form, count, workers, OWNER, chosen, how.language, _notes(project)
-    )
+    notes = _note_pseudonyms(project)
+    return NewReport(str(folder), new.form, items, workers, OWNER, password, new.language, notes)
 
 
-def _notes(project: Project) -> tuple[str, ...]:
+def _note_pseudonyms(project: Project) -> tuple[str, ...]:
     """A warning where texts have writers that nobody can be kept from judging, for want of their names."""
     known = read_writers(project.folder / WRITERS)
     examples = read_examples(project.folder / KINDS["main"])
@@ -124,22 +89,59 @@ def _notes(project: Project) -> tuple[str, ...]:
     )
 
 
-def _first_start(folder: Path, chosen: str, database: str) -> int:
-    """Take the items in and make the owner; how many items there are."""
-    with opened(folder, database) as (_, store):
-        kept, now = hash_password(chosen), time.time()
-        store.do(lambda link: set_person(link, OWNER, "owner", kept, now))
-        return int(
-            store.ask(lambda link: link.rows("SELECT count(*) FROM items WHERE kind = 'main'"))[0][
-                0
-            ]
-        )
+def create_demo(folder: Path) -> NewReport:
+    """A project on the embedded Japanese dataset, with control items and a pilot."""
+    embedded = [one for one in benchmarks().values() if not one.repository]
+    dataset = load(next(one.name for one in embedded if one.language == "ja"))
+    pairs = {
+        split: [
+            replace(
+                example, id=reference(dataset.name, split, example.id), meta={}, tags=frozenset()
+            )
+            for example in examples
+            if {"premise", "hypothesis"} <= example.inputs.keys() and "label" in example.gold
+        ]
+        for split, examples in dataset.splits.items()
+    }
+    train, test = pairs["train"], pairs["test"]
+    labels = sorted({str(example.gold["label"]) for example in train})
+    assign = Assign(workers_per_item=3)
+    settings = Settings(
+        title="Nikawa demo", form="choice", assign=assign, options={"labels": labels}
+    )
+    project = create_project(folder, settings, test)
+    for kind, examples in (("gold", train[3:13]), ("pilot", train[:3])):
+        known = [replace(example, gold={"label": example.gold["label"]}) for example in examples]
+        write_records(project.folder / KINDS[kind], known, overwrite=True)
+    password = set_password(folder, OWNER, "owner")
+    return NewReport(
+        str(folder), settings.form, len(test), assign.workers_per_item, OWNER, password, "ja"
+    )
 
 
-def status(folder: Path, database: str = "") -> dict[str, Any]:
+def set_password(
+    folder: Path, name: str, role: str, secret: str | None = None, database: str = ""
+) -> str:
+    """Add an owner or reviewer, or give them a new password, which is returned."""
+    if not is_person_name(name):
+        raise BadInput(f"{name!r} cannot log in", cure="use 1 to 200 printable characters")
+    password = secret or secrets.token_urlsafe(12)
+    password_hash = hash_password(password)
+    with open_synced(folder, database) as (_, store):
+        store.write(set_person, name, role, password_hash, time.time())
+    return password
+
+
+def read_status(folder: Path, database: str = "") -> dict[str, Any]:
     """How far a project is, its workers and what they reported; it may be served meanwhile."""
-    with opened(folder, database) as (project, store):
-        return {"project": str(folder), **store.ask(lambda link: overview(link, project))}
+    with open_synced(folder, database) as (project, store):
+        return {"project": str(folder), **store.read(overview, project)}
+
+
+def backup(folder: Path, out: Path, *, overwrite: bool = False, database: str = "") -> None:
+    """Copy the database while people work."""
+    with open_synced(folder, database) as (_, store):
+        store.backup(out, overwrite=overwrite)
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ class Links:
     """What they begin with."""
 
 
-def links(
+def create_links(
     folder: Path, names: Sequence[str], address: str | None = None, database: str = ""
 ) -> Links:
     """Make links for workers; the same name gets the same link every time.
@@ -160,45 +162,24 @@ def links(
     They begin with `address`, else with that of project.toml, else with the one the server was last started at.
     """
     for name in names:
-        if not can_be_called(name):
-            raise BadInput(
-                f"{name!r} cannot be a worker's name", cure="use 1 to 200 printable characters"
-            )
-    with opened(folder, database) as (project, store):
-        base = (_address(project, store) if address is None else address).rstrip("/")
-        made = (
-            store.do(lambda link: make_links(link, project, list(names), "command", time.time()))
-            if names
-            else []
-        )
+        if not is_person_name(name):
+            cure = "use 1 to 200 printable characters"
+            raise BadInput(f"{name!r} cannot be a worker's name", cure=cure)
+    with open_synced(folder, database) as (project, store):
+        if address is None:
+            started_at = store.read(get_value, ADDRESS) or ServeOptions().base(ServeOptions.port)
+            address = project.settings.address or started_at
+        base, links = address.rstrip("/"), []
+        if names:
+            links = store.write(make_links, project, names, "command", time.time())
         crowd = project.settings.crowd
         join = f"{base}/join/{project.join_key}?{crowd.parameter}=" if crowd.join else None
-        return Links(tuple((name, f"{base}/w/{token}") for name, token in made), join, base)
-
-
-def _address(project: Project, store: Store) -> str:
-    row = store.ask(lambda link: link.one("SELECT value FROM meta WHERE key = ?", ADDRESS))
-    return project.settings.address or (
-        Serving().base(Serving.port) if row is None else str(row[0])
-    )
-
-
-def password(
-    folder: Path, name: str, role: str, secret: str | None = None, database: str = ""
-) -> str:
-    """Add an owner or reviewer, or give them a new password, which is returned."""
-    if not can_be_called(name):
-        raise BadInput(f"{name!r} cannot log in", cure="use 1 to 200 printable characters")
-    chosen = secret or secrets.token_urlsafe(12)
-    kept, now = hash_password(chosen), time.time()
-    with opened(folder, database) as (_, store):
-        store.do(lambda link: set_person(link, name, role, kept, now))
-    return chosen
+        return Links(tuple((name, f"{base}/w/{token}") for name, token in links), join, base)
 
 
 @dataclass(frozen=True)
-class Serving:
-    """Where a server listens."""
+class ServeOptions:
+    """Where a server listens, and where its data is."""
 
     host: str = "127.0.0.1"
     port: int = 8000
@@ -210,47 +191,21 @@ class Serving:
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def serve(folder: Path, how: Serving, started: Callable[[int], None] | None = None) -> None:
-    """Serve a project until interrupted; `started` is told the port."""
-    from nikawa.collect.analyses import ANALYSES
-    from nikawa.collect.app import create_app, run
-    from nikawa.collect.aside import beside
+def serve(
+    folder: Path, options: ServeOptions, on_start: Callable[[int], None] | None = None
+) -> None:
+    """Serve a project until interrupted; `on_start` gets the port."""
+    from nikawa.collect.analyses import ANALYSES, in_process
+    from nikawa.collect.app import create_app
+    from nikawa.serve.server import run_server
 
-    analyses = {name: beside(analysis) for name, analysis in ANALYSES.items()}
-    with opened(folder, how.database) as (project, store):
+    analyses = {name: in_process(analysis) for name, analysis in ANALYSES.items()}
+    with open_synced(folder, options.database) as (project, store):
 
-        def begun(port: int) -> None:
-            store.do(lambda link: keep(link, ADDRESS, how.base(port)))
-            if started is not None:
-                started(port)
+        def remember_address(port: int) -> None:
+            store.write(set_value, ADDRESS, options.base(port))
+            if on_start is not None:
+                on_start(port)
 
-        run(create_app(project, store, analyses=analyses), how.host, how.port, started=begun)
-
-
-def demo(folder: Path) -> NewReport:
-    """A project on the embedded mini-benchmark, with control items and a pilot."""
-    dataset = load("mini-ja")
-    pairs = {
-        split: [
-            replace(
-                example, id=reference(dataset.name, split, example.id), meta={}, tags=frozenset()
-            )
-            for example in examples
-            if {"premise", "hypothesis"} <= example.inputs.keys() and "label" in example.gold
-        ]
-        for split, examples in dataset.splits.items()
-    }
-    train = pairs["train"]
-    labels = sorted({str(example.gold["label"]) for example in train})
-    settings = Settings(
-        title="Nikawa demo",
-        form="choice",
-        assign=Assign(workers_per_item=3),
-        options={"labels": labels},
-    )
-    project = create_project(folder, settings, pairs["test"])
-    for name, chosen in (("gold", train[3:13]), ("pilot", train[:3])):
-        kept = [replace(example, gold={"label": example.gold["label"]}) for example in chosen]
-        write_records(project.folder / KINDS[name], kept, overwrite=True)
-    chosen_password = password(folder, OWNER, "owner")
-    return NewReport(str(folder), "choice", len(pairs["test"]), 3, OWNER, chosen_password, "ja")
+        app = create_app(project, store, analyses=analyses)
+        run_server(app, options.host, options.port, on_start=remember_address)

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from nikawa.collect import bodies
+from nikawa.serve.login import CSRF_FIELD, SESSION_COOKIE
 
 _JSON = "application/json"
 _ERROR = {
@@ -104,7 +105,7 @@ _GETS: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
 }
 
 
-def document(title: str) -> dict[str, Any]:
+def openapi_document(title: str) -> dict[str, Any]:
     """The whole document."""
     kinds = {kind: None for kind, _, _ in _POSTS.values()}
     schemas = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")[1]
@@ -117,8 +118,8 @@ def document(title: str) -> dict[str, Any]:
         operation["requestBody"] = {"required": True, "content": {_JSON: {"schema": ref}}}
         paths[path] = {"post": operation}
     schemes = {
-        "session": {"type": "apiKey", "in": "cookie", "name": "nikawa_session"},
-        "csrf": {"type": "apiKey", "in": "header", "name": "X-CSRF-Token"},
+        "session": {"type": "apiKey", "in": "cookie", "name": SESSION_COOKIE},
+        "csrf": {"type": "apiKey", "in": "header", "name": CSRF_FIELD},
     }
     return {
         "openapi": "3.1.0",
@@ -129,15 +130,15 @@ def document(title: str) -> dict[str, Any]:
 
 
 def _operation(
-    path: str, about: str, schema: dict[str, Any], names: tuple[str, ...]
+    path: str, about: str, schema: dict[str, Any], query: tuple[str, ...]
 ) -> dict[str, Any]:
     parameters: list[dict[str, Any]] = [
         {"name": name, "in": "query", "required": False, "schema": {"type": "string"}}
-        for name in names
+        for name in query
     ]
     if "{token}" in path:
         parameters.append(_TOKEN)
-    made: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "summary": about,
         "parameters": parameters,
         "responses": {
@@ -147,5 +148,5 @@ def _operation(
         },
     }
     if path.startswith("/owner"):
-        made["security"] = [{"session": [], "csrf": []}]
-    return made
+        operation["security"] = [{"session": [], "csrf": []}]
+    return operation

@@ -8,24 +8,24 @@ import secrets
 from base64 import b32encode, urlsafe_b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from nikawa.collect.form import LANGUAGES, Form, form
-from nikawa.collect.settings import Settings, read_settings, written
-from nikawa.collect.writers import WRITERS, Wrote, write_writers
+from nikawa.collect.form import Form, find_form
+from nikawa.collect.settings import Settings, format_settings, read_settings
+from nikawa.collect.writers import WRITERS, Authorship, write_writers
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.records import write_records
 from nikawa.records import Example
+from nikawa.serve.languages import LANGUAGES
 
 SETTINGS, SECRET, EXAMPLES = "project.toml", "secret.key", "examples.jsonl"
 KINDS = {"main": EXAMPLES, "gold": "gold.jsonl", "pilot": "pilot.jsonl"}
-NAME = 200
-"""Most characters of a worker's name."""
+MAX_NAME_CHARS = 200
+"""Of a worker's name."""
 
 GUIDELINES = {
     "ja": "# 作業の手引き\n\n1. 文をよく読んでください。\n2. 一番よく当てはまる答えを選んでください。\n"
@@ -76,34 +76,27 @@ class Project:
         for choice in (language, self.settings.language, *LANGUAGES):
             path = self.folder / f"guideline.{choice}.md"
             if path.is_file():
-                return path.read_text(
-                    "utf-8", errors="replace"
-                )  # it may be saved anew while workers read it
+                # It may be saved anew while workers read it: half a character is no fault.
+                return path.read_text("utf-8", errors="replace")
         return ""
 
     def _keyed(self, purpose: str, text: str) -> bytes:
-        return hmac.digest(
-            self.secret, f"{purpose}\0{text}".encode("utf-8", "surrogatepass"), "sha256"
-        )
+        message = f"{purpose}\0{text}".encode("utf-8", "surrogatepass")
+        return hmac.digest(self.secret, message, "sha256")
 
 
-def can_be_called(name: str) -> bool:
+def is_person_name(name: str) -> bool:
     """Whether a person may go by a name: something to see, and nothing unseen but blanks, wide ones too."""
-    return (
-        0 < len(name) <= NAME and bool(name.strip()) and name.replace("\u3000", " ").isprintable()
-    )
-
-
-def hashed(token: str) -> str:
-    """What is kept of a token: whoever reads the database cannot use the links."""
-    return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+    if not 0 < len(name) <= MAX_NAME_CHARS or not name.strip():
+        return False
+    return name.replace("\u3000", " ").isprintable()
 
 
 def open_project(folder: Path) -> Project:
     """Read and check a project's settings and secret."""
     settings = read_settings(folder / SETTINGS)
-    chosen = form(settings.form)
-    options = chosen.options(settings.options, folder / SETTINGS)
+    form = find_form(settings.form)
+    options = form.parse_options(settings.options, folder / SETTINGS)
     path = folder / SECRET
     try:
         secret = bytes.fromhex(path.read_text("ascii").strip())
@@ -114,41 +107,50 @@ def open_project(folder: Path) -> Project:
         raise BadInput("is not a secret key", file=path, cure="restore the file") from None
     if len(secret) < 32:
         raise BadInput("is too short to be a secret key", file=path, cure="restore the file")
-    return Project(folder, settings, chosen, options, secret)
+    return Project(folder, settings, form, options, secret)
 
 
 def create_project(
-    folder: Path, settings: Settings, examples: Iterable[Example], writers: Iterable[Wrote] = ()
+    folder: Path,
+    settings: Settings,
+    examples: Iterable[Example],
+    writers: Iterable[Authorship] = (),
 ) -> Project:
-    """Make the folder of a new project, whole or not at all."""
+    """Make the folder of a new project, whole or not at all.
+
+    An example that the form cannot show is bad input, as is a folder that exists.
+    """
     if folder.exists():
         cure = "choose another name; nikawa collect import PROJECT --examples FILE adds items to a project"
         raise BadInput("exists already", file=folder, cure=cure)
-    chosen = form(settings.form)
-    settings = replace(settings, options=chosen.first_options(settings.options))
-    options = chosen.options(settings.options)
+    form = find_form(settings.form)
+    settings = replace(settings, options=form.initial_options(settings.options))
+    options = form.parse_options(settings.options)
     with atomic_folder(folder) as made:
-        (made / SETTINGS).write_text(written(settings), "utf-8")
-        for language, text in {**GUIDELINES, **chosen.guidelines(options)}.items():
+        (made / SETTINGS).write_text(format_settings(settings), "utf-8")
+        for language, text in {**GUIDELINES, **form.guidelines(options)}.items():
             (made / f"guideline.{language}.md").write_text(text, "utf-8")
-        count = write_records(made / EXAMPLES, _shown(examples, chosen, options))
+        count = write_records(made / EXAMPLES, _refuse_faulty(examples, form, options))
         if not count:
             raise BadInput("there are no examples", cure="name a file or dataset that holds some")
-        if wrote := list(writers):
-            write_writers(made / WRITERS, wrote)
-        for name in ("gold.jsonl", "pilot.jsonl"):
-            (made / name).touch()
+        if authors := list(writers):
+            write_writers(made / WRITERS, authors)
+        for kind in ("gold", "pilot"):
+            (made / KINDS[kind]).touch()
         descriptor = os.open(made / SECRET, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="ascii") as stream:
             stream.write(secrets.token_hex(32) + "\n")
     return open_project(folder)
 
 
-def _shown(examples: Iterable[Example], chosen: Form, options: Any) -> Iterable[Example]:
+def _refuse_faulty(examples: Iterable[Example], form: Form, options: Any) -> Iterable[Example]:
+    """The same examples; one that the form cannot show is bad input."""
     for example in examples:
-        fault = chosen.faults(example, options)
+        fault = form.find_fault(example, options)
         if fault:
-            raise BadInput(
-                f"example {example.id!r}: {fault}", cure="choose another form, or other examples"
+            what, cure = (
+                f"example {example.id!r}: {fault}",
+                "choose another form, or other examples",
             )
+            raise BadInput(what, cure=cure)
         yield example

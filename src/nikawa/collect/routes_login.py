@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-import hmac
 import secrets
 from typing import TYPE_CHECKING
 
-from nikawa.collect import people
-from nikawa.collect.guard import body_of, fields_of, refuse_elsewhere, sender_of
-from nikawa.collect.i18n import accepted, say
-from nikawa.collect.site import Site, answer
-from nikawa.collect.workers import Refused, audit
+from nikawa.collect.site import Site, page_message
+from nikawa.serve.audit import add_audit
+from nikawa.serve.errors import Refused
+from nikawa.serve.login import (
+    CSRF_FIELD,
+    LOGIN_COOKIE,
+    SESSION_COOKIE,
+    Person,
+    end_session,
+    find_person,
+    password_hash,
+    password_matches,
+    require_csrf,
+    set_cookie,
+    start_session,
+)
+from nikawa.serve.requests import (
+    json_response,
+    read_form_body,
+    refuse_cross_site,
+    sender_address,
+)
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-SESSION, LOGIN = "nikawa_session", "nikawa_login"
-FIELD = "X-CSRF-Token"
+MAX_LOGIN_BYTES = 4096
 
 
 class LoginRoutes:
@@ -26,48 +41,30 @@ class LoginRoutes:
     def __init__(self, site: Site) -> None:
         self.site, self.project, self.store = site, site.project, site.store
 
-    def _language(self, request: Request) -> str:
-        return accepted(request.headers.get("accept-language", ""), self.project.settings.language)
-
-    async def person(self, request: Request, role: str = "reviewer") -> people.Person:
-        """Who asks; a POST must carry their token too."""
-        now = self.site.clock()
-        cookie = request.cookies.get(SESSION, "")
+    async def person(self, request: Request, role: str = "reviewer") -> Person:
+        """Who asks; a POST must carry their token too. Refuses those who are not logged in, or not in this role."""
+        cookie = request.cookies.get(SESSION_COOKIE, "")
         try:
-            person = await self.site.read(lambda link: people.person_of(link, cookie, now))
+            person = await self.site.read(find_person, cookie, self.site.clock())
         except Refused:
-            self.site.strangers.take(sender_of(request))
+            self.site.unknown_requests.count(sender_address(request))
             raise
         if role == "owner" and person.role != "owner":
             raise Refused("not_allowed", 403)
         if request.method == "POST":
-            refuse_elsewhere(request)
-            if not hmac.compare_digest(
-                request.headers.get(FIELD, "").encode(), person.csrf.encode()
-            ):
-                raise Refused("not_allowed", 403)
+            refuse_cross_site(request)
+            require_csrf(request.headers.get(CSRF_FIELD, ""), person.csrf)
         return person
 
-    def _cookie(self, request: Request, response: Response, name: str, value: str) -> None:
-        response.set_cookie(
-            name,
-            value,
-            httponly=True,
-            samesite="strict",
-            secure=request.url.scheme == "https",
-            path="/",
-        )
-
     async def login_page(self, request: Request) -> Response:
-        """The page to log in; its token must come back with the form."""
-        return self._login(request, "", 200)
+        """The page to log in."""
+        return self._login_page(request)
 
-    def _login(self, request: Request, text: str, status: int) -> Response:
-        csrf = secrets.token_urlsafe(24)
-        response = self.site.page(
-            "login.html", self._language(request), status, csrf=csrf, text=text
-        )
-        self._cookie(request, response, LOGIN, csrf)
+    def _login_page(self, request: Request, text: str = "", status: int = 200) -> Response:
+        """The page to log in; the token of its cookie must come back with the form."""
+        csrf, language = secrets.token_urlsafe(24), self.site.request_language(request)
+        response = self.site.page("login.html", language, status, csrf=csrf, text=text)
+        set_cookie(request, response, LOGIN_COOKIE, csrf)
         return response
 
     async def login(self, request: Request) -> Response:
@@ -75,30 +72,26 @@ class LoginRoutes:
         from starlette.concurrency import run_in_threadpool
         from starlette.responses import RedirectResponse
 
-        self.site.logins.take(sender_of(request))
-        refuse_elsewhere(request)
-        form = fields_of(await body_of(request, 4096))
-        kept = request.cookies.get(LOGIN, "")
-        if not kept or not hmac.compare_digest(form.get(FIELD, "").encode(), kept.encode()):
-            raise Refused("not_allowed", 403)
+        self.site.login_requests.count(sender_address(request))
+        form = await read_form_body(request, MAX_LOGIN_BYTES)
+        require_csrf(form.get(CSRF_FIELD, ""), request.cookies.get(LOGIN_COOKIE, ""))
         name, now = form.get("name", "")[:200].replace("\0", ""), self.site.clock()
-        stored = await self.site.read(lambda link: people.password_of(link, name))
-        if not await run_in_threadpool(people.matches, stored, form.get("password", "")[:1000]):
-            await self.site.write(
-                lambda link: audit(link, "?", "log in refused", {"name": name}, now)
-            )
-            return self._login(request, say(self._language(request), "login_failed"), 401)
-        cookie = await self.site.write(lambda link: people.start_session(link, name, now))
+        kept = await self.site.read(password_hash, name)
+        if not await run_in_threadpool(password_matches, kept, form.get("password", "")[:1000]):
+            await self.site.write(add_audit, "?", "log in refused", {"name": name}, now)
+            text = page_message(self.site.request_language(request), "login_failed")
+            return self._login_page(request, text, 401)
+        cookie = await self.site.write(start_session, name, now)
         response = RedirectResponse("/owner", 303)
-        self._cookie(request, response, SESSION, cookie)
-        response.delete_cookie(LOGIN, path="/")
+        set_cookie(request, response, SESSION_COOKIE, cookie)
+        response.delete_cookie(LOGIN_COOKIE, path="/")
         return response
 
     async def logout(self, request: Request) -> Response:
         """End the session."""
-        person, now = await self.person(request), self.site.clock()
-        cookie = request.cookies.get(SESSION, "")
-        await self.site.write(lambda link: people.end_session(link, cookie, person.name, now))
-        response = answer({"saved": True})
-        response.delete_cookie(SESSION, path="/")
+        person = await self.person(request)
+        cookie = request.cookies.get(SESSION_COOKIE, "")
+        await self.site.write(end_session, cookie, person.name, self.site.clock())
+        response = json_response({"saved": True})
+        response.delete_cookie(SESSION_COOKIE, path="/")
         return response

@@ -4,31 +4,43 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from nikawa.collect import cases, overview
-from nikawa.collect.aside import Failed, exported
+from nikawa.collect.adjudication import (
+    add_decision,
+    find_case,
+    find_disagreements,
+    find_item,
+    resolve_item,
+)
 from nikawa.collect.bodies import DecideBody, LinksBody, ResolveBody, WorkerBody
-from nikawa.collect.dashboard import words
-from nikawa.collect.guard import number, plain
-from nikawa.collect.links import make_links
-from nikawa.collect.project import can_be_called
-from nikawa.collect.records import example_of
+from nikawa.collect.dashboard import audit_rows, item_rows, overview
+from nikawa.collect.export import stream_export
+from nikawa.collect.openapi import openapi_document
+from nikawa.collect.project import is_person_name
 from nikawa.collect.routes_login import LoginRoutes
-from nikawa.collect.site import ANALYSED, FRESH, answer
-from nikawa.collect.workers import Refused, Worker, audit, by_name, exclude, reinstate
+from nikawa.collect.site import owner_messages
+from nikawa.collect.store import decode_example
+from nikawa.collect.workers import Worker, exclude, find_worker_by_name, make_links, reinstate
 from nikawa.errors import NikawaError
+from nikawa.serve.audit import add_audit
+from nikawa.serve.background import ProcessFailed
+from nikawa.serve.errors import Refused
+from nikawa.serve.requests import json_response, query_flag, query_number, query_text
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from nikawa.collect.database import Link
+    from nikawa.serve.database import Connection
 
+OVERVIEW_SECONDS, ANALYSIS_SECONDS = 2.0, 30.0
+"""For how long a dashboard's figures, and its analyses, are not computed again."""
 _log = logging.getLogger("nikawa.collect")
 
 
@@ -53,161 +65,149 @@ class OwnerRoutes(LoginRoutes):
                 return RedirectResponse("/login", 303)
             raise
         user = {"name": person.name, "role": person.role}
-        language = self._language(request)
-        return self.site.page(
-            name, language, csrf=person.csrf, user=user, words=dict(words(language))
-        )
+        language = self.site.request_language(request)
+        words = dict(owner_messages(language))
+        return self.site.page(name, language, csrf=person.csrf, user=user, words=words)
 
     async def data(self, request: Request) -> Response:
         """What a dashboard shows: figures of now, and the last analyses, of which newer ones may be under way."""
         await self.person(request)
-        found = await self.site.once(
-            "overview",
-            FRESH,
-            lambda: self.store.ask(lambda link: overview.overview(link, self.project)),
-        )
+        compute = partial(self.store.read, overview, self.project)
+        figures = await self.site.cached("overview", OVERVIEW_SECONDS, compute)
         names = list(self.site.analyses)
-        kept = await asyncio.gather(
-            *(self.site.latest.get(name, ANALYSED, self._analysis(name)) for name in names)
+        latest = await asyncio.gather(
+            *(
+                self.site.figures.get(name, ANALYSIS_SECONDS, partial(self._analyse, name))
+                for name in names
+            )
         )
-        told = {
+        analyses = {name: one.value for name, one in zip(names, latest, strict=True)}
+        analysed = {
             name: {"at": one.at, "working": one.working}
-            for name, one in zip(names, kept, strict=True)
+            for name, one in zip(names, latest, strict=True)
         }
-        values = {name: one.value for name, one in zip(names, kept, strict=True)}
-        return answer({**found, "analyses": values, "analysed": told})
+        return json_response({**figures, "analyses": analyses, "analysed": analysed})
 
-    def _analysis(self, name: str) -> Any:
-        def make() -> Any:
-            try:
-                return self.site.analyses[name](self.project, self.store)
-            except NikawaError as problem:  # the rest of the dashboard must still be seen
-                _log.warning("the analysis %s was left out: %s", name, problem)
-                return None
-
-        return make
+    def _analyse(self, name: str) -> Any:
+        try:
+            return self.site.analyses[name](self.project, self.store)
+        except NikawaError as problem:  # the rest of the dashboard must still be seen
+            _log.warning("the analysis %s was left out: %s", name, problem)
+            return None
 
     async def items(self, request: Request) -> Response:
         """A page of items."""
         await self.person(request)
-        state, after = request.query_params.get("state", ""), plain(request, "after")
-        return answer(await self.site.read(lambda link: overview.items(link, state, after)))
+        state, after = request.query_params.get("state", ""), query_text(request, "after")
+        return json_response(await self.site.read(item_rows, state, after))
 
     async def disagreements(self, request: Request) -> Response:
         """Items whose answers disagree."""
         await self.person(request)
-        after, language = plain(request, "after"), self._language(request)
-        undecided = request.query_params.get("undecided", "") in ("1", "true")
-        tell = partial(self.site.said, language)
-        found = await self.site.read(
-            lambda link: cases.disagreements(
-                link, self.project, after, undecided=undecided, tell=tell
-            )
+        page = await self.site.read(
+            find_disagreements,
+            self.project,
+            query_text(request, "after"),
+            undecided=query_flag(request, "undecided"),
+            describe=partial(self.site.describe_problem, self.site.request_language(request)),
         )
-        return answer(found)
+        return json_response(page)
 
     async def case(self, request: Request) -> Response:
         """One item with its answers and decisions."""
         await self.person(request)
-        ref, tell = plain(request, "ref"), partial(self.site.said, self._language(request))
-        return answer(await self.site.read(lambda link: cases.case(link, self.project, ref, tell)))
+        describe = partial(self.site.describe_problem, self.site.request_language(request))
+        ref = query_text(request, "ref")
+        return json_response(await self.site.read(find_case, self.project, ref, describe))
 
     async def audit(self, request: Request) -> Response:
         """Who did what."""
         await self.person(request, "owner")
-        after, latest = (
-            number(request, "after"),
-            request.query_params.get("latest", "") in ("1", "true"),
-        )
-        return answer(
-            await self.site.read(lambda link: overview.audit_rows(link, after, latest=latest))
-        )
+        after, latest = query_number(request, "after"), query_flag(request, "latest")
+        return json_response(await self.site.read(audit_rows, after, latest=latest))
 
     async def decide(self, request: Request) -> Response:
         """Take a decision; it is held to the form's rules as any answer."""
-        person, now = await self.person(request), self.site.clock()
-        body = await self.site.body(request, DecideBody)
-        _, text = await self.site.read(lambda link: overview.item_of(link, body.ref))
-        problems = self.project.form.validate(body.answer, example_of(text), self.project.options)
-        if any(not problem.warning for problem in problems):
-            return self.site.faults(self._language(request), problems)
-        made = msgspec.json.encode(body.answer, order="deterministic").decode()
-        seq = await self.site.write(
-            lambda link: overview.decide(
-                link, body.ref, made, body.reason, who=person.name, now=now
-            )
+        person = await self.person(request)
+        body = await self.site.read_body(request, DecideBody)
+        _, _, text = await self.site.read(find_item, body.ref)
+        problems = self.project.form.validate(
+            body.answer, decode_example(text), self.project.options
         )
-        return answer({"seq": seq})
+        if any(not problem.warning for problem in problems):
+            return self.site.problems_response(self.site.request_language(request), problems)
+        answer = msgspec.json.encode(body.answer, order="deterministic").decode()
+        seq = await self.site.write(
+            add_decision, body.ref, answer, body.reason, who=person.name, now=self.site.clock()
+        )
+        return json_response({"seq": seq})
 
     async def exclude(self, request: Request) -> Response:
         """Take a worker's answers out of the count."""
-        return await self._change(request, exclude)
+        return await self._change_worker(request, exclude)
 
     async def reinstate(self, request: Request) -> Response:
         """Count a worker's answers again."""
-        return await self._change(request, reinstate)
+        return await self._change_worker(request, reinstate)
 
-    async def _change(self, request: Request, change: Any) -> Response:
-        person, now = await self.person(request, "owner"), self.site.clock()
-        body = await self.site.body(request, WorkerBody)
+    async def _change_worker(
+        self, request: Request, change: Callable[[Connection, Worker, str, str, float], None]
+    ) -> Response:
+        person = await self.person(request, "owner")
+        body, now = await self.site.read_body(request, WorkerBody), self.site.clock()
 
-        def act(link: Link) -> Worker:
-            worker = by_name(link, body.worker)
+        def change_by_name(db: Connection) -> Worker:
+            worker = find_worker_by_name(db, body.worker)
             if worker is None:
                 raise Refused("worker_unknown", 404)
-            change(link, worker, body.reason, person.name, now)
+            change(db, worker, body.reason, person.name, now)
             return worker
 
-        worker = await self.site.write(act)
-        return answer({"worker": worker.name, "state": worker.state})
+        worker = await self.site.write(change_by_name)
+        return json_response({"worker": worker.name, "state": worker.state})
 
     async def resolve(self, request: Request) -> Response:
         """Reopen a reported item, or drop it."""
-        person, now = await self.person(request), self.site.clock()
-        body = await self.site.body(request, ResolveBody)
+        person = await self.person(request)
+        body, now = await self.site.read_body(request, ResolveBody), self.site.clock()
         state = await self.site.write(
-            lambda link: overview.resolve(
-                link, body.ref, body.action, body.reason, who=person.name, now=now
-            )
+            resolve_item, body.ref, body.action, body.reason, who=person.name, now=now
         )
-        return answer({"ref": body.ref, "state": state})
+        return json_response({"ref": body.ref, "state": state})
 
     async def links(self, request: Request) -> Response:
         """Make links for workers."""
-        person, now = await self.person(request, "owner"), self.site.clock()
-        body = await self.site.body(request, LinksBody)
-        if not all(map(can_be_called, body.names)):
+        person = await self.person(request, "owner")
+        body, now = await self.site.read_body(request, LinksBody), self.site.clock()
+        if not all(map(is_person_name, body.names)):
             raise Refused("bad_request", 422)
-        made = await self.site.write(
-            lambda link: make_links(link, self.project, body.names, person.name, now)
-        )
-        return answer({"links": [{"worker": name, "path": f"/w/{token}"} for name, token in made]})
+        links = await self.site.write(make_links, self.project, body.names, person.name, now)
+        rows = [{"worker": name, "path": f"/w/{token}"} for name, token in links]
+        return json_response({"links": rows})
 
     async def export(self, request: Request) -> Response:
         """The judgements so far, streamed."""
         from starlette.concurrency import run_in_threadpool
         from starlette.responses import StreamingResponse
 
-        person, now = await self.person(request, "owner"), self.site.clock()
-        hidden = request.query_params.get("pseudonymise", "") in ("1", "true")
+        person = await self.person(request, "owner")
+        pseudonymise = query_flag(request, "pseudonymise")
         form = request.query_params.get("form", "jsonl")
         if form not in ("jsonl", "csv"):
             raise Refused("bad_request", 400)
-        detail = {"pseudonymise": hidden, "form": form}
-        await self.site.write(lambda link: audit(link, person.name, "export", detail, now))
-        kind = "text/csv; charset=utf-8" if form == "csv" else "application/x-ndjson"
-        headers = {"content-disposition": f'attachment; filename="judgements.{form}"'}
-        blocks = exported(self.project, self.store, form, pseudonymise=hidden)
+        detail = {"pseudonymise": pseudonymise, "form": form}
+        await self.site.write(add_audit, person.name, "export", detail, self.site.clock())
+        blocks = stream_export(self.project, self.store, form, pseudonymise=pseudonymise)
         try:  # before the first line is out it can still be said that there will be none
             first = await run_in_threadpool(next, blocks, b"")
-        except Failed as problem:
+        except ProcessFailed as problem:
             _log.warning("an export was not made: %s", problem)
             raise Refused("server_error", 503) from None
+        kind = "text/csv; charset=utf-8" if form == "csv" else "application/x-ndjson"
+        headers = {"content-disposition": f'attachment; filename="judgements.{form}"'}
         return StreamingResponse(chain([first], blocks), media_type=kind, headers=headers)
 
     async def openapi(self, request: Request) -> Response:
         """What this interface is, for programs."""
-        from nikawa.collect.openapi import document
-
         await self.person(request)
-        return answer(document(self.project.settings.title))
+        return json_response(openapi_document(self.project.settings.title))

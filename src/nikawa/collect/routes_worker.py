@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from nikawa.collect.answers import Given, Report, leased
 from nikawa.collect.bodies import (
     AnswerBody,
     CheckBody,
@@ -17,85 +16,142 @@ from nikawa.collect.bodies import (
     UndoBody,
 )
 from nikawa.collect.form import Problem
-from nikawa.collect.guard import sender_of
-from nikawa.collect.i18n import accepted
-from nikawa.collect.project import can_be_called, hashed
-from nikawa.collect.records import example_of
-from nikawa.collect.site import Site, answer
-from nikawa.collect.workers import Refused, Worker, by_link, join
+from nikawa.collect.project import Project, is_person_name
+from nikawa.collect.site import Site
+from nikawa.collect.store import decode_example
+from nikawa.collect.submissions import (
+    Report,
+    Standing,
+    Submission,
+    leased_text,
+    next_item,
+    report_item,
+    save_answer,
+    save_draft,
+    undo_answer,
+)
+from nikawa.collect.workers import Worker, find_worker, join_worker, set_language
+from nikawa.serve.errors import Refused
+from nikawa.serve.login import hash_token
+from nikawa.serve.requests import json_response, sender_address
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from nikawa.collect.database import Link
+    from nikawa.serve.database import Connection
 
-UNKNOWN = "link_unknown"
+LINK_UNKNOWN = "link_unknown"
 """The code of the refusal of a link that nobody has."""
 Handler = Callable[["Request"], Awaitable["Response"]]
+
+
+def state_json(project: Project, standing: Standing) -> dict[str, Any]:
+    """What a worker's page learns: stage, item in hand, progress and earnings. Never gold, never others."""
+    worker, settings, assigned = standing.worker, project.settings, standing.assigned
+    item = None
+    if not worker.may_work:
+        stage = worker.state
+    elif assigned is None:
+        stage = "waiting" if standing.waiting else "done"
+    else:
+        stage = "pilot" if assigned.kind == "pilot" else "main"
+        previous, draft = assigned.previous, assigned.draft
+        item = {  # a control item looks like any other
+            "lease": assigned.lease,
+            "inputs": project.form.view(
+                project.form, decode_example(assigned.body), project.options
+            ),
+            "draft": None if draft is None else msgspec.json.decode(draft),
+            "previous": None if previous is None else msgspec.json.decode(previous),
+            "expires": assigned.expires,
+            "stage": stage,
+        }
+    limit = settings.assign.items_per_worker
+    has_ended = stage in ("done", "waiting") and worker.answered > 0
+    return {
+        "stage": stage,
+        "item": item,
+        "progress": {
+            "answered": worker.answered,
+            "left": max(0, limit - worker.answered) if limit else None,
+            "pilot_left": max(0, standing.pilot_items - worker.pilot),
+        },
+        "earned": {
+            "amount": round(worker.earned, 4),
+            "currency": settings.pay.currency,
+            "per_item": settings.pay.per_item,
+        },
+        "can_undo": standing.can_undo,
+        "code": project.code(worker.name) if has_ended else None,
+        "language": worker.language,
+    }
 
 
 class WorkerRoutes:
     """Handlers of one site."""
 
     def __init__(self, site: Site) -> None:
-        self.site, self.desk, self.project = site, site.desk, site.project
+        self.site, self.project = site, site.project
 
-    def counted(self, handler: Handler) -> Handler:
+    def limit_unknown_links(self, handler: Handler) -> Handler:
         """A handler that counts unknown links by the address they are tried from: nobody may try many."""
 
         async def handle(request: Request) -> Response:
             try:
                 return await handler(request)
             except Refused as problem:
-                if problem.code == UNKNOWN:
-                    self.site.strangers.take(sender_of(request))
+                if problem.code == LINK_UNKNOWN:
+                    self.site.unknown_requests.count(sender_address(request))
                 raise
 
         return handle
 
     def token(self, request: Request) -> str:
         """The hash of the link, once the rate is within its limit."""
-        token = hashed(request.path_params["token"])
-        self.site.requests.take(token)
+        token = hash_token(request.path_params["token"])
+        self.site.worker_requests.count(token)
         return token
 
     async def page(self, request: Request) -> Response:
         """The page itself; the script asks for the item."""
-        token = self.token(request)
-        worker = await self.site.read(lambda link: by_link(link, token))
-        return self.site.page(
-            "worker.html", worker.language, base=f"/w/{request.path_params['token']}"
-        )
+        worker = await self.site.read(find_worker, self.token(request))
+        base = f"/w/{request.path_params['token']}"
+        return self.site.page("worker.html", worker.language, base=base)
 
     async def next(self, request: Request) -> Response:
         """The item in hand, or a fresh one."""
         token, now = self.token(request), self.site.clock()
-        standing = await self.site.write(self.desk.next(token, now))
-        return answer(self.desk.state(standing))
+        standing = await self.site.write(next_item, self.project, token, now)
+        return json_response(state_json(self.project, standing))
 
     async def answer(self, request: Request) -> Response:
         """Take an answer once it is within the form's rules."""
         token, now = self.token(request), self.site.clock()
-        body = await self.site.body(request, AnswerBody)
+        body = await self.site.read_body(request, AnswerBody)
         self._refuse_long(body.comment)
-        worker, problems, correct = await self.site.read(lambda link: self._look(link, token, body))
+        worker, problems, correct = await self.site.read(self._check, token, body)
         if any(not problem.warning for problem in problems):
-            return self.site.faults(worker.language, problems)
+            return self.site.problems_response(worker.language, problems)
         text = msgspec.json.encode(body.answer, order="deterministic").decode()
-        given = Given(body.lease, body.key, text, body.comment, body.seconds, correct)
-        saved, standing = await self.site.write(self.desk.answer(token, given, now))
-        state = self.desk.state(standing)
-        return answer(
-            {"saved": True, "duplicate": saved.duplicate, "surplus": saved.surplus, "state": state}
+        submission = Submission(body.lease, body.key, text, body.comment, body.seconds, correct)
+        saved, standing = await self.site.write(save_answer, self.project, token, submission, now)
+        return json_response(
+            {
+                "saved": True,
+                "duplicate": saved.duplicate,
+                "surplus": saved.surplus,
+                "state": state_json(self.project, standing),
+            }
         )
 
-    def _look(
-        self, link: Link, token: str, body: AnswerBody | CheckBody
+    def _check(
+        self, db: Connection, token: str, body: AnswerBody | CheckBody
     ) -> tuple[Worker, list[Problem], bool | None]:
-        worker, text, gold = leased(link, token, body.lease)
+        """Who answers, what is wrong with the answer, and whether it matches the gold of a control item."""
+        worker, text, gold = leased_text(db, token, body.lease)
         form, options = self.project.form, self.project.options
-        problems = form.validate(body.answer, example_of(text), options)
+        problems = form.validate(body.answer, decode_example(text), options)
         if gold is None or any(not problem.warning for problem in problems):
             return worker, problems, None
         return worker, problems, form.gold_matches(body.answer, msgspec.json.decode(gold), options)
@@ -107,69 +163,57 @@ class WorkerRoutes:
     async def check(self, request: Request) -> Response:
         """The rules of the form while the worker types."""
         token = self.token(request)
-        body = await self.site.body(request, CheckBody)
-        worker, problems, _ = await self.site.read(lambda link: self._look(link, token, body))
-        return answer(
-            {"problems": [self.site.told(worker.language, problem) for problem in problems]}
-        )
+        body = await self.site.read_body(request, CheckBody)
+        worker, problems, _ = await self.site.read(self._check, token, body)
+        rows = [self.site.problem_json(worker.language, problem) for problem in problems]
+        return json_response({"problems": rows})
 
     async def draft(self, request: Request) -> Response:
         """Keep half-written work."""
         token, now = self.token(request), self.site.clock()
-        body = await self.site.body(request, DraftBody)
+        body = await self.site.read_body(request, DraftBody)
         text = msgspec.json.encode(body.draft).decode()
-        held = await self.site.write(self.desk.draft(token, body.lease, text, now))
-        return answer({"saved": True, "held": held})
+        held = await self.site.write(save_draft, self.project, token, body.lease, text, now)
+        return json_response({"saved": True, "held": held})
 
     async def undo(self, request: Request) -> Response:
         """Withdraw the last answer."""
         token, now = self.token(request), self.site.clock()
-        body = await self.site.body(request, UndoBody)
-        standing = await self.site.write(self.desk.undo(token, body.key, now))
-        return answer({"state": self.desk.state(standing)})
+        body = await self.site.read_body(request, UndoBody)
+        standing = await self.site.write(undo_answer, self.project, token, body.key, now)
+        return json_response({"state": state_json(self.project, standing)})
 
     async def report(self, request: Request) -> Response:
         """Hand an item back."""
         token, now = self.token(request), self.site.clock()
-        body = await self.site.body(request, ReportBody)
+        body = await self.site.read_body(request, ReportBody)
         self._refuse_long(body.comment)
-        given = Report(body.lease, body.key, body.code, body.comment)
-        saved, standing = await self.site.write(self.desk.report(token, given, now))
-        return answer(
-            {"saved": True, "duplicate": saved.duplicate, "state": self.desk.state(standing)}
-        )
+        report = Report(body.lease, body.key, body.code, body.comment)
+        saved, standing = await self.site.write(report_item, self.project, token, report, now)
+        state = state_json(self.project, standing)
+        return json_response({"saved": True, "duplicate": saved.duplicate, "state": state})
 
     async def language(self, request: Request) -> Response:
         """Another language for the pages."""
         token = self.token(request)
-        body = await self.site.body(request, LanguageBody)
-
-        def change(link: Link) -> None:
-            worker = by_link(link, token)
-            link.run("UPDATE workers SET language = ? WHERE id = ?", body.language, worker.id)
-
-        await self.site.write(change)
-        return answer({"language": body.language})
+        body = await self.site.read_body(request, LanguageBody)
+        await self.site.write(set_language, token, body.language)
+        return json_response({"language": body.language})
 
     async def join(self, request: Request) -> Response:
         """The entrance of a crowd platform: to the worker's own link."""
         from starlette.responses import RedirectResponse
 
-        self.site.strangers.take(sender_of(request))
+        self.site.unknown_requests.count(sender_address(request))
         settings, now = self.project.settings, self.site.clock()
         key = request.path_params["key"]
+        if not settings.crowd.join or hash_token(key) != hash_token(self.project.join_key):
+            raise Refused(LINK_UNKNOWN, 404)
         name = request.query_params.get(settings.crowd.parameter, "").strip()
-        if not settings.crowd.join or hashed(key) != hashed(self.project.join_key):
-            raise Refused(UNKNOWN, 404)
-        if not can_be_called(name):
+        if not is_person_name(name):
             raise Refused("bad_request", 400)
-        token = self.project.token(name)
-        worker = await self.site.write(lambda link: join(link, name, hashed(token), settings, now))
-        if worker.created == now:
-            wanted = accepted(request.headers.get("accept-language", ""), settings.language)
-            await self.site.write(
-                lambda link: link.run(
-                    "UPDATE workers SET language = ? WHERE id = ?", wanted, worker.id
-                )
-            )
+        token, language = self.project.token(name), self.site.request_language(request)
+        await self.site.write(
+            join_worker, name, hash_token(token), settings, language=language, now=now
+        )
         return RedirectResponse(f"/w/{token}", 303)

@@ -144,32 +144,30 @@ comment_characters = 2000
 """
 
 
-def written(settings: Settings) -> str:
-    """The file of a new project."""
+def format_settings(settings: Settings) -> str:
+    """The project.toml of a new project."""
     text = TEMPLATE.format(
-        title=_quoted(settings.title),
-        form=_quoted(settings.form),
-        language=_quoted(settings.language),
+        title=_toml_value(settings.title),
+        form=_toml_value(settings.form),
+        language=_toml_value(settings.language),
         workers=settings.assign.workers_per_item,
     )
     if not settings.options:
         return text
-    lines = "\n".join(
-        f"{_name(name)} = {_quoted(value)}" for name, value in settings.options.items()
-    )
-    return f"{text}\n[form_settings]             # what the form takes\n{lines}\n"
+    lines = []
+    for name, value in settings.options.items():
+        key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml_value(name)
+        lines.append(f"{key} = {_toml_value(value)}\n")
+    return f"{text}\n[form_settings]             # what the form takes\n{''.join(lines)}"
 
 
-def _name(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
-
-
-def _quoted(value: Any) -> str:
+def _toml_value(value: Any) -> str:
     """A value as TOML writes it; JSON's texts, numbers, truth values and lists are TOML's too."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_quoted(str(k))} = {_quoted(v)}" for k, v in value.items()) + "}"
+        pairs = (f"{_toml_value(str(key))} = {_toml_value(one)}" for key, one in value.items())
+        return "{" + ", ".join(pairs) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_quoted, value)) + "]"
+        return "[" + ", ".join(map(_toml_value, value)) + "]"
     return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")
 
 
@@ -190,45 +188,46 @@ def read_settings(path: Path) -> Settings:
     try:
         return msgspec.convert(table, Settings)
     except msgspec.ValidationError as problem:
-        line = line_of(text, named_in(str(problem)))
+        line = find_line(text, setting_names(str(problem)))
         raise BadInput(
             f"a setting is wrong: {problem}", file=path, line=line, cure="correct it"
         ) from None
 
 
 def _refuse_unknown(table: dict[str, Any], path: Path, text: str) -> None:
-    known = {found.encode_name: found.type for found in msgspec.structs.fields(Settings)}
+    """Refuse a setting or table that there is none of, with the name that was probably meant."""
+    kinds = {field.encode_name: field.type for field in msgspec.structs.fields(Settings)}
     for name, value in table.items():
-        if name not in known:
-            line = line_of(text, (name,))
-            raise BadInput(
-                f"there is no setting {name!r}", file=path, line=line, cure=suggest(name, known)
-            )
-        kind = known[name]
-        if isinstance(value, dict) and isinstance(kind, type) and issubclass(kind, _Table):
-            inner = {found.encode_name for found in msgspec.structs.fields(kind)}
-            for key in value:
-                if key not in inner:
-                    what, line = f"[{name}] has no setting {key!r}", line_of(text, (name, key))
-                    raise BadInput(what, file=path, line=line, cure=suggest(key, inner))
+        if name not in kinds:
+            what, line = f"there is no setting {name!r}", find_line(text, (name,))
+            raise BadInput(what, file=path, line=line, cure=suggest(name, kinds))
+        kind = kinds[name]
+        is_table = isinstance(kind, type) and issubclass(kind, _Table)
+        if not is_table or not isinstance(value, dict):
+            continue
+        known = {field.encode_name for field in msgspec.structs.fields(kind)}
+        for key in value:
+            if key not in known:
+                what, line = f"[{name}] has no setting {key!r}", find_line(text, (name, key))
+                raise BadInput(what, file=path, line=line, cure=suggest(key, known))
 
 
-def line_of(text: str, names: Sequence[str]) -> int | None:
+def find_line(text: str, names: Sequence[str]) -> int | None:
     """The line of a setting, or of the table it names."""
-    section = ""
+    section, table = "", ".".join(names[:-1])
     for number, line in enumerate(text.splitlines(), start=1):
         stripped = line.strip()
         if stripped.startswith("["):
             section = stripped.strip("[]# ").split("]")[0]
             if section == ".".join(names):
                 return number
-        elif stripped.split("=")[0].strip().strip("\"'") == names[-1] and section == ".".join(
-            names[:-1]
-        ):
+            continue
+        key = stripped.split("=")[0].strip().strip("\"'")
+        if key == names[-1] and section == table:
             return number
     return None
 
 
-def named_in(problem: str) -> list[str]:
-    """The setting an error of msgspec speaks of (`… - at `$.gold.rate``)."""
+def setting_names(problem: str) -> list[str]:
+    """The setting an error of msgspec speaks of (`… - at `$.gold.rate``), as table and name."""
     return re.sub(r"\[[^\]]*\]", "", problem.rpartition("`$.")[2].rstrip("`")).split(".")

@@ -1,4 +1,4 @@
-"""What the routes share: the project, its store, the templates, the limits, and how answers are written."""
+"""What the routes share: the project, its store, templates and messages, limits, and how refusals are written."""
 
 from __future__ import annotations
 
@@ -7,36 +7,56 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 import msgspec
 
-from nikawa.collect.desk import Desk
-from nikawa.collect.form import LANGUAGES, Problem
-from nikawa.collect.guard import Limiter, body_of, refuse_elsewhere
-from nikawa.collect.i18n import say, table
-from nikawa.collect.latest import Latest
-from nikawa.collect.markdown import render
-from nikawa.collect.workers import Refused
+from nikawa.collect.form import Form, Problem
+from nikawa.serve.background import LatestFigures
+from nikawa.serve.errors import Refused
+from nikawa.serve.languages import LANGUAGES, accepted_language, fill_message, read_messages
+from nikawa.serve.limits import RateLimiter
+from nikawa.serve.markdown import render_markdown
+from nikawa.serve.requests import json_response, read_json_body
+from nikawa.serve.server import StaticFiles
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from nikawa.collect.database import Link
     from nikawa.collect.project import Project
     from nikawa.collect.store import Store
+    from nikawa.serve.database import Connection
 
+P = ParamSpec("P")
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 Analysis = Callable[["Project", "Store"], Any]
 """Something a dashboard shows that needs other stages; given by whoever starts the server."""
-FRESH, ANALYSED = 2.0, 30.0
-"""Seconds for which a dashboard's figures, and its analyses, are not computed again."""
+PAGES = Path(str(files("nikawa.collect") / "pages"))
+
+
+def page_messages(language: str, form: Form | None = None) -> Mapping[str, str]:
+    """The messages of all pages, and those of a form."""
+    messages = read_messages("nikawa.collect", "messages", language)
+    if form is None:
+        return messages
+    return {**messages, **form.words.get(language, form.words.get("en", {}))}
+
+
+def page_message(
+    language: str, key: str, values: Mapping[str, Any] | None = None, form: Form | None = None
+) -> str:
+    """One of these messages, with its values filled in."""
+    return fill_message(page_messages(language, form), key, values)
+
+
+def owner_messages(language: str) -> Mapping[str, str]:
+    """The messages of the owner's pages; they are apart, so that no worker's page carries them."""
+    return read_messages("nikawa.collect", "messages/owner", language)
 
 
 class Site:
@@ -51,158 +71,152 @@ class Site:
     ) -> None:
         self.project, self.store, self.clock = project, store, clock
         self.analyses = dict(analyses or {})
-        self.desk = Desk(project)
         limits = project.settings.limits
-        self.limit = limits.body_kilobytes * 1024
-        self.requests = Limiter(limits.requests_per_second, 3 * limits.requests_per_second)
-        self.strangers = Limiter(5, 60)
-        self.logins = Limiter(0.2, 8)
-        self.latest = Latest(clock)
-        self.kept: dict[str, tuple[float, Any]] = {}
-        self.busy: dict[str, asyncio.Lock] = {}
+        self.max_body_bytes = limits.body_kilobytes * 1024
+        self.worker_requests = RateLimiter(
+            limits.requests_per_second, 3 * limits.requests_per_second
+        )
+        """Of a worker's link."""
+        self.unknown_requests = RateLimiter(5, 60)
+        """Of an address that tries links and cookies which nobody has."""
+        self.login_requests = RateLimiter(0.2, 8)
+        """Of an address."""
+        self.figures = LatestFigures(clock)
+        self._cached: dict[str, tuple[float, Any]] = {}
+        self._busy: dict[str, asyncio.Lock] = {}
 
-    async def write(self, operation: Callable[[Link], T]) -> T:
-        """Have an operation done and wait until it is on disk."""
-        return await asyncio.wrap_future(self.store.write(operation))
+    async def write(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Have the store's writer call a function, and wait until it is on disk."""
+        return await asyncio.wrap_future(self.store.submit(function, *args, **kwargs))
 
-    async def read(self, question: Callable[[Link], T]) -> T:
-        """Ask the store, beside the loop."""
+    async def read(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Call a function that only reads, beside the loop."""
         from starlette.concurrency import run_in_threadpool
 
-        return await run_in_threadpool(self.store.ask, question)
+        return await run_in_threadpool(self.store.read, function, *args, **kwargs)
 
-    async def body(self, request: Request, kind: type[S]) -> S:
+    async def read_body(self, request: Request, kind: type[S]) -> S:
         """The JSON body of a POST, checked."""
-        refuse_elsewhere(request)
-        if (
-            request.headers.get("content-type", "").split(";")[0].strip().lower()
-            != "application/json"
-        ):
-            raise Refused("bad_request", 415)
-        raw = await body_of(request, self.limit)
-        if b"\\u0000" in raw:  # no database keeps it in a text, and no keyboard makes it
-            raise Refused("bad_request", 422)
-        try:
-            return msgspec.json.decode(raw, type=kind)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise Refused("bad_request", 422) from None
+        return await read_json_body(request, kind, self.max_body_bytes)
 
-    async def once(self, key: str, seconds: float, make: Callable[[], T]) -> T:
+    async def cached(self, key: str, max_age: float, compute: Callable[[], T]) -> T:
         """A value computed beside the loop, at most once at a time and once in so many seconds."""
         from starlette.concurrency import run_in_threadpool
 
-        async with self.busy.setdefault(key, asyncio.Lock()):
-            until, value = self.kept.get(key, (float("-inf"), None))
+        async with self._busy.setdefault(key, asyncio.Lock()):
+            fresh_until, value = self._cached.get(key, (float("-inf"), None))
             began = time.monotonic()
-            if began >= until:
-                value = await run_in_threadpool(make)
+            if began >= fresh_until:
+                value = await run_in_threadpool(compute)
                 ended = time.monotonic()  # what is slow to compute is computed less often
-                self.kept[key] = (ended + max(seconds, 10 * (ended - began)), value)
+                self._cached[key] = (ended + max(max_age, 10 * (ended - began)), value)
             return cast(T, value)
 
     @cached_property
-    def static(self) -> tuple[str, dict[str, bytes]]:
-        """The version in the address of the static files, and their contents."""
-        folder = Path(str(files("nikawa.collect") / "pages" / "static"))
-        contents = {
-            path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()
-        }
-        digest = sha256(
-            b"\0".join(name.encode() + data for name, data in contents.items())
-        ).hexdigest()
-        return digest[:12], contents
+    def static(self) -> StaticFiles:
+        """Scripts, styles and images."""
+        return StaticFiles(PAGES / "static")
 
     @cached_property
     def modules(self) -> list[str]:
         """Scripts that those of a worker's page import, found beforehand so that a browser need not ask in turns."""
-        found, waiting = list[str](), [self.project.form.code, "collect.js"]
+        names: list[str] = []
+        waiting = [self.project.form.code, "collect.js"]
         while waiting:
-            source = self.static[1].get(waiting.pop(), b"").decode()
-            fresh = [
-                name for name in re.findall(r'from "\./([\w-]+\.js)"', source) if name not in found
-            ]
-            found += fresh
-            waiting += fresh
-        return found
+            source = self.static.contents.get(waiting.pop(), b"").decode()
+            imported = re.findall(r'from "\./([\w-]+\.js)"', source)
+            new = [name for name in imported if name not in names]
+            names += new
+            waiting += new
+        return names
 
     @cached_property
     def templates(self) -> Environment:
         """Jinja with escaping on everywhere."""
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-        folder = str(files("nikawa.collect") / "pages")
         return Environment(
-            loader=FileSystemLoader(folder), autoescape=True, undefined=StrictUndefined
+            loader=FileSystemLoader(PAGES), autoescape=True, undefined=StrictUndefined
         )
 
-    async def warm(self) -> None:
+    async def warm_up(self) -> None:
         """Have ready what the first visitor would wait for."""
         for language in LANGUAGES:
             self.page("worker.html", language, base="")
         self.templates.get_template("login.html")
-        await self.read(lambda link: link.one("SELECT 1"))
+        await self.check_alive()
+
+    async def check_alive(self) -> None:
+        """Ask the database something; raises `Unavailable` where it does not answer."""
+        await self.read(lambda db: db.one("SELECT 1"))
 
     def page(self, name: str, language: str, status: int = 200, **more: Any) -> Response:
-        """A page of HTML."""
+        """A page of HTML; `more` is what its template needs beside the common values."""
         from markupsafe import Markup
         from starlette.responses import HTMLResponse
 
-        settings = self.project.settings
+        project, settings = self.project, self.project.settings
+        guideline = render_markdown(project.guideline(language))
         context = {
             "project": {
                 "title": settings.title,
                 "form": settings.form,
                 "language": settings.language,
             },
-            "form": self.project.form,
-            "settings": msgspec.to_builtins(self.project.options) or {},
+            "form": project.form,
+            "settings": msgspec.to_builtins(project.options) or {},
             "language": language,
             "languages": LANGUAGES,
-            "t": table(language, self.project.form),
-            "static": f"/static/{self.static[0]}",
+            "t": page_messages(language, project.form),
+            "static": self.static.base,
             "modules": self.modules,
             "comment_limit": settings.limits.comment_characters,
-            "guideline": Markup(render(self.project.guideline(language))),  # noqa: S704  (escaped by render)
+            "guideline": Markup(guideline),  # noqa: S704  (escaped by render_markdown)
             **more,
         }
         return HTMLResponse(self.templates.get_template(name).render(context), status)
 
-    def said(self, language: str, problem: Problem) -> str:
-        """A problem in words."""
-        return say(language, problem.code, problem.values, self.project.form)
+    def request_language(self, request: Request) -> str:
+        """The language a browser asks for, else the project's own."""
+        header = request.headers.get("accept-language", "")
+        return accepted_language(header, self.project.settings.language)
 
-    def told(self, language: str, problem: Problem) -> dict[str, Any]:
+    def describe_problem(self, language: str, problem: Problem) -> str:
+        """A problem in words."""
+        return page_message(language, problem.code, problem.values, self.project.form)
+
+    def problem_json(self, language: str, problem: Problem) -> dict[str, Any]:
         """A problem as the pages get it."""
         return {
             "code": problem.code,
-            "message": self.said(language, problem),
+            "message": self.describe_problem(language, problem),
             "values": problem.values,
             "where": problem.where,
             "warning": problem.warning,
         }
 
-    def faults(self, language: str, problems: list[Problem]) -> Response:
+    def problems_response(self, language: str, problems: list[Problem]) -> Response:
         """Why an answer is not taken."""
         first = next(problem for problem in problems if not problem.warning)
-        told = [self.told(language, problem) for problem in problems]
-        return answer(
-            {"error": first.code, "message": self.said(language, first), "problems": told}, 422
-        )
+        body = {
+            "error": first.code,
+            "message": self.describe_problem(language, first),
+            "problems": [self.problem_json(language, problem) for problem in problems],
+        }
+        return json_response(body, 422)
 
-    def refusal(self, problem: Refused, language: str, html: bool = False) -> Response:
-        """What somebody gets whose request cannot be done: a code and a sentence, nothing else."""
-        if html:
-            text = say(language, problem.code)
-            return self.page(
-                "message.html", language, problem.status, heading=problem.status, text=text
-            )
-        return answer(
-            {"error": problem.code, "message": say(language, problem.code)}, problem.status
-        )
-
-
-def answer(value: Any, status: int = 200) -> Response:
-    """A JSON response."""
-    from starlette.responses import Response
-
-    return Response(msgspec.json.encode(value), status, media_type="application/json")
+    def refusal_response(self, request: Request, refused: Refused) -> Response:
+        """What somebody gets whose request cannot be done: a code and a sentence, as a page where a browser asks."""
+        language, status = self.request_language(request), refused.status
+        message = page_message(language, refused.code)
+        if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
+            response = self.page("message.html", language, status, heading=status, text=message)
+        else:
+            response = json_response({"error": refused.code, "message": message}, status)
+        if status == 429:
+            response.headers["retry-after"] = "2"
+        return response

@@ -1,123 +1,190 @@
-"""The store of a project: one writer, a few readers, the same over SQLite and PostgreSQL."""
+"""The store of a project: its tables, the same in SQLite and PostgreSQL, and the values that stand in them.
+
+Answers, withdrawals, reports, decisions and the audit log only ever gain rows. `items.done` counts the answers that
+stand, `items.leased` the open leases; `open` says whether another worker may have the item, and is what the two partial
+indexes hold, so that finding one never looks at a closed item. The texts are apart: counting a million items does not
+read them. Rows that are counted up have room beside them (`roomy`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from typing import TypeVar
 
-from nikawa.collect.database import Database, Link, address
-from nikawa.collect.schema import prepare
-from nikawa.collect.sqlite import Sqlite
-from nikawa.collect.writer import Outage, Unavailable, Writer
+import msgspec
+
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write, refuse_existing
+from nikawa.records import Example, revive
+from nikawa.serve import audit, login
+from nikawa.serve.database import Connection, Database, Sqlite, open_database
+from nikawa.serve.pool import Pool
 
-T = TypeVar("T")
+VERSION = "1"
+
+TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE items (
+  id {int} PRIMARY KEY, kind TEXT NOT NULL, position {int} NOT NULL, ref TEXT NOT NULL, grp TEXT, spot {int} NOT NULL,
+  asked {int} NOT NULL, done {int} NOT NULL DEFAULT 0, leased {int} NOT NULL DEFAULT 0,
+  reports {int} NOT NULL DEFAULT 0, held {int} NOT NULL DEFAULT 0,
+  open {int} GENERATED ALWAYS AS
+    (CASE WHEN kind = 'main' AND held = 0 AND done + leased < asked THEN 1 ELSE 0 END) STORED) {roomy};
+CREATE TABLE texts (item {int} PRIMARY KEY, body TEXT NOT NULL, gold TEXT);
+CREATE UNIQUE INDEX items_ref ON items (kind, ref);
+CREATE UNIQUE INDEX items_position ON items (kind, position);
+CREATE INDEX items_spot ON items (spot) WHERE open = 1;
+CREATE INDEX items_order ON items (position) WHERE open = 1;
+CREATE INDEX items_reports ON items (id) WHERE reports > 0;
+CREATE TABLE workers (
+  id {serial}, name TEXT NOT NULL UNIQUE, link TEXT NOT NULL UNIQUE, origin TEXT NOT NULL, state TEXT NOT NULL,
+  reason TEXT NOT NULL DEFAULT '', language TEXT NOT NULL, serial {int} NOT NULL DEFAULT 0,
+  place {int} NOT NULL DEFAULT 0, answered {int} NOT NULL DEFAULT 0,
+  pilot {int} NOT NULL DEFAULT 0, pilot_right {int} NOT NULL DEFAULT 0,
+  gold {int} NOT NULL DEFAULT 0, gold_right {int} NOT NULL DEFAULT 0, quick {int} NOT NULL DEFAULT 0,
+  seconds {real} NOT NULL DEFAULT 0, earned {real} NOT NULL DEFAULT 0, created {real} NOT NULL,
+  last {real} NOT NULL) {roomy};
+CREATE TABLE leases (
+  id TEXT PRIMARY KEY, item {int} NOT NULL, worker {int} NOT NULL, issued {real} NOT NULL,
+  expires {real} NOT NULL, state TEXT NOT NULL, redo {int});
+CREATE INDEX leases_expiry ON leases (expires) WHERE state = 'open';
+CREATE INDEX leases_worker ON leases (worker, state, issued);
+CREATE TABLE seen (worker {int} NOT NULL, item {int} NOT NULL, PRIMARY KEY (worker, item)) {norowid};
+CREATE TABLE seen_groups (worker {int} NOT NULL, grp TEXT NOT NULL, PRIMARY KEY (worker, grp)) {norowid};
+CREATE TABLE answers (
+  seq {serial}, item {int} NOT NULL, worker {int} NOT NULL, lease TEXT NOT NULL UNIQUE, key TEXT NOT NULL,
+  kind TEXT NOT NULL, body TEXT NOT NULL, comment TEXT NOT NULL, seconds {real}, elapsed {real}, at {real},
+  surplus {int} NOT NULL, correct {int}, quick {int} NOT NULL, pay {real} NOT NULL, UNIQUE (worker, key));
+CREATE INDEX answers_item ON answers (item);
+CREATE INDEX answers_worker ON answers (worker, seq);
+CREATE TABLE withdrawals (
+  answer {int} PRIMARY KEY, worker {int} NOT NULL, key TEXT NOT NULL, at {real} NOT NULL, UNIQUE (worker, key));
+CREATE TABLE drafts (lease TEXT PRIMARY KEY, body TEXT NOT NULL, at {real} NOT NULL);
+CREATE TABLE reports (
+  seq {serial}, item {int} NOT NULL, worker {int} NOT NULL, lease TEXT NOT NULL UNIQUE, key TEXT NOT NULL,
+  code TEXT NOT NULL, comment TEXT NOT NULL, at {real} NOT NULL, UNIQUE (worker, key));
+CREATE INDEX reports_item ON reports (item);
+CREATE TABLE decisions (
+  seq {serial}, item {int} NOT NULL, person TEXT NOT NULL, body TEXT NOT NULL, reason TEXT NOT NULL,
+  at {real} NOT NULL);
+CREATE INDEX decisions_item ON decisions (item, seq)
+"""
+
+ANSWERS = "answers a JOIN workers w ON w.id = a.worker LEFT JOIN withdrawals x ON x.answer = a.seq"
+STANDING = "a.surplus = 0 AND x.answer IS NULL AND w.state <> 'excluded'"
+"""The answers of `ANSWERS` that stand: not surplus, not withdrawn, not of an excluded worker."""
 
 
-class Store:
+class Store(Pool):
     """What is known of a project beyond its files. Close it, or use it in a `with`."""
 
     def __init__(self, database: Database) -> None:
-        self.database = database
-        self._idle: SimpleQueue[Link] = SimpleQueue()
-        self._outage = Outage()
-        link = database.connect()
+        db = database.connect()
         try:
-            prepare(database, link)
-        except BaseException:
-            link.close()
-            raise
-        self._idle.put(link)
-        self._writer = Writer(database, self._outage)
-
-    def write(self, operation: Callable[[Link], T]) -> Future[T]:
-        """Have an operation done by the writer; the future is ready when it is on disk."""
-        return self._writer.submit(operation)
-
-    def do(self, operation: Callable[[Link], T]) -> T:
-        """Write, and wait for it."""
-        return self.write(operation).result()
-
-    @contextmanager
-    def read(self) -> Iterator[Link]:
-        """A connection to ask with; it sees what is committed."""
-        link = self._connection()
-        try:
-            yield link
-        except self.database.lost as problem:
-            link.close()
-            self._hang_up()  # what lay idle was lost with it
-            self._outage.begins(problem)
-            raise Unavailable("the database does not answer; ask again") from problem
-        except BaseException:
-            self._idle.put(link)
-            raise
-        self._idle.put(link)
-        self._outage.ends()
-
-    def _connection(self) -> Link:
-        try:
-            return self._idle.get_nowait()
-        except Empty:
-            pass
-        try:
-            return self.database.connect()
-        except BadInput as problem:
-            self._outage.begins(problem)
-            raise Unavailable("the database does not answer; ask again") from problem
-
-    def _hang_up(self) -> None:
-        while True:
-            try:
-                self._idle.get_nowait().close()
-            except Empty:
-                return
-
-    def ask(self, question: Callable[[Link], T]) -> T:
-        """Read once; a connection that was lost while it lay idle is made again."""
-        try:
-            with self.read() as link:
-                return question(link)
-        except Unavailable:
-            with self.read() as link:
-                return question(link)
+            create_tables(database, db)
+        finally:
+            db.close()
+        super().__init__(database)
 
     def backup(self, path: Path, *, overwrite: bool = False) -> None:
-        """A copy of the whole database while people work; SQLite's own online backup."""
+        """Copy the whole database while people work, by SQLite's own online backup."""
         if not isinstance(self.database, Sqlite):
             cure = "use pg_dump, which copies a running PostgreSQL"
             raise BadInput(f"{self.database} is not a SQLite file", cure=cure)
         refuse_existing(path, overwrite)
-        link = self.database.connect()
+        db = self.database.connect()
         part = path.with_name(f".{path.name}.copy")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            link.copy_to(part)
+            db.copy_to(part)
             with atomic_write(path, overwrite=overwrite) as stream, part.open("rb") as copy:
                 while block := copy.read(1 << 20):
                     stream.write(block)
             path.chmod(0o600)  # answers are nobody else's business, in a copy either
         finally:
-            link.close()
+            db.close()
             part.unlink(missing_ok=True)
-
-    def close(self) -> None:
-        """Finish what waits, and let go of the database."""
-        self._writer.close()
-        self._hang_up()
 
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+
+def project_database(address: str, folder: Path, name: str) -> Database:
+    """The database of a project: that of an address, or the file in its folder where the address is empty."""
+    return open_database(address, file=folder / "collect.db", schema=f"nikawa_{name}")
 
 
-def open_store(database: str, folder: Path, name: str) -> Store:
-    """The store of an address: empty for the file in the folder."""
-    return Store(address(database, folder, name))
+def open_store(address: str, folder: Path, name: str) -> Store:
+    """The store of a project; `address` is empty for the file in its folder."""
+    return Store(project_database(address, folder, name))
+
+
+def create_tables(database: Database, db: Connection) -> None:
+    """Create the tables where there are none; refuse those of another version."""
+    if _version(db) == VERSION:
+        return
+    with db.transaction():
+        version = _version(db)
+        if version is None:
+            tables = ";".join((TABLES, audit.TABLES, login.TABLES))
+            for statement in tables.format(**database.column_types).split(";"):
+                db.execute(statement)
+            set_value(db, "version", VERSION)
+        elif version != VERSION:
+            what = f"the database has version {version}, this server needs {VERSION}"
+            raise BadInput(what, file=str(database), cure="use the release of Nikawa that made it")
+
+
+def _version(db: Connection) -> str | None:
+    return get_value(db, "version") if db.has_table("meta") else None
+
+
+def get_value(db: Connection, key: str) -> str | None:
+    """A value kept for the project as a whole."""
+    row = db.one("SELECT value FROM meta WHERE key = ?", key)
+    return None if row is None else str(row[0])
+
+
+def set_value(db: Connection, key: str, value: str) -> None:
+    """Keep a value for the project as a whole, in place of an earlier one."""
+    db.execute(
+        "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        key,
+        value,
+    )
+
+
+_EXAMPLE_DECODER = msgspec.json.Decoder(Example)
+
+
+def decode_example(body: str) -> Example:
+    """The example of a stored item, without gold."""
+    return revive(_EXAMPLE_DECODER.decode(body))
+
+
+def format_time(at: float | None) -> str | None:
+    """A moment as judgements write it: ISO 8601, UTC, milliseconds.
+
+    >>> format_time(0.5)
+    '1970-01-01T00:00:00.500+00:00'
+    """
+    if at is None:
+        return None
+    second, rest = divmod(round(at * 1e6), 1_000_000)
+    hour, second = divmod(second, 3600)
+    return f"{_format_hour(hour)}:{second // 60:02}:{second % 60:02}.{rest // 1000:03}+00:00"
+
+
+@lru_cache(maxsize=4096)
+def _format_hour(number: int) -> str:
+    """Judgements come in the order of time: many share their hour."""
+    return datetime.fromtimestamp(3600 * number, UTC).isoformat()[:13]
+
+
+def parse_time(text: str | None, default: float) -> float:
+    """The moment a judgement names, or a default where it cannot be read."""
+    try:
+        return default if text is None else datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return default

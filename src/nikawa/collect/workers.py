@@ -1,34 +1,33 @@
-"""Workers: who they are, what they may do, and taking their answers out of the count and back."""
+"""Workers: their links, what is known of them, and the rules that let them in, exclude them and take them back."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
-from nikawa.collect.database import Link, Step, found
+from nikawa.collect.project import Project
 from nikawa.collect.settings import Settings
-from nikawa.errors import NikawaError
+from nikawa.collect.store import get_value, set_value
+from nikawa.serve.audit import add_audit
+from nikawa.serve.database import Connection
+from nikawa.serve.errors import Refused
+from nikawa.serve.login import hash_token
 
 COLUMNS = (
     "id, name, origin, state, reason, language, serial, place, answered, pilot, pilot_right, gold, gold_right,"
     " quick, seconds, earned, created, last"
 )
-
-
-RECORD = ("answered", "gold", "gold_right", "quick")
+COUNTS = ("answered", "gold", "gold_right", "quick")
 """The counts of a worker that may exclude them."""
 AUTHOR = "writer"
 """The origin of somebody who wrote items of the project and may never come to judge any."""
-
-
-class Refused(NikawaError):
-    """A request that cannot be done; `code` is also the key of its message."""
-
-    def __init__(self, code: str, status: int = 409) -> None:
-        self.code, self.status = code, status
-        super().__init__(code)
+ANSWERED_ITEMS = (
+    "SELECT a.item FROM answers a LEFT JOIN withdrawals w ON w.answer = a.seq"
+    " WHERE a.worker = ? AND a.kind = 'main' AND a.surplus = 0 AND w.answer IS NULL"
+)
+"""The items a worker has an answer for that stands."""
 
 
 @dataclass
@@ -38,6 +37,7 @@ class Worker:
     id: int
     name: str
     origin: str
+    """`link` (made by the owner), `join` (sent by a platform), `import`, or `AUTHOR`."""
     state: str
     """`pilot`, `active`, `failed` (the pilot) or `excluded`."""
     reason: str
@@ -58,92 +58,135 @@ class Worker:
     last: float
 
     @property
-    def record(self) -> dict[str, int]:
+    def may_work(self) -> bool:
+        """Whether answers of this worker count."""
+        return self.state in ("pilot", "active")
+
+    @property
+    def counts(self) -> dict[str, int]:
         """What the rules that exclude go by."""
-        return {name: getattr(self, name) for name in RECORD}
+        return {name: getattr(self, name) for name in COUNTS}
 
 
-def by_link(link: Link, hashed: str) -> Worker:
+def find_worker(db: Connection, token: str) -> Worker:
     """The worker of a link, given as its hash."""
-    row = link.one(f"SELECT {COLUMNS} FROM workers WHERE link = ?", hashed)  # noqa: S608  (our own columns)
+    row = db.one(f"SELECT {COLUMNS} FROM workers WHERE link = ?", token)  # noqa: S608  (our own columns)
     if row is None:
         raise Refused("link_unknown", 404)
     return Worker(*row)
 
 
-def by_name(link: Link, name: str) -> Worker | None:
+def find_worker_by_name(db: Connection, name: str) -> Worker | None:
     """The worker of a name."""
-    row = link.one(f"SELECT {COLUMNS} FROM workers WHERE name = ?", name)  # noqa: S608  (our own columns)
+    row = db.one(f"SELECT {COLUMNS} FROM workers WHERE name = ?", name)  # noqa: S608  (our own columns)
     return None if row is None else Worker(*row)
 
 
-def all_workers(link: Link) -> list[Worker]:
+def all_workers(db: Connection) -> list[Worker]:
     """Everybody, in the order they came."""
-    return [Worker(*row) for row in link.rows(f"SELECT {COLUMNS} FROM workers ORDER BY id")]  # noqa: S608
+    return [Worker(*row) for row in db.rows(f"SELECT {COLUMNS} FROM workers ORDER BY id")]  # noqa: S608
+
+
+def save_worker(db: Connection, worker: Worker, now: float) -> None:
+    """Write what requests change of a worker."""
+    db.execute(
+        "UPDATE workers SET state = ?, serial = ?, place = ?, answered = ?, pilot = ?, pilot_right = ?, gold = ?,"
+        " gold_right = ?, quick = ?, seconds = ?, earned = ?, last = ? WHERE id = ?",
+        worker.state,
+        worker.serial,
+        worker.place,
+        worker.answered,
+        worker.pilot,
+        worker.pilot_right,
+        worker.gold,
+        worker.gold_right,
+        worker.quick,
+        worker.seconds,
+        worker.earned,
+        now,
+        worker.id,
+    )
+
+
+def set_language(db: Connection, token: str, language: str) -> None:
+    """Another language for the pages of the worker of a link, given as its hash."""
+    worker = find_worker(db, token)
+    db.execute("UPDATE workers SET language = ? WHERE id = ?", language, worker.id)
 
 
 def add_worker(
-    link: Link, name: str, hashed: str, origin: str, *, language: str, now: float
+    db: Connection, name: str, token: str, origin: str, *, language: str, now: float
 ) -> Worker:
-    """The worker of a name, made where there is none; the pilot comes first where there is one."""
-    known = by_name(link, name)
-    if known is not None and known.origin == AUTHOR and origin == "link":
-        link.run("UPDATE workers SET origin = ? WHERE id = ?", origin, known.id)
-        known.origin = origin
-    if known is not None:
-        return known
-    state = "pilot" if link.one("SELECT 1 FROM items WHERE kind = 'pilot' LIMIT 1") else "active"
-    link.run(
+    """The worker of a name, made where there is none; `token` is the hash of their link.
+
+    Where the project has a pilot, a new worker starts with it.
+    """
+    worker = find_worker_by_name(db, name)
+    if worker is not None:
+        if worker.origin == AUTHOR and origin == "link":
+            db.execute("UPDATE workers SET origin = ? WHERE id = ?", origin, worker.id)
+            worker.origin = origin
+        return worker
+    has_pilot = db.one("SELECT 1 FROM items WHERE kind = 'pilot' LIMIT 1") is not None
+    db.execute(
         "INSERT INTO workers (name, link, origin, state, language, created, last) VALUES (?, ?, ?, ?, ?, ?, ?)",
         name,
-        hashed,
+        token,
         origin,
-        "active" if origin == "import" else state,
+        "pilot" if has_pilot and origin != "import" else "active",
         language,
         now,
         now,
     )
-    made = by_name(link, name)
-    assert made is not None
-    return made
+    added = find_worker_by_name(db, name)
+    assert added is not None
+    return added
 
 
-def join(link: Link, name: str, hashed: str, settings: Settings, now: float) -> Worker:
+def make_links(
+    db: Connection, project: Project, names: Iterable[str], who: str, now: float
+) -> list[tuple[str, str]]:
+    """Workers with these names, and the token of each link."""
+    language = project.settings.language
+    links = []
+    for name in names:
+        token = project.token(name)
+        add_worker(db, name, hash_token(token), "link", language=language, now=now)
+        links.append((name, token))
+    add_audit(db, who, "make links", {"workers": len(links)}, now)
+    return links
+
+
+def join_worker(
+    db: Connection, name: str, token: str, settings: Settings, *, language: str, now: float
+) -> Worker:
     """The worker a platform sends; there are as many as the settings allow."""
-    known = by_name(link, name)
-    if (
-        known is not None and known.origin == "link"
-    ):  # who was given a link is not told by a name others may know
-        raise Refused("not_allowed", 403)
-    if known is not None:
-        return known
-    (count,) = found(link, "SELECT count(*) FROM workers WHERE origin <> ? OR serial > 0", AUTHOR)
+    worker = find_worker_by_name(db, name)
+    if worker is not None:
+        if worker.origin == "link":  # a name that others may know does not open somebody's own link
+            raise Refused("not_allowed", 403)
+        return worker
+    (count,) = db.required("SELECT count(*) FROM workers WHERE origin <> ? OR serial > 0", AUTHOR)
     if count >= settings.crowd.max_workers:
         raise Refused("worker_full", 403)
-    return add_worker(link, name, hashed, "join", language=settings.language, now=now)
+    return add_worker(db, name, token, "join", language=language, now=now)
 
 
-STANDING = (
-    "SELECT a.item FROM answers a LEFT JOIN withdrawals w ON w.answer = a.seq"
-    " WHERE a.worker = ? AND a.kind = 'main' AND a.surplus = 0 AND w.answer IS NULL"
-)
-"""The items a worker has an answer for that stands."""
-
-
-def exclude(link: Link, worker: Worker, reason: str, who: str, now: float) -> None:
-    """The answers stay where they are but count no more: their items are open again."""
+def exclude(db: Connection, worker: Worker, reason: str, who: str, now: float) -> None:
+    """Take a worker's answers out of the count: they stay where they are, but their items are open again."""
     if worker.state == "excluded":
         return
-    link.run(f"UPDATE items SET done = done - 1 WHERE id IN ({STANDING})", worker.id)  # noqa: S608
-    held = link.rows("SELECT item, id FROM leases WHERE worker = ? AND state = 'open'", worker.id)
-    link.many("UPDATE items SET leased = leased - 1 WHERE id = ?", [(item,) for item, _ in held])
-    link.many("UPDATE leases SET state = 'expired' WHERE id = ?", [(lease,) for _, lease in held])
-    link.run("UPDATE workers SET state = 'excluded', reason = ? WHERE id = ?", reason, worker.id)
-    audit(link, who, "exclude", {"worker": worker.name, "reason": reason}, now)
+    db.execute(f"UPDATE items SET done = done - 1 WHERE id IN ({ANSWERED_ITEMS})", worker.id)  # noqa: S608
+    leases = db.rows("SELECT item, id FROM leases WHERE worker = ? AND state = 'open'", worker.id)
+    for item, lease in leases:
+        db.execute("UPDATE items SET leased = leased - 1 WHERE id = ?", item)
+        db.execute("UPDATE leases SET state = 'expired' WHERE id = ?", lease)
+    db.execute("UPDATE workers SET state = 'excluded', reason = ? WHERE id = ?", reason, worker.id)
+    add_audit(db, who, "exclude", {"worker": worker.name, "reason": reason}, now)
     worker.state, worker.reason = "excluded", reason
 
 
-def reinstate(link: Link, worker: Worker, reason: str, who: str, now: float) -> None:
+def reinstate(db: Connection, worker: Worker, reason: str, who: str, now: float) -> None:
     """Count the worker's answers again, beside those others gave meanwhile; let in who failed the pilot.
 
     What speaks against them now is forgiven: the rules that exclude go by what they do from here on.
@@ -151,40 +194,65 @@ def reinstate(link: Link, worker: Worker, reason: str, who: str, now: float) -> 
     if worker.state not in ("excluded", "failed"):
         return
     if worker.state == "excluded":
-        link.run(f"UPDATE items SET done = done + 1 WHERE id IN ({STANDING})", worker.id)  # noqa: S608
-    pilot = link.one(
+        db.execute(f"UPDATE items SET done = done + 1 WHERE id IN ({ANSWERED_ITEMS})", worker.id)  # noqa: S608
+    unfinished_pilot = db.one(
         "SELECT 1 FROM items i WHERE kind = 'pilot' AND NOT EXISTS (SELECT 1 FROM answers a"
         " LEFT JOIN withdrawals w ON w.answer = a.seq WHERE a.item = i.id AND a.worker = ?"
         " AND w.answer IS NULL) AND NOT EXISTS (SELECT 1 FROM reports r WHERE r.item = i.id AND r.worker = ?) LIMIT 1",
         worker.id,
         worker.id,
     )
-    worker.state = "pilot" if pilot and worker.origin != "import" else "active"
-    link.run("UPDATE workers SET state = ?, reason = '' WHERE id = ?", worker.state, worker.id)
-    keep(link, taken_back(worker), msgspec.json.encode(worker.record).decode())
-    audit(link, who, "reinstate", {"worker": worker.name, "reason": reason}, now)
+    worker.state = "pilot" if unfinished_pilot and worker.origin != "import" else "active"
+    db.execute("UPDATE workers SET state = ?, reason = '' WHERE id = ?", worker.state, worker.id)
+    set_value(db, _forgiven_key(worker), msgspec.json.encode(worker.counts).decode())
+    add_audit(db, who, "reinstate", {"worker": worker.name, "reason": reason}, now)
 
 
-def taken_back(worker: Worker) -> str:
-    """The key under which the record is kept that a worker had when the owner took them back."""
+def _forgiven_key(worker: Worker) -> str:
+    """Where the counts are kept that a worker had when the owner took them back."""
     return f"taken back {worker.id}"
 
 
-def keep(link: Link, key: str, value: str) -> None:
-    """Keep a value of the project, in place of an earlier one."""
-    link.run(
-        "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        key,
-        value,
-    )
+def apply_rules(db: Connection, worker: Worker, settings: Settings, now: float) -> None:
+    """The pilot's verdict, or an exclusion where a rule says so; the caller saves the worker."""
+    if worker.state == "pilot":
+        _judge_pilot(db, worker, settings, now)
+        return
+    reason = reason_to_exclude(settings, worker.counts)
+    if not reason:
+        return
+    kept = get_value(db, _forgiven_key(worker))
+    if kept is not None:  # what the owner knew of when they took the worker back counts no more
+        forgiven = msgspec.json.decode(kept, type=dict[str, int])
+        counts = {name: count - forgiven.get(name, 0) for name, count in worker.counts.items()}
+        reason = reason_to_exclude(settings, counts, " since they were taken back")
+    if reason:
+        exclude(db, worker, reason, "server", now)
 
 
-def audited(who: str, what: str, detail: dict[str, Any], now: float) -> Step:
-    """The statement that remembers who did what."""
-    text = msgspec.json.encode(detail).decode()
-    return "INSERT INTO audit (at, who, what, detail) VALUES (?, ?, ?, ?)", now, who, what, text
+def _judge_pilot(db: Connection, worker: Worker, settings: Settings, now: float) -> None:
+    size = count_items(db, "pilot")
+    if worker.pilot < size:
+        return
+    passed = worker.pilot_right >= settings.pilot.pass_mark * size - 1e-9
+    worker.state = "active" if passed else "failed"
+    detail = {"worker": worker.name, "right": worker.pilot_right, "of": size}
+    add_audit(db, "server", "pilot passed" if passed else "pilot failed", detail, now)
 
 
-def audit(link: Link, who: str, what: str, detail: dict[str, Any], now: float) -> None:
-    """Remember who did what."""
-    link.run(*audited(who, what, detail, now))
+def reason_to_exclude(settings: Settings, counts: dict[str, int], suffix: str = "") -> str:
+    """Why somebody with these counts is excluded: control items wrong, or answers too quick to be read; else empty."""
+    gold, speed = settings.gold, settings.speed
+    is_tested = counts["gold"] >= gold.after
+    if is_tested and counts["gold_right"] < gold.pass_mark * counts["gold"] - 1e-9:
+        return f"{counts['gold_right']} of {counts['gold']} control items right{suffix}"
+    is_timed = counts["answered"] >= speed.after
+    if is_timed and counts["quick"] > speed.share * counts["answered"]:
+        return f"{counts['quick']} of {counts['answered']} answers under {speed.min_seconds:g} s{suffix}"
+    return ""
+
+
+def count_items(db: Connection, kind: str) -> int:
+    """How many items of a kind there are; their positions are 0, 1, 2, …"""
+    (count,) = db.required("SELECT coalesce(max(position) + 1, 0) FROM items WHERE kind = ?", kind)
+    return int(count)

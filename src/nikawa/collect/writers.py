@@ -12,17 +12,18 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.collect.records import WRITER
 from nikawa.io.atomic import atomic_write
 from nikawa.io.records import read_records, suffix_of
 from nikawa.records import Example, Record
 
+WRITER = "writer"
+"""Who wrote the text of an example, in its meta: the owner's dashboard names them, no worker's page does."""
 WRITERS = "writers.jsonl"
 """The file in a project's folder."""
 _PSEUDONYM = re.compile(r"w-[0-9a-f]{16}")
 
 
-class Wrote(Record, frozen=True, kw_only=True, omit_defaults=True):
+class Authorship(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Where a text came from."""
 
     example: str
@@ -31,31 +32,31 @@ class Wrote(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The label the writer was asked for."""
 
 
-def beside(texts: Path) -> Path:
+def writers_file(texts: Path) -> Path:
     """The file of the writers of a file of texts: `written.writers.jsonl` beside `written.jsonl`."""
     return texts.with_name(f"{texts.name.removesuffix(suffix_of(texts))}.{WRITERS}")
 
 
-def write_writers(path: Path, rows: Iterable[Wrote], *, overwrite: bool = False) -> None:
+def write_writers(path: Path, rows: Iterable[Authorship], *, overwrite: bool = False) -> None:
     """Write who wrote what, for the owner's eyes alone."""
     with atomic_write(path, overwrite=overwrite) as stream:
         stream.writelines(msgspec.json.encode(row) + b"\n" for row in rows)
     path.chmod(0o600)
 
 
-def read_writers(path: Path) -> dict[str, Wrote]:
+def read_writers(path: Path) -> dict[str, Authorship]:
     """Who wrote what, by example; nothing where there is no such file."""
     if not path.is_file() or not path.stat().st_size:
         return {}
-    return {row.example: row for row in read_records(path, Wrote)}
+    return {row.example: row for row in read_records(path, Authorship)}
 
 
-def writer_of(example: Example, known: Mapping[str, Wrote]) -> str:
+def writer_of(example: Example, known: Mapping[str, Authorship]) -> str:
     """The name of an example's writer: that of the file, else what the example says; empty where neither does."""
     if example.id in known:
         return known[example.id].writer
-    found = example.meta.get(WRITER)
-    return found if isinstance(found, str) else ""
+    writer = example.meta.get(WRITER)
+    return writer if isinstance(writer, str) else ""
 
 
 def is_pseudonym(name: str) -> bool:

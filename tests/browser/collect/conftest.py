@@ -12,14 +12,15 @@ import msgspec
 import pytest
 
 from nikawa.collect.app import create_app
-from nikawa.collect.export import judgements
+from nikawa.collect.export import read_judgements
 from nikawa.collect.form import Form, forms
-from nikawa.collect.load import sync
-from nikawa.collect.project import Project, create_project, hashed
+from nikawa.collect.items import sync_items
+from nikawa.collect.project import Project, create_project
 from nikawa.collect.settings import Settings
 from nikawa.collect.store import Store, open_store
 from nikawa.collect.workers import add_worker
 from nikawa.records import Example, Judgement
+from nikawa.serve.login import hash_token
 
 SHOTS = os.environ.get("NIKAWA_SCREENSHOTS")
 """A folder for pictures of every form, to look at."""
@@ -123,8 +124,8 @@ class Served:
     def worker(self, name: str = "hanako", language: str = "ja", **how: Any) -> Page:
         """A worker's page on a device of its own."""
         token = self.project.token(name)
-        self.store.do(
-            lambda link: add_worker(link, name, hashed(token), "link", language=language, now=1.0)
+        self.store.write(
+            lambda db: add_worker(db, name, hash_token(token), "link", language=language, now=1.0)
         )
         return self.device(name, **how)
 
@@ -133,12 +134,12 @@ class Served:
         self.served.contexts.append(context)
         return Page(context, f"{self.address}/w/{self.project.token(name)}")
 
-    def judgements(self, worker: str = "hanako") -> list[Judgement]:
-        with self.store.read() as link:
-            return [found for found in judgements(link, self.project) if found.worker == worker]
+    def read_judgements(self, worker: str = "hanako") -> list[Judgement]:
+        with self.store.connection() as db:
+            return [found for found in read_judgements(db, self.project) if found.worker == worker]
 
     def answers(self, worker: str = "hanako") -> dict[str, Any]:
-        return {found.question: found.answer for found in self.judgements(worker)}
+        return {found.question: found.answer for found in self.read_judgements(worker)}
 
     def close(self) -> None:
         self.served.close()
@@ -168,7 +169,7 @@ def serve(
         made = create_project(tmp_path / f"project{len(running)}", settings, examples)
         project = replace(made, settings=settings)
         store = open_store("", project.folder, project.name)
-        sync(project, store)
+        sync_items(project, store)
         running.append(Served(project, store, chromium, listen))
         return running[-1]
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from nikawa.collect.form import LANGUAGES, forms
-from nikawa.collect.i18n import say
+from nikawa.collect.form import forms
+from nikawa.collect.site import page_message
+from nikawa.serve.languages import LANGUAGES
 
 pytestmark = pytest.mark.slow
 Served = Any
@@ -136,12 +137,12 @@ def guided(page: Page, text: str) -> None:
 
 def counted(page: Page, language: str, answered: int) -> None:
     """Progress and earnings, in the worker's language, and what an item is paid."""
-    wanted = say(language, "progress", {"answered": answered})
+    wanted = page_message(language, "progress", {"answered": answered})
     page.page.wait_for_function(
         "(text) => document.getElementById('progress').textContent === text", arg=wanted
     )
     values = {"amount": 10 * answered, "each": 10, "currency": "JPY"}
-    assert page.page.inner_text("#earned") == say(language, "earned", values)
+    assert page.page.inner_text("#earned") == page_message(language, "earned", values)
 
 
 def undone(page: Page, served: Served, worker: str) -> None:
@@ -220,5 +221,5 @@ def test_a_form_refuses_in_words_and_fits_a_phone(name: str, serve: Callable[...
     inner.tap("#submit")
     inner.wait_for_selector(".problem:visible:not(:empty)")
     page.ready()
-    assert served.judgements() == []
+    assert served.read_judgements() == []
     page.shot(f"{name}-refused")

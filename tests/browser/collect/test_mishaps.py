@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nikawa.collect.i18n import say
-from nikawa.collect.workers import by_name, exclude
+from nikawa.collect.site import page_message
+from nikawa.collect.workers import exclude, find_worker_by_name
 
 pytestmark = pytest.mark.slow
 Serve = Callable[..., Any]
@@ -35,11 +35,11 @@ def test_two_tabs_are_one_worker(serve: Serve) -> None:
     other.keyboard.press("Enter")
     other.wait_for_selector("#problems:has-text('answered already')")
     assert other.locator("#answer input:checked").count() == 0
-    assert [one.answer for one in served.judgements()] == ["positive"]
+    assert [one.answer for one in served.read_judgements()] == ["positive"]
     other.keyboard.press("2")
     other.keyboard.press("Enter")
     other.wait_for_selector("#ended:not([hidden])")
-    assert sorted(one.answer for one in served.judgements()) == ["negative", "positive"]
+    assert sorted(one.answer for one in served.read_judgements()) == ["negative", "positive"]
 
 
 def test_a_lease_that_ran_out_while_writing(serve: Serve) -> None:
@@ -51,7 +51,7 @@ def test_a_lease_that_ran_out_while_writing(serve: Serve) -> None:
     inner = late.open()
     written(inner)
     inner.wait_for_selector("#kept:not(:empty)")  # a draft that came later would keep the item
-    served.store.do(lambda link: link.run("UPDATE leases SET expires = 0"))
+    served.store.write(lambda db: db.execute("UPDATE leases SET expires = 0"))
     quick = served.worker("taro").open()
     written(quick)
     quick.click("#submit")
@@ -59,9 +59,9 @@ def test_a_lease_that_ran_out_while_writing(serve: Serve) -> None:
     inner.click("#submit")
     late.ended()
     assert inner.inner_text("#earned") == "Earned 7 JPY (7 an item)"
-    assert served.judgements() == []
-    assert len(served.judgements("taro")) == 1
-    rows = served.store.ask(lambda link: link.rows("SELECT surplus FROM answers ORDER BY seq"))
+    assert served.read_judgements() == []
+    assert len(served.read_judgements("taro")) == 1
+    rows = served.store.read(lambda db: db.rows("SELECT surplus FROM answers ORDER BY seq"))
     assert [row[0] for row in rows] == [0, 1]
 
 
@@ -70,14 +70,14 @@ def test_an_earlier_state_of_the_database_is_told_in_the_workers_language(serve:
     served = serve("choice", items=2)
     page = served.worker(language="ko", locale="en-US")
     inner = page.open()
-    served.store.do(lambda link: link.run("DELETE FROM leases"))
+    served.store.write(lambda db: db.execute("DELETE FROM leases"))
     page.keys("1", "Enter")
     inner.wait_for_selector("#problems:not(:empty)")
-    assert say("ko", "lease_unknown") in inner.inner_text("#problems")
+    assert page_message("ko", "lease_unknown") in inner.inner_text("#problems")
     page.ready()
     page.keys("1", "Enter")
     page.ended()
-    assert len(served.judgements()) == 1
+    assert len(served.read_judgements()) == 1
     assert page.faults == []
 
 
@@ -85,14 +85,14 @@ def test_an_exclusion_ends_the_work_in_words(serve: Serve) -> None:
     served = serve("choice", items=2)
     page = served.worker(language="ko")
     inner = page.open()
-    found = served.store.ask(lambda link: by_name(link, "hanako"))
-    served.store.do(partial(exclude, worker=found, reason="너무 빠름", who="owner", now=1.0))
+    found = served.store.read(lambda db: find_worker_by_name(db, "hanako"))
+    served.store.write(partial(exclude, worker=found, reason="너무 빠름", who="owner", now=1.0))
     page.keys("1", "Enter")
     page.ended()
-    assert inner.inner_text("#ended-heading") == say("ko", "stage_excluded")
+    assert inner.inner_text("#ended-heading") == page_message("ko", "stage_excluded")
     assert inner.is_hidden("#code")
     assert "너무 빠름" not in inner.content()  # why is the owner's to tell
-    assert served.judgements() == []
+    assert served.read_judgements() == []
 
 
 def test_going_back_and_forth_keeps_what_is_written(serve: Serve) -> None:

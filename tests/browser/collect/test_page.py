@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nikawa.collect.load import sync
+from nikawa.collect.items import sync_items
 from nikawa.io.records import write_records
 from nikawa.records import Example
 
@@ -86,7 +86,7 @@ def test_a_report_hands_the_item_back(serve: Serve) -> None:
     inner.fill("#report-comment", "二通りに読める")
     inner.click("#send-report")
     page.ended()
-    row = served.store.ask(lambda link: link.rows("SELECT code, comment FROM reports"))
+    row = served.store.read(lambda db: db.rows("SELECT code, comment FROM reports"))
     assert [tuple(found) for found in row] == [("undecidable", "二通りに読める")]
 
 
@@ -104,11 +104,7 @@ def test_half_written_text_survives(serve: Serve) -> None:
     inner.wait_for_selector("html[lang=ko] #answer:not([hidden])")
     assert inner.input_value("#field-text-1") == LINES[1]
     inner.fill("#field-text-1", "白い犬")
-    wait(
-        lambda: (
-            '白い犬"' in str(served.store.ask(lambda link: link.rows("SELECT body FROM drafts")))
-        )
-    )
+    wait(lambda: '白い犬"' in str(served.store.read(lambda db: db.rows("SELECT body FROM drafts"))))
     other = served.device()
     elsewhere = other.open()
     assert elsewhere.input_value("#field-text-0") == LINES[0]
@@ -125,7 +121,7 @@ def test_a_lost_connection_loses_nothing(serve: Serve) -> None:
     inner.click("#submit")
     inner.wait_for_selector("#offline:not([hidden])")
     page.shot("offline")
-    assert served.judgements() == []
+    assert served.read_judgements() == []
     page.context.set_offline(False)
     wait(lambda: served.answers() == {"contradictions": LINES})
     page.ready()
@@ -150,7 +146,7 @@ def test_a_reply_that_never_came_is_one_judgement(serve: Serve) -> None:
     inner.reload()
     page.ready()
     wait(lambda: inner.inner_text("#progress").startswith("1"))
-    assert len(served.judgements()) == 1
+    assert len(served.read_judgements()) == 1
 
 
 def test_a_double_click_is_one_judgement(serve: Serve) -> None:
@@ -161,7 +157,7 @@ def test_a_double_click_is_one_judgement(serve: Serve) -> None:
     inner.dblclick("#submit")
     page.ready()
     wait(lambda: inner.inner_text("#progress").startswith("1"))
-    assert len(served.judgements()) == 1
+    assert len(served.read_judgements()) == 1
 
 
 def test_rules_are_told_while_typing(serve: Serve) -> None:
@@ -189,10 +185,10 @@ def test_an_input_method_never_submits(serve: Serve) -> None:
         inner.locator("#field-text-0").evaluate(composing) is True
     )  # not taken: the browser goes on
     time.sleep(0.2)
-    assert served.judgements() == []
+    assert served.read_judgements() == []
     inner.press("#field-text-0", "Enter")
     page.ended()
-    assert len(served.judgements()) == 1
+    assert len(served.read_judgements()) == 1
 
 
 def test_hostile_texts_are_shown_as_texts(serve: Serve) -> None:
@@ -253,7 +249,7 @@ def test_a_choice_may_be_sent_at_once(serve: Serve) -> None:
     page.ready()
     page.keys("1")
     page.ended()
-    assert len(served.judgements()) == 2
+    assert len(served.read_judgements()) == 2
 
 
 def test_two_questions_keep_their_own_answers(serve: Serve) -> None:
@@ -294,7 +290,7 @@ def test_the_trial_says_that_it_is_one(serve: Serve) -> None:
     served = serve("choice", items=1)
     trial = Example(id="t", inputs={"text": "まずい。"}, gold={"label": "negative"})
     write_records(served.project.folder / "pilot.jsonl", [trial], overwrite=True)
-    sync(served.project, served.store)
+    sync_items(served.project, served.store)
     page = served.worker()
     inner = page.open()
     assert inner.is_visible("#stage")
@@ -324,7 +320,7 @@ def test_what_comes_filled_in_is_sent_by_no_key_that_is_held(serve: Serve, name:
     inner.keyboard.up("Control")
     wait(lambda: inner.inner_text("#progress").startswith("1"))
     page.ready()
-    assert len(served.judgements()) == 1
+    assert len(served.read_judgements()) == 1
 
 
 def test_a_second_click_sends_nothing_that_was_not_looked_at(serve: Serve) -> None:
@@ -334,7 +330,7 @@ def test_a_second_click_sends_nothing_that_was_not_looked_at(serve: Serve) -> No
     for _ in range(4):
         inner.click("#submit")
         time.sleep(0.1)
-    assert served.judgements() == []
+    assert served.read_judgements() == []
     assert "確かめて" in inner.inner_text("#status")
     time.sleep(1)
     inner.click("#submit")
@@ -342,7 +338,7 @@ def test_a_second_click_sends_nothing_that_was_not_looked_at(serve: Serve) -> No
     page.ready()
     inner.click("#submit")
     inner.wait_for_selector("#status:text('確かめて')")
-    assert len(served.judgements()) == 1
+    assert len(served.read_judgements()) == 1
 
 
 def test_a_held_key_neither_undoes_nor_chooses_again(serve: Serve) -> None:
@@ -356,10 +352,10 @@ def test_a_held_key_neither_undoes_nor_chooses_again(serve: Serve) -> None:
     wait(lambda: inner.inner_text("#progress").startswith("2"))
     page.ready()
     time.sleep(0.2)
-    assert len(served.judgements()) == 2
+    assert len(served.read_judgements()) == 2
     _held(inner, "u", 12)
     page.ready()
-    assert len(served.judgements()) == 1
+    assert len(served.read_judgements()) == 1
 
 
 KEY = """([key, code, shiftKey]) => document.activeElement.dispatchEvent(
@@ -383,4 +379,4 @@ def test_keys_work_in_hangul_and_kana_mode(serve: Serve, key: str, code: str) ->
     inner.evaluate(KEY, ["ぬ" if key != "ㅎ" else "１", "Digit1", False])
     assert inner.locator("#answer input:checked").count() == 1
     page.keys("Enter")
-    wait(lambda: len(served.judgements()) == 1)
+    wait(lambda: len(served.read_judgements()) == 1)

@@ -13,14 +13,14 @@ import pytest
 
 from nikawa.collect.analyses import ANALYSES
 from nikawa.collect.app import create_app
-from nikawa.collect.export import judgements, take_in
-from nikawa.collect.load import sync
-from nikawa.collect.people import hash_password, set_person, start_session
+from nikawa.collect.export import read_judgements
+from nikawa.collect.imports import add_judgements
+from nikawa.collect.items import sync_items
 from nikawa.collect.project import Project, create_project
-from nikawa.collect.routes_login import SESSION
 from nikawa.collect.settings import Settings
 from nikawa.collect.store import Store, open_store
 from nikawa.records import Example, Judgement
+from nikawa.serve.login import SESSION_COOKIE, hash_password, set_person, start_session
 
 SHOTS = os.environ.get("NIKAWA_SCREENSHOTS")
 """A folder for pictures of the pages, to look at."""
@@ -42,7 +42,7 @@ class Owned:
     def log_in(self, role: str = "owner", language: str = "en", **how: Any) -> Any:
         """The dashboard as somebody of that role sees it after the log-in."""
         kept = hash_password(PASSWORD)
-        self.store.do(lambda link: set_person(link, role, role, kept, 1.0))
+        self.store.write(lambda db: set_person(db, role, role, kept, 1.0))
         page = self._page({"locale": language, **how})
         page.goto(f"{self.address}/login")
         page.fill("[name=name]", role)
@@ -53,10 +53,10 @@ class Owned:
 
     def enter(self, path: str, role: str = "owner", **how: Any) -> Any:
         """A page as somebody sees it who is logged in already."""
-        self.store.do(lambda link: set_person(link, role, role, "none", 1.0))
-        cookie = self.store.do(lambda link: start_session(link, role, time.time()))
+        self.store.write(lambda db: set_person(db, role, role, "none", 1.0))
+        cookie = self.store.write(lambda db: start_session(db, role, time.time()))
         page = self._page(how)
-        page.context.add_cookies([{"name": SESSION, "value": cookie, "url": self.address}])
+        page.context.add_cookies([{"name": SESSION_COOKIE, "value": cookie, "url": self.address}])
         page.goto(self.address + path)
         return page
 
@@ -83,7 +83,7 @@ class Owned:
             )
             for n, (worker, item, answer, seconds) in enumerate(rows, start=1)
         ]
-        self.store.do(lambda link: take_in(link, self.project, given, "answers", 1.0))
+        self.store.write(lambda db: add_judgements(db, self.project, given, "answers", 1.0))
 
     def give(self, answers: dict[str, dict[str, Any]], item: str = "i") -> None:
         """Whole answers to an item, by worker, held to no rule: as brought in from elsewhere."""
@@ -93,11 +93,11 @@ class Owned:
             for question, value in self.project.form.to_judgements(answer)
         ]
         rows = list(enumerate(given, start=1))
-        self.store.do(lambda link: take_in(link, self.project, rows, "answers", 1.0))
+        self.store.write(lambda db: add_judgements(db, self.project, rows, "answers", 1.0))
 
     def decisions(self) -> list[Judgement]:
-        with self.store.read() as link:
-            return list(judgements(link, self.project, ("decisions",)))
+        with self.store.connection() as db:
+            return list(read_judgements(db, self.project, ("decisions",)))
 
     def shot(self, page: Any, name: str) -> None:
         if SHOTS:
@@ -120,7 +120,7 @@ def own(
         table = {"title": "試しの作業", "form": form, "form_settings": options}
         project = create_project(tmp_path / form, msgspec.convert(table, Settings), examples)
         store = open_store("", project.folder, project.name)
-        sync(project, store)
+        sync_items(project, store)
         running.append(Owned(project, store, chromium, listen))
         return running[-1]
 

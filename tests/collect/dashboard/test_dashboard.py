@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from nikawa.aggregation.agree import Options, measured
+from nikawa.aggregation.agree import AgreeOptions, measure_rows
 from nikawa.aggregation.table import Table
 from nikawa.collect.analyses import ANALYSES
 from nikawa.collect.app import create_app
-from nikawa.collect.dashboard import latest, troubled, words
-from nikawa.collect.form import LANGUAGES
-from nikawa.collect.people import hash_password, set_person
+from nikawa.collect.dashboard import latest_answers, reported_items
+from nikawa.collect.site import owner_messages
 from nikawa.collect.workers import exclude
 from nikawa.errors import BadInput
+from nikawa.serve.languages import LANGUAGES
+from nikawa.serve.login import hash_password, set_person
 
 PASSWORD = "とても長い合言葉です"
 PAGES = ("/owner", "/owner/adjudicate")
@@ -40,7 +41,7 @@ class Site:
     def log_in(self, role: str) -> dict[str, str]:
         """The headers of a POST of somebody in that role."""
         kept = hash_password(PASSWORD)
-        self.crowd.store.do(lambda link: set_person(link, role, role, kept, 1.0))
+        self.crowd.store.write(lambda db: set_person(db, role, role, kept, 1.0))
         csrf = re.findall(r'name="X-CSRF-Token" value="([^"]+)"', self.client.get("/login").text)[0]
         fields = {"name": role, "password": PASSWORD, "X-CSRF-Token": csrf}
         page = self.client.post("/login", data=fields)
@@ -49,7 +50,9 @@ class Site:
 
 @pytest.fixture
 def site(crowd: Any, monkeypatch: pytest.MonkeyPatch) -> Site:
-    monkeypatch.setattr("nikawa.collect.latest.PATIENCE", 30)  # a busy machine must not fail a test
+    monkeypatch.setattr(
+        "nikawa.serve.background.FIRST_FIGURES_SECONDS", 30
+    )  # a busy machine must not fail a test
     return Site(crowd(items=1))
 
 
@@ -64,7 +67,7 @@ def test_what_the_dashboard_asks_for(site: Site) -> None:
 def test_nobody_waits_for_an_analysis_that_takes_long(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nikawa.collect.latest.PATIENCE", 0.05)
+    monkeypatch.setattr("nikawa.serve.background.FIRST_FIGURES_SECONDS", 0.05)
     done, ended = Event(), Event()
 
     def long(*_: object) -> dict[str, int]:
@@ -83,7 +86,7 @@ def test_nobody_waits_for_an_analysis_that_takes_long(
     )
     done.set()
     assert ended.wait(10)
-    monkeypatch.setattr("nikawa.collect.latest.PATIENCE", 10)
+    monkeypatch.setattr("nikawa.serve.background.FIRST_FIGURES_SECONDS", 10)
     told = site.client.get("/owner/data").json()
     assert (told["analyses"]["gate"], told["analysed"]["gate"]["at"]) == ({"texts": 7}, 50.0)
 
@@ -118,7 +121,7 @@ def test_no_worker_and_no_stranger_gets_any_of_it(site: Site) -> None:
     decision = {"ref": "i000", "answer": {"label": "neutral"}, "reason": "x"}
     assert site.client.post("/owner/decide", json=decision).status_code == 401
     page = site.client.get(link).text
-    assert words("ja")["gate"] not in page
+    assert owner_messages("ja")["gate"] not in page
     assert "beni" not in page
 
 
@@ -169,9 +172,9 @@ def test_the_latest_answers_stand(crowd: Any) -> None:
     here.answer("aki", "entailment")
     here.undo("aki")
     here.change(exclude, "beni")
-    with here.store.read() as link:
-        found = list(latest(link, 10))
-        assert [one.worker for one in latest(link, 1)] == ["chie"]
+    with here.store.connection() as db:
+        found = list(latest_answers(db, 10))
+        assert [one.worker for one in latest_answers(db, 1)] == ["chie"]
     assert [(one.worker, one.answer) for one in found] == [
         (name, {"label": "neutral"}) for name in ("chie", "aki")
     ]
@@ -181,9 +184,9 @@ def test_the_latest_answers_stand(crowd: Any) -> None:
 def test_reported_items_are_troubled(crowd: Any) -> None:
     here = crowd(items=3, limits={"reports_per_item": 1})
     here.join("aki")
-    assert here.store.ask(lambda link: troubled(link, 5)) == []
+    assert here.store.read(lambda db: reported_items(db, 5)) == []
     here.report("aki")
-    ((_, reports, aside),) = here.store.ask(lambda link: troubled(link, 5))
+    ((_, reports, aside),) = here.store.read(lambda db: reported_items(db, 5))
     assert (reports, aside) == (1, True)
 
 
@@ -192,19 +195,20 @@ def test_every_measure_of_agreement_has_a_name_in_every_language() -> None:
     found = set()
     for answers in (["a", "b", "a", "b", "a", "b", "b", "b", "a", "a", "a", "b"], list(range(12))):
         table = Table.from_columns(items, workers, answers, "q")
-        found |= {(row.name, row.level) for row in measured(table, Options(resamples=2))}
+        found |= {(row.name, row.level) for row in measure_rows(table, AgreeOptions(resamples=2))}
         found |= {
-            (row.name, row.level) for row in measured(table, Options(resamples=2, author="w0"))
+            (row.name, row.level)
+            for row in measure_rows(table, AgreeOptions(resamples=2, author="w0"))
         }
     assert {"alpha", "fleiss", "variance-mean", "author-is-gold"} <= {name for name, _ in found}
     for language in LANGUAGES:
         for name, level in found:
-            assert f"measure_{name}" in words(language)
-            assert f"level_{level}" in words(language)
+            assert f"measure_{name}" in owner_messages(language)
+            assert f"level_{level}" in owner_messages(language)
 
 
 def test_words_are_the_same_in_all_languages_and_all_are_there() -> None:
-    tables = {language: words(language) for language in LANGUAGES}
+    tables = {language: owner_messages(language) for language in LANGUAGES}
     assert tables["ja"].keys() == tables["ko"].keys() == tables["en"].keys()
     for key in tables["en"]:
         assert (
@@ -228,5 +232,5 @@ def test_the_pages_in_each_language(site: Site, language: str) -> None:
     for path in PAGES:
         page = site.client.get(path, headers={"Accept-Language": language}).text
         assert f'<html lang="{language}">' in page
-        assert words(language)["adjudicate"] in page
+        assert owner_messages(language)["adjudicate"] in page
         assert not re.findall(r"<script(?![^>]*src=)|\son\w+=|style=", page)

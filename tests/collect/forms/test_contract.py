@@ -14,14 +14,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nikawa.collect.dashboard import words as owner_words
-from nikawa.collect.form import LANGUAGES, REFUSED, Form, Sample, forms
-from nikawa.collect.i18n import messages, say, table
+from nikawa.collect.form import REFUSED, Form, Sample, forms
 from nikawa.collect.project import create_project, open_project
 from nikawa.collect.settings import Settings
+from nikawa.collect.site import owner_messages as owner_words
+from nikawa.collect.site import page_message, page_messages
 from nikawa.recipes.forms import FORMS, Asked, read_answer
 from nikawa.recipes.recipe import Ask
 from nikawa.records import Example, revive
+from nikawa.serve.languages import LANGUAGES
 
 each = pytest.mark.parametrize("form", forms().values(), ids=list(forms()))
 PAGES = Path(str(files("nikawa.collect") / "pages"))
@@ -45,13 +46,13 @@ def sample_of(form: Form) -> Sample:
 def opened(form: Form) -> tuple[Sample, Example, Any]:
     sample = sample_of(form)
     example = revive(Example(id="i", inputs=dict(sample.inputs), gold={"hidden": "secret"}))
-    return sample, example, form.options(sample.settings)
+    return sample, example, form.parse_options(sample.settings)
 
 
 @each
 def test_it_takes_its_own_answer_and_refuses_others(form: Form) -> None:
     sample, example, options = opened(form)
-    assert form.faults(example) == ""
+    assert form.find_fault(example) == ""
     assert [p for p in form.validate(sample.answer, example, options) if not p.warning] == []
     assert len(sample.refused) >= 4
     for answer in sample.refused:
@@ -73,7 +74,7 @@ def test_no_answer_makes_it_fail(form: Form, data: st.DataObject) -> None:
     }
     for given_answer in (answer, mutated):
         found = form.validate(given_answer, example, options)
-        assert all(problem.code in table("en", form) for problem in found)
+        assert all(problem.code in page_messages("en", form) for problem in found)
         if not any(not problem.warning for problem in found):
             form.gold_matches(given_answer, dict(sample.answer), options)
 
@@ -111,11 +112,11 @@ def test_its_words_are_there_in_every_language(form: Form) -> None:
             assert form.words[language][key].strip()
             assert holes(form.words[language][key]) == holes(text), (language, key)
     assert form.words["ja"].keys() == form.words["ko"].keys() == form.words["en"].keys()
-    assert not form.words["en"].keys() & messages("en").keys() - {"input_choices"}
+    assert not form.words["en"].keys() & page_messages("en").keys() - {"input_choices"}
     for answer in sample.refused:
         for problem in form.validate(answer, example, options):
             for language in LANGUAGES:
-                told = say(language, problem.code, problem.values, form)
+                told = page_message(language, problem.code, problem.values, form)
                 assert told != problem.code
                 assert "{" not in told
 
@@ -182,7 +183,9 @@ def bare(answer: Any) -> Any:
 
 
 def test_every_word_the_scripts_ask_for_is_there() -> None:
-    known = {key for form in forms().values() for key in table("en", form)} | set(owner_words("en"))
+    known = {key for form in forms().values() for key in page_messages("en", form)} | set(
+        owner_words("en")
+    )
     for script in sorted((PAGES / "static").glob("*.js")):
         text = script.read_text("utf-8")
         asked = set(re.findall(r"\bmessages\.([a-z_0-9]+)", text)) | set(
@@ -191,16 +194,16 @@ def test_every_word_the_scripts_ask_for_is_there() -> None:
         asked |= set(re.findall(r'"(key_[a-z]+)"', text))
         assert asked <= known, (script.name, asked - known)
     page = (PAGES / "worker.html").read_text("utf-8")
-    assert set(re.findall(r"t\[[\"'](\w+)[\"']\]", page)) <= set(messages("en"))
+    assert set(re.findall(r"t\[[\"'](\w+)[\"']\]", page)) <= set(page_messages("en"))
 
 
 def test_a_refusal_of_shape_has_words() -> None:
-    assert all(say(language, REFUSED) != REFUSED for language in LANGUAGES)
+    assert all(page_message(language, REFUSED) != REFUSED for language in LANGUAGES)
 
 
 def test_the_premise_is_read_before_the_hypothesis() -> None:
     form = forms()["choice"]
     pair = Example(id="i", inputs={"hypothesis": "b", "note": "c", "premise": "a"})
-    assert list(form.view(form, pair, form.options({}))) == ["premise", "hypothesis", "note"]
-    chosen = form.options({"shows": ["note", "premise"]})
+    assert list(form.view(form, pair, form.parse_options({}))) == ["premise", "hypothesis", "note"]
+    chosen = form.parse_options({"shows": ["note", "premise"]})
     assert list(form.view(form, pair, chosen)) == ["note", "premise"]

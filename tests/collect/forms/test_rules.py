@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nikawa.collect.form import Problem, form
+from nikawa.collect.form import Problem, find_form
 from nikawa.collect.forms._rules import LONGEST, far, negations, written
 from nikawa.collect.forms.relation import first
 from nikawa.errors import BadInput
@@ -94,8 +94,8 @@ def test_written_texts() -> None:
 
 
 def told(name: str, answer: dict[str, Any], inputs: dict[str, Any], **how: Any) -> list[Problem]:
-    chosen = form(name)
-    return chosen.validate(answer, Example(id="i", inputs=inputs), chosen.options(how))
+    chosen = find_form(name)
+    return chosen.validate(answer, Example(id="i", inputs=inputs), chosen.parse_options(how))
 
 
 def test_a_sentence_that_is_negated_already_may_stay_so() -> None:
@@ -119,8 +119,8 @@ def relation(subject: str, obj: str, **more: Any) -> Example:
 
 
 def test_few_relations_come_first() -> None:
-    chosen = form("relation")
-    options = chosen.options({})
+    chosen = find_form("relation")
+    options = chosen.parse_options({})
     assert first(relation("PER", "DAT"), options) == [
         "no_relation",
         "per:date_of_birth",
@@ -134,38 +134,42 @@ def test_few_relations_come_first() -> None:
         "org:product",
     ]
     assert first(relation("", ""), options) == list(options.labels)
-    own = chosen.options({"labels": ["a", "b", "c"], "candidates": {"X": ["b"]}, "always": ["c"]})
+    own = chosen.parse_options(
+        {"labels": ["a", "b", "c"], "candidates": {"X": ["b"]}, "always": ["c"]}
+    )
     assert first(relation("X", "Y"), own) == ["b", "c"]
 
 
 def test_control_items_of_each_kind() -> None:
     scale, ranked, spans, further = map(
-        form, ("scale", "ranked", "span-tagging", "further-answers")
+        find_form, ("scale", "ranked", "span-tagging", "further-answers")
     )
-    assert scale.gold_matches({"score": 4}, {"score": 3.2}, scale.options({}))
-    assert not scale.gold_matches({"score": 1}, {"score": 3.2}, scale.options({}))
-    assert ranked.gold_matches({"label": ["정치", "경제"]}, {"label": "정치"}, ranked.options({}))
+    assert scale.gold_matches({"score": 4}, {"score": 3.2}, scale.parse_options({}))
+    assert not scale.gold_matches({"score": 1}, {"score": 3.2}, scale.parse_options({}))
+    assert ranked.gold_matches(
+        {"label": ["정치", "경제"]}, {"label": "정치"}, ranked.parse_options({})
+    )
     assert not ranked.gold_matches(
-        {"label": ["경제", "정치"]}, {"label": "정치"}, ranked.options({})
+        {"label": ["경제", "정치"]}, {"label": "정치"}, ranked.parse_options({})
     )
     person, place = ({"start": 0, "end": 3, "label": "PS"}, {"start": 5, "end": 7, "label": "LC"})
-    assert spans.gold_matches({"spans": []}, {"spans": []}, spans.options({}))
+    assert spans.gold_matches({"spans": []}, {"spans": []}, spans.parse_options({}))
     assert not spans.gold_matches(
-        {"spans": [person]}, {"spans": [person, place]}, spans.options({})
+        {"spans": [person]}, {"spans": [person, place]}, spans.parse_options({})
     )
     assert spans.gold_matches(
-        {"spans": [person]}, {"spans": [person, place]}, spans.options({"share": 0.6})
+        {"spans": [person]}, {"spans": [person, place]}, spans.parse_options({"share": 0.6})
     )
     rights = {"answers": [{"text": "석유등", "start": 24}, {"text": "석유 등불", "start": 24}]}
-    assert further.gold_matches({"answer": "석유등", "start": 2}, rights, further.options({}))
-    assert not further.gold_matches({"answer": "전등"}, rights, further.options({}))
+    assert further.gold_matches({"answer": "석유등", "start": 2}, rights, further.parse_options({}))
+    assert not further.gold_matches({"answer": "전등"}, rights, further.parse_options({}))
 
 
 def test_a_scale_that_is_none_is_refused() -> None:
     with pytest.raises(BadInput, match="2 to 101 numbers"):
-        form("scale").options({"low": 5, "high": 0})
+        find_form("scale").parse_options({"low": 5, "high": 0})
     with pytest.raises(BadInput, match="no setting 'lables'"):
-        form("choice").options({"lables": ["a", "b"]})
+        find_form("choice").parse_options({"lables": ["a", "b"]})
 
 
 def test_finer_scales() -> None:

@@ -1,0 +1,154 @@
+"""What the owner decides: items whose answers disagree as their form sees it, the answers side by side, and decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from nikawa.collect.dashboard import item_row
+from nikawa.collect.form import Answer, Problem
+from nikawa.collect.project import Project
+from nikawa.collect.store import ANSWERS, STANDING, decode_example, format_time
+from nikawa.serve.audit import add_audit
+from nikawa.serve.database import Connection, Row
+from nikawa.serve.errors import Refused
+
+CASES_PER_PAGE = 20
+ITEMS_PER_QUERY, MAX_ITEMS_READ = 25, 1000
+"""Items read at a time, and the most that one request looks at."""
+
+Describe = Callable[[Problem], str]
+"""A problem of an answer in words."""
+
+_ITEM = (
+    "SELECT i.ref, i.id, t.body FROM items i JOIN texts t ON t.item = i.id WHERE i.kind = 'main'"
+)
+_HAS_DIFFERENT_ANSWERS = f"i.done > 1 AND (SELECT count(DISTINCT a.body) FROM {ANSWERS} WHERE a.item = i.id AND {STANDING}) > 1"  # noqa: S608
+_IS_UNDECIDED = "NOT EXISTS (SELECT 1 FROM decisions d WHERE d.item = i.id)"
+
+
+def describe_by_code(problem: Problem) -> str:
+    """The code of a problem, where nobody reads it."""
+    return problem.code
+
+
+def find_disagreements(
+    db: Connection,
+    project: Project,
+    after: str = "",
+    *,
+    undecided: bool = False,
+    describe: Describe = describe_by_code,
+) -> dict[str, Any]:
+    """A page of items whose answers disagree, or whose written texts break a rule; `after` is None at the end."""
+    rules = ["i.done > 0" if project.form.writes else _HAS_DIFFERENT_ANSWERS]
+    if undecided:
+        rules.append(_IS_UNDECIDED)
+    query = f"{_ITEM} AND i.ref > ? AND {' AND '.join(rules)} ORDER BY i.ref LIMIT ?"
+    cases: list[dict[str, Any]] = []
+    for _ in range(0, MAX_ITEMS_READ, ITEMS_PER_QUERY):
+        rows = db.rows(query, after, ITEMS_PER_QUERY)
+        for row in rows:
+            after = str(row[0])
+            case = _read_case(db, project, row, describe)
+            if _is_disputed(project, case):
+                cases.append(case)
+            if len(cases) == CASES_PER_PAGE:
+                return {"cases": cases, "after": after}
+        if len(rows) < ITEMS_PER_QUERY:
+            return {"cases": cases, "after": None}
+    return {"cases": cases, "after": after}
+
+
+def _is_disputed(project: Project, case: dict[str, Any]) -> bool:
+    """Texts that workers write are no disagreement; an answer that breaks a rule, brought in from elsewhere, is."""
+    if any(row["problems"] for row in case["answers"]):
+        return True
+    answers = [row["answer"] for row in case["answers"]]
+    return not project.form.writes and project.form.differ(answers, project.options)
+
+
+def find_case(
+    db: Connection, project: Project, ref: str, describe: Describe = describe_by_code
+) -> dict[str, Any]:
+    """One item with its answers and decisions, whether its answers disagree or not."""
+    return _read_case(db, project, find_item(db, ref), describe)
+
+
+def find_item(db: Connection, ref: str) -> Row:
+    """Reference, id and text of an item."""
+    row = db.one(f"{_ITEM} AND i.ref = ?", ref)
+    if row is None:
+        raise Refused("item_unknown", 404)
+    return row
+
+
+def _read_case(db: Connection, project: Project, row: Row, describe: Describe) -> dict[str, Any]:
+    """As workers saw the item, with their answers and all decisions, the last first."""
+    ref, item, body = row
+    example = decode_example(body)
+    answers = []
+    for worker, given, comment, seconds in db.rows(
+        f"SELECT w.name, a.body, a.comment, a.seconds FROM {ANSWERS} WHERE a.item = ? AND {STANDING} ORDER BY a.seq",  # noqa: S608
+        item,
+    ):
+        answer: Answer = msgspec.json.decode(given)
+        problems = project.form.validate(answer, example, project.options)
+        answers.append(
+            {
+                "worker": worker,
+                "answer": answer,
+                "comment": comment,
+                "seconds": seconds,
+                "problems": [describe(problem) for problem in problems],
+            }
+        )
+    decisions = [
+        {
+            "person": person,
+            "answer": msgspec.json.decode(decided),
+            "reason": reason,
+            "at": format_time(at),
+        }
+        for person, decided, reason, at in db.rows(
+            "SELECT person, body, reason, at FROM decisions WHERE item = ? ORDER BY seq DESC", item
+        )
+    ]
+    return {
+        "ref": ref,
+        "inputs": project.form.view(project.form, example, project.options),
+        "answers": answers,
+        "decision": decisions[0] if decisions else None,
+        "decisions": decisions,
+    }
+
+
+def add_decision(db: Connection, ref: str, body: str, reason: str, *, who: str, now: float) -> int:
+    """Add a decision, and its number; earlier ones stay."""
+    _, item, _ = find_item(db, ref)
+    db.execute(
+        "INSERT INTO decisions (item, person, body, reason, at) VALUES (?, ?, ?, ?, ?)",
+        item,
+        who,
+        body,
+        reason,
+        now,
+    )
+    (seq,) = db.required("SELECT max(seq) FROM decisions")
+    add_audit(db, who, "decide", {"ref": ref, "reason": reason}, now)
+    return int(seq)
+
+
+def resolve_item(
+    db: Connection, ref: str, action: str, reason: str, *, who: str, now: float
+) -> str:
+    """Open an item that was set aside (`reopen`), or set one aside for good (`drop`); its state then."""
+    _, item, _ = find_item(db, ref)
+    held = {"reopen": 0, "drop": 1}.get(action)
+    if held is None:
+        raise Refused("bad_request", 400)
+    db.execute("UPDATE items SET held = ? WHERE id = ?", held, item)
+    add_audit(db, who, action, {"ref": ref, "reason": reason}, now)
+    return str(item_row(db, item)["state"])

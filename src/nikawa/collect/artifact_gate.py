@@ -1,0 +1,315 @@
+"""The artifact gate: what gives labels away while the texts are still being written, by word and by writer.
+
+Workers' own texts are looked at where the form asks for some, else the hypotheses that they judge.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from nikawa.aggregation.workers import wilson
+from nikawa.checks.artifacts import Pair, Tally, associations, over_the_line, tabulate
+from nikawa.checks.lengths import explained, lengths
+from nikawa.checks.overlap import Shared, shared_tokens
+from nikawa.collect.dashboard import StandingAnswer, latest_answers
+from nikawa.collect.project import Project
+from nikawa.collect.store import Store
+from nikawa.errors import BadInput, MissingExtra
+from nikawa.models import model
+from nikawa.models.folds import DEFAULT_FOLDS, predict_out_of_fold
+from nikawa.records import Example, Task
+from nikawa.text import analyser
+from nikawa.text.analysers import DEFAULTS
+
+SIDE = "hypothesis"
+SOURCES = ("premise", "text", "context", "question", "english", "sentence1")
+"""Inputs a text may be written from, the likeliest first."""
+MAX_ANSWERS = 20_000
+"""Answers that are looked at, the last ones."""
+BATCH = 300
+"""Texts of a batch."""
+MIN_TEXTS_TO_TRAIN = 60
+"""Labelled texts below which no model is trained on them."""
+MAX_TEXTS_TO_TRAIN = 6_000
+"""Texts the model sees, the last ones: the gate must answer while people work."""
+MAX_WORDS_SHOWN = 30
+MAX_WRITERS_SHOWN = 3
+"""Writers named beside a word."""
+MIN_TEXTS_OF_WRITER = 5
+"""Texts from which on a writer is told apart from the others."""
+ODD_STANDARD_ERRORS = 3.0
+"""Standard errors from the mean at which a writer is odd."""
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class Text:
+    """One text with what is known of it."""
+
+    group: str
+    """The item it was written for: no model that judges it has seen the item."""
+    writer: str
+    """Empty where nobody is known to have written it."""
+    label: str
+    """Empty where it has none."""
+    text: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Tokenised:
+    """Texts with their tokens, and how much of each the source holds."""
+
+    texts: Sequence[Text]
+    tokens: Sequence[list[str]]
+    sources: Sequence[frozenset[str]]
+    shared: Shared
+
+
+def analyse_artifacts(project: Project, store: Store) -> dict[str, Any]:
+    """The last texts: how well a model guesses labels from them alone, words that give one away, writers apart."""
+    texts = read_texts(project, store)
+    if not texts:
+        return {"texts": 0}
+    tokeniser, tokenised = _tokenise(texts, project.settings.language)
+    is_labelled = all(text.label for text in texts) and len({text.label for text in texts}) > 1
+    hits = _guess_labels(texts) if is_labelled else None
+    figures: dict[str, Any] = {
+        "texts": len(texts),
+        "batch": BATCH,
+        "tokeniser": tokeniser,
+        "labelled": is_labelled,
+        "needed": max(0, MIN_TEXTS_TO_TRAIN - len(texts)) if is_labelled else 0,
+        "guessed": None,
+        "batches": [],
+        "writers": _writer_rows(tokenised, hits),
+    }
+    if hits is not None:
+        labels = Counter(text.label for text in texts[-len(hits) :])
+        chance = max(labels.values()) / len(hits)
+        guessed = _accuracy(hits)
+        # An alarm where the whole interval is above the share of the most frequent label.
+        figures["guessed"] = {**guessed, "chance": chance, "alarm": guessed["low"] > chance}
+        # By batch too, so that a change of the guideline shows; the last may be unfinished.
+        starts = range(0, len(hits), BATCH)
+        figures["batches"] = [_accuracy(hits[start : start + BATCH]) for start in starts]
+    if is_labelled:
+        return figures | _label_figures(tokenised)
+    return figures | {"words": _added_words(tokenised), "lengths": []}
+
+
+def read_texts(project: Project, store: Store) -> list[Text]:
+    """The texts to look at, the oldest first."""
+    with store.connection() as db:
+        answers = list(latest_answers(db, MAX_ANSWERS))[::-1]
+    texts = _written_texts if project.form.writes else _judged_texts
+    return list(texts(project, answers))
+
+
+def _written_texts(project: Project, answers: Iterable[StandingAnswer]) -> Iterator[Text]:
+    """What workers wrote, with the label each text was asked for, where there is one."""
+    labels = getattr(project.options, "labels", ())
+    for one in answers:
+        sources = (one.inputs.get(name) for name in SOURCES)
+        source = next((text for text in sources if isinstance(text, str)), "")
+        for _, answer in project.form.to_judgements(one.answer):
+            texts = list(_texts_inside(answer))
+            meant = labels if len(texts) == len(labels) else [""] * len(texts)
+            for label, text in zip(meant, texts, strict=True):
+                yield Text(one.ref, one.worker, label, text, source)
+
+
+def _texts_inside(answer: Any) -> Iterator[str]:
+    """The texts in an answer: itself, those of a list, or the questions of a list of questions."""
+    for part in answer if isinstance(answer, list) else [answer]:
+        text = part.get("question") if isinstance(part, dict) else part
+        if isinstance(text, str):
+            yield text
+
+
+def _judged_texts(project: Project, answers: Iterable[StandingAnswer]) -> Iterator[Text]:
+    """Each hypothesis once, with the label most workers chose; a tie is left out."""
+    question = project.form.main_question(project.options)
+    votes: dict[str, Counter[str]] = {}
+    items: dict[str, StandingAnswer] = {}
+    for one in answers:
+        label = one.answer.get(question)
+        if isinstance(label, str) and isinstance(one.inputs.get(SIDE), str):
+            votes.setdefault(one.ref, Counter())[label] += 1
+            items[one.ref] = one
+    for ref, labels in votes.items():
+        (label, count), *others = labels.most_common(2)
+        if not others or others[0][1] < count:
+            inputs = items[ref].inputs
+            premise = str(inputs.get("premise", ""))
+            yield Text(premise or ref, items[ref].writer, label, inputs[SIDE], premise)
+
+
+def _tokenise(texts: Sequence[Text], language: str) -> tuple[str, Tokenised]:
+    """The tokens of texts and sources; by character where the language's analyser is not installed."""
+    name = DEFAULTS.get(language, "whitespace")
+    try:
+        tool = analyser(name)
+    except MissingExtra:
+        name = "characters"
+        tool = analyser(name)
+
+    def split(lines: Iterable[str]) -> list[list[str]]:
+        analysed = tool.analyse_many(iter(lines))
+        return [[token.form or token.surface for token in tokens] for tokens in analysed]
+
+    tokens = split(text.text for text in texts)
+    distinct = list(dict.fromkeys(text.source for text in texts))
+    by_source = dict(zip(distinct, map(frozenset, split(distinct)), strict=True))
+    sources = [by_source[text.source] for text in texts]
+    shared = shared_tokens(zip(tokens, sources, strict=True))
+    return name, Tokenised(texts, tokens, sources, shared)
+
+
+def _guess_labels(texts: Sequence[Text]) -> list[bool] | None:
+    """Whether a model that sees the text alone finds its label, for the last texts; None where it cannot learn."""
+    last = texts[-MAX_TEXTS_TO_TRAIN:]
+    if len(last) < MIN_TEXTS_TO_TRAIN or len({text.group for text in last}) < DEFAULT_FOLDS:
+        return None
+    task = Task(
+        name="text alone",
+        dataset="project",
+        kind="inference",
+        question="label",
+        inputs=(SIDE,),
+        labels=tuple(sorted({text.label for text in last})),
+        metrics=(),
+    )
+    examples = [
+        Example(id=str(n), inputs={SIDE: text.text}, gold={"label": text.label})
+        for n, text in enumerate(last)
+    ]
+
+    def make_model() -> Any:
+        return model("char-linear", settings={"strength": 4.0})
+
+    try:
+        predictions = predict_out_of_fold(make_model, task, examples, [text.group for text in last])
+    except (MissingExtra, BadInput):  # scikit-learn is an extra; a fold may lack a label
+        return None
+    return [one.answer == text.label for one, text in zip(predictions, last, strict=True)]
+
+
+def _accuracy(hits: Sequence[bool]) -> dict[str, Any]:
+    low, high = wilson(sum(hits), len(hits))
+    return {"texts": len(hits), "accuracy": sum(hits) / len(hits), "low": low, "high": high}
+
+
+def _label_figures(tokenised: Tokenised) -> dict[str, Any]:
+    """By label: words that give it away, lengths, and overlap with the source."""
+    tally = Tally((SIDE,))
+    overlaps: dict[str, list[float]] = {}
+    shares = tokenised.shared.shares.tolist()
+    for text, tokens, share in zip(tokenised.texts, tokenised.tokens, shares, strict=True):
+        tally.add(text.label, (text.text,), (tokens,))
+        overlaps.setdefault(text.label, []).append(share)
+    table = tabulate(tally)
+    rows = lengths(tally, table.labels)
+    return {
+        "labels": dict(zip(table.labels, table.examples.tolist(), strict=True)),
+        "words": [_word_row(pair, tokenised) for pair in over_the_line(table)[:MAX_WORDS_SHOWN]],
+        "near": msgspec.to_builtins(associations(table, 5)),
+        "lengths": [msgspec.to_builtins(row) for row in rows if row.unit == "characters"],
+        "explained": next(row.share for row in explained(tally) if row.unit == "characters"),
+        "overlap": {label: sum(all_) / len(all_) for label, all_ in sorted(overlaps.items())},
+    }
+
+
+def _word_row(pair: Pair, tokenised: Tokenised) -> dict[str, Any]:
+    """A word over the line, who writes it with the label, and how often in the last batch."""
+    texts = tokenised.texts
+    places = [
+        n
+        for n, text in enumerate(texts)
+        if text.label == pair.label and pair.token in tokenised.tokens[n]
+    ]
+    writers = Counter(texts[n].writer for n in places if texts[n].writer)
+    last_batch = (len(texts) - 1) // BATCH * BATCH
+    recent = sum(n >= last_batch for n in places)
+    return {**msgspec.to_builtins(pair), "writers": _most_frequent(writers), "recent": recent}
+
+
+def _added_words(tokenised: Tokenised) -> list[dict[str, Any]]:
+    """Where texts have no label: the words that are most often added to the source, and who adds them."""
+    counts: Counter[str] = Counter()
+    writers: dict[str, Counter[str]] = {}
+    for text, tokens, source in zip(
+        tokenised.texts, tokenised.tokens, tokenised.sources, strict=True
+    ):
+        for token in set(tokens) - source:
+            counts[token] += 1
+            writers.setdefault(token, Counter())[text.writer] += 1
+    total = len(tokenised.texts)
+    return [
+        {
+            "token": token,
+            "label": "",
+            "count": count,
+            "n": total,
+            "share": count / total,
+            "writers": _most_frequent(writers[token]),
+        }
+        for token, count in _most_frequent(counts, MAX_WORDS_SHOWN)
+        if count > 1
+    ]
+
+
+def _most_frequent(counts: Mapping[str, int], most: int = MAX_WRITERS_SHOWN) -> list[list[Any]]:
+    """The most frequent names with their counts."""
+    ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return [list(pair) for pair in ranked[:most]]
+
+
+def _writer_rows(tokenised: Tokenised, hits: Sequence[bool] | None) -> list[dict[str, Any]]:
+    """Length and overlap of each writer's texts, how often their labels are guessed, and what is odd."""
+    by_writer: dict[str, list[int]] = {}
+    for place, text in enumerate(tokenised.texts):
+        if text.writer:
+            by_writer.setdefault(text.writer, []).append(place)
+    characters = np.array([len(text.text) for text in tokenised.texts], dtype=np.float64)
+    overlaps = tokenised.shared.shares
+    first_guessed = len(tokenised.texts) - len(hits or ())
+    rows = []
+    for writer, places in by_writer.items():
+        guesses = [hits[n - first_guessed] for n in places if n >= first_guessed] if hits else []
+        flags = [
+            *_flag_odd(characters, places, above="long", below="short"),
+            *_flag_odd(overlaps, places, above="copies", below="strays"),
+        ]
+        rows.append(
+            {
+                "writer": writer,
+                "texts": len(places),
+                "characters": float(characters[places].mean()),
+                "overlap": float(overlaps[places].mean()),
+                "flags": flags,
+                "guessed": sum(guesses) / len(guesses) if guesses else None,
+            }
+        )
+    return sorted(rows, key=lambda row: (-len(row["flags"]), -row["texts"], row["writer"]))
+
+
+def _flag_odd(values: Array, places: list[int], *, above: str, below: str) -> list[str]:
+    """A flag where the mean of some values is far above or below that of the others."""
+    rest = np.delete(values, places)
+    if len(places) < MIN_TEXTS_OF_WRITER or len(rest) < MIN_TEXTS_OF_WRITER:
+        return []
+    difference = float(values[places].mean() - rest.mean())
+    error = float(np.sqrt(values[places].var() / len(places) + rest.var() / len(rest)))
+    is_certain = abs(difference) > ODD_STANDARD_ERRORS * error
+    is_large = abs(difference) >= 0.1 * abs(float(rest.mean()))
+    if not is_certain or not is_large:
+        return []
+    return [above if difference > 0 else below]

@@ -1,0 +1,289 @@
+"""Which item a worker gets next.
+
+Each worker walks a keyed permutation of the items (`permutation.permute`), a few steps a request, in one indexed query.
+Where those few are all taken, the index of open items is entered at a keyed spot and read on from there. Both cost
+O(log n) whatever the number of items; only open items the worker has seen already are stepped over.
+An item's answers that stand and its open leases never exceed the number asked for.
+
+Every function runs inside the transaction of the request that calls it, after those of all requests before.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from nikawa.collect.permutation import draw_number, draw_share, draw_spot, permute
+from nikawa.collect.settings import Settings
+from nikawa.collect.workers import Worker, count_items
+from nikawa.serve.database import Connection
+
+STEPS = (4, 20)
+"""How many places of the worker's own order are looked at in a query, then in another: mostly one of the first is free."""
+CONTROL_STEPS = 24
+"""How many control items of the worker's own order are looked at."""
+MAX_OVERDUE = 1000
+"""Overdue leases that one request takes back."""
+
+_NOT_SEEN = "NOT EXISTS (SELECT 1 FROM seen s WHERE s.worker = ? AND s.item = i.id)"
+_NEW_GROUP = "(i.grp IS NULL OR NOT EXISTS (SELECT 1 FROM seen_groups g WHERE g.worker = ? AND g.grp = i.grp))"
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """An item in a worker's hands."""
+
+    lease: str
+    item: int
+    kind: str
+    """`main`, `gold` (a control item) or `pilot`."""
+    expires: float
+    body: str
+    gold: str | None
+    """For the server's own use; no page gets it."""
+    draft: str | None = None
+    previous: str | None = None
+    """The answer that was withdrawn, when the item is shown again for that."""
+
+
+class Candidate(NamedTuple):
+    """An item that is free for a worker."""
+
+    item: int
+    position: int
+    kind: str
+    group: str | None
+    body: str
+    gold: str | None
+
+
+def assign_item(db: Connection, worker: Worker, settings: Settings, now: float) -> Assigned | None:
+    """What the worker holds, else what they held and nobody took meanwhile, else a fresh item.
+
+    A fresh item raises `worker.serial`; the caller saves the worker.
+    """
+    is_overdue, has_leases, items = db.required(
+        "SELECT EXISTS (SELECT 1 FROM leases WHERE state = 'open' AND expires <= ?),"
+        " EXISTS (SELECT 1 FROM leases WHERE worker = ? AND state IN ('open', 'expired')),"
+        " (SELECT coalesce(max(position) + 1, 0) FROM items WHERE kind = 'main')",
+        now,
+        worker.id,
+    )
+    if is_overdue:
+        take_back_overdue(db, now)
+    if not worker.may_work:
+        return None
+    if has_leases:
+        assigned = _find_held(db, worker) or _resume_expired(db, worker, settings, now)
+        if assigned is not None:
+            return assigned
+    candidate = _choose_item(db, worker, settings, int(items))
+    return None if candidate is None else _hand_out(db, worker, candidate, settings, now)
+
+
+def take_back_overdue(db: Connection, now: float) -> None:
+    """End leases that ran out, so that their items can go to somebody else."""
+    overdue = db.rows(
+        "SELECT id, item FROM leases WHERE state = 'open' AND expires <= ? LIMIT ?",
+        now,
+        MAX_OVERDUE,
+    )
+    for lease, item in overdue:
+        db.execute("UPDATE leases SET state = 'expired' WHERE id = ?", lease)
+        db.execute("UPDATE items SET leased = leased - 1 WHERE id = ?", item)
+
+
+def _find_held(db: Connection, worker: Worker) -> Assigned | None:
+    """The item of the latest open lease."""
+    row = db.one(
+        "SELECT l.id, l.item, i.kind, l.expires, t.body, t.gold, d.body, a.body FROM leases l"
+        " JOIN items i ON i.id = l.item JOIN texts t ON t.item = l.item LEFT JOIN drafts d ON d.lease = l.id"
+        " LEFT JOIN answers a ON a.seq = l.redo"
+        " WHERE l.worker = ? AND l.state = 'open' ORDER BY l.issued DESC, l.redo ASC NULLS LAST LIMIT 1",
+        worker.id,
+    )
+    return None if row is None else Assigned(*row)
+
+
+def _resume_expired(
+    db: Connection, worker: Worker, settings: Settings, now: float
+) -> Assigned | None:
+    """A lease that ran out while the worker was away is theirs again if the item still needs somebody."""
+    expired = db.rows(
+        "SELECT l.id, l.item, CASE WHEN i.kind = 'main' THEN i.open ELSE 1 END FROM leases l"
+        " JOIN items i ON i.id = l.item WHERE l.worker = ? AND l.state = 'expired' ORDER BY l.issued DESC",
+        worker.id,
+    )
+    for lease, item, has_room in expired:
+        if has_room:
+            db.execute(
+                "UPDATE leases SET state = 'open', expires = ? WHERE id = ?",
+                lease_end(settings, now),
+                lease,
+            )
+            db.execute("UPDATE items SET leased = leased + 1 WHERE id = ?", item)
+            return _find_held(db, worker)
+        db.execute("UPDATE leases SET state = 'lost' WHERE id = ?", lease)
+    return None
+
+
+def lease_end(settings: Settings, now: float) -> float:
+    """When a lease that begins or is prolonged now runs out."""
+    return now + settings.assign.lease_minutes * 60
+
+
+def add_lease(
+    db: Connection,
+    worker: Worker,
+    item: int,
+    settings: Settings,
+    now: float,
+    redo: int | None = None,
+) -> str:
+    """A lease on an item, and its name; `redo` is the withdrawn answer it is about."""
+    lease = secrets.token_urlsafe(18)
+    db.execute(
+        "INSERT INTO leases (id, item, worker, issued, expires, state, redo) VALUES (?, ?, ?, ?, ?, 'open', ?)",
+        lease,
+        item,
+        worker.id,
+        now,
+        lease_end(settings, now),
+        redo,
+    )
+    db.execute("UPDATE items SET leased = leased + 1 WHERE id = ?", item)
+    return lease
+
+
+def _hand_out(
+    db: Connection, worker: Worker, candidate: Candidate, settings: Settings, now: float
+) -> Assigned:
+    """Put a fresh item into the worker's hands."""
+    item, kind = candidate.item, candidate.kind
+    lease = add_lease(db, worker, item, settings, now)
+    db.execute(_ADD_SEEN, worker.id, item)
+    if candidate.group is not None and kind == "main":
+        db.execute(_ADD_SEEN_GROUP, worker.id, candidate.group)
+    worker.serial += 1
+    return Assigned(lease, item, kind, lease_end(settings, now), candidate.body, candidate.gold)
+
+
+_ADD_SEEN = "INSERT INTO seen (worker, item) VALUES (?, ?) ON CONFLICT DO NOTHING"
+_ADD_SEEN_GROUP = "INSERT INTO seen_groups (worker, grp) VALUES (?, ?) ON CONFLICT DO NOTHING"
+
+
+def remember_seen(db: Connection, seen: list[tuple[int, int, str | None]]) -> None:
+    """Remember that workers have seen main items, given as worker, item and the item's group."""
+    db.execute_many(_ADD_SEEN, [(worker, item) for worker, item, _ in seen])
+    groups = [(worker, group) for worker, _, group in seen if group is not None]
+    db.execute_many(_ADD_SEEN_GROUP, groups)
+
+
+def has_reached_limit(worker: Worker, settings: Settings) -> bool:
+    """Whether the worker has answered as many items as one may."""
+    return 0 < settings.assign.items_per_worker <= worker.answered
+
+
+def _choose_item(
+    db: Connection, worker: Worker, settings: Settings, items: int
+) -> Candidate | None:
+    """A pilot item in the pilot; else a main item, or a control item in its stead at the rate of the settings."""
+    if worker.state == "pilot":
+        return _pick(db, f"i.kind = 'pilot' AND {_NOT_SEEN} ORDER BY i.position", worker.id)
+    if has_reached_limit(worker, settings):
+        return None
+    candidate = _choose_main(db, worker, settings, items)
+    chance = draw_share(settings.assign.seed, "gold", worker.name, worker.serial)
+    if candidate is None or chance >= settings.gold.rate:
+        return candidate
+    return _choose_control(db, worker, settings) or candidate
+
+
+def _choose_main(
+    db: Connection, worker: Worker, settings: Settings, items: int
+) -> Candidate | None:
+    assign = settings.assign
+    if assign.order == "file":
+        return _pick_from_index(db, worker, settings, "i.position", 0)
+    key = draw_number(assign.seed, "order", worker.name)
+    for steps in STEPS:
+        turns = range(min(worker.place, items), min(worker.place + steps, items))
+        positions = permute(turns, items, key)
+        candidate = _pick_position(db, worker, settings, "main", positions)
+        if candidate is not None:
+            worker.place += positions.index(candidate.position)
+            return candidate
+        worker.place = turns.stop
+    start = draw_spot(assign.seed, "spot", worker.name, worker.serial)
+    return _pick_from_index(db, worker, settings, "i.spot", start)
+
+
+def _choose_control(db: Connection, worker: Worker, settings: Settings) -> Candidate | None:
+    """A control item the worker has not seen, in an order of their own."""
+    size = count_items(db, "gold")
+    key = draw_number(settings.assign.seed, "control", worker.name)
+    turns = range(worker.gold, min(worker.gold + CONTROL_STEPS, size))
+    return _pick_position(db, worker, settings, "gold", permute(turns, size, key))
+
+
+def _pick_position(
+    db: Connection, worker: Worker, settings: Settings, kind: str, positions: list[int]
+) -> Candidate | None:
+    """The first of these positions that is free for the worker."""
+    if not positions:
+        return None
+    marks = ", ".join("?" * len(positions))
+    order = " ".join(f"WHEN ? THEN {step}" for step in range(len(positions)))
+    unseen, seen_by = _unseen(worker, settings, kind)
+    return _pick(
+        db,
+        f"i.kind = ? AND i.position IN ({marks}) AND (i.open = 1 OR i.kind <> 'main') AND {unseen}"
+        f" ORDER BY CASE i.position {order} END",
+        kind,
+        *positions,
+        *seen_by,
+        *positions,
+    )
+
+
+def _pick_from_index(
+    db: Connection, worker: Worker, settings: Settings, column: str, start: int
+) -> Candidate | None:
+    """The first free open item at or after a place of an index, then from its beginning."""
+    unseen, seen_by = _unseen(worker, settings, "main")
+    for sign in (">=", "<"):
+        where = f"i.open = 1 AND {column} {sign} ? AND {unseen} ORDER BY {column}"
+        candidate = _pick(db, where, start, *seen_by)
+        if candidate is not None:
+            return candidate
+    return None
+
+
+def _unseen(worker: Worker, settings: Settings, kind: str) -> tuple[str, tuple[int, ...]]:
+    """The condition that a worker has not seen an item, nor its group where that is asked for, and its values."""
+    if settings.assign.one_per_group and kind == "main":
+        return f"{_NOT_SEEN} AND {_NEW_GROUP}", (worker.id, worker.id)
+    return _NOT_SEEN, (worker.id,)
+
+
+def _pick(db: Connection, where: str, *values: Any) -> Candidate | None:
+    """The first item of a query, with its text: that of the others is not read."""
+    row = db.one(
+        "SELECT c.id, c.position, c.kind, c.grp, t.body, t.gold FROM"  # noqa: S608  (our own words)
+        f" (SELECT i.id, i.position, i.kind, i.grp FROM items i WHERE {where} LIMIT 1) c"
+        " JOIN texts t ON t.item = c.id",
+        *values,
+    )
+    return None if row is None else Candidate(*row)
+
+
+def may_come_free(db: Connection, worker: Worker) -> bool:
+    """Whether an item that others hold now may yet come free for this worker."""
+    row = db.one(
+        "SELECT 1 FROM leases l JOIN items i ON i.id = l.item WHERE l.state = 'open' AND l.worker <> ?"  # noqa: S608
+        f" AND i.kind = 'main' AND i.held = 0 AND {_NOT_SEEN} LIMIT 1",
+        worker.id,
+        worker.id,
+    )
+    return row is not None

@@ -1,0 +1,138 @@
+"""What a new project is made of: examples by name, who wrote them, and what a task sheet or the texts tell of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from nikawa.collect.form import find_form
+from nikawa.collect.writers import Authorship, read_writers, writers_file
+from nikawa.datasets import load
+from nikawa.datasets.names import find_benchmark
+from nikawa.errors import BadInput, unknown
+from nikawa.io.records import SUFFIXES, read_examples
+from nikawa.records import Example, reference, texts_inside
+from nikawa.serve.languages import LANGUAGES
+
+if TYPE_CHECKING:
+    from nikawa.io.task_sheet import Sheet
+
+LANGUAGE_EXAMPLES = 200
+"""Examples that tell the language."""
+DEFAULT_WORKERS = 3
+_HANGUL = re.compile(r"[\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3]")
+_KANA = re.compile(r"[\u3041-\u30ff]")
+
+
+@dataclass(frozen=True)
+class NewProject:
+    """How a project starts."""
+
+    form: str = ""
+    """Empty: what the task sheet asks for."""
+    workers: int | None = None
+    """Workers an item; None: as the task sheet says, else three."""
+    language: str = ""
+    """Empty: that of the task sheet, else of the texts."""
+    title: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The form's own settings."""
+    database: str = ""
+
+
+def records_file(spec: str) -> Path | None:
+    """The records file that a name means, where it means one."""
+    path = Path(spec)
+    if find_benchmark(spec) is None and spec.endswith(SUFFIXES) and path.is_file():
+        return path
+    return None
+
+
+def read_sources(spec: str, data: Path | None = None) -> Iterator[Example]:
+    """The examples to judge, under the references their judgements will carry; a file keeps its plain ids."""
+    path = records_file(spec)
+    if path is not None:
+        yield from read_examples(path)
+        return
+    dataset = load(spec, data=data)
+    for split, examples in dataset.splits.items():
+        for example in examples:
+            name = reference(dataset.name, split, example.id)
+            yield msgspec.structs.replace(example, id=name)
+
+
+def read_source_writers(spec: str) -> dict[str, Authorship]:
+    """Who wrote the texts of a records file, where a file beside it tells."""
+    path = records_file(spec)
+    return {} if path is None else read_writers(writers_file(path))
+
+
+def complete_settings(
+    new: NewProject, spec: str, examples: Iterable[Example]
+) -> tuple[NewProject, Iterator[Example]]:
+    """The settings with what was left open: by `sheet.json` beside the tasks, else by the texts; and the examples again."""
+    if new.language and new.language not in LANGUAGES:
+        raise unknown("language", new.language, LANGUAGES)
+    if new.workers is not None and new.workers < 1:
+        raise BadInput("an item needs one worker at least", cure="say --workers-per-item 3")
+    sheet = read_sheet_beside(spec)
+    if not new.form and sheet is None:
+        cure = "say --form FORM; nikawa collect forms lists them"
+        raise BadInput("it is not told what is asked about the examples", cure=cure)
+    if sheet is not None:
+        form = new.form or sheet.form
+        # Another form than that of the sheet asks something else. The sheet's title is for readers of the build.
+        options = _sheet_options(sheet) if form == sheet.form else {}
+        new = replace(
+            new,
+            form=form,
+            workers=sheet.workers if new.workers is None else new.workers,
+            language=new.language or (sheet.language if sheet.language in LANGUAGES else ""),
+            options={**options, **new.options},
+        )
+    rest = iter(examples)
+    first = list(islice(rest, LANGUAGE_EXAMPLES))
+    language = new.language or guess_language(first)
+    complete = replace(new, language=language, workers=new.workers or DEFAULT_WORKERS)
+    return complete, chain(first, rest)
+
+
+def read_sheet_beside(spec: str) -> Sheet | None:
+    """The sheet of a file of tasks that a build or an analysis wrote."""
+    from nikawa.io.json import read_json
+    from nikawa.io.task_sheet import SHEET, TASKS, Sheet
+
+    path = records_file(spec)
+    if path is None or path.name != TASKS or not path.with_name(SHEET).is_file():
+        return None
+    return read_json(path.with_name(SHEET), Sheet)
+
+
+def _sheet_options(sheet: Sheet) -> dict[str, Any]:
+    """The settings of the form that make it ask what the sheet asks."""
+    kind = find_form(sheet.form).settings
+    if kind is None:
+        return {}
+    defaults = {field.name: field.default for field in msgspec.structs.fields(kind)}
+    options: dict[str, Any] = {"question": sheet.question}
+    if sheet.labels:
+        options["labels"] = list(sheet.labels)
+    if sheet.scale is not None:
+        options["low"], options["high"] = map(float, sheet.scale)
+    options["texts"] = options["most"] = sheet.texts
+    options["naturalness"] = False
+    if sheet.form == "choice" or sheet.question != defaults.get("question"):
+        options["prompt"] = sheet.prompt  # else the page's own words, in each worker's language
+    return {name: value for name, value in options.items() if name in defaults}
+
+
+def guess_language(examples: Iterable[Example]) -> str:
+    """Korean where the texts hold more Hangul than kana, else Japanese."""
+    text = "".join(part for example in examples for part in texts_inside(example.inputs))
+    return "ko" if len(_HANGUL.findall(text)) > len(_KANA.findall(text)) else "ja"

@@ -1,0 +1,367 @@
+"""What a worker hands in: answers, drafts, withdrawals, reports; and where they stand afterwards.
+
+Each request is one plain function of a connection, run by the store's writer in a transaction (`store.write(save_answer,
+project, token, …)`). Rows are added, never changed. A key that comes twice is one answer. An answer to a lease that
+ran out counts where its item still needs one, and is kept as surplus (paid, exported on request) where somebody else
+has the place: work is not lost, nor an item overfilled.
+
+`token` is always the hash of the worker's link, `now` the moment of the request.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nikawa.collect.assignment import (
+    Assigned,
+    add_lease,
+    assign_item,
+    has_reached_limit,
+    lease_end,
+    may_come_free,
+)
+from nikawa.collect.project import Project
+from nikawa.collect.settings import Settings
+from nikawa.collect.workers import (
+    COLUMNS,
+    Worker,
+    apply_rules,
+    count_items,
+    find_worker,
+    save_worker,
+)
+from nikawa.serve.database import Connection, Row
+from nikawa.serve.errors import Refused
+
+_WORKER_COLUMNS = ", ".join(f"w.{name.strip()}" for name in COLUMNS.split(","))
+
+
+@dataclass(frozen=True)
+class Submission:
+    """An answer as it came in, already found to be within the form's rules."""
+
+    lease: str
+    key: str
+    body: str
+    comment: str = ""
+    seconds: float | None = None
+    correct: bool | None = None
+    """Whether it matches the gold of a control or pilot item."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Why a worker hands an item back."""
+
+    lease: str
+    key: str
+    code: str
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What became of a submission."""
+
+    duplicate: bool = False
+    surplus: bool = False
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a worker stands after a request."""
+
+    worker: Worker
+    assigned: Assigned | None
+    waiting: bool
+    """Nothing is free now, but an item that others hold may come free."""
+    can_undo: bool
+    pilot_items: int
+    """How many items the pilot has; 0 after it."""
+
+
+@dataclass(frozen=True)
+class Lease:
+    """A lease as a request finds it."""
+
+    id: str
+    item: int
+    state: str
+    """`open`, `expired`, `lost` (to somebody else), `answered` or `reported`."""
+    issued: float
+    kind: str
+    has_room: bool
+    """Whether its item needs somebody still."""
+    has_draft: bool
+
+
+def next_item(db: Connection, project: Project, token: str, now: float) -> Standing:
+    """The item in hand, or a fresh one."""
+    worker = find_worker(db, token)
+    return _stand(db, project.settings, worker, now)
+
+
+def save_answer(
+    db: Connection, project: Project, token: str, submission: Submission, now: float
+) -> tuple[Saved, Standing]:
+    """Add an answer, unless its key is known; the next item comes along."""
+    settings = project.settings
+    worker, lease, earlier = _find_lease(db, token, submission.lease, submission.key)
+    if earlier is not None:
+        if earlier[0] != submission.lease:
+            raise Refused("key_used")
+        return Saved(duplicate=True, surplus=earlier[1]), _stand(db, settings, worker, now)
+    lease = _require_unused(lease)
+    is_held = lease.state == "open"
+    is_needed = is_held or lease.kind != "main" or lease.has_room
+    is_surplus = not worker.may_work or not is_needed
+    db.execute("UPDATE leases SET state = 'answered' WHERE id = ?", lease.id)
+    if is_held or not is_surplus:
+        db.execute(
+            "UPDATE items SET leased = leased - ?, done = done + ? WHERE id = ?",
+            int(is_held),
+            int(not is_surplus),
+            lease.item,
+        )
+    if lease.has_draft:
+        db.execute("DELETE FROM drafts WHERE lease = ?", lease.id)
+    _add_answer(db, worker, lease, submission, settings, now, is_surplus=is_surplus)
+    if not is_surplus:
+        apply_rules(db, worker, settings, now)
+    can_undo = not is_surplus and _is_of_stage(worker, lease.kind)
+    standing = _stand(db, settings, worker, now, has_changed=True, can_undo=can_undo)
+    return Saved(surplus=is_surplus), standing
+
+
+def _add_answer(
+    db: Connection,
+    worker: Worker,
+    lease: Lease,
+    submission: Submission,
+    settings: Settings,
+    now: float,
+    *,
+    is_surplus: bool,
+) -> None:
+    """Add the row of an answer, and count it for the worker."""
+    elapsed = max(0.0, now - lease.issued)
+    seconds = elapsed if submission.seconds is None else min(submission.seconds, elapsed)
+    is_quick = lease.kind != "pilot" and seconds < settings.speed.min_seconds
+    is_unpaid = lease.kind == "pilot" or worker.state == "excluded"
+    pay = 0.0 if is_unpaid else settings.pay.per_item
+    correct = None if submission.correct is None else int(submission.correct)
+    db.execute(
+        "INSERT INTO answers (item, worker, lease, key, kind, body, comment, seconds, elapsed, at, surplus,"
+        " correct, quick, pay) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        lease.item,
+        worker.id,
+        lease.id,
+        submission.key,
+        lease.kind,
+        submission.body,
+        submission.comment,
+        seconds,
+        elapsed,
+        now,
+        int(is_surplus),
+        correct,
+        int(is_quick),
+        pay,
+    )
+    worker.earned += pay
+    if not is_surplus:
+        _count_answer(worker, lease.kind, 1, correct or 0, int(is_quick), seconds)
+
+
+def _count_answer(
+    worker: Worker, kind: str, sign: int, correct: int, quick: int, seconds: float
+) -> None:
+    """Count an answer for a worker (`sign` 1), or take it out of the count (-1)."""
+    if kind == "pilot":
+        worker.pilot += sign
+        worker.pilot_right += sign * correct
+        return
+    worker.answered += sign
+    worker.quick += sign * quick
+    worker.seconds += sign * seconds
+    if kind == "gold":
+        worker.gold += sign
+        worker.gold_right += sign * correct
+
+
+def undo_answer(db: Connection, project: Project, token: str, key: str, now: float) -> Standing:
+    """Withdraw the last answer and hand its item out again; the place at the item is kept."""
+    settings = project.settings
+    worker = find_worker(db, token)
+    if db.one("SELECT 1 FROM withdrawals WHERE worker = ? AND key = ?", worker.id, key):
+        return _stand(db, settings, worker, now)
+    row = _last_answer(db, worker)
+    if row is None:
+        raise Refused("nothing_to_undo")
+    answer, item, kind, correct, quick, seconds, pay, _ = row
+    db.execute(
+        "INSERT INTO withdrawals (answer, worker, key, at) VALUES (?, ?, ?, ?)",
+        answer,
+        worker.id,
+        key,
+        now,
+    )
+    db.execute("UPDATE items SET done = done - 1 WHERE id = ?", item)
+    add_lease(db, worker, item, settings, now, redo=answer)
+    worker.earned -= pay
+    _count_answer(worker, kind, -1, correct or 0, quick, seconds)
+    return _stand(db, settings, worker, now, has_changed=True)
+
+
+def save_draft(
+    db: Connection, project: Project, token: str, lease_id: str, body: str, now: float
+) -> bool:
+    """Keep half-written work and prolong the lease; whether the item is still the worker's."""
+    _, lease, _ = _find_lease(db, token, lease_id)
+    lease = _require_unused(lease)
+    db.execute(
+        "INSERT INTO drafts (lease, body, at) VALUES (?, ?, ?)"
+        " ON CONFLICT (lease) DO UPDATE SET body = excluded.body, at = excluded.at",
+        lease.id,
+        body,
+        now,
+    )
+    if lease.state != "open":
+        return False
+    expires = lease_end(project.settings, now)
+    db.execute("UPDATE leases SET expires = ? WHERE id = ?", expires, lease.id)
+    return True
+
+
+def report_item(
+    db: Connection, project: Project, token: str, report: Report, now: float
+) -> tuple[Saved, Standing]:
+    """Hand an item back with a reason; reported often enough, it is set aside for the owner."""
+    settings = project.settings
+    worker, lease, _ = _find_lease(db, token, report.lease)
+    earlier = db.one(
+        "SELECT lease FROM reports WHERE worker = ? AND key = ?", worker.id, report.key
+    )
+    if earlier is not None:
+        if earlier[0] != report.lease:
+            raise Refused("key_used")
+        return Saved(duplicate=True), _stand(db, settings, worker, now)
+    lease = _require_unused(lease)
+    db.execute("UPDATE leases SET state = 'reported' WHERE id = ?", lease.id)
+    db.execute(
+        "INSERT INTO reports (item, worker, lease, key, code, comment, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        lease.item,
+        worker.id,
+        lease.id,
+        report.key,
+        report.code,
+        report.comment,
+        now,
+    )
+    db.execute(
+        "UPDATE items SET leased = leased - ?, reports = reports + 1,"
+        " held = CASE WHEN kind = 'main' AND ? = 1 AND reports + 1 >= ? THEN 1 ELSE held END WHERE id = ?",
+        int(lease.state == "open"),
+        int(worker.may_work),  # who is excluded sets nothing aside for the others
+        settings.limits.reports_per_item,
+        lease.item,
+    )
+    is_pilot = lease.kind == "pilot"
+    if is_pilot:
+        worker.pilot += 1
+        apply_rules(db, worker, settings, now)
+    return Saved(), _stand(db, settings, worker, now, has_changed=is_pilot)
+
+
+def _stand(
+    db: Connection,
+    settings: Settings,
+    worker: Worker,
+    now: float,
+    *,
+    has_changed: bool = False,
+    can_undo: bool | None = None,
+) -> Standing:
+    """Hand the worker an item, save what changed of the worker, and tell where they stand."""
+    serial = worker.serial
+    assigned = assign_item(db, worker, settings, now)
+    if has_changed or worker.serial != serial:
+        save_worker(db, worker, now)
+    is_idle = assigned is None and worker.state == "active"
+    waiting = is_idle and not has_reached_limit(worker, settings) and may_come_free(db, worker)
+    if can_undo is None:
+        can_undo = _last_answer(db, worker) is not None
+    pilot_items = count_items(db, "pilot") if worker.state == "pilot" else 0
+    return Standing(worker, assigned, waiting, can_undo, pilot_items)
+
+
+def _find_lease(
+    db: Connection, token: str, lease_id: str, key: str | None = None
+) -> tuple[Worker, Lease | None, tuple[str, bool] | None]:
+    """The worker of a link, one of their leases, and lease and surplus of an answer that came with this key before."""
+    row = db.one(
+        f"SELECT {_WORKER_COLUMNS}, a.lease, a.surplus, l.id, l.item, l.state, l.issued, i.kind, i.open, d.lease"  # noqa: S608
+        " FROM workers w LEFT JOIN answers a ON a.worker = w.id AND a.key = ?"
+        " LEFT JOIN leases l ON l.id = ? AND l.worker = w.id LEFT JOIN items i ON i.id = l.item"
+        " LEFT JOIN drafts d ON d.lease = l.id WHERE w.link = ?",
+        key,
+        lease_id,
+        token,
+    )
+    if row is None:
+        raise Refused("link_unknown", 404)
+    *worker, answered_lease, surplus, lease, item, state, issued, kind, is_open, draft = row
+    earlier = None if answered_lease is None else (answered_lease, bool(surplus))
+    if lease is None:
+        return Worker(*worker), None, earlier
+    found = Lease(lease, item, state, issued, kind, bool(is_open), draft is not None)
+    return Worker(*worker), found, earlier
+
+
+def _require_unused(lease: Lease | None) -> Lease:
+    """A lease must be the worker's own, and not be answered or reported."""
+    if lease is None:
+        raise Refused("lease_unknown", 404)
+    if lease.state in ("answered", "reported"):
+        raise Refused("already_answered")
+    return lease
+
+
+def _last_answer(db: Connection, worker: Worker) -> Row | None:
+    """The answer an undo would take back: the last, given in the stage the worker is in.
+
+    What was brought in from elsewhere took no time here, and is not taken back here.
+    """
+    if not worker.may_work:
+        return None
+    row = db.one(
+        "SELECT a.seq, a.item, a.kind, a.correct, a.quick, a.seconds, a.pay, a.surplus FROM answers a"
+        " LEFT JOIN withdrawals w ON w.answer = a.seq WHERE a.worker = ? AND w.answer IS NULL"
+        " AND a.elapsed IS NOT NULL ORDER BY a.seq DESC LIMIT 1",
+        worker.id,
+    )
+    if row is None or row[7] or not _is_of_stage(worker, row[2]):
+        return None
+    return row
+
+
+def _is_of_stage(worker: Worker, kind: str) -> bool:
+    """Whether an item of a kind belongs to the stage the worker is in."""
+    return worker.may_work and (kind == "pilot") == (worker.state == "pilot")
+
+
+def leased_text(db: Connection, token: str, lease: str) -> tuple[Worker, str, str | None]:
+    """The worker of a link, and text and gold of one of their leases, whatever became of it."""
+    row = db.one(
+        f"SELECT {_WORKER_COLUMNS}, t.body, t.gold FROM workers w"  # noqa: S608
+        " LEFT JOIN leases l ON l.id = ? AND l.worker = w.id LEFT JOIN texts t ON t.item = l.item"
+        " WHERE w.link = ?",
+        lease,
+        token,
+    )
+    if row is None:
+        raise Refused("link_unknown", 404)
+    *worker, body, gold = row
+    if body is None:
+        raise Refused("lease_unknown", 404)
+    return Worker(*worker), body, gold

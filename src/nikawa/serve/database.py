@@ -1,0 +1,437 @@
+"""SQLite and PostgreSQL behind one narrow face: the same statements, written once with `?`.
+
+A commit that returned is on disk: SQLite runs with a write-ahead log and full sync, PostgreSQL with its own commit.
+Writers take one lock for a whole transaction, so servers and commands on the same data take turns.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from nikawa.errors import BadInput, missing_extra
+
+Row = tuple[Any, ...]
+ROWS_PER_FETCH = 10_000
+"""Rows fetched at a time from a long result."""
+SQLITE_WAIT_SECONDS = 30.0
+"""How long a writer waits for another process."""
+SAVEPOINT = "operation"
+
+
+class Connection(ABC):
+    """An open connection, used by one thread at a time."""
+
+    @abstractmethod
+    def execute(self, sql: str, *values: Any) -> None:
+        """Run a statement that returns nothing."""
+
+    @abstractmethod
+    def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run a statement for each row of values."""
+
+    @abstractmethod
+    def rows(self, sql: str, *values: Any) -> list[Row]:
+        """All rows of a query."""
+
+    @abstractmethod
+    def one(self, sql: str, *values: Any) -> Row | None:
+        """The first row of a query, if there is one."""
+
+    @abstractmethod
+    def stream(self, sql: str, *values: Any) -> Iterator[Row]:
+        """The rows of a long result, from one snapshot; others may write meanwhile."""
+
+    @abstractmethod
+    def load(self, table: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Insert many rows as fast as the database can."""
+
+    @abstractmethod
+    def analyse(self, *tables: str) -> None:
+        """Refresh the statistics of tables that changed much, so that queries are planned well."""
+
+    @abstractmethod
+    def has_table(self, name: str) -> bool:
+        """Whether there is a table of this name."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Start a transaction, alone among writers."""
+
+    @abstractmethod
+    def commit(self) -> None:
+        """End the transaction: all of it is on disk when this returns."""
+
+    @abstractmethod
+    def rollback(self) -> None:
+        """End the transaction: none of it happened."""
+
+    @abstractmethod
+    def rollback_to_savepoint(self) -> None:
+        """Undo what happened since the savepoint."""
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Have every statement done that was accepted so far, and raise where one fails."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give the connection back."""
+
+    def required(self, sql: str, *values: Any) -> Row:
+        """The first row of a query that always has one."""
+        row = self.one(sql, *values)
+        assert row is not None, sql
+        return row
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing, alone among writers."""
+        self.begin()
+        try:
+            yield
+            self.commit()
+        except BaseException:
+            with suppress(Exception):  # the first fault is the one to report
+                self.rollback()
+            raise
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """Part of a transaction that is undone by itself when it raises; the rest of the transaction stands."""
+        self.flush()  # what came before is no part of it
+        self.execute(f"SAVEPOINT {SAVEPOINT}")
+        try:
+            yield
+            self.execute(f"RELEASE SAVEPOINT {SAVEPOINT}")
+            self.flush()
+        except BaseException:
+            self.rollback_to_savepoint()
+            raise
+
+
+class Database(ABC):
+    """Where the data of a server is."""
+
+    column_types: Mapping[str, str]
+    """What the placeholders of a table definition stand for: `{serial}`, `{int}`, `{real}`, `{norowid}`, `{roomy}`."""
+    lost: tuple[type[Exception], ...]
+    """What is raised when the connection is gone or the disk is full: nothing was acknowledged."""
+    address: str
+    """What `open_database` makes it from again; it may hold a password."""
+
+    @abstractmethod
+    def connect(self, *, writes: bool = False) -> Connection:
+        """A new connection; that of a writer looks up rows by index only."""
+
+
+def open_database(address: str, *, file: Path, schema: str) -> Database:
+    """The database of an address: a schema of a PostgreSQL server, or `file` where the address is empty."""
+    if not address:
+        return Sqlite(file)
+    if address.startswith(("postgresql://", "postgres://")):
+        return Postgres(address, schema)
+    if address.startswith("sqlite:///"):
+        return Sqlite(Path(address.removeprefix("sqlite:///")))
+    cure = "leave it out for SQLite, or write postgresql://USER@HOST/DATABASE"
+    raise BadInput("the database address is not one of PostgreSQL", cure=cure)
+
+
+class SqliteConnection(Connection):
+    """An open SQLite file."""
+
+    def __init__(self, path: Path) -> None:
+        self._raw = sqlite3.connect(
+            path, timeout=SQLITE_WAIT_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        self._raw.execute("PRAGMA journal_mode=WAL")
+        self._raw.execute("PRAGMA synchronous=FULL")
+        self._raw.execute("PRAGMA cache_size=-65536")
+
+    def execute(self, sql: str, *values: Any) -> None:
+        """Run a statement that returns nothing."""
+        self._raw.execute(sql, values)
+
+    def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run a statement for each row of values."""
+        self._raw.executemany(sql, rows)
+
+    def rows(self, sql: str, *values: Any) -> list[Row]:
+        """All rows of a query."""
+        return self._raw.execute(sql, values).fetchall()
+
+    def one(self, sql: str, *values: Any) -> Row | None:
+        """The first row of a query, if there is one."""
+        row: Row | None = self._raw.execute(sql, values).fetchone()
+        return row
+
+    def stream(self, sql: str, *values: Any) -> Iterator[Row]:
+        """The rows of a long result."""
+        cursor = self._raw.execute(sql, values)
+        while block := cursor.fetchmany(ROWS_PER_FETCH):
+            yield from block
+
+    def load(self, table: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Insert many rows."""
+        marks = ", ".join("?" * (columns.count(",") + 1))
+        self.execute_many(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows)  # noqa: S608  (our own names)
+
+    def analyse(self, *tables: str) -> None:
+        """Nothing: the statements leave SQLite no choice of index."""
+
+    def has_table(self, name: str) -> bool:
+        """Whether there is a table of this name."""
+        return self.one("SELECT 1 FROM sqlite_master WHERE name = ?", name) is not None
+
+    def begin(self) -> None:
+        """Start a transaction with the right to write, so that no other can come between."""
+        self._raw.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        """End the transaction on disk."""
+        self._raw.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """End the transaction as if it had not been."""
+        self._raw.execute("ROLLBACK")
+
+    def rollback_to_savepoint(self) -> None:
+        """Undo what happened since the savepoint."""
+        self._raw.execute(f"ROLLBACK TO SAVEPOINT {SAVEPOINT}")
+
+    def flush(self) -> None:
+        """Nothing: a statement is done when `execute` returns."""
+
+    def close(self) -> None:
+        """Close the file."""
+        self._raw.close()
+
+    def copy_to(self, path: Path) -> None:
+        """Write the database as it is now to another file, while others write."""
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+        target = sqlite3.connect(path)
+        try:
+            self._raw.backup(target, pages=4096, sleep=0.01)
+            target.execute("PRAGMA journal_mode=DELETE")  # one file, ready to be moved
+        finally:
+            target.close()
+
+
+class Sqlite(Database):
+    """A SQLite file."""
+
+    column_types = {  # noqa: RUF012  (a table, read only)
+        "serial": "INTEGER PRIMARY KEY AUTOINCREMENT",
+        "int": "INTEGER",
+        "real": "REAL",
+        "norowid": "WITHOUT ROWID",
+        "roomy": "",
+    }
+    lost = (sqlite3.OperationalError,)
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.address = f"sqlite:///{path.absolute()}"
+
+    def connect(self, *, writes: bool = False) -> SqliteConnection:
+        """Open the file, and create it where it is missing; a file that is no database is bad input."""
+        with suppress(FileExistsError):
+            # The data is nobody else's business. A file that exists is never opened here: closing it again would
+            # take away the locks of all connections of this process, and another process could remove the log.
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        try:
+            return SqliteConnection(self.path)
+        except sqlite3.DatabaseError as problem:
+            cure = "restore a backup, or move it away"
+            raise BadInput(f"cannot be used: {problem}", file=self.path, cure=cure) from None
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+_READER_SETTINGS = "SET synchronous_commit TO on; SET jit TO off"
+_WRITER_SETTINGS = (
+    f"{_READER_SETTINGS}; SET enable_seqscan TO off; SET enable_hashjoin TO off; SET enable_mergejoin TO off;"
+    " SET plan_cache_mode TO force_generic_plan"
+)
+"""The writer looks up rows by key: one plan serves all values, and a plan made while the tables were small must not
+read them whole later."""
+
+
+@lru_cache(maxsize=512)
+def _with_percents(sql: str) -> str:
+    """A statement with the placeholders of psycopg."""
+    return sql.replace("?", "%s")
+
+
+class PostgresConnection(Connection):
+    """An open connection to PostgreSQL, in one schema.
+
+    What costs here is the round trip of a statement, not its work. Inside a transaction, statements that return
+    nothing therefore wait and travel together with the next query (psycopg's pipeline mode).
+    """
+
+    def __init__(self, url: str, schema: str, *, writes: bool) -> None:
+        import psycopg
+        from psycopg import sql
+        from psycopg.types.numeric import Int8Dumper
+
+        self._raw = psycopg.connect(url, autocommit=True, connect_timeout=10, prepare_threshold=2)
+        # One type for all integers: else each size of number is another prepared statement.
+        self._raw.adapters.register_dumper(int, Int8Dumper)
+        digest = blake2b(schema.encode(), digest_size=8).digest()
+        self._lock = int.from_bytes(digest, signed=True)
+        self._pending: list[tuple[str, Sequence[Any]]] | None = None
+        """Statements that wait for the next query; None outside a transaction, where none wait."""
+        try:
+            name = sql.Identifier(schema)
+            if self.one("SELECT 1 FROM pg_namespace WHERE nspname = ?", schema) is None:
+                with self._raw.transaction():
+                    self._raw.execute(f"SELECT pg_advisory_xact_lock({self._lock})")
+                    self._raw.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(name))
+            self._raw.execute(sql.SQL("SET search_path TO {}").format(name))
+            self._raw.execute(_WRITER_SETTINGS if writes else _READER_SETTINGS, prepare=False)
+        except BaseException:
+            self._raw.close()
+            raise
+
+    def execute(self, sql: str, *values: Any) -> None:
+        """Run a statement that returns nothing; inside a transaction it waits for the next query."""
+        if self._pending is None:
+            self._send([(sql, values)])
+        else:
+            self._pending.append((sql, values))
+
+    def _send(self, statements: Sequence[tuple[str, Sequence[Any]]]) -> Any:
+        """Send statements in one round trip; the cursor of the last one."""
+        if len(statements) == 1:
+            ((sql, values),) = statements
+            return self._raw.execute(_with_percents(sql), values or None)
+        with self._raw.pipeline():
+            for sql, values in statements:
+                cursor = self._raw.execute(_with_percents(sql), values or None)
+        return cursor
+
+    def _query(self, sql: str, values: Sequence[Any]) -> Any:
+        """The cursor of a query, sent together with what waits."""
+        if not self._pending:
+            return self._send([(sql, values)])
+        pending, self._pending = self._pending, []
+        return self._send([*pending, (sql, values)])
+
+    def flush(self) -> None:
+        """Send what waits, and raise where it fails."""
+        if self._pending:
+            pending, self._pending = self._pending, []
+            self._send(pending)
+
+    def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run a statement for each row of values, without waiting for each."""
+        self.flush()
+        with self._raw.cursor() as cursor:
+            cursor.executemany(_with_percents(sql), rows)
+
+    def rows(self, sql: str, *values: Any) -> list[Row]:
+        """All rows of a query."""
+        rows: list[Row] = self._query(sql, values).fetchall()
+        return rows
+
+    def one(self, sql: str, *values: Any) -> Row | None:
+        """The first row of a query, if there is one."""
+        row: Row | None = self._query(sql, values).fetchone()
+        return row
+
+    def stream(self, sql: str, *values: Any) -> Iterator[Row]:
+        """The rows of a long result, by a cursor of the server."""
+        self.flush()
+        with self._raw.transaction(), self._raw.cursor(name="stream") as cursor:
+            cursor.execute(_with_percents(sql), values)
+            while block := cursor.fetchmany(ROWS_PER_FETCH):
+                yield from block
+
+    def load(self, table: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Insert many rows by COPY."""
+        self.flush()
+        command = f"COPY {table} ({columns}) FROM STDIN"
+        with self._raw.cursor() as cursor, cursor.copy(command) as copy:
+            for row in rows:
+                copy.write_row(row)
+
+    def analyse(self, *tables: str) -> None:
+        """Do not wait for the server's own round of statistics, which may be a minute away."""
+        self.execute(f"ANALYZE {', '.join(tables)}")
+
+    def has_table(self, name: str) -> bool:
+        """Whether there is a table of this name in the schema."""
+        return self.one("SELECT 1 WHERE to_regclass(?) IS NOT NULL", name) is not None
+
+    def begin(self) -> None:
+        """Start a transaction and wait for the lock that the writers of the schema share."""
+        self._raw.execute(f"BEGIN; SELECT pg_advisory_xact_lock({self._lock})", prepare=False)
+        self._pending = []
+
+    def commit(self) -> None:
+        """End the transaction on disk."""
+        self.execute("COMMIT")
+        self.flush()
+        self._pending = None
+
+    def rollback(self) -> None:
+        """End the transaction as if it had not been."""
+        self._pending = None
+        self._raw.execute("ROLLBACK", prepare=False)
+
+    def rollback_to_savepoint(self) -> None:
+        """Undo what happened since the savepoint, unless it was not even sent or the connection is gone."""
+        pending, self._pending = self._pending or [], []
+        was_sent = (f"SAVEPOINT {SAVEPOINT}", ()) not in pending
+        if was_sent and not self._raw.closed:
+            self._raw.execute(f"ROLLBACK TO SAVEPOINT {SAVEPOINT}")
+
+    def close(self) -> None:
+        """Hang up."""
+        self._raw.close()
+
+
+class Postgres(Database):
+    """A schema of a PostgreSQL database."""
+
+    column_types = {  # noqa: RUF012  (a table, read only)
+        "serial": "BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY",
+        "int": "BIGINT",
+        "real": "DOUBLE PRECISION",
+        "norowid": "",
+        "roomy": "WITH (fillfactor = 70)",
+    }
+
+    def __init__(self, url: str, schema: str) -> None:
+        try:
+            import psycopg
+        except ImportError:
+            raise missing_extra("psycopg, which speaks to PostgreSQL,", "postgres") from None
+        self.address, self.schema = url, schema
+        self.lost = (psycopg.OperationalError, psycopg.InterfaceError)
+        self._any_error: type[Exception] = psycopg.Error
+
+    def connect(self, *, writes: bool = False) -> PostgresConnection:
+        """Connect; the address is not repeated in an error, since it may hold a password."""
+        try:
+            return PostgresConnection(self.address, self.schema, writes=writes)
+        except self.lost as problem:
+            what = str(problem).strip().splitlines()[0]
+            cure = "check the address and that the server runs"
+            raise BadInput(f"PostgreSQL does not answer: {what}", cure=cure) from None
+        except self._any_error as problem:
+            what = str(problem).strip().splitlines()[0]
+            cure = "check the options of the address, and that its user may make a schema (GRANT CREATE ON DATABASE)"
+            raise BadInput(f"PostgreSQL refuses: {what}", cure=cure) from None
+
+    def __str__(self) -> str:
+        return f"PostgreSQL, schema {self.schema}"

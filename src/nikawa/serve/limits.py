@@ -1,0 +1,90 @@
+"""How much a client may ask for: requests a second, bytes of a body, and seconds to send them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from nikawa.serve.errors import Refused
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+REQUEST_SECONDS = 30.0
+"""In which a request must have come whole, its head and its body each."""
+MAX_SENDERS = 20_000
+"""Senders remembered; the one not heard of for longest is forgotten."""
+
+
+class RateLimiter:
+    """Token buckets by sender: `rate` requests a second, and bursts of at most `burst`."""
+
+    def __init__(
+        self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._rate, self._burst, self._clock = rate, burst, clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        """Sender to the tokens left and the moment they were counted."""
+
+    def count(self, sender: str) -> None:
+        """Count a request of a sender; too many are refused."""
+        now = self._clock()
+        left, then = self._buckets.pop(sender, (self._burst, now))
+        left = min(self._burst, left + (now - then) * self._rate)
+        self._buckets[sender] = (max(left - 1, 0.0) if left >= 1 else left, now)
+        if len(self._buckets) > MAX_SENDERS:
+            self._buckets.popitem(last=False)
+        if left < 1:
+            raise Refused("too_many", 429)
+
+
+async def read_body(request: Request, max_bytes: int) -> bytes:
+    """The body, refused as soon as it is longer than the limit or takes too long to come."""
+    from starlette.requests import ClientDisconnect
+
+    announced = request.headers.get("content-length", "0")
+    if not announced.isascii() or not announced.isdigit() or int(announced) > max_bytes:
+        raise Refused("too_large", 413)
+    body = bytearray()
+    try:
+        async with asyncio.timeout(REQUEST_SECONDS):
+            async for part in request.stream():
+                body += part
+                if len(body) > max_bytes:
+                    raise Refused("too_large", 413)
+    except TimeoutError:
+        raise Refused("bad_request", 408) from None
+    except ClientDisconnect:  # nobody is left to read the answer
+        raise Refused("bad_request", 400) from None
+    return bytes(body)
+
+
+class SlowConnections:
+    """Closes connections that begin a request and never end it, so that a few cannot hold all places."""
+
+    def __init__(self, seconds: float = REQUEST_SECONDS) -> None:
+        self._seconds = seconds
+        self._since: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
+        """Since when each connection of uvicorn owes the head of a request."""
+
+    def close_overdue(self, connections: Iterable[Any], now: float) -> int:
+        """Close those that have owed it for too long; how many."""
+        closed = 0
+        for connection in list(connections):
+            if not self._owes_request(connection):
+                self._since.pop(connection, None)
+            elif now - self._since.setdefault(connection, now) >= self._seconds:
+                connection.transport.close()
+                closed += 1
+        return closed
+
+    @staticmethod
+    def _owes_request(connection: Any) -> bool:
+        """Neither at work on a request nor at rest after one, which uvicorn ends by itself."""
+        if not hasattr(connection, "cycle") or connection.timeout_keep_alive_task is not None:
+            return False
+        return connection.cycle is None or bool(connection.cycle.response_complete)
