@@ -18,7 +18,7 @@ from nikawa.datasets import load, tasks
 from nikawa.errors import MissingData
 from nikawa.metrics import Items, metrics
 from nikawa.models import Trainable, model
-from nikawa.models.folds import out_of_fold
+from nikawa.models.folds import predict_out_of_fold
 from nikawa.records import Example, Prediction, Task
 
 SLOW = ("paraphrase-f1", "auprc")
@@ -107,7 +107,7 @@ def answers(
     began = time.perf_counter()
     if row.train == row.test:
         groups = [row.group(e) for e in ask]
-        found = out_of_fold(
+        found = predict_out_of_fold(
             lambda: cast(Trainable, model(name)), task, ask, groups, folds=row.folds
         )
         return found, time.perf_counter() - began, 0.0

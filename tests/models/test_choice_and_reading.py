@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from nikawa.errors import BadInput
 from nikawa.models import Trainable, model
-from nikawa.models._spans import dense, hashed, pieces
+from nikawa.models.reading import find_candidates, hashed_features, overlap_features
 from nikawa.records import Example, Kind, Task
 
 
@@ -66,8 +66,8 @@ def test_choices_that_cannot_be_used(
 
 
 def test_pieces_begin_and_end_where_the_script_changes() -> None:
-    text = pieces("城 [SEP] 白い城は1603年に建った。민호가 왔다。")
-    found = set(text.pieces)
+    text = find_candidates("城 [SEP] 白い城は1603年に建った。민호가 왔다。")
+    found = set(text.texts)
     assert {"白", "白い城", "1603年", "민호", "민호가"} <= found
     assert not any("。" in piece or piece.startswith((" ", "城 [")) for piece in found)
     assert all(s >= text.first for s in text.starts)
@@ -88,9 +88,9 @@ def test_odd_texts_have_an_answer_too(body: str, invented: Mapping[Kind, Any]) -
 def test_every_piece_is_described() -> None:
     import numpy as np
 
-    text = pieces("青木は1900年に港町で生まれた。画家となった。")
-    rows = dense(text, "青木はどこで生まれたか", {"": 1.0})
-    numbers = hashed(text, np.array([1, 2, 3]))
+    text = find_candidates("青木は1900年に港町で生まれた。画家となった。")
+    rows = overlap_features(text, "青木はどこで生まれたか", {"": 1.0})
+    numbers = hashed_features(text, np.array([1, 2, 3]))
     assert len(rows) == len(numbers) == len(text.starts)
     assert np.isfinite(rows).all()
 

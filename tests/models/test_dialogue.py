@@ -11,9 +11,15 @@ from msgspec.structs import replace
 
 from nikawa.errors import BadInput
 from nikawa.models import Trainable, model
-from nikawa.models._dialogue_cues import Ontology
-from nikawa.models._dialogue_turns import Said, Step, said, state_of
-from nikawa.models._dialogue_values import Names, kind_of, numbers, plain, times
+from nikawa.models.dialogue import Ontology
+from nikawa.models.dialogue.turns import Exchange, Step, parse_state, read_exchanges
+from nikawa.models.dialogue.values import (
+    NameFinder,
+    find_numbers,
+    find_times,
+    fold_text,
+    guess_kind,
+)
 from nikawa.records import Example, Kind, Task
 
 TASK = Task(
@@ -41,7 +47,7 @@ COUNT = {"2": "두", "3": "세", "4": "네"}
     ],
 )
 def test_times(text: str, wanted: list[str]) -> None:
-    assert [mention.value for mention in times(text)] == wanted
+    assert [mention.value for mention in find_times(text)] == wanted
 
 
 @pytest.mark.parametrize(
@@ -55,12 +61,12 @@ def test_times(text: str, wanted: list[str]) -> None:
     ],
 )
 def test_numbers(text: str, wanted: list[str]) -> None:
-    assert [mention.value for mention in numbers(text)] == wanted
+    assert [mention.value for mention in find_numbers(text)] == wanted
 
 
 def test_names_without_regard_to_blanks_the_longest_first() -> None:
-    text = plain("별빛국수 말고 별빛 국수 본점, ＡＢ c로")
-    found = list(Names(["별빛 국수", "별빛국수 본점", "abC"]).find(text))
+    text = fold_text("별빛국수 말고 별빛 국수 본점, ＡＢ c로")
+    found = list(NameFinder(["별빛 국수", "별빛국수 본점", "abC"]).find(text))
     assert [(m.value, text[m.start : m.end]) for m in found] == [
         ("별빛 국수", "별빛국수"),
         ("별빛국수 본점", "별빛 국수 본점"),
@@ -69,7 +75,7 @@ def test_names_without_regard_to_blanks_the_longest_first() -> None:
 
 
 def test_kinds_of_slots_and_slots_that_share_values() -> None:
-    assert [kind_of(v) for v in (["1", "2", "x"], ["12:30"], ["역", "1"], [])] == [
+    assert [guess_kind(v) for v in (["1", "2", "x"], ["12:30"], ["역", "1"], [])] == [
         "number",
         "time",
         "name",
@@ -81,8 +87,8 @@ def test_kinds_of_slots_and_slots_that_share_values() -> None:
         {"a-place": "산"},
     ]
     ontology = Ontology(states, {"c-place": ["섬", "none", "dontcare"]})
-    step = Step(Said("", "산이나 섬으로"), {"a-place": "산"})
-    assert [(c.slot, c.value) for c in ontology.candidates(step)] == [
+    step = Step(Exchange("", "산이나 섬으로"), {"a-place": "산"})
+    assert [(c.slot, c.value) for c in ontology.find_candidates(step)] == [
         ("b-place", "산"),
         ("c-place", "섬"),
     ]
@@ -95,14 +101,16 @@ def test_turns_and_states_are_checked() -> None:
         {"role": "user", "text": "네"},
         {"role": "sys", "text": "끝"},
     ]
-    assert said(TASK, Example(id="1", inputs={"turns": turns})) == (Said("어서 오세요", "네"),)
+    assert read_exchanges(TASK, Example(id="1", inputs={"turns": turns})) == (
+        Exchange("어서 오세요", "네"),
+    )
     with pytest.raises(BadInput, match="'1' has no turns"):
-        said(TASK, Example(id="1", inputs={}))
+        read_exchanges(TASK, Example(id="1", inputs={}))
     with pytest.raises(BadInput, match="a turn without text"):
-        said(TASK, Example(id="1", inputs={"turns": [{"role": "user"}]}))
-    assert state_of(["가-나-다-라"], "1") == {"가-나": "다-라"}
+        read_exchanges(TASK, Example(id="1", inputs={"turns": [{"role": "user"}]}))
+    assert parse_state(["가-나-다-라"], "1") == {"가-나": "다-라"}
     with pytest.raises(BadInput, match="'가-나' is not domain-slot-value"):
-        state_of(["가-나"], "1")
+        parse_state(["가-나"], "1")
 
 
 def dialogue(number: int) -> list[Example]:

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from nikawa.datasets import load, tasks
 from nikawa.errors import BadInput, MissingExtra, UnknownName
-from nikawa.models import Predictor, Trainable, _linear, characters, model, models
-from nikawa.models.folds import out_of_fold
+from nikawa.models import Predictor, Trainable, base, characters, model, models
+from nikawa.models.folds import predict_out_of_fold
 from nikawa.records import Example, Prediction, Task
 
 TASK = Task(
@@ -124,7 +124,7 @@ def test_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(_linear, "import_module", missing)
+    monkeypatch.setattr(base, "import_module", missing)
     with pytest.raises(MissingExtra, match=r"install .*\[models\]'"):
         learned("char-linear")
 
@@ -150,10 +150,10 @@ def test_no_fold_sees_its_own_group() -> None:
             return [Prediction(example=e.id) for e in examples]
 
     examples = [replace(e, group=f"g{i // 3}") for i, e in enumerate(LEARN)]
-    found = out_of_fold(Recall, TASK, examples, [str(e.group) for e in examples])  # type: ignore[arg-type]
+    found = predict_out_of_fold(Recall, TASK, examples, [str(e.group) for e in examples])  # type: ignore[arg-type]
     assert [a.example for a in found] == [e.id for e in examples]
     with pytest.raises(BadInput, match="cannot be parted"):
-        out_of_fold(Recall, TASK, examples[:3], ["a", "b", "c"])  # type: ignore[arg-type]
+        predict_out_of_fold(Recall, TASK, examples[:3], ["a", "b", "c"])  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
@@ -162,8 +162,8 @@ def test_hypotheses_of_klue_nli_give_little_away(shared_data: Path) -> None:
     examples = load("klue-nli:dev", data=shared_data).splits["dev"]
     task = replace(tasks()["klue-nli"], inputs=("hypothesis",))
     settings = characters.Settings(strength=1.0)
-    make = partial(characters.Characters, settings)
-    found = out_of_fold(make, task, examples, [e.inputs["premise"] for e in examples])
+    make = partial(characters.CharLinear, settings)
+    found = predict_out_of_fold(make, task, examples, [e.inputs["premise"] for e in examples])
     right = sum(a.answer == e.gold["label"] for a, e in zip(found, examples, strict=True)) / len(
         examples
     )

@@ -15,8 +15,9 @@ from msgspec.structs import replace
 from nikawa.datasets import load, tasks
 from nikawa.errors import BadInput
 from nikawa.models import Trainable, model
-from nikawa.models._linear import Linear, lot
-from nikawa.models._overlap import Overlap, common_subsequence
+from nikawa.models.base import draw_number
+from nikawa.models.linear import LinearModel
+from nikawa.models.overlap import Overlap, common_subsequence_length
 from nikawa.records import Example, Kind, Task
 
 
@@ -41,9 +42,9 @@ def test_the_longest_common_subsequence() -> None:
     draw = random.Random(3)
     for _ in range(200):
         one, other = ("".join(draw.choices("あいうえ", k=draw.randrange(9))) for _ in range(2))
-        assert common_subsequence(one, other) == by_table(one, other)
+        assert common_subsequence_length(one, other) == by_table(one, other)
         longest = SequenceMatcher(None, one, other, autojunk=False).find_longest_match().size
-        assert longest <= common_subsequence(one, other)
+        assert longest <= common_subsequence_length(one, other)
 
 
 def test_figures_of_overlap() -> None:
@@ -129,7 +130,7 @@ def test_weights_follow_the_metric() -> None:
     keys = [e.id for e in asked]
 
     def rare(measured: Task) -> int:
-        linear = Linear(None, 1.0, 0)
+        linear = LinearModel(None, 1.0, 0)
         linear.fit(measured, rows, gold, keys)
         answers = linear.predict("linear", measured, rows, asked)
         assert all(a.scores and a.scores[a.answer] == max(a.scores.values()) for a in answers)
@@ -137,7 +138,7 @@ def test_weights_follow_the_metric() -> None:
 
     assert rare(task) == rare(replace(task, metrics=("accuracy", "mcc"))) < 20
     assert rare(replace(task, metrics=("mcc", "accuracy"))) > 20
-    assert lot(0, "a") == lot(0, "a") != lot(1, "a")
+    assert draw_number(0, "a") == draw_number(0, "a") != draw_number(1, "a")
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from nikawa.errors import BadInput
 from nikawa.models import Trainable, model
-from nikawa.models._relation_features import features
+from nikawa.models.relation import relation_features
 from nikawa.records import Example, Kind, Span
 
 TEXT = "푸른읍에서 태어난 하나람은 가수다."
@@ -25,7 +25,7 @@ def fitted(task: Any, examples: Sequence[Example]) -> Trainable:
 
 def test_order_types_and_the_text_between_are_seen() -> None:
     seen = {"text": TEXT, "subject": Span(10, 13, "PER"), "object": Span(0, 3, "LOC")}
-    found = features(seen)
+    found = relation_features(seen)
     assert {
         "pair=PER|LOC",
         "order=>|PER|LOC",
@@ -33,15 +33,17 @@ def test_order_types_and_the_text_between_are_seen() -> None:
         "subject:after=은",
         "object:is=푸른읍",
     } <= set(found)
-    turned = features({**seen, "subject": seen["object"], "object": seen["subject"]})
+    turned = relation_features({**seen, "subject": seen["object"], "object": seen["subject"]})
     assert {"order=<|LOC|PER", "subject:is=푸른읍"} <= set(turned)
     assert not any("하나람" in name for name in found if name.startswith("all="))
 
 
 def test_long_distances_and_overlaps_do_no_harm() -> None:
-    far = features({"text": "가" * 500, "subject": Span(0, 1, "A"), "object": Span(499, 500, "B")})
+    far = relation_features(
+        {"text": "가" * 500, "subject": Span(0, 1, "A"), "object": Span(499, 500, "B")}
+    )
     assert "far=far|A|B" in far
-    assert features({"text": TEXT, "subject": Span(0, 5, "A"), "object": Span(2, 3, "B")})
+    assert relation_features({"text": TEXT, "subject": Span(0, 5, "A"), "object": Span(2, 3, "B")})
 
 
 def test_contexts_are_told_apart_with_names_never_met(invented: Mapping[Kind, Any]) -> None:

@@ -15,9 +15,10 @@ from msgspec.structs import replace
 from nikawa.datasets import load, tasks
 from nikawa.errors import BadInput
 from nikawa.metrics import Items, metrics
-from nikawa.models import Trainable, _tree_graph, model
-from nikawa.models._eisner import eisner
-from nikawa.models._tree_features import arc_features, atoms_of, word_atoms
+from nikawa.models import Trainable, model
+from nikawa.models.trees import graph
+from nikawa.models.trees.decoding import best_projective_tree
+from nikawa.models.trees.features import arc_features, sentence_atoms, word_atoms
 from nikawa.records import Example, Kind
 
 
@@ -49,7 +50,7 @@ def test_no_tree_is_better(n: int) -> None:
     assert len(every) == [1, 2, 7, 30, 143][n - 1]  # OEIS A006013
     for seed in range(20):
         scores = np.random.default_rng(seed).normal(size=(n, n + 1))
-        found = eisner(scores)
+        found = best_projective_tree(scores)
         assert tuple(found) in every
         best = max(sum(scores[i, head] for i, head in enumerate(heads)) for heads in every)
         assert scores[np.arange(n), found].sum() == pytest.approx(best)
@@ -68,7 +69,7 @@ def test_words_without_morphemes_or_with_too_many_tags() -> None:
         == 3
     )
     assert whole == word_atoms({"form": "갔다 .", "lemma": "가 았 다 .", "pos": "VV+EP+EF+SF"})
-    rows = atoms_of([{"form": "가"}, {"form": "나"}])
+    rows = sentence_atoms([{"form": "가"}, {"form": "나"}])
     assert arc_features(rows).shape[:2] == (2, 3)
 
 
@@ -170,5 +171,5 @@ def test_what_does_not_fit_in_memory_is_made_again(
 ) -> None:
     case = invented["tree"]
     answers = fitted("tree-graph", case.task, case.learn).predict(case.task, case.ask)
-    monkeypatch.setattr(_tree_graph, "ROOM", 10_000)
+    monkeypatch.setattr(graph, "MAX_CACHE_BYTES", 10_000)
     assert fitted("tree-graph", case.task, case.learn).predict(case.task, case.ask) == answers

@@ -1,4 +1,4 @@
-"""Models that answer tasks, by name: one file a model, found by scan."""
+"""Models that answer tasks, by name: one file or folder a kind of model, found by a folder scan."""
 
 from __future__ import annotations
 
@@ -16,34 +16,37 @@ from nikawa.models.base import (
     Scorer,
     Setup,
     Trainable,
-    _silent,
-    settings_of,
+    ignore_progress,
+    read_settings,
 )
 from nikawa.registry import Registry, collect_plugins
 
-__all__ = ["Model", "Predictor", "Setup", "Trainable", "model", "models", "named"]
+__all__ = ["Model", "Predictor", "Setup", "Trainable", "find_model", "model", "models"]
 
 
 @cache
 def models() -> Registry[Model]:
-    """Each model by its name; a name that takes an argument stands here without it."""
+    """All kinds of model by name; one that takes an argument (`replay:FILE`) has its name without it."""
     table: Registry[Model] = Registry("model")
     for kind in collect_plugins(Model, "MODELS", "nikawa.models", sys.modules[__name__]):
         table.add(kind.name, kind)
     return table
 
 
-def named(name: str) -> tuple[Model, str]:
-    """The model of a full name (`majority`, `replay:FILE`) and what follows the colon."""
+def find_model(name: str) -> tuple[Model, str]:
+    """The kind of model that a full name means (`majority`, `replay:FILE`), and what follows the colon.
+
+    Raises UnknownName for a name that is not registered, and BadInput where an argument is missing or not taken.
+    """
     head, colon, argument = name.partition(":")
-    found = models()[head]
-    if found.argument and not argument:
+    kind = models()[head]
+    if kind.argument and not argument:
         raise BadInput(
-            f"the model {head} needs a {found.argument}", cure=f"write {head}:{found.argument}"
+            f"the model {head} needs a {kind.argument}", cure=f"write {head}:{kind.argument}"
         )
-    if colon and not found.argument:
+    if colon and not kind.argument:
         raise BadInput(f"the model {head} takes nothing after its name", cure=f"write {head}")
-    return found, argument
+    return kind, argument
 
 
 def model(
@@ -52,14 +55,19 @@ def model(
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
     folder: Path | None = None,
-    progress: Progress = _silent,
+    progress: Progress = ignore_progress,
     score: Scorer | None = None,
 ) -> Predictor:
-    """A fresh model; one that learns must be fitted before it answers."""
-    found, argument = named(name)
+    """Make a model by its full name. One that is `Trainable` must be fitted before it answers.
+
+    - `settings` replaces defaults of the model's settings; an unknown name or a wrong type raises BadInput.
+    - `folder` is where a long training stores its state, to resume from it.
+    - `score` measures answers to dev, for models that stop early or keep their best state.
+    """
+    kind, argument = find_model(name)
     setup = Setup(argument, seed, settings or {}, folder, progress, score)
-    if found.settings is not None:
-        settings_of(found.settings, setup)
+    if kind.settings is not None:
+        read_settings(kind.settings, setup)
     elif setup.settings:
-        raise BadInput(f"the model {found.name} has no settings", cure="leave them out")
-    return found.make(setup)
+        raise BadInput(f"the model {kind.name} has no settings", cure="leave them out")
+    return kind.make(setup)

@@ -1,31 +1,33 @@
-"""What a model is: something that answers the examples of a task, and perhaps learns from others first.
+"""What a model is, and what models share: settings, gold, inputs, seeded order.
 
-A file beside this one declares `MODELS`, a tuple of `Model`: how each is made from a `Setup`. Nothing else is touched
-to add one; `nikawa.models.model("char-linear", seed=1)` makes it, `run` runs it.
+A model answers the examples of a task, and perhaps learns from others first. A file beside this one declares
+`MODELS`, a tuple of `Model`: how each is made from a `Setup`. Nothing else is needed to add one:
+`nikawa.models.model("char-linear", seed=1)` makes it, `nikawa run` runs it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, missing_extra
 from nikawa.records import Example, Kind, Prediction, Task
 
 Progress = Callable[[str, int, int | None], None]
-"""What is being done, how much of it is done, and of how much, where that is known."""
-
+"""Called with what is being done, how much of it is done, and the total where that is known."""
 
 Scorer = Callable[[Task, Sequence[Example], Sequence[Prediction]], float]
-"""The first official metric of the task over examples with gold, as a number to maximise."""
+"""The first metric of the task over examples with gold, as a number to maximise."""
 
 
-def _silent(_what: str, _done: int, _total: int | None) -> None:
-    """Show nothing."""
+def ignore_progress(_what: str, _done: int, _total: int | None) -> None:
+    """Report nothing: the `Progress` of callers that give none."""
 
 
 @dataclass(frozen=True)
@@ -37,35 +39,35 @@ class Setup:
     seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
-    """Where unfinished work may be kept, so that a killed run goes on where it stopped; None: keep nothing."""
-    progress: Progress = _silent
+    """Where unfinished work may be stored, so that a killed run resumes where it stopped; None: store nothing."""
+    progress: Progress = ignore_progress
     score: Scorer | None = None
     """How good answers are (more is better), for models that stop early or keep their best state."""
 
 
 @runtime_checkable
 class Predictor(Protocol):
-    """Answers in the order of the examples, one each; it sees the inputs the task names and nothing else."""
+    """A model that can answer. It sees the inputs that the task names and nothing else."""
 
     name: str
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
-        """One prediction an example."""
+        """One prediction an example, in the order of the examples."""
         ...
 
 
 @runtime_checkable
 class Trainable(Predictor, Protocol):
-    """A model that learns; the same examples in the same order make the same model."""
+    """A model that learns first; the same examples in the same order make the same model."""
 
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
-        """Learn from examples with gold, watching `dev` where the model stops early; what it knew is forgotten."""
+        """Learn from examples with gold and forget what was learned before; `dev` is for models that stop early."""
         ...
 
 
 @dataclass(frozen=True)
 class Model:
-    """A kind of model, as its file declares it."""
+    """The declaration of a kind of model, as its file makes it."""
 
     name: str
     title: str
@@ -78,18 +80,21 @@ class Model:
     argument: str = ""
     """What must follow the colon (`FILE`, `NAME`); empty: the name stands alone."""
     outside: tuple[str, ...] = ()
-    """Settings that tell how the work is done, not what comes out: a run is the same whatever they are."""
+    """Settings that change how the work is done, not its result: they are no part of what defines a run."""
     home: Callable[[str], str] = str
     """The file or folder that its argument stands for; its content is a part of what defines a run."""
     ready: Callable[[str], None] = lambda _argument: None
-    """Refuses an argument that nothing can be made of. It is asked before a run begins, so it must be quick."""
+    """Raises BadInput for an unusable argument. It is called before a run begins, so it must be quick."""
 
 
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def settings_of(kind: type[S], setup: Setup) -> S:
-    """The settings of a model, checked: unknown names and wrong types are told."""
+def read_settings(kind: type[S], setup: Setup) -> S:
+    """Convert the settings of a setup to a model's own type.
+
+    Raises BadInput for names that the type does not have and for values of a wrong type or range.
+    """
     known = {f.encode_name for f in msgspec.structs.fields(kind)}
     for name in setup.settings:
         if name not in known:
@@ -99,9 +104,9 @@ def settings_of(kind: type[S], setup: Setup) -> S:
     try:
         return msgspec.convert(dict(setup.settings), kind)
     except msgspec.ValidationError as problem:
-        said, _, place = str(problem).partition(" - at `$.")
+        reason, _, place = str(problem).partition(" - at `$.")
         name = place.rstrip("`")
-        what = f"{name}: {said[:1].lower()}{said[1:]}" if name else said
+        what = f"{name}: {reason[:1].lower()}{reason[1:]}" if name else reason
         raise BadInput(
             f"a setting is wrong: {what}",
             cure="nikawa run models shows the settings with their defaults",
@@ -109,11 +114,27 @@ def settings_of(kind: type[S], setup: Setup) -> S:
 
 
 class Diverged(BadInput):
-    """A training whose weights ended as no numbers: these settings cannot be learned with."""
+    """A training ended with weights that are not finite: the settings are unusable."""
 
 
-def gold_of(task: Task, examples: Sequence[Example]) -> list[Any]:
-    """What the examples answer to the task's question; none may be without."""
+def not_fitted_error(name: str, task: Task) -> BadInput:
+    """The error for a model that must answer before it learned."""
+    return BadInput(f"the model {name} has not learned {task.name}", cure="call fit first")
+
+
+def check_kind(name: str, kinds: Sequence[Kind], task: Task) -> None:
+    """Raise BadInput for a task of a kind that the model `name` does not answer."""
+    if task.kind not in kinds:
+        raise BadInput(
+            f"{name} does not answer {task.kind} tasks", cure=f"it answers: {', '.join(kinds)}"
+        )
+
+
+def get_gold(task: Task, examples: Sequence[Example]) -> list[Any]:
+    """The gold answer of each example to the task's question.
+
+    Raises BadInput if there are no examples, or one has no gold.
+    """
     for example in examples:
         if task.question not in example.gold:
             what = f"example {example.id!r} has no gold for {task.question!r}"
@@ -125,14 +146,28 @@ def gold_of(task: Task, examples: Sequence[Example]) -> list[Any]:
     return [example.gold[task.question] for example in examples]
 
 
-def not_fitted(name: str, task: Task) -> BadInput:
-    """The error for a model that is asked before it learned."""
-    return BadInput(f"the model {name} has not learned {task.name}", cure="call fit first")
-
-
-def text_of(example: Example, name: str) -> str:
-    """An input that must be a text."""
+def get_text(example: Example, name: str) -> str:
+    """The input of this name; raises BadInput if it is not a text."""
     value = example.inputs.get(name)
     if not isinstance(value, str):
         raise BadInput(f"example {example.id!r} has no text {name!r}", cure="name other inputs")
     return value
+
+
+def get_inputs(task: Task, example: Example) -> Mapping[str, Any]:
+    """The inputs of an example that the task shows."""
+    return {name: example.inputs[name] for name in task.inputs if name in example.inputs}
+
+
+def draw_number(seed: int, *key: object) -> int:
+    """A pseudo-random number of 64 bits for an item: it depends on the seed and the key, not on the item's position."""
+    data = "\0".join(map(str, (seed, *key))).encode()
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
+
+
+def load_sklearn(module: str) -> Any:
+    """Import a module of scikit-learn; raises MissingExtra where it is not installed."""
+    try:
+        return import_module(f"sklearn.{module}")
+    except ImportError:
+        raise missing_extra("the package 'scikit-learn'", "models") from None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from nikawa.errors import BadInput, missing_extra
-from nikawa.models.base import Model, Setup, not_fitted, settings_of, text_of
+from nikawa.models.base import Model, Setup, get_text, not_fitted_error, read_settings
 from nikawa.models.encoder.backbone import ready
 from nikawa.models.encoder.where import located
 from nikawa.records import Example, Prediction, Task
@@ -45,7 +45,7 @@ class BertScore:
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
-        self.settings = settings_of(BertScoreSettings, setup)
+        self.settings = read_settings(BertScoreSettings, setup)
         self._model: Any = None
         self._reader: Any = None
         self._weights: np.ndarray | None = None
@@ -57,7 +57,7 @@ class BertScore:
                 f"there is nothing to learn {task.name} from", cure="name a split with examples"
             )
         self._open()
-        texts = [text_of(e, name) for e in examples for name in _sides(task)]
+        texts = [get_text(e, name) for e in examples for name in _sides(task)]
         found = Counter(piece for ids in self._reader.ids(texts) for piece in set(ids))
         self._weights = _weights(self._reader.tokenizer, found, len(texts))
 
@@ -66,7 +66,7 @@ class BertScore:
         if not examples:
             return []
         if self.settings.idf and self._weights is None:
-            raise not_fitted(self.name, task)
+            raise not_fitted_error(self.name, task)
         self._open()
         found = self._compared(self._rows(task, examples))
         low, high = task.scale or (0.0, 1.0)
@@ -81,7 +81,7 @@ class BertScore:
         from nikawa.models.encoder.store import Rows
 
         reader, length = self._reader, self.settings.max_length
-        ids = reader.ids([text_of(e, name) for e in examples for name in _sides(task)])
+        ids = reader.ids([get_text(e, name) for e in examples for name in _sides(task)])
         rows = Rows(width=2, owner=list(range(len(examples))))
         pairs = [reader.pair(one, None, length) for one in ids]
         rows.tokens["input_ids"] = [one for one, _ in pairs]

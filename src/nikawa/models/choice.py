@@ -14,8 +14,16 @@ from typing import Annotated, Any
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.models._linear import refuse_other_kinds, sklearn, weights_of
-from nikawa.models.base import Model, gold_of, not_fitted, settings_of, text_of
+from nikawa.models.base import (
+    Model,
+    check_kind,
+    get_gold,
+    get_text,
+    load_sklearn,
+    not_fitted_error,
+    read_settings,
+)
+from nikawa.models.linear import fit_binary_weights
 from nikawa.records import Example, Kind, Prediction, Task
 
 KINDS: tuple[Kind, ...] = ("choice",)
@@ -31,7 +39,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NearestChoice:
-    """The model; the question may be left out, then it learns what right choices look like."""
+    """The model; a task may hide the question, then it learns what right choices look like."""
 
     name = "nearest-choice"
 
@@ -44,71 +52,77 @@ class NearestChoice:
         import numpy as np
         from scipy.sparse import diags
 
-        refuse_other_kinds(self.name, task, KINDS)
-        gold = gold_of(task, examples)
-        rows, starts = self._rows(task, examples)
-        right, wrong = _opposed(examples, gold, starts)
-        # Turning a difference round changes nothing that is learned, but scikit-learn wants two classes.
+        check_kind(self.name, KINDS, task)
+        gold = get_gold(task, examples)
+        rows, starts = self._make_rows(task, examples)
+        right, wrong = _pair_choices(examples, gold, starts)
+        # Reversing a difference changes nothing that is learned, but scikit-learn wants two classes.
         signs = np.where(np.arange(len(right)) % 2, -1.0, 1.0)
         rows = diags(signs) @ (rows[right] - rows[wrong])
-        self._weights = weights_of(rows, signs, self._settings.strength, intercept=False)
+        self._weights = fit_binary_weights(rows, signs, self._settings.strength, intercept=False)
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
-        """The best choice of each question; of equal ones the first."""
+        """The best choice of each question; of equally good ones the first."""
         if self._weights is None:
-            raise not_fitted(self.name, task)
+            raise not_fitted_error(self.name, task)
         if not examples:
             return []
-        rows, starts = self._rows(task, examples)
+        rows, starts = self._make_rows(task, examples)
         scores = (rows @ self._weights).tolist()
-        return [
-            _answer(example.id, scores[start:end])
-            for example, start, end in zip(
-                examples, starts, [*starts[1:], len(scores)], strict=True
+        predictions = []
+        for example, start, end in zip(examples, starts, [*starts[1:], len(scores)], strict=True):
+            own = scores[start:end]
+            predictions.append(
+                Prediction(
+                    example=example.id,
+                    answer=own.index(max(own)),
+                    scores={str(i): score for i, score in enumerate(own)},
+                )
             )
-        ]
+        return predictions
 
-    def _rows(self, task: Task, examples: Sequence[Example]) -> tuple[Any, list[int]]:
+    def _make_rows(self, task: Task, examples: Sequence[Example]) -> tuple[Any, list[int]]:
         """A row a choice, and where the rows of each example start."""
-        hasher = sklearn("feature_extraction").FeatureHasher(
-            1 << self._settings.bits, input_type="pair"
-        )
         starts, total = [], 0
         for example in examples:
             starts.append(total)
-            total += len(_choices(example))
-        return hasher.transform(_described(task, examples)), starts
+            total += len(_get_choices(example))
+        hasher = load_sklearn("feature_extraction").FeatureHasher(
+            1 << self._settings.bits, input_type="pair"
+        )
+        return hasher.transform(_describe_choices(task, examples)), starts
 
 
-def _described(task: Task, examples: Sequence[Example]) -> Iterator[list[tuple[str, float]]]:
+def _describe_choices(task: Task, examples: Sequence[Example]) -> Iterator[list[tuple[str, float]]]:
+    """The features of every choice; one after the other, since those of all would fill the memory."""
     for example in examples:
-        question = text_of(example, "question") if "question" in task.inputs else ""
-        for choice in _choices(example):
+        question = get_text(example, "question") if "question" in task.inputs else ""
+        for choice in _get_choices(example):
             yield list(_features(question, choice))
 
 
 def _features(question: str, choice: str) -> Iterator[tuple[str, float]]:
-    """What describes a choice beside its question."""
-    asked = {question[i : i + 2] for i in range(len(question) - 1)}
-    singles, doubles = set(choice), {choice[i : i + 2] for i in range(len(choice) - 1)}
+    """Names and values of the features of a choice beside its question."""
+    question_bigrams = {question[i : i + 2] for i in range(len(question) - 1)}
+    characters, bigrams = set(choice), {choice[i : i + 2] for i in range(len(choice) - 1)}
     yield "length", log1p(len(choice))
     yield "within", float(choice in question)
-    yield "shared 1", len(singles & set(question)) / max(1, len(singles))
-    yield "shared 2", len(doubles & asked) / max(1, len(doubles))
-    for gram in sorted({*singles, *doubles, f"={choice}"}):
+    yield "shared 1", len(characters & set(question)) / max(1, len(characters))
+    yield "shared 2", len(bigrams & question_bigrams) / max(1, len(bigrams))
+    for gram in sorted({*characters, *bigrams, f"={choice}"}):
         if not question:
             yield f"choice {gram}", 1.0
-        for other in sorted(asked):
+        for other in sorted(question_bigrams):
             yield f"{other} {gram}", 1.0
 
 
-def _opposed(
+def _pair_choices(
     examples: Sequence[Example], gold: Sequence[Any], starts: Sequence[int]
 ) -> tuple[list[int], list[int]]:
     """Rows of right choices and, beside each, of the wrong ones of the same question."""
     right, wrong = [], []
     for example, answer, start in zip(examples, gold, starts, strict=True):
-        count = len(_choices(example))
+        count = len(_get_choices(example))
         if not isinstance(answer, int) or not 0 <= answer < count:
             what = f"example {example.id!r} has no choice {answer!r}"
             raise BadInput(what, cure=f"choices are counted from 0 to {count - 1}")
@@ -122,22 +136,13 @@ def _opposed(
     return right, wrong
 
 
-def _choices(example: Example) -> list[str]:
-    found = example.inputs.get("choices")
-    if (
-        not isinstance(found, list)
-        or not found
-        or not all(isinstance(choice, str) for choice in found)
-    ):
+def _get_choices(example: Example) -> list[str]:
+    choices: Any = example.inputs.get("choices")
+    is_list = isinstance(choices, list) and bool(choices)
+    if not is_list or not all(isinstance(choice, str) for choice in choices):
         raise BadInput(f"example {example.id!r} has no list of choices", cure="name other inputs")
-    return found
-
-
-def _answer(example: str, scores: Sequence[float]) -> Prediction:
-    best = max(range(len(scores)), key=lambda i: scores[i])
-    return Prediction(
-        example=example, answer=best, scores={str(i): s for i, s in enumerate(scores)}
-    )
+    texts: list[str] = choices
+    return texts
 
 
 MODELS = (
@@ -145,7 +150,7 @@ MODELS = (
         "nearest-choice",
         "ranks choices by the characters that go with those of the question",
         KINDS,
-        lambda setup: NearestChoice(settings_of(Settings, setup), setup.seed),
+        lambda setup: NearestChoice(read_settings(Settings, setup), setup.seed),
         settings=Settings,
     ),
 )

@@ -3,11 +3,15 @@
 Lafferty, McCallum & Pereira (2001): p(y|x) ∝ exp Σ w·f(y[i-1], y[i], x, i), trained by L-BFGS with an elastic-net
 penalty (CRFsuite). Tags are B-X, I-X and O over all characters but spaces; a span runs from its first tagged character
 to its last, spaces between them included.
+
+A character is described by its neighbours, their scripts, and its word. Spaces are no positions of their own: they
+separate words, and an entity that runs over one needs no tag for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -15,23 +19,28 @@ from typing import Annotated, Any
 import msgspec
 
 from nikawa.errors import BadInput, missing_extra
-from nikawa.models._crf_features import features, places
-from nikawa.models._structured import check_kind
 from nikawa.models.base import (
     Model,
     Progress,
     Setup,
-    _silent,
-    gold_of,
-    not_fitted,
-    settings_of,
-    text_of,
+    check_kind,
+    get_gold,
+    get_text,
+    ignore_progress,
+    not_fitted_error,
+    read_settings,
 )
+from nikawa.models.text_features import script_of, script_shape
 from nikawa.records import Example, Kind, Prediction, Span, Task
 
 KINDS: tuple[Kind, ...] = ("tagging",)
-MANY = 1_000
-"""Texts from which features that are met too rarely are left out."""
+MIN_TEXTS_TO_DROP_RARE = 1_000
+"""Texts from which on features that occur too rarely are left out."""
+_NGRAMS = ((-1, 1), (0, 2), (-2, 1), (-1, 2), (0, 3), (-3, 1), (0, 4))
+"""Where the n-grams of characters around a position start and end."""
+_EDGE = "▁"
+"""Stands for a space, and for what is outside the text."""
+_PADDING = _EDGE * 4
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +55,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Crf:
-    """The model; what it learned is CRFsuite's own file, held as bytes, so that it can be pickled."""
+    """The model; what it learned is CRFsuite's own file, stored as bytes, so that it can be pickled."""
 
     name = "crf"
 
@@ -58,16 +67,20 @@ class Crf:
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
         """Learn the tags of every character."""
         check_kind(self.name, KINDS, task)
-        gold = gold_of(task, examples)
-        trainer = _crfsuite().Trainer(algorithm="lbfgs", verbose=False)
-        s = self._settings
-        least = s.least if len(examples) >= MANY else 1
+        gold = get_gold(task, examples)
+        settings = self._settings
+        trainer = _import_crfsuite().Trainer(algorithm="lbfgs", verbose=False)
         trainer.set_params(
-            {"c1": s.l1, "c2": s.l2, "max_iterations": s.iterations, "feature.minfreq": least}
+            {
+                "c1": settings.l1,
+                "c2": settings.l2,
+                "max_iterations": settings.iterations,
+                "feature.minfreq": settings.least if len(examples) >= MIN_TEXTS_TO_DROP_RARE else 1,
+            }
         )
         for done, (example, spans) in enumerate(zip(examples, gold, strict=True)):
-            text = text_of(example, task.inputs[0])
-            trainer.append(features(text), tags_of(text, spans, example.id))
+            text = get_text(example, task.inputs[0])
+            trainer.append(character_features(text), spans_to_tags(text, spans, example.id))
             self._progress("features", done + 1, len(examples))
         with TemporaryDirectory() as folder:
             path = Path(folder) / "model"
@@ -78,22 +91,40 @@ class Crf:
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
         """The spans of the likeliest tags of each text."""
         if self._learned is None:
-            raise not_fitted(self.name, task)
+            raise not_fitted_error(self.name, task)
         if self._tagger is None:
-            self._tagger = _crfsuite().Tagger()
+            self._tagger = _import_crfsuite().Tagger()
             self._tagger.open_inmemory(self._learned)
-        return [self._answer(example, text_of(example, task.inputs[0])) for example in examples]
-
-    def _answer(self, example: Example, text: str) -> Prediction:
-        tags = self._tagger.tag(features(text))
-        return Prediction(example=example.id, answer=spans_of(text, tags))
+        predictions = []
+        for example in examples:
+            text = get_text(example, task.inputs[0])
+            tags = self._tagger.tag(character_features(text))
+            places = [(i, i + 1) for i in tagged_positions(text)]
+            predictions.append(Prediction(example=example.id, answer=tags_to_spans(tags, places)))
+        return predictions
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_tagger": None, "_progress": _silent}
+        return {**self.__dict__, "_tagger": None, "_progress": ignore_progress}
 
 
-def tags_of(text: str, spans: Sequence[Span], name: str) -> list[str]:
-    """B-X, I-X or O for every character but spaces."""
+def _import_crfsuite() -> Any:
+    try:
+        import pycrfsuite
+    except ImportError:
+        raise missing_extra("the package 'python-crfsuite'", "models") from None
+    return pycrfsuite
+
+
+def tagged_positions(text: str) -> list[int]:
+    """The positions of a text that carry a tag: all but its spaces."""
+    return [i for i, character in enumerate(text) if not character.isspace()]
+
+
+def spans_to_tags(text: str, spans: Sequence[Span], name: str) -> list[str]:
+    """B-X, I-X or O for every character but spaces.
+
+    Raises BadInput with the name of the example for a span outside the text.
+    """
     tags = ["O"] * len(text)
     for span in spans:
         if not 0 <= span.start < span.end <= len(text):
@@ -102,33 +133,77 @@ def tags_of(text: str, spans: Sequence[Span], name: str) -> list[str]:
         inside = [i for i in range(span.start, span.end) if not text[i].isspace()]
         for i in inside:
             tags[i] = f"{'B' if i == inside[0] else 'I'}-{span.label}"
-    return [tags[i] for i in places(text)]
+    return [tags[i] for i in tagged_positions(text)]
 
 
-def spans_of(text: str, tags: Sequence[str]) -> list[Span]:
-    """The spans that tags of all characters but spaces spell; an I-X that continues no X begins one."""
-    found: list[Span] = []
+def tags_to_spans(tags: Sequence[str], places: Sequence[tuple[int, int]]) -> list[Span]:
+    """The spans that tags spell; an I-X that continues no X begins one.
+
+    `places` are the start and end of the characters of each tag; a tag of no character is skipped.
+    """
+    spans: list[Span] = []
     open_label = ""
-    for place, tag in zip(places(text), tags, strict=True):
-        label = tag[2:]
-        if label and tag[0] == "I" and label == open_label:
-            found[-1] = Span(found[-1].start, place + 1, label)
-        elif label:
-            found.append(Span(place, place + 1, label))
+    for tag, (start, end) in zip(tags, places, strict=True):
+        if end <= start:
+            continue
+        mark, _, label = tag.partition("-")
+        if mark == "I" and label == open_label:
+            spans[-1] = Span(spans[-1].start, end, label)
+        elif mark in {"B", "I"}:
+            spans.append(Span(start, end, label))
         open_label = label
-    return found
+    return spans
 
 
-def _crfsuite() -> Any:
-    try:
-        import pycrfsuite
-    except ImportError:
-        raise missing_extra("the package 'python-crfsuite'", "models") from None
-    return pycrfsuite
+def character_features(text: str) -> list[list[str]]:
+    """The names of the features of every position that carries a tag."""
+    words = text.split()
+    shapes = [script_shape(word) for word in words]
+    scripts_of_words = ["".join(map(script_of, word)) for word in words]
+    around = _PADDING + _EDGE.join(words) + _PADDING
+    scripts = _PADDING + _EDGE.join(scripts_of_words) + _PADDING
+    starts = accumulate((len(word) + 1 for word in words), initial=len(_PADDING))
+    rows: list[list[str]] = []
+    for number, (word, start) in enumerate(zip(words, starts, strict=False)):
+        before = words[number - 1] if number else _EDGE
+        after = words[number + 1] if number + 1 < len(words) else _EDGE
+        of_word = [
+            "bias",
+            f"w={word}",
+            f"w-={before}",
+            f"w+={after}",
+            f"s={shapes[number]}",
+            f"e1={word[-1]}",
+            f"e2={word[-2:]}",
+            f"b-={before[-2:]}",
+            f"a+={after[:2]}",
+            f"ww={before[-1]}|{word[-1]}",
+        ]
+        for i in range(len(word)):
+            in_word = [
+                f"l={word[: i + 1]}",
+                f"r={word[i:]}",
+                f"at={min(i, 5)}|{min(len(word) - i, 6)}",
+            ]
+            rows.append([*of_word, *in_word, *_window_features(around, scripts, start + i)])
+    return rows
 
 
-def _make(setup: Setup) -> Crf:
-    return Crf(settings_of(Settings, setup), setup.progress)
+def _window_features(around: str, scripts: str, at: int) -> list[str]:
+    """The characters and scripts near a position of the padded text."""
+    features = [f"{k}={around[at + k]}" for k in (-3, -2, -1, 0, 1, 2, 3)]
+    features += [f"{a}:{b}={around[at + a : at + b]}" for a, b in _NGRAMS]
+    features += [f"t{k}={scripts[at + k]}" for k in (-2, -1, 0, 1, 2)]
+    features += [
+        f"t3={scripts[at - 1 : at + 2]}",
+        f"t5={scripts[at - 2 : at + 3]}",
+        f"ct={around[at]}{scripts[at + 1]}",
+    ]
+    return features
 
 
-MODELS = (Model("crf", "a linear-chain CRF over characters", KINDS, _make, Settings),)
+def _make_model(setup: Setup) -> Crf:
+    return Crf(read_settings(Settings, setup), setup.progress)
+
+
+MODELS = (Model("crf", "a linear-chain CRF over characters", KINDS, _make_model, Settings),)

@@ -7,13 +7,13 @@ in none), the most frequent distance to the head and the most frequent label for
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.models.base import Model, gold_of, not_fitted
+from nikawa.models.base import Model, get_gold, not_fitted_error
 from nikawa.records import Example, Kind, Prediction, Task
 
 
@@ -24,37 +24,42 @@ class Majority:
 
     def __init__(self) -> None:
         self._learned: tuple[Any, dict[str, float] | None] | None = None
+        """The answer (of a tree the usual arc), and the share of each label."""
 
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
         """Count the answers."""
-        gold = gold_of(task, examples)
+        gold = get_gold(task, examples)
         if task.kind == "similarity":
             self._learned = (sum(gold) / len(gold), None)
         elif task.kind == "tree":
-            self._learned = (_usual_arc(gold), None)
+            self._learned = (_find_usual_arc(gold), None)
         elif task.kind == "tagging":
             self._learned = ([], None)
         elif task.kind == "reading":
-            self._learned = (_most(text for answers in gold for text in _texts(answers)), None)
+            texts: list[str] = []
+            for answers in gold:
+                texts += [answer["text"] for answer in answers] or [""]
+            self._learned = (Counter(texts).most_common(1)[0][0], None)
         else:
-            self._learned = _counted(task, gold)
+            self._learned = _count_answers(task, gold)
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
         """The same for every example."""
         if self._learned is None:
-            raise not_fitted(self.name, task)
+            raise not_fitted_error(self.name, task)
         answer, scores = self._learned
         if task.kind == "tree":
+            distance, label = answer
             return [
-                Prediction(example=e.id, answer=_chain(answer[0], answer[1], _words(e)))
-                for e in examples
+                Prediction(example=example.id, answer=_make_tree(distance, label, example))
+                for example in examples
             ]
         return [
             Prediction(example=example.id, answer=answer, scores=scores) for example in examples
         ]
 
 
-def _counted(task: Task, gold: Sequence[Any]) -> tuple[Any, dict[str, float] | None]:
+def _count_answers(task: Task, gold: Sequence[Any]) -> tuple[Any, dict[str, float] | None]:
     """The most frequent answer and the share of each label; answers may be lists, so they are counted as JSON."""
     counts = Counter(map(msgspec.json.encode, gold))
     first = [key for key in map(msgspec.json.encode, task.labels) if key in counts]
@@ -63,41 +68,30 @@ def _counted(task: Task, gold: Sequence[Any]) -> tuple[Any, dict[str, float] | N
     return msgspec.json.decode(best), scores or None
 
 
-def _texts(answers: Sequence[Any]) -> Iterable[str]:
-    return [answer["text"] for answer in answers] or [""]
-
-
-def _most(values: Iterable[Any]) -> Any:
-    return Counter(values).most_common(1)[0][0]
-
-
-def _usual_arc(trees: Sequence[Any]) -> tuple[int, str]:
+def _find_usual_arc(trees: Sequence[Any]) -> tuple[int, str]:
     """The most frequent distance from a word to its head, and the most frequent label."""
-    away = (
-        head - place
-        for tree in trees
-        for place, head in enumerate(tree["heads"], start=1)
-        if head and head != place
-    )
-    distance = Counter(away).most_common(1)
-    return distance[0][0] if distance else 1, _most(
-        label for tree in trees for label in tree["labels"]
-    )
+    distances: Counter[int] = Counter()
+    labels: Counter[str] = Counter()
+    for tree in trees:
+        labels.update(tree["labels"])
+        for place, head in enumerate(tree["heads"], start=1):
+            if head and head != place:
+                distances[head - place] += 1
+    distance = distances.most_common(1)[0][0] if distances else 1
+    return distance, labels.most_common(1)[0][0]
 
 
-def _words(example: Example) -> int:
+def _make_tree(distance: int, label: str, example: Example) -> dict[str, Any]:
+    """Every word depends on the one at this distance, or on the outermost one, which is the root."""
     words = example.inputs.get("words")
     if not isinstance(words, list):
         raise BadInput(f"example {example.id!r} has no words", cure="name other inputs")
-    return len(words)
-
-
-def _chain(distance: int, label: str, words: int) -> dict[str, Any]:
-    """Every word hangs on the one at this distance, or on the outermost one, which is the root."""
-    root = words if distance > 0 else 1
-    places = range(1, words + 1)
-    heads = [0 if place == root else min(max(place + distance, 1), words) for place in places]
-    return {"heads": heads, "labels": [label] * words}
+    count = len(words)
+    root = count if distance > 0 else 1
+    heads = []
+    for place in range(1, count + 1):
+        heads.append(0 if place == root else min(max(place + distance, 1), count))
+    return {"heads": heads, "labels": [label] * count}
 
 
 MODELS = (

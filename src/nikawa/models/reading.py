@@ -1,30 +1,72 @@
-"""A span of the text for each question: pieces cut at changes of script, ranked by a linear model.
+"""A span of the text for each question: candidates that begin and end where the script changes, ranked linearly.
 
-A piece is described by how much of the question stands around it, by its length and place, by its edges, and by its
-shape and last character beside each cue of the question (n-grams frequent in questions: 何年, 誰が, どこ are found, not
-written down). Logistic regression tells right pieces from wrong ones drawn by lot. Where some training questions have
-no answer, a best score below a limit, learned on held-out questions, answers "".
+A Hangul word may also end one or two characters early, where a particle may begin; no analyser is used. A candidate is
+described by how much of the question stands around it, by its length and place, by its edges, and by its shape and
+last character beside each cue of the question (n-grams frequent in questions: 何年, 誰が, どこ are learned, not
+listed). Logistic regression tells right candidates from wrong ones drawn at random. Where some training questions have
+no answer, a best score below a threshold, learned on held-out questions, answers "".
+
+Everything about the candidates of one text is computed at once, in arrays.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from math import log
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.models._linear import lot, refuse_other_kinds, weights_of
-from nikawa.models.base import Model, gold_of, not_fitted, settings_of, text_of
+from nikawa.models.base import (
+    Model,
+    check_kind,
+    draw_number,
+    get_gold,
+    get_text,
+    not_fitted_error,
+    read_settings,
+)
+from nikawa.models.linear import fit_binary_weights
+from nikawa.models.text_features import char_ngrams
 from nikawa.records import Example, Kind, Prediction, Task
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
 
 KINDS: tuple[Kind, ...] = ("reading",)
 NO_CUE = 1
 """The cue every question has."""
-HELD = 5
+HELD_OUT_ONE_IN = 5
 """One question in so many is held out to learn when not to answer."""
+TITLE_SEPARATOR = " [SEP] "
+"""Stands between title and paragraph in some datasets; the title is no evidence."""
+_RUN = re.compile(
+    r"(?P<han>[一-鿿々〆ヶ]+)|(?P<kata>[ァ-ヺー・]+)|(?P<hira>[ぁ-ゖ]+)|(?P<hangul>[가-힣]+)|(?P<latin>[A-Za-zＡ-Ｚａ-ｚ]+)"
+    r"|(?P<digit>[0-9０-９.,，．]*[0-9０-９])|(?P<blank>\s+)|(?P<opens>[「『《（(【〈“\"'‘])|(?P<stops>[。！？!?\n])|(?P<other>.)",
+    re.S,
+)
+_SCRIPTS = ("han", "kata", "hira", "hangul", "latin", "digit", "blank", "opens", "stops", "other")
+_CODES = {name: code for code, name in enumerate(_SCRIPTS)}
+HIRA, HANGUL, BLANK, OPENS, STOPS, OTHER = (
+    _CODES[name] for name in ("hira", "hangul", "blank", "opens", "stops", "other")
+)
+MAX_CHARS, MAX_RUNS = 30, 9
+"""Characters of a candidate, and runs of one script that it may cover."""
+WINDOWS = (6, 15, 40)
+"""Characters on either side in which words of the question are looked for."""
+BITS = 18
+"""Bits of the number of a hashed feature."""
+FIGURES = 12 + 2 * len(WINDOWS)
+"""Columns of `overlap_features`."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,147 +89,285 @@ class SpanOverlap:
 
     def __init__(self, settings: Settings = Settings(), seed: int = 0) -> None:  # noqa: B008 - it is frozen
         self._settings, self._seed = settings, seed
-        self._forget()
-
-    def _forget(self) -> None:
         self._weights: Any = None
         self._cues: dict[str, int] = {}
-        self._rare: dict[str, float] = {}
-        self._limit: float | None = None
+        self._rarity: dict[str, float] = {}
+        self._threshold: float | None = None
         """Best scores below it mean that there is no answer; None: there always is one."""
 
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
         """Learn the cues, then the weights, then when not to answer."""
-        refuse_other_kinds(self.name, task, KINDS)
-        gold_of(task, examples)
+        check_kind(self.name, KINDS, task)
+        get_gold(task, examples)
         for name in ("context", "question"):
             if name not in task.inputs:
                 raise BadInput(
                     f"{self.name} needs the {name}", cure=f"keep {name} among the inputs"
                 )
-        self._forget()
-        drawn = sorted(examples, key=lambda e: (lot(self._seed, e.id), e.id))[
-            : self._settings.questions
-        ]
-        self._count(drawn)
-        if any(not e.gold[task.question] for e in drawn):
-            held = [e for e in drawn if lot(self._seed, e.group or e.id) % HELD == 0]
-            kept = [e for e in drawn if lot(self._seed, e.group or e.id) % HELD]
-            if held and kept:
-                self._weights = self._learn(task, kept)
-                self._limit = self._least(task, held)
-        self._weights = self._learn(task, drawn)
+        shuffled = sorted(examples, key=lambda e: (draw_number(self._seed, e.id), e.id))
+        chosen = shuffled[: self._settings.questions]
+        self._weights, self._threshold = None, None
+        self._count_ngrams(chosen)
+        if any(not example.gold[task.question] for example in chosen):
+            held_out: list[Example] = []
+            kept: list[Example] = []
+            for example in chosen:
+                number = draw_number(self._seed, example.group or example.id)
+                (kept if number % HELD_OUT_ONE_IN else held_out).append(example)
+            if held_out and kept:
+                self._weights = self._learn_weights(task, kept)
+                self._threshold = self._learn_threshold(task, held_out)
+        self._weights = self._learn_weights(task, chosen)
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
-        """The best piece of each text, or "" where none is good enough."""
+        """The best candidate of each text, or "" where none is good enough."""
         if self._weights is None:
-            raise not_fitted(self.name, task)
-        return [self._answer(example) for example in examples]
+            raise not_fitted_error(self.name, task)
+        predictions = []
+        for example in examples:
+            answer, score = self._find_best(example)
+            if self._threshold is not None and score < self._threshold:
+                answer = ""
+            predictions.append(Prediction(example=example.id, answer=answer))
+        return predictions
 
-    def _answer(self, example: Example) -> Prediction:
-        found, best = self._best(example)
-        silent = self._limit is not None and best < self._limit
-        return Prediction(example=example.id, answer="" if silent else found)
-
-    def _best(self, example: Example) -> tuple[str, float]:
-        from nikawa.models._spans import DENSE, pieces
-
-        text = pieces(text_of(example, "context"))
-        if not len(text.starts):
-            return text.body[text.first :].strip(), float("-inf")
-        figures, numbers = self._described(example)
-        scores = figures @ self._weights[:DENSE] + self._weights[DENSE:][numbers].sum(axis=1)
+    def _find_best(self, example: Example) -> tuple[str, float]:
+        """The best candidate and its score; the whole text where there is none."""
+        candidates = find_candidates(get_text(example, "context"))
+        if not len(candidates.starts):
+            return candidates.body[candidates.first :].strip(), float("-inf")
+        figures, ids = self._describe(example)
+        scores = figures @ self._weights[:FIGURES] + self._weights[FIGURES:][ids].sum(axis=1)
         best = int(scores.argmax())
-        return text.pieces[best], float(scores[best])
+        return candidates.texts[best], float(scores[best])
 
-    def _described(
-        self, example: Example, some: Sequence[int] | slice = slice(None)
-    ) -> tuple[Any, Any]:
-        """Figures and numbers of features of every piece, or of some."""
+    def _describe(
+        self, example: Example, which: Sequence[int] | slice = slice(None)
+    ) -> tuple[Floats, Ints]:
+        """Figures and numbers of features of every candidate, or of some."""
         import numpy as np
 
-        from nikawa.models._spans import dense, hashed, pieces
+        candidates = find_candidates(get_text(example, "context"))
+        question = get_text(example, "question").strip()
+        cues = {self._cues[gram] for gram in char_ngrams(question, 2, 3) if gram in self._cues}
+        cue_ids = np.array([NO_CUE, *sorted(cues)], dtype=np.int64)
+        figures = overlap_features(candidates, question, self._rarity)[which]
+        return figures, hashed_features(candidates, cue_ids, which)
 
-        text, question = pieces(text_of(example, "context")), text_of(example, "question").strip()
-        cues = sorted({self._cues[gram] for gram in _grams(question) if gram in self._cues})
-        told = np.array([NO_CUE, *cues], dtype=np.int64)
-        return dense(text, question, self._rare)[some], hashed(text, told, some)
-
-    def _count(self, examples: Sequence[Example]) -> None:
+    def _count_ngrams(self, examples: Sequence[Example]) -> None:
         """Learn which n-grams are cues, and how rare bigrams are in texts."""
-        asked = Counter(gram for e in examples for gram in _grams(text_of(e, "question").strip()))
-        common = sorted(asked.items(), key=lambda item: (-item[1], item[0]))[: self._settings.cues]
-        self._cues = {gram: NO_CUE + 1 + i for i, (gram, _) in enumerate(common)}
-        texts = {text_of(e, "context") for e in examples}
-        held = Counter(
-            gram for text in texts for gram in {text[i : i + 2] for i in range(len(text) - 1)}
-        )
-        self._rare = {
-            gram: log((1 + len(texts)) / (1 + n)) + 0.1 for gram, n in held.items() if n > 1
+        in_questions: Counter[str] = Counter()
+        for example in examples:
+            question = get_text(example, "question").strip()
+            in_questions.update(set(char_ngrams(question, 2, 3)))
+        frequent = sorted(in_questions.items(), key=lambda item: (-item[1], item[0]))
+        cues = [gram for gram, _ in frequent[: self._settings.cues]]
+        self._cues = {gram: NO_CUE + 1 + i for i, gram in enumerate(cues)}
+        texts = {get_text(example, "context") for example in examples}
+        in_texts: Counter[str] = Counter()
+        for text in texts:
+            in_texts.update(set(char_ngrams(text, 2, 2)))
+        self._rarity = {
+            gram: log((1 + len(texts)) / (1 + count)) + 0.1
+            for gram, count in in_texts.items()
+            if count > 1
         }
-        self._rare[""] = log(1 + len(texts)) + 0.1
+        self._rarity[""] = log(1 + len(texts)) + 0.1
 
-    def _learn(self, task: Task, examples: Sequence[Example]) -> Any:
-        """The weights that tell right pieces from wrong ones."""
-        rows, labels = self._drawn(task, examples)
-        if not labels or len(set(labels)) < 2:
-            what = "no answer is a piece of its text that begins and ends where the script changes"
-            raise BadInput(what, cure="give more examples, with answers as the context spells them")
-        return weights_of(rows, labels, self._settings.strength, intercept=True)
-
-    def _drawn(self, task: Task, examples: Sequence[Example]) -> tuple[Any, list[int]]:
-        """Rows of right pieces and of wrong ones drawn by lot, question by question."""
+    def _learn_weights(self, task: Task, examples: Sequence[Example]) -> Any:
+        """The weights that tell right candidates from wrong ones, drawn question by question."""
         import numpy as np
         from scipy.sparse import csr_matrix, hstack
 
-        from nikawa.models._spans import BITS
-
-        figures, numbers, counts, labels = [], [], [], []
+        figures, columns, counts, labels = [], [], [], []
         for example in examples:
-            chosen, right = self._chosen(task, example)
-            if not chosen:
+            which, right = self._draw_candidates(task, example)
+            if not which:
                 continue
-            some, many = self._described(example, chosen)
-            figures.append(some)
-            numbers.append(many.ravel().astype(np.int32))
-            counts += [many.shape[1]] * len(chosen)
+            own_figures, ids = self._describe(example, which)
+            figures.append(own_figures)
+            columns.append(ids.ravel().astype(np.int32))
+            counts += [ids.shape[1]] * len(which)
             labels += right
-        if not labels:
-            return None, []
+        if len(set(labels)) < 2:
+            what = "no answer is a piece of its text that begins and ends where the script changes"
+            raise BadInput(what, cure="give more examples, with answers as the context spells them")
         ends = np.concatenate([[0], np.cumsum(counts)])
-        columns = np.concatenate(numbers)
-        sparse = csr_matrix((np.ones(len(columns)), columns, ends), shape=(len(labels), 1 << BITS))
-        return hstack([csr_matrix(np.concatenate(figures)), sparse]).tocsr(), labels
+        column = np.concatenate(columns)
+        sparse = csr_matrix((np.ones(len(column)), column, ends), shape=(len(labels), 1 << BITS))
+        rows = hstack([csr_matrix(np.concatenate(figures)), sparse]).tocsr()
+        return fit_binary_weights(rows, labels, self._settings.strength, intercept=True)
 
-    def _chosen(self, task: Task, example: Example) -> tuple[list[int], list[int]]:
-        """Pieces to learn from: every right one, some wrong ones; and which are right."""
+    def _draw_candidates(self, task: Task, example: Example) -> tuple[list[int], list[int]]:
+        """Candidates to learn from (every right one, some wrong ones), and which of them are right."""
         import numpy as np
 
-        from nikawa.models._spans import pieces
-
-        text = pieces(text_of(example, "context"))
-        wanted = {answer["text"] for answer in example.gold[task.question]}
-        right = [i for i, piece in enumerate(text.pieces) if piece in wanted]
-        wrong = np.setdiff1d(np.arange(len(text.starts)), right)
-        random = np.random.default_rng(lot(self._seed, example.id))
+        candidates = find_candidates(get_text(example, "context"))
+        answers = {answer["text"] for answer in example.gold[task.question]}
+        right = [i for i, text in enumerate(candidates.texts) if text in answers]
+        wrong = np.setdiff1d(np.arange(len(candidates.starts)), right)
+        random = np.random.default_rng(draw_number(self._seed, example.id))
         some = random.permutation(wrong)[: self._settings.wrong].tolist()
         return [*right, *some], [1] * len(right) + [0] * len(some)
 
-    def _least(self, task: Task, held: Sequence[Example]) -> float:
-        """The limit under which most held-out questions are answered rightly, silence among the answers."""
-        found = [(*self._best(e), {a["text"] for a in e.gold[task.question]}) for e in held]
-        ranked = sorted((best, text in wanted, not wanted) for text, best, wanted in found)
-        gained, most, limit = 0, 0, float("-inf")
-        for best, right, none in ranked:
-            gained += none - right
-            if gained > most:
-                most, limit = gained, best
-        return float(limit) + 1e-9 if limit > float("-inf") else limit
+    def _learn_threshold(self, task: Task, held_out: Sequence[Example]) -> float:
+        """The threshold under which most held-out questions are answered rightly, "" among the answers."""
+        ranked = []
+        for example in held_out:
+            text, score = self._find_best(example)
+            answers = {answer["text"] for answer in example.gold[task.question]}
+            ranked.append((score, text in answers, not answers))
+        gain, best_gain, threshold = 0, 0, float("-inf")
+        for score, is_right, has_none in sorted(ranked):
+            gain += has_none - is_right
+            if gain > best_gain:
+                best_gain, threshold = gain, score
+        return threshold + 1e-9 if threshold > float("-inf") else threshold
 
 
-def _grams(question: str) -> list[str]:
-    """Its n-grams of 2 and 3 characters, each once."""
-    return sorted({question[i : i + n] for n in (2, 3) for i in range(len(question) - n + 1)})
+@dataclass(frozen=True)
+class Candidates:
+    """The spans of a text that may answer, as arrays with one entry a candidate."""
+
+    body: str
+    first: int
+    """Where the paragraph begins, behind a title."""
+    starts: Ints
+    ends: Ints
+    begins_with: Ints
+    """Script of the first run of each candidate."""
+    ends_with: Ints
+    runs: Ints
+    """Runs of one script that each candidate covers."""
+    sentence: Ints
+    """Number of the sentence each character is in."""
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The characters of every candidate."""
+        places = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        return [self.body[start:end] for start, end in places]
+
+
+@lru_cache(maxsize=64)
+def find_candidates(body: str) -> Candidates:
+    """Every span of a text that may answer; cached, since questions on one text follow each other."""
+    import numpy as np
+
+    separator = body.find(TITLE_SEPARATOR)
+    first = 0 if separator < 0 else separator + len(TITLE_SEPARATOR)
+    runs = [
+        (match.start(), match.end(), _CODES[match.lastgroup or "other"])
+        for match in _RUN.finditer(body, first)
+    ]
+    rows = [row for i in range(len(runs)) for row in _candidates_from(runs, i)]
+    table = np.array(rows, dtype=np.int64).reshape(-1, 5)
+    stops = np.zeros(len(body) + 1, dtype=np.int64)
+    stops[[start + 1 for start, _, script in runs if script == STOPS]] = 1
+    starts, ends, begins_with, ends_with, covered = table.T
+    return Candidates(body, first, starts, ends, begins_with, ends_with, covered, np.cumsum(stops))
+
+
+def _candidates_from(
+    runs: list[tuple[int, int, int]], i: int
+) -> list[tuple[int, int, int, int, int]]:
+    """The candidates that begin with run `i`: start, end, script of the first and last run, number of runs."""
+    start, end, script = runs[i]
+    if script in (BLANK, STOPS, OTHER) or (script == HIRA and end - start < 2):
+        return []
+    rows = []
+    for count, (last_start, stop, last) in enumerate(runs[i : i + MAX_RUNS], start=1):
+        if last == STOPS or stop - start > MAX_CHARS:
+            break
+        if last in (BLANK, OPENS):
+            continue
+        rows.append((start, stop, script, last, count))
+        if last == HANGUL:
+            for particle in (1, 2):
+                if stop - particle > last_start:
+                    rows.append((start, stop - particle, script, last, count))
+    return rows
+
+
+def overlap_features(candidates: Candidates, question: str, rarity: dict[str, float]) -> Floats:
+    """One row a candidate: how much of the question stands around it and in it, its length and place.
+
+    `rarity` is the weight of each bigram; that of "" is the weight of bigrams it lacks.
+    """
+    import numpy as np
+
+    default = rarity.get("", 1.0)
+    bigrams = set(char_ngrams(question, 2, 2))
+    body, s, e = candidates.body, candidates.starts, candidates.ends
+    total = sum(rarity.get(gram, default) for gram in bigrams) or 1.0
+    shared = []
+    for i in range(len(body)):
+        gram = body[i : i + 2]
+        shared.append(rarity.get(gram, default) if gram in bigrams else 0.0)
+    sums = np.concatenate([[0.0], np.cumsum(shared)]) / total
+    last, first = len(body), candidates.first
+    inside = sums[e] - sums[s]
+    columns = [
+        inside,
+        inside * 10 / (e - s),
+        np.log(e - s),
+        (e - s) / MAX_CHARS,
+        candidates.runs / MAX_RUNS,
+    ]
+    for size in WINDOWS:
+        columns += [
+            sums[s] - sums[np.maximum(s - size, first)],
+            sums[np.minimum(e + size, last)] - sums[e],
+        ]
+    edges = np.flatnonzero(np.diff(candidates.sentence, prepend=-1))
+    sentence = candidates.sentence[s]
+    low, high = edges[sentence], np.append(edges[1:], last)[sentence]
+    around = sums[high] - sums[low] - inside
+    best = around.max() if len(around) else 0.0
+    columns += [around, around - best, (s - low) / 50, (high - e) / 50, (s - first) / 300]
+    in_question = np.array([text in question for text in candidates.texts], dtype=float)
+    return np.column_stack([*columns, np.log1p(s - first), in_question])
+
+
+def hashed_features(
+    candidates: Candidates, cues: Ints, which: Sequence[int] | slice = slice(None)
+) -> Ints:
+    """One row a candidate, of all or of `which`: numbers of its features, alone and beside each cue."""
+    import numpy as np
+
+    codes = np.array([0, 0, *map(ord, candidates.body), 0, 0], dtype=np.int64)
+    s, e = candidates.starts[which] + 2, candidates.ends[which] + 2
+    begins, ends = candidates.begins_with[which], candidates.ends_with[which]
+    runs = candidates.runs[which]
+    before, after, first, last = codes[s - 1], codes[e], codes[s], codes[e - 1]
+    shape = (begins * 16 + ends) * 16 + np.minimum(runs, 4) * 4 + np.minimum((e - s) // 4, 3)
+    alone = [
+        before,
+        after,
+        last,
+        first,
+        shape,
+        before * 65_537 + codes[s - 2],
+        after * 65_537 + codes[e + 1],
+        before * 65_537 + after,
+        last * 65_537 + after,
+        last * 65_537 + codes[e - 2],
+        begins * 64 + before,
+        ends * 65_537 + after,
+    ]
+    beside = [shape, last, after, before, begins * 16 + ends]
+    features = [_hash(column, n)[:, None] for n, column in enumerate(alone, start=1)]
+    for n, column in enumerate(beside, start=101):
+        features.append(_hash(_hash(column, n)[:, None] * 4_194_301 + cues[None, :], n))
+    return np.concatenate(features, axis=1)
+
+
+def _hash(values: Ints, salt: int) -> Ints:
+    """Spread numbers over the table of weights, each template of features in its own way."""
+    import numpy as np
+
+    spread = values.astype(np.uint64) + np.uint64(salt * 1_000_003)
+    return ((spread * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - BITS)).astype(np.int64)
 
 
 MODELS = (
@@ -195,7 +375,7 @@ MODELS = (
         "span-overlap",
         "ranks pieces of the text by the question around them and by their shape",
         KINDS,
-        lambda setup: SpanOverlap(settings_of(Settings, setup), setup.seed),
+        lambda setup: SpanOverlap(read_settings(Settings, setup), setup.seed),
         settings=Settings,
     ),
 )

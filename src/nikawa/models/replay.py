@@ -12,7 +12,7 @@ from nikawa.records import Example, Kind, Prediction, Task
 
 
 class Replay:
-    """Looks answers up by id; an example the file does not know has none, and that is told as its reason."""
+    """Looks answers up by id; an example that the file lacks gets no answer, with the reason."""
 
     name = "replay"
 
@@ -29,14 +29,14 @@ class Replay:
         from nikawa.io.answers import read_answers
 
         numbered = has_numbered_labels(task)
-        found = read_answers(self._path, task, examples, numbered_labels=numbered)
-        if examples and not found.predictions:
-            what = f"none of its ids is among the {len(examples)} examples ({len(found.unknown)} unknown)"
+        answers = read_answers(self._path, task, examples, numbered_labels=numbered)
+        if examples and not answers.predictions:
+            what = f"none of its ids is among the {len(examples)} examples ({len(answers.unknown)} unknown)"
             cure = "check the task and the split it answers; where the task has further sets, answer those as well"
             raise BadInput(what, file=self._path, cure=cure)
-        absent = "not in the file"
         return [
-            found.predictions.get(example.id) or Prediction(example=example.id, why=absent)
+            answers.predictions.get(example.id)
+            or Prediction(example=example.id, why="not in the file")
             for example in examples
         ]
 

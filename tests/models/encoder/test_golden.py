@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.models._dialogue_turns import state_of
+from nikawa.models.dialogue.turns import parse_state
 from nikawa.models.encoder.align import align
 from nikawa.models.encoder.heads.dialogue import GATE_DONTCARE, GATE_NONE, GATE_VALUE, recovered
 from nikawa.models.encoder.heads.relation import marked
@@ -85,10 +85,10 @@ def test_slots_are_parted_as_the_reference_does_it(cases: dict[str, list[dict[st
     for case in cases["wos_split_slot"]:
         if "-" not in case["input"]:  # the reference makes it domain, slot and value at once
             with pytest.raises(BadInput, match="is not domain-slot-value"):
-                state_of([case["input"]], "x")
+                parse_state([case["input"]], "x")
         else:
             slot, value = case["expected"]["domain_slot"]
-            assert state_of([case["input"]], "x") == {slot: value}
+            assert parse_state([case["input"]], "x") == {slot: value}
 
 
 def test_states_are_recovered_as_the_reference_does_it(

@@ -19,7 +19,7 @@ from nikawa.metrics import Items, metrics
 from nikawa.models.encoder.heads.dialogue import numbered, ontology, recovered
 from nikawa.models.encoder.heads.relation import cut, marked
 from nikawa.models.encoder.heads.tagging import spans_of, tags_of
-from nikawa.models.encoder.mst import best_tree
+from nikawa.models.trees.decoding import best_tree
 from nikawa.records import Kind, Span
 
 KINDS: tuple[Kind, ...] = get_args(Kind)

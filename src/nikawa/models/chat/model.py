@@ -12,7 +12,7 @@ import msgspec
 
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
-from nikawa.models.base import Setup, not_fitted, settings_of
+from nikawa.models.base import Setup, not_fitted_error, read_settings
 from nikawa.models.chat.ask import LONG, Asker
 from nikawa.models.chat.client import Client, open_http, quiet_about
 from nikawa.models.chat.form_options import Choice, Labels, Relation
@@ -65,7 +65,7 @@ class Chat:
     def __init__(self, setup: Setup) -> None:
         self.name = f"chat:{setup.argument}"
         self.setup = setup
-        self.settings = settings_of(ChatSettings, setup)
+        self.settings = read_settings(ChatSettings, setup)
         if not self.settings.base_url:
             raise BadInput(
                 f"{self.name} needs the address of a server",
@@ -97,7 +97,7 @@ class Chat:
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
         """One answer an example; those asked before, in this run or a killed one, are not asked again."""
         if self.settings.shots and self._pool is None:
-            raise not_fitted(self.name, task)
+            raise not_fitted_error(self.name, task)
         if not examples:
             return []
         asker = self._asker(task, examples)

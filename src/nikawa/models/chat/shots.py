@@ -7,7 +7,7 @@ from itertools import chain, zip_longest
 from typing import Any, Literal
 
 from nikawa.errors import BadInput
-from nikawa.models.base import gold_of
+from nikawa.models.base import get_gold
 from nikawa.models.chat.journal import digest
 from nikawa.records import Example, Task
 
@@ -21,7 +21,7 @@ def draw(
     """
     if count == 0:
         return []
-    gold = gold_of(task, pool)
+    gold = get_gold(task, pool)
     wanted = len(pool) if count == "all" else count
     if wanted > len(pool):
         raise BadInput(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from nikawa.errors import BadInput, missing_extra
-from nikawa.models.base import Diverged, Model, Setup, not_fitted, settings_of
+from nikawa.models.base import Diverged, Model, Setup, not_fitted_error, read_settings
 from nikawa.models.encoder.backbone import ready
 from nikawa.models.encoder.settings import OUTSIDE, EncoderSettings, words_by
 from nikawa.models.encoder.where import located
@@ -24,7 +24,7 @@ class Encoder:
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
-        self.settings = settings_of(EncoderSettings, setup)
+        self.settings = read_settings(EncoderSettings, setup)
         self._model: Any = None
         self._head: Any = None
         self._work: Any = None
@@ -101,7 +101,7 @@ class Encoder:
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
         """The answers, in the order of the examples."""
         if self._model is None and self.settings.epochs > 0:
-            raise not_fitted(self.name, task)
+            raise not_fitted_error(self.name, task)
         if not examples:
             return []
         if self._model is None:  # what the folder holds answers as it is

@@ -8,14 +8,14 @@ from numbers import Integral, Real
 from typing import Any
 
 from nikawa.errors import BadInput
-from nikawa.models.base import gold_of
+from nikawa.models.base import get_gold
 from nikawa.records import Example, Kind, Span, Task
 
 
 def check_gold(task: Task, examples: Sequence[Example]) -> None:
     """Refuse gold of another shape than the task's, or outside the text it speaks of."""
     wrong = WRONG[task.kind]
-    for example, gold in zip(examples, gold_of(task, examples), strict=True):
+    for example, gold in zip(examples, get_gold(task, examples), strict=True):
         if told := wrong(example, gold):
             what = f"example {example.id!r} has {gold!r} for {task.question!r}, which is {told}"
             raise BadInput(what, cure="mend the example, or leave it out")

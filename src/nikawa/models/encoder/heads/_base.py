@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from nikawa.errors import BadInput, listed
-from nikawa.models.base import text_of
+from nikawa.models.base import get_text
 from nikawa.models.encoder.backbone import Backbone
 from nikawa.models.encoder.pieces import Reader
 from nikawa.models.encoder.settings import EncoderSettings
@@ -80,7 +80,7 @@ def inputs_only(batch: dict[str, Any]) -> dict[str, Any]:
 def text_rows(work: Work, examples: Sequence[Example]) -> Rows:
     """A row an example: its one text, or its two."""
     names = work.task.inputs
-    sides = [work.reader.ids([text_of(e, name) for e in examples]) for name in names[:2]]
+    sides = [work.reader.ids([get_text(e, name) for e in examples]) for name in names[:2]]
     made = Rows(owner=list(range(len(examples))))
     seconds: Sequence[Any] = sides[1] if len(sides) > 1 else [None] * len(examples)
     pairs = [

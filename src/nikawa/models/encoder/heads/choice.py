@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nikawa.errors import BadInput
-from nikawa.models.base import gold_of, text_of
+from nikawa.models.base import get_gold, get_text
 from nikawa.models.encoder.backbone import Backbone
 from nikawa.models.encoder.heads._base import Work, add_tokens, cross_entropy, inputs_only, softmax
 from nikawa.models.encoder.store import Rows
@@ -46,13 +46,13 @@ class Choices:
         ]
         made = add_tokens(work, Rows(width=width, owner=list(range(len(examples)))), pairs)
         if learn:
-            made.dense["labels"] = np.array(gold_of(work.task, examples), dtype=np.int64)
+            made.dense["labels"] = np.array(get_gold(work.task, examples), dtype=np.int64)
         return made
 
     def _questions(self, work: Work, examples: Sequence[Example]) -> list[list[int]] | list[None]:
         if "question" not in work.task.inputs:  # the choices alone: what the question is worth
             return [None] * len(examples)
-        return work.reader.ids([text_of(example, "question") for example in examples])
+        return work.reader.ids([get_text(example, "question") for example in examples])
 
     def _pair(
         self, question: list[int] | None, choice: list[int]

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from nikawa.errors import BadInput
-from nikawa.models._dialogue_turns import said, state_of
-from nikawa.models.base import gold_of
+from nikawa.models.base import get_gold
+from nikawa.models.dialogue.turns import parse_state, read_exchanges
 from nikawa.models.encoder.backbone import Backbone
 from nikawa.models.encoder.heads._base import Work, add_tokens, inputs_only, mean_cross_entropy
 from nikawa.models.encoder.store import IGNORED, Rows
@@ -55,7 +55,10 @@ class Dialogues:
         before, after = work.reader.frame.one
         between = after[-1:] or before[-1:]
         room = work.settings.max_length - len(before) - len(after)
-        turns = [[part for step in said(work.task, e) for part in step if part] for e in examples]
+        turns = [
+            [part for step in read_exchanges(work.task, e) for part in step if part]
+            for e in examples
+        ]
         ids = iter(work.reader.ids([turn for dialogue in turns for turn in dialogue]))
         pairs = []
         for dialogue in turns:
@@ -77,8 +80,8 @@ class Dialogues:
             np.zeros((len(examples), len(slots))),
             np.full((len(examples), len(slots)), IGNORED),
         )
-        for i, entries in enumerate(gold_of(work.task, examples)):
-            state = state_of(entries, examples[i].id)
+        for i, entries in enumerate(get_gold(work.task, examples)):
+            state = parse_state(entries, examples[i].id)
             for j, slot in enumerate(slots):
                 value = state.get(slot, NONE)
                 gates[i, j] = (
@@ -131,8 +134,8 @@ class Dialogues:
 def ontology(task: Task, examples: Sequence[Example]) -> dict[str, list[str]]:
     """The values each slot has in the examples, in order of their names; slots that any value suits have none."""
     found: dict[str, set[str]] = {}
-    for example, entries in zip(examples, gold_of(task, examples), strict=True):
-        for slot, value in state_of(entries, example.id).items():
+    for example, entries in zip(examples, get_gold(task, examples), strict=True):
+        for slot, value in parse_state(entries, example.id).items():
             found.setdefault(slot, set()).update({value} - {DONTCARE, NONE})
     if not found:
         raise BadInput(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nikawa.errors import BadInput
-from nikawa.models.base import gold_of, text_of
+from nikawa.models.base import get_gold, get_text
 from nikawa.models.encoder.backbone import Backbone
 from nikawa.models.encoder.heads._base import (
     Work,
@@ -65,12 +65,12 @@ class Relations:
         added = set(work.reader.tokenizer.get_added_vocab())
         found = [self._entities(work, example, added) for example in examples]
         texts = [
-            marked(text_of(e, "text"), entities, lambda part: work.reader.segmented(part)[0])
+            marked(get_text(e, "text"), entities, lambda part: work.reader.segmented(part)[0])
             for e, entities in zip(examples, found, strict=True)
         ]
         marks = set(work.reader.tokenizer.convert_tokens_to_ids(sorted(added)))
         ids = [
-            _joined(work, row, marks, cuts(text_of(e, "text"), entities))
+            _joined(work, row, marks, cuts(get_text(e, "text"), entities))
             for row, e, entities in zip(work.reader.raw(texts), examples, found, strict=True)
         ]
         before, after = work.reader.frame.one
@@ -81,7 +81,7 @@ class Relations:
         made = add_tokens(work, Rows(owner=list(range(len(examples)))), pairs)
         made.dense["opens"] = _opens(work, [row for row, _ in pairs], found)
         if learn:
-            made.dense["labels"] = indexes(work, examples, gold_of(work.task, examples))
+            made.dense["labels"] = indexes(work, examples, get_gold(work.task, examples))
         return made
 
     def _entities(self, work: Work, example: Example, added: set[str]) -> list[Entity]:
@@ -156,7 +156,7 @@ def _roles(work: Work, example: Example) -> list[str]:
 
 
 def _entity(example: Example, name: str) -> Span:
-    entity, text = example.inputs.get(name), text_of(example, "text")
+    entity, text = example.inputs.get(name), get_text(example, "text")
     if not isinstance(entity, Span) or not 0 <= entity.start < entity.end <= len(text):
         what = f"example {example.id!r} has no {name} inside its text"
         raise BadInput(what, cure="give start and end of the entity in characters")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.models.base import gold_of
+from nikawa.models.base import get_gold
 from nikawa.models.encoder.backbone import Backbone
 from nikawa.models.encoder.heads._base import (
     Work,
@@ -44,7 +44,7 @@ class Sequences:
         """A row an example."""
         made = text_rows(work, examples)
         if learn:
-            gold = gold_of(work.task, examples)
+            gold = get_gold(work.task, examples)
             similar = work.task.kind == "similarity"
             made.dense["labels"] = (
                 np.array(gold, dtype=np.float32) if similar else indexes(work, examples, gold)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.models.base import gold_of, text_of
+from nikawa.models.base import get_gold, get_text
 from nikawa.models.encoder.backbone import Backbone
 from nikawa.models.encoder.heads._base import Work, add_tokens, cross_entropy, inputs_only
 from nikawa.models.encoder.pieces import Pieces
@@ -44,9 +44,9 @@ class Spans:
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
         """A row a window; its note: where the paragraph starts in it and the characters of each piece."""
         asked = "question" in work.task.inputs
-        questions = work.reader.ids([text_of(e, "question") if asked else "" for e in examples])
-        contexts = work.reader.pieces([text_of(e, "context") for e in examples])
-        gold = gold_of(work.task, examples) if learn else [None] * len(examples)
+        questions = work.reader.ids([get_text(e, "question") if asked else "" for e in examples])
+        contexts = work.reader.pieces([get_text(e, "context") for e in examples])
+        gold = get_gold(work.task, examples) if learn else [None] * len(examples)
         made, pairs, starts, ends = Rows(), [], [], []
         for i, (question, context) in enumerate(zip(questions, contexts, strict=True)):
             target = _target(gold[i]) if gold[i] else None
@@ -156,7 +156,7 @@ def stretches(
 def _answer(
     example: Example, found: list[tuple[float, int, int]], none: float | None, work: Work
 ) -> Prediction:
-    context = text_of(example, "context")
+    context = get_text(example, "context")
     ranked = sorted(found, key=lambda f: (-f[0], f[1], f[2]))
     if not ranked or (none is not None and none > ranked[0][0]):
         return Prediction(example=example.id, answer="")

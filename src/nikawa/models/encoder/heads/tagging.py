@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from nikawa.errors import BadInput, listed
-from nikawa.models.base import gold_of, text_of
+from nikawa.models.base import get_gold, get_text
 from nikawa.models.encoder.backbone import Backbone
 from nikawa.models.encoder.heads._base import (
     Work,
@@ -49,8 +49,8 @@ class Tags:
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
         """A row a window; its note: the first piece of the window, and the pieces' characters."""
-        found = work.reader.pieces([text_of(e, "text") for e in examples])
-        gold = gold_of(work.task, examples) if learn else [()] * len(examples)
+        found = work.reader.pieces([get_text(e, "text") for e in examples])
+        gold = get_gold(work.task, examples) if learn else [()] * len(examples)
         made, pairs, labels = Rows(), [], []
         before, after = work.reader.frame.one
         for i, (pieces, spans) in enumerate(zip(found, gold, strict=True)):

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from nikawa.errors import BadInput, listed
-from nikawa.models._trees import trees_of, words_of
 from nikawa.models.encoder.backbone import Backbone
 from nikawa.models.encoder.heads._base import Work, add_tokens, inputs_only, mean_cross_entropy
-from nikawa.models.encoder.mst import best_tree
 from nikawa.models.encoder.store import IGNORED, Rows
+from nikawa.models.trees.decoding import best_tree
+from nikawa.models.trees.sentences import get_trees, get_words
 from nikawa.records import Example, Kind, Prediction, Task
 
 Word = Mapping[str, Any]
@@ -46,7 +46,7 @@ class Trees:
         return model
 
     def _known(self, work: Work, train: Sequence[Example]) -> dict[str, Any]:
-        trees = trees_of(work.task, train)
+        trees = get_trees(work.task, train)
         labels = work.task.labels or sorted({label for tree in trees for label in tree["labels"]})
         tags = sorted({tag for e in train for word in _words(work.task, e) for tag in _tags(word)})
         return {"tags": tags, "labels": list(labels)}
@@ -101,7 +101,7 @@ class Trees:
         place = {label: i for i, label in enumerate(work.known["labels"])}
         heads, labels = (np.full((len(examples), most), IGNORED) for _ in range(2))
         for i, (example, tree) in enumerate(
-            zip(examples, trees_of(work.task, examples), strict=True)
+            zip(examples, get_trees(work.task, examples), strict=True)
         ):
             if strange := sorted(set(tree["labels"]) - set(place)):
                 what = f"example {example.id!r} has the label {strange[0]!r}, which {work.task.name} does not know"
@@ -143,7 +143,7 @@ class Trees:
 
 
 def _words(task: Task, example: Example) -> Sequence[Word]:
-    words = words_of(task, example)
+    words = get_words(task, example)
     if not all(isinstance(word, Mapping) for word in words):
         raise BadInput(
             f"example {example.id!r} has a word without a form", cure="give form, lemma and pos"

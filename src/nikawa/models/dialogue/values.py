@@ -1,7 +1,7 @@
-"""Values of an ontology in what people say: names without regard to blanks and case, numbers, times of day.
+"""Finds values of an ontology in what people say: names (blanks and case do not matter), numbers, times of day.
 
-Korean and Japanese numerals and clock times are read, in digits or in words; a time without its half of the day can
-be either of two.
+Korean and Japanese numerals and clock times are read, in digits or in words. A time without its half of the day has
+two readings.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-DIGIT = {
+NUMERALS = {
     **dict.fromkeys(("한", "하나", "일", "혼자", "하루", "一", "1"), 1),
     **dict.fromkeys(("두", "둘", "이", "이틀", "二"), 2),
     **dict.fromkeys(("세", "셋", "석", "삼", "사흘", "三"), 3),
@@ -29,7 +29,7 @@ DIGIT = {
 """Numerals of both languages up to the hours of a clock."""
 LATE = frozenset(("오후", "저녁", "밤", "낮", "午後", "夜", "夕方"))
 EARLY = frozenset(("오전", "아침", "새벽", "午前", "朝"))
-_NUMERAL = "|".join(sorted((name for name in DIGIT if name != "1"), key=len, reverse=True))
+_NUMERAL = "|".join(sorted((name for name in NUMERALS if name != "1"), key=len, reverse=True))
 _TENS = "이십|삼십|사십|오십|십|二十|三十|四十|五十|十"
 _HALF = "|".join([*LATE, *EARLY])
 _CLOCK = re.compile(r"(?<!\d)(\d{1,2}):(\d{2})(?!\d)")
@@ -58,56 +58,58 @@ class Mention(NamedTuple):
     """`name`, `number`, `time`, or `other-half` for a time that is twelve hours away from the plain reading."""
 
 
-def plain(text: str) -> str:
+def fold_text(text: str) -> str:
     """Text as values are compared: compatibility forms and case folded; blanks stay."""
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def kind_of(values: Iterable[str]) -> str:
+def guess_kind(values: Iterable[str]) -> str:
     """What most values of a slot are: `number`, `time` or `name`."""
-    found = list(values)
+    texts = list(values)
     for kind, pattern in (("number", r"\d+"), ("time", r"\d{1,2}:\d{2}")):
-        if found and 2 * sum(re.fullmatch(pattern, value) is not None for value in found) > len(
-            found
-        ):
+        matches = sum(re.fullmatch(pattern, text) is not None for text in texts)
+        if texts and 2 * matches > len(texts):
             return kind
     return "name"
 
 
-def numbers(text: str) -> Iterator[Mention]:
+def find_numbers(text: str) -> Iterator[Mention]:
     """Whole numbers in digits, and numerals before a counter."""
-    for found in _COUNTED.finditer(text):
-        word = found[2] or found[3]
-        value = int(found[1]) if found[1] else DIGIT[word]
-        yield Mention(*found.span(), str(value), "number")
+    for match in _COUNTED.finditer(text):
+        value = int(match[1]) if match[1] else NUMERALS[match[2] or match[3]]
+        yield Mention(*match.span(), str(value), "number")
 
 
-def times(text: str) -> Iterator[Mention]:
+def find_times(text: str) -> Iterator[Mention]:
     """Times of day as `HH:MM`."""
-    for found in _CLOCK.finditer(text):
-        if int(found[1]) < 24 and int(found[2]) < 60:
-            yield Mention(*found.span(), f"{int(found[1]):02}:{found[2]}", "time")
-    for found in _SPOKEN.finditer(text):
-        hour = int(found[2]) if found[2].isdecimal() else DIGIT[found[2]]
-        minute = 30 if found[3] else int(found[4]) if found[4] else _minute(found[5] or "")
+    for match in _CLOCK.finditer(text):
+        if int(match[1]) < 24 and int(match[2]) < 60:
+            yield Mention(*match.span(), f"{int(match[1]):02}:{match[2]}", "time")
+    for match in _SPOKEN.finditer(text):
+        half, hour_text, half_past, minute_digits, minute_words = match.groups()
+        hour = int(hour_text) if hour_text.isdecimal() else NUMERALS[hour_text]
+        if half_past:
+            minute = 30
+        elif minute_digits:
+            minute = int(minute_digits)
+        else:
+            minute = _read_minute(minute_words or "")
         if hour > 24 or minute > 59:
             continue
-        first, second = _halves(found[1], hour)
-        yield Mention(*found.span(), f"{first:02}:{minute:02}", "time")
-        if second is not None:
-            yield Mention(*found.span(), f"{second:02}:{minute:02}", "other-half")
+        other = None
+        if half in LATE:
+            hour = (hour + 12 if hour < 12 else hour) % 24
+        elif half in EARLY:
+            hour = hour % 12 if hour == 12 else hour % 24
+        else:
+            other = (hour + 12) % 24 if hour <= 12 else None
+            hour = hour % 24
+        yield Mention(*match.span(), f"{hour:02}:{minute:02}", "time")
+        if other is not None:
+            yield Mention(*match.span(), f"{other:02}:{minute:02}", "other-half")
 
 
-def _halves(half: str | None, hour: int) -> tuple[int, int | None]:
-    """The hour of the day, and the other one it may be where nothing says which half is meant."""
-    if half in LATE:
-        return (hour + 12 if hour < 12 else hour) % 24, None
-    if half in EARLY:
-        return hour % 12 if hour == 12 else hour % 24, None
-    return hour % 24, (hour + 12) % 24 if hour <= 12 else None
-
-
-def _minute(words: str) -> int:
+def _read_minute(words: str) -> int:
     """Minutes in Sino-Korean or Japanese numerals; 0 for none."""
     tens, ten, ones = words.replace("十", "십").partition("십")
     if not ten:
@@ -115,33 +117,30 @@ def _minute(words: str) -> int:
     return 10 * (_SINO.get(tens, 1) if tens else 1) + _SINO.get(ones, 0)
 
 
-class Names:
+class NameFinder:
     """Finds known names: the longest at each place, by their first character and their lengths."""
 
     def __init__(self, values: Iterable[str]) -> None:
-        self._known: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        """Folded name without blanks to the value as it is."""
         lengths: dict[str, set[int]] = defaultdict(set)
         for value in sorted(values):
-            key = "".join(plain(value).split())
-            if key and self._known.setdefault(key, value) == value:
+            key = "".join(fold_text(value).split())
+            if key and self._names.setdefault(key, value) == value:
                 lengths[key[0]].add(len(key))
-        self._lengths = {first: sorted(found, reverse=True) for first, found in lengths.items()}
+        self._lengths = {first: sorted(sizes, reverse=True) for first, sizes in lengths.items()}
 
     def find(self, text: str) -> Iterator[Mention]:
-        """Mentions from left to right, none inside another; `text` is `plain`."""
+        """Mentions from left to right, none inside another; `text` must be folded by `fold_text`."""
         places = [i for i, character in enumerate(text) if not character.isspace()]
         letters = "".join(text[i] for i in places)
         at = 0
         while at < len(letters):
-            size = next(
-                (
-                    s
-                    for s in self._lengths.get(letters[at], ())
-                    if letters[at : at + s] in self._known
-                ),
-                0,
-            )
-            if size:
-                value = self._known[letters[at : at + size]]
-                yield Mention(places[at], places[at + size - 1] + 1, value, "name")
-            at += size or 1
+            step = 1
+            for size in self._lengths.get(letters[at], ()):
+                value = self._names.get(letters[at : at + size])
+                if value is not None:
+                    yield Mention(places[at], places[at + size - 1] + 1, value, "name")
+                    step = size
+                    break
+            at += step

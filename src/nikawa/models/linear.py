@@ -1,0 +1,272 @@
+"""Linear models that several baselines stand on; scikit-learn does the work.
+
+- `LinearModel`: logistic or ridge regression on the rows of a matrix, with settings chosen on held-out data.
+- `fit_binary_weights`: the weights that tell two classes apart, for rankers.
+- `HashedClassifier`: a classifier on names of features, hashed into columns by `hash_features`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import log
+from typing import TYPE_CHECKING, Any
+
+from nikawa.errors import BadInput
+from nikawa.models.base import draw_number, load_sklearn, not_fitted_error
+from nikawa.records import Example, Prediction, Task
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+HELD_OUT_FOLDS = 5
+"""Parts of the training data that are held out in turn while settings are chosen."""
+MIN_EXAMPLES_TO_CHOOSE = 100
+"""Examples below which nothing is held out: the choice would be chance."""
+MAX_EXAMPLES_TO_CHOOSE = 10_000
+"""Examples that settings are chosen on: enough to tell them apart, and the choice stays quick."""
+STRENGTHS = (1.0, 4.0, 16.0)
+"""Inverse penalties to choose from."""
+THRESHOLDS = tuple(sorted((step / 20 for step in range(1, 20)), key=lambda t: abs(t - 0.5)))
+"""How likely the second of two labels must be; of equally good ones the nearest to a half is chosen."""
+TOLERANCE = 1e-5
+"""Largest slope a fit may stop at: tf-idf rows are so small that all weights at 0 would pass a coarser one."""
+HASH_COLUMNS = 1 << 18
+
+
+@dataclass(frozen=True)
+class LogisticOptions:
+    """How labels are learned."""
+
+    strength: float
+    weights: str | None
+    """Class weights as scikit-learn names them: `balanced`, or None."""
+    threshold: float = 0.5
+    """How likely the second of two labels must be to be answered."""
+
+    def make_classifier(self) -> Any:
+        """A fresh logistic regression."""
+        return load_sklearn("linear_model").LogisticRegression(
+            C=self.strength,
+            class_weight=self.weights,
+            solver="newton-cg",
+            tol=TOLERANCE,
+            max_iter=1000,
+        )
+
+
+class LinearModel:
+    """Logistic regression for labels, ridge regression kept on the task's scale for scores.
+
+    A strength that is not given is the one that does best, by the task's first metric, on training data held out in
+    five folds of whole groups; with it, class weights where that metric counts classes alike, and of two labels how
+    likely the second must be to be answered. Then the model learns from all of the data.
+    """
+
+    def __init__(
+        self, strength: float | None, penalty: float, seed: int, balance: bool | None = None
+    ) -> None:
+        self._strength, self._penalty, self._seed, self._balance = strength, penalty, seed, balance
+        self._fitted: Any = None
+
+    def fit(self, task: Task, rows: Any, gold: Sequence[Any], keys: Sequence[str]) -> None:
+        """Learn from one row an example; rows with the same key are held out together."""
+        if task.kind == "similarity":
+            ridge = load_sklearn("linear_model").Ridge(alpha=self._penalty, solver="lsqr")
+            self._fitted = ridge.fit(rows, gold)
+            return
+        labels = set(gold)
+        if len(labels) < 2:
+            raise BadInput(
+                f"all examples are {gold[0]!r}: there is nothing to tell apart", cure="add others"
+            )
+        options = self._choose_options(task, rows, gold, keys)
+        self._fitted = options.make_classifier().fit(rows, gold)
+        if len(labels) == 2:
+            # The likelier label is the answer, so the threshold goes into the probabilities.
+            self._fitted.intercept_ -= log(options.threshold / (1 - options.threshold))
+
+    def predict(
+        self, name: str, task: Task, rows: Any, examples: Sequence[Example]
+    ) -> list[Prediction]:
+        """The likeliest label with the probability of each, or the score.
+
+        `name` is the model's own, for the error if it was not fitted.
+        """
+        if self._fitted is None:
+            raise not_fitted_error(name, task)
+        predictions = []
+        if task.kind == "similarity":
+            low, high = task.scale or (float("-inf"), float("inf"))
+            for example, value in zip(examples, self._fitted.predict(rows).tolist(), strict=True):
+                predictions.append(
+                    Prediction(example=example.id, answer=min(max(value, low), high))
+                )
+            return predictions
+        labels = self._fitted.classes_.tolist()
+        for example, row in zip(examples, self._fitted.predict_proba(rows).tolist(), strict=True):
+            scores = dict(zip(map(str, labels), row, strict=True))
+            answer = labels[row.index(max(row))]
+            predictions.append(Prediction(example=example.id, answer=answer, scores=scores))
+        return predictions
+
+    def _choose_options(
+        self, task: Task, rows: Any, gold: Sequence[Any], keys: Sequence[str]
+    ) -> LogisticOptions:
+        """The options that do best on held-out data; of equally good ones those with the strongest penalty."""
+        order = sorted(range(len(keys)), key=lambda i: (draw_number(self._seed, keys[i]), i))
+        folds = _split_folds(order[:MAX_EXAMPLES_TO_CHOOSE], keys)
+        labels = set(gold)
+        too_few = len(keys) < MIN_EXAMPLES_TO_CHOOSE or any(
+            {gold[i] for i in kept} != labels for kept, _ in folds
+        )
+        if self._strength is not None or too_few:
+            return LogisticOptions(self._strength or 1.0, "balanced" if self._balance else None)
+        measure = _find_balanced_metric(task)
+        weights: tuple[str | None, ...] = ("balanced",) if self._balance else (None,)
+        if self._balance is None and measure is not None:
+            weights = (None, "balanced")
+        measure = measure or load_sklearn("metrics").accuracy_score
+        results = []
+        for weight in weights:
+            for strength in STRENGTHS:
+                options = LogisticOptions(strength, weight)
+                results.append(_score_options(options, measure, rows, gold, folds))
+        return max(results, key=lambda result: result[0])[1]
+
+
+Measure = Callable[[Sequence[Any], Sequence[Any]], float]
+"""How good answers (second) to gold (first) are."""
+
+
+def _find_balanced_metric(task: Task) -> Measure | None:
+    """The task's first metric if a rare class counts as much as a frequent one in it, else None."""
+    from nikawa.metrics import Items, metrics
+
+    name = task.metrics[0] if task.metrics else ""
+    if name not in metrics() or not metrics()[name].balances_classes:
+        return None
+    metric = metrics()[name]
+
+    def measure(gold: Sequence[Any], answers: Sequence[Any]) -> float:
+        items = Items(gold, answers, labels=sorted({*gold, *answers}))
+        return metric.evaluate(items, "official").value
+
+    return measure
+
+
+def _score_options(
+    options: LogisticOptions,
+    measure: Measure,
+    rows: Any,
+    gold: Sequence[Any],
+    folds: Sequence[tuple[list[int], list[int]]],
+) -> tuple[float, LogisticOptions]:
+    """What options reach on held-out data, and the options with the best threshold where there are two labels."""
+    labels = sorted(set(gold))
+    truth: list[Any] = []
+    shares: list[list[float]] = []
+    for kept, held_out in folds:
+        classifier = options.make_classifier().fit(rows[kept], [gold[i] for i in kept])
+        shares += classifier.predict_proba(rows[held_out]).tolist()
+        truth += [gold[i] for i in held_out]
+    if len(labels) > 2 or options.weights:  # balanced classes have moved the threshold already
+        answers = [labels[row.index(max(row))] for row in shares]
+        return float(measure(truth, answers)), options
+    results = []
+    for threshold in THRESHOLDS:
+        answers = [labels[row[1] > threshold] for row in shares]
+        results.append((float(measure(truth, answers)), threshold))
+    value, threshold = max(results, key=lambda result: result[0])
+    return value, replace(options, threshold=threshold)
+
+
+def _split_folds(order: Sequence[int], keys: Sequence[str]) -> list[tuple[list[int], list[int]]]:
+    """(Learned from, held out) for each fold; items with one key, which are neighbours, are in one fold."""
+    bounds = [0]
+    for fold in range(1, HELD_OUT_FOLDS + 1):
+        bound = max(bounds[-1], fold * len(order) // HELD_OUT_FOLDS)
+        while 0 < bound < len(order) and keys[order[bound]] == keys[order[bound - 1]]:
+            bound += 1
+        bounds.append(bound)
+    return [([*order[:a], *order[b:]], list(order[a:b])) for a, b in pairwise(bounds) if a < b]
+
+
+def fit_binary_weights(rows: Any, labels: Any, strength: float, *, intercept: bool) -> Any:
+    """A weight a column that tells two classes apart.
+
+    Only columns in use are learned, since hashing leaves most of them empty; the others get 0.
+    """
+    import numpy as np
+
+    used = np.flatnonzero(rows.getnnz(axis=0))
+    classifier = load_sklearn("linear_model").LogisticRegression(
+        C=strength, solver="liblinear", fit_intercept=intercept, random_state=0
+    )
+    weights = np.zeros(rows.shape[1])
+    weights[used] = classifier.fit(rows[:, used], labels).coef_.ravel()
+    return weights
+
+
+def hash_features(rows: Iterable[Iterable[str]]) -> Any:
+    """A sparse matrix from the names of features of each example; each row has length 1."""
+    hasher = load_sklearn("feature_extraction").FeatureHasher(
+        HASH_COLUMNS, input_type="string", alternate_sign=False
+    )
+    return load_sklearn("preprocessing").normalize(hasher.transform(rows), copy=False)
+
+
+class HashedClassifier:
+    """One label against all others, on the rows of `hash_features`; a label that has no rival is always answered.
+
+    Logistic loss with an L2 penalty, by averaged stochastic gradient steps (scikit-learn's SGDClassifier) in the
+    order of the examples. Only the weights are kept, and only of features that more than one example has.
+    """
+
+    def __init__(self, penalty: float, epochs: int) -> None:
+        import numpy as np
+
+        self._penalty, self._epochs = penalty, epochs
+        self.names: list[str] = []
+        """The labels, in the order of the columns of `predict_shares`."""
+        self._columns: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+        self._weights: NDArray[np.float32] = np.zeros((0, 0), dtype=np.float32)
+        self._bias: Floats = np.zeros(0)
+
+    def fit(self, rows: Any, gold: Sequence[str], usual: str | None = None) -> None:
+        """Learn from a matrix; features that only examples of the `usual` label have are left out."""
+        import numpy as np
+
+        self.names = sorted(set(gold))
+        if len(self.names) < 2:
+            return
+        telling = rows if usual is None else rows[np.array([label != usual for label in gold])]
+        self._columns = np.flatnonzero(telling.getnnz(axis=0) > 1).astype(np.int32)
+        classifier = load_sklearn("linear_model").SGDClassifier(
+            loss="log_loss",
+            alpha=self._penalty,
+            max_iter=self._epochs,
+            tol=None,
+            shuffle=False,
+            average=True,
+        )
+        classifier.fit(rows[:, self._columns], gold)
+        self._weights = classifier.coef_.astype(np.float32)
+        self._bias = classifier.intercept_
+
+    def predict_shares(self, rows: Any) -> Floats:
+        """The probability of each label, made to sum to 1."""
+        import numpy as np
+
+        if len(self.names) == 1:
+            return np.ones((rows.shape[0], 1))
+        scores = rows[:, self._columns] @ self._weights.T + self._bias
+        if len(self.names) == 2:  # one row of weights serves both
+            scores = np.concatenate([-scores, scores], axis=1)
+        shares = 1.0 / (1.0 + np.exp(-np.clip(scores, -500.0, 500.0)))
+        total: Floats = shares / shares.sum(axis=1, keepdims=True)
+        return total
