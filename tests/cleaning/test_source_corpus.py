@@ -12,10 +12,10 @@ from nikawa.cleaning.job import CleanOptions, ReadOptions, clean
 from nikawa.datasets import load
 from nikawa.io.lines import read_lines
 from nikawa.io.records import read_examples
-from nikawa.pairing.job import Options as Pairing
+from nikawa.pairing.job import PairOptions as Pairing
 from nikawa.pairing.job import pair
-from nikawa.splitting import Options
-from nikawa.splitting.job import Request, split
+from nikawa.splitting import SplitterSettings
+from nikawa.splitting.job import SplitOptions, split
 
 LINES = 150
 
@@ -71,8 +71,10 @@ def test_candidates_are_split(
     by: str, fields: tuple[str, ...], candidates: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "dataset"
-    request = Request(by=by, sizes="0.6,0.2,0.2", options=Options(fields=fields), out=out)
-    report = split(str(candidates), request=request)
+    options = SplitOptions(
+        by=by, sizes="0.6,0.2,0.2", settings=SplitterSettings(fields=fields), out=out
+    )
+    report = split(str(candidates), options=options)
     made = load(str(out))
     ids = [example.id for part in made.splits.values() for example in part]
     assert sorted(ids) == sorted(example.id for example in read_examples(candidates))

@@ -6,7 +6,7 @@ import pytest
 
 from nikawa.records import Example
 from nikawa.tagging import Pack, Pattern, check_pack, find_pack, pack_names, tag_all, tagger
-from nikawa.tagging.pack import DEFAULTS
+from nikawa.tagging.pack import default_packs
 from nikawa.text import ANALYSERS, analyser
 
 PACKS = [find_pack(name) for name in pack_names()]
@@ -25,9 +25,15 @@ HOSTILE = {
 
 
 def test_the_default_of_each_language_is_there() -> None:
-    assert {code: find_pack(name).language for code, name in DEFAULTS.items()} == {
-        c: c for c in DEFAULTS
+    assert {code: pack.name for code, pack in default_packs().items()} == {
+        "ja": "jsick",
+        "ko": "jsick-ko",
     }
+
+
+def test_a_language_has_one_default() -> None:
+    languages = [pack.language for pack in PACKS if pack.default]
+    assert sorted(languages) == sorted(set(languages))
 
 
 @pytest.mark.parametrize("pack", PACKS, ids=lambda p: p.name)

@@ -21,15 +21,16 @@ from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
 from nikawa.io.records import write_records
 from nikawa.records import Card, Dataset, Example, Origin, Prediction
-from nikawa.reporting.findings import own_agreement
+from nikawa.reporting.findings import FindingReader
 from nikawa.reporting.items import example_items
 from nikawa.reporting.scores import compare_tasks, part_rows, system_rows
-from nikawa.reporting.systems import find_runs, task_runs
+from nikawa.reporting.systems import load_task_runs
 from nikawa.runs import stored_runs
 from nikawa.runs.job import RunOptions, RunRequest, run
+from nikawa.runs.load import find_runs
 from nikawa.scoring.compare import compare
-from nikawa.scoring.score import Options as Scoring
-from nikawa.scoring.score import per_item, score
+from nikawa.scoring.score import ScoreOptions as Scoring
+from nikawa.scoring.score import list_item_details, score
 
 CARD = Card(
     name="tides",
@@ -121,12 +122,12 @@ def test_no_figure_of_analyses_or_report_counts_them(lay: Lay) -> None:
     runs = majority(lay(train=items(range(30)), test=items(range(30, 50), hidden=range(30, 38))))
     stored = {r.path.name: r.scores()[0].scores[0].value for r in stored_runs(runs)}
     analyses = compute_analyses(
-        stored_runs(runs), how=AnalysisOptions(resamples=50, tokeniser="none")
+        [runs], options=AnalysisOptions(resamples=50, tokeniser="none")
     ).analyses
     for each in analyses.each:
         assert (each.n, each.score.n) == (12, 12)
         assert each.score.value == pytest.approx(stored[each.system.runs[0]])
-    (part,) = task_runs(find_runs(["runs"]))
+    (part,) = load_task_runs(find_runs(["runs"]).results)
     compared = compare_tasks([part], rounds=100)
     assert {pair.n for pair in compared.found.pairs} == {12}
     values = {s.system: s.value for s in compared.found.systems if s.metric == "accuracy"}
@@ -180,11 +181,11 @@ def test_runs_of_before_the_labels_were_hid_are_void(lay: Lay) -> None:
         overwrite=True,
     )
     with pytest.raises(BadInput, match="is not the data the run was planned with"):
-        compute_analyses(stored_runs(runs), how=AnalysisOptions(resamples=50))
+        compute_analyses([runs], options=AnalysisOptions(resamples=50))
     with pytest.raises(
         BadInput, match=r"^runs/tides--.*planned with .*; or report the other runs alone$"
     ):
-        task_runs(find_runs(["runs"]))
+        load_task_runs(find_runs(["runs"]).results)
 
 
 def test_scoring_leaves_them_out_unless_their_owner_asks(lay: Lay, tmp_path: Path) -> None:
@@ -194,7 +195,7 @@ def test_scoring_leaves_them_out_unless_their_owner_asks(lay: Lay, tmp_path: Pat
     assert (shown.report.n, shown.report.hidden, shown.report.answered) == (15, 5, 15)
     assert shown.report.scores[0].value == pytest.approx(100 * 14 / 15)
     assert sum(sum(row.values()) for row in shown.report.confusion.values()) == 15
-    assert not {item["example"] for item in per_item(shown)} & {f"t{n}" for n in range(5)}
+    assert not {item["example"] for item in list_item_details(shown)} & {f"t{n}" for n in range(5)}
     owner = score(folder, answers, options=Scoring(resamples=20, hidden=True)).report
     assert (owner.n, owner.hidden) == (20, 0)
     assert owner.scores[0].value == pytest.approx(85)
@@ -293,7 +294,7 @@ def test_what_inherited_a_hidden_label_is_hidden_too(lay: Lay) -> None:
             ("test", 12, 8),
             ("scramble-o", 13, 8),
         ]
-    (part,) = task_runs(find_runs(["runs"]))
+    (part,) = load_task_runs(find_runs(["runs"]).results)
     shown = example_items(part, "ja")
     places = {
         (name, i): gold for name, i, gold in zip(shown.sets, shown.ids, shown.gold, strict=True)
@@ -408,8 +409,8 @@ def test_the_answers_of_workers_do_not_tell_them_either(lay: Lay) -> None:
     ]
     (folder / "judgements.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     majority(folder)
-    (part,) = task_runs(find_runs(["runs"]))
-    (found,) = own_agreement(part, None)
+    (part,) = load_task_runs(find_runs(["runs"]).results)
+    found = next(FindingReader().read(part))
     assert isinstance(found.whole, AgreeReport)
     assert (found.whole.items, found.whole.distribution) == (20, {})
 
@@ -425,6 +426,6 @@ def test_further_sets_have_intervals_over_seeds_without_them(lay: Lay) -> None:
         RunRequest(tasks=(str(folder),), models=("majority",), seeds=(0, 1)),
         RunOptions(out=Path("runs"), workers=1),
     )
-    (part,) = task_runs(find_runs(["runs"]))
+    (part,) = load_task_runs(find_runs(["runs"]).results)
     found = {row.metric: row.number for row in part_rows(part) if row.set == "more"}["accuracy"]
     assert (found.value, found.low, found.high, found.sd, found.n) == (0.0, 0.0, 0.0, 0.0, 14)

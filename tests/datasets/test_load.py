@@ -14,7 +14,7 @@ from nikawa.datasets.locate import files_here, require_folder
 from nikawa.datasets.names import find_benchmark, spec_of
 from nikawa.errors import BadInput, MissingData, UnknownName
 from nikawa.io.folders import write_folder
-from nikawa.scoring.versions import versions_here
+from nikawa.scoring.score import list_versions
 
 COLUMNS = (
     "pair_ID",
@@ -81,7 +81,7 @@ def test_a_copy_beside_a_published_file_is_not_read(tmp_path: Path, copy: str) -
     other.write_bytes(path.read_bytes().replace(b'"0"', b'"1"'))
     assert [e.id for e in load("jnli", data=tmp_path).splits["dev"]] == ["0"]
     assert files_here(benchmarks()["jnli"], tmp_path) == {"dev": [path]}
-    assert versions_here("jnli", tmp_path) == ["1.3"]
+    assert list_versions("jnli", tmp_path) == ["1.3"]
 
 
 def test_an_id_in_two_files_of_a_split(tmp_path: Path) -> None:

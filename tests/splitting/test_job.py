@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 from nikawa.checks.job import check
 from nikawa.cli.terminal.app import build
 from nikawa.datasets import load
+from nikawa.datasets.lineage import lineage
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
 from nikawa.io.records import read_examples, write_records
-from nikawa.datasets.lineage import lineage
 from nikawa.records import Dataset, Example, Judgement
-from nikawa.splitting import Options
-from nikawa.splitting.job import Request, pooled, split, without_repeats
+from nikawa.splitting import SplitterSettings
+from nikawa.splitting.job import SplitOptions, drop_repeating_splits, pool_splits, split
 
 
 def folder_bytes(path: Path) -> dict[str, bytes]:
@@ -49,7 +49,7 @@ def pairs(tmp_path: Path) -> Path:
 
 def test_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        split("mini-ja", request=Request(by="stratified", out=tmp_path / name))
+        split("mini-ja", options=SplitOptions(by="stratified", out=tmp_path / name))
     assert folder_bytes(tmp_path / "a") == folder_bytes(tmp_path / "b")
     again = load(str(tmp_path / "a"))
     assert set(again.splits) == {"train", "dev", "test"}
@@ -63,11 +63,14 @@ def test_the_report_tells_what_leaks(tmp_path: Path) -> None:
         Example(id=str(i), inputs={"text": f"雨{i // 2}"}, gold={"label": "wet"}) for i in range(40)
     ]
     write_records(path, twins)
-    report = split(str(path), request=Request(sizes="0.5,0.5"))
+    report = split(str(path), options=SplitOptions(sizes="0.5,0.5"))
     assert {leak.check for leak in report.leaks} == {"leaked-texts"}
     assert report.labels["test"] == {"label": {"wet": 1.0}}
     kept = split(
-        str(path), request=Request(by="group", sizes="0.5,0.5", options=Options(fields=("text",)))
+        str(path),
+        options=SplitOptions(
+            by="group", sizes="0.5,0.5", settings=SplitterSettings(fields=("text",))
+        ),
     )
     assert kept.leaks == ()
     assert kept.sizes == {"train": 20, "test": 20}
@@ -77,20 +80,22 @@ def test_the_report_tells_what_leaks(tmp_path: Path) -> None:
 def test_broken_groups_are_no_all_clear(by: str, pairs: Path, tmp_path: Path) -> None:
     out = tmp_path / "rel"
     broken = {("broken-groups", "dev in train"), ("broken-groups", "test in train+dev")}
-    report = split(str(pairs), request=Request(by=by, sizes="0.6,0.2,0.2", out=out))
+    report = split(str(pairs), options=SplitOptions(by=by, sizes="0.6,0.2,0.2", out=out))
     assert {(leak.check, leak.where) for leak in report.leaks} >= broken
     assert {(found.check, found.where) for found in check(str(out)).findings} >= broken
     said = CliRunner().invoke(build(), ["split", str(pairs), "--by", by])
     assert "--by group" in said.output
     assert "nothing leaks" not in said.output
-    whole = Request(by="group", sizes="0.6,0.2,0.2", options=Options(fields=("premise",)))
-    assert split(str(pairs), request=whole).leaks == ()
+    whole = SplitOptions(
+        by="group", sizes="0.6,0.2,0.2", settings=SplitterSettings(fields=("premise",))
+    )
+    assert split(str(pairs), options=whole).leaks == ()
 
 
 def test_least_artifact_finds_the_sets_that_say_nothing(pairs: Path) -> None:
     report = split(
         str(pairs),
-        request=Request(by="least-artifact", sizes="rest,12,12", out=pairs.parent / "out"),
+        options=SplitOptions(by="least-artifact", sizes="rest,12,12", out=pairs.parent / "out"),
     )
     made = load(str(pairs.parent / "out"))
     premises = [int(e.id.split("-")[0]) for name in ("dev", "test") for e in made.splits[name]]
@@ -125,7 +130,7 @@ def viewed(tmp_path: Path) -> Path:
 
 
 def test_parts_of_another_split_are_left_out(viewed: Path, tmp_path: Path) -> None:
-    report = split(str(viewed), request=Request(sizes="0.5,0.5", out=tmp_path / "out"))
+    report = split(str(viewed), options=SplitOptions(sizes="0.5,0.5", out=tmp_path / "out"))
     assert report.views == {"few-shot": "train"}
     assert sum(report.sizes.values()) == 20 + 10 + 3
     ids = [example.id for part in load(str(tmp_path / "out")).splits.values() for example in part]
@@ -139,7 +144,7 @@ def test_parts_of_another_split_are_left_out(viewed: Path, tmp_path: Path) -> No
     )
     said = CliRunner().invoke(build(), ["split", str(viewed)])
     assert said.stdout.startswith("few-shot repeats train by design: left out\n")
-    alone = split(f"{viewed}:few-shot", request=Request(sizes="0.5,0.5"))
+    alone = split(f"{viewed}:few-shot", options=SplitOptions(sizes="0.5,0.5"))
     assert (alone.sizes, alone.views) == ({"train": 2, "test": 2}, {})
 
 
@@ -147,12 +152,12 @@ def test_parts_of_a_split_that_is_not_here_do_not_stand_for_it() -> None:
     made = [Example(id=str(n), inputs={"text": f"{n}番の雨"}) for n in range(6)]
     parts = {"template-easy": made[:4], "template-hard": made[:2], "template-easy-wakati": made[:4]}
     dataset = replace(load("mini-ja"), splits={name: tuple(rows) for name, rows in parts.items()})
-    kept, views = without_repeats(dataset, "jamp")
+    kept, views = drop_repeating_splits(dataset, "jamp")
     assert (list(kept.splits), len(views)) == (["template-easy"], 2)
     other = replace(dataset, splits=dataset.splits | {"timespan-easy": tuple(made[3:])})
     said = "timespan-easy and template-easy are parts of train, which is not here; run: nikawa data fetch jamp, or split one"
     with pytest.raises(BadInput, match=said):
-        without_repeats(other, "jamp")
+        drop_repeating_splits(other, "jamp")
 
 
 @pytest.mark.slow
@@ -166,8 +171,8 @@ def test_published_views_are_left_out(shared_data: Path) -> None:
 
 def test_progress_tells_which_model_learns(pairs: Path) -> None:
     told: list[tuple[str, int, int | None]] = []
-    request = Request(by="least-artifact", sizes="rest,12,12")
-    split(str(pairs), request=request, progress=lambda *step: told.append(step))
+    options = SplitOptions(by="least-artifact", sizes="rest,12,12")
+    split(str(pairs), options=options, on_progress=lambda *step: told.append(step))
     assert told == [
         (f"reading {pairs}", 0, None),
         (f"splitting {pairs}", 0, None),
@@ -189,29 +194,29 @@ def test_progress_of_the_models_themselves_is_passed_on(
 
     monkeypatch.setattr(job, "model", telling)
     told: list[tuple[str, int, int | None]] = []
-    request = Request(by="least-artifact", sizes="rest,12,12")
-    split(str(pairs), request=request, progress=lambda *step: told.append(step))
+    options = SplitOptions(by="least-artifact", sizes="rest,12,12")
+    split(str(pairs), options=options, on_progress=lambda *step: told.append(step))
     assert ("char-linear, model 2 of 5: epochs", 1, 3) in told
 
 
 def test_shared_ids_are_told_apart(tmp_path: Path) -> None:
-    examples = pooled(load("mini-ja"))
+    examples = pool_splits(load("mini-ja"))
     assert len({e.id for e in examples}) == len(examples)
 
 
 @pytest.mark.parametrize(
     ("request_", "said"),
     [
-        (Request(by="randon"), "did you mean 'random'"),
-        (Request(sizes="1,2,3,4"), "4 sizes and 0 names"),
-        (Request(sizes="0.5,0.5", names=("a", "../b")), "file name"),
-        (Request(by="least-artifact", model="majorit"), "did you mean 'majority'"),
-        (Request(by="flat", analyser="koo"), "no analyser"),
+        (SplitOptions(by="randon"), "did you mean 'random'"),
+        (SplitOptions(sizes="1,2,3,4"), "4 sizes and 0 names"),
+        (SplitOptions(sizes="0.5,0.5", names=("a", "../b")), "file name"),
+        (SplitOptions(by="least-artifact", model="majorit"), "did you mean 'majority'"),
+        (SplitOptions(by="flat", analyser="koo"), "no analyser"),
     ],
 )
-def test_bad_requests(request_: Request, said: str, pairs: Path) -> None:
+def test_bad_requests(request_: SplitOptions, said: str, pairs: Path) -> None:
     with pytest.raises(BadInput, match=said):
-        split(str(pairs), request=request_)
+        split(str(pairs), options=request_)
 
 
 @pytest.mark.parametrize(
@@ -232,11 +237,11 @@ def test_an_empty_part_is_refused(by: str, sizes: str, said: str, tmp_path: Path
             for i in range(6)
         ],
     )
-    request = Request(by=by, sizes=sizes, out=out)
+    options = SplitOptions(by=by, sizes=sizes, out=out)
     with pytest.raises(BadInput, match=said):
-        split(str(path), request=request)
+        split(str(path), options=options)
     assert not out.exists()
-    assert split(str(path), request=Request(sizes="rest,0,2")).sizes == {
+    assert split(str(path), options=SplitOptions(sizes="rest,0,2")).sizes == {
         "train": 4,
         "dev": 0,
         "test": 2,
@@ -244,10 +249,10 @@ def test_an_empty_part_is_refused(by: str, sizes: str, said: str, tmp_path: Path
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
-    request = Request(out=tmp_path / "out")
-    split("mini-ko", request=request)
+    options = SplitOptions(out=tmp_path / "out")
+    split("mini-ko", options=options)
     with pytest.raises(BadInput, match="--overwrite"):
-        split("mini-ko", request=request)
+        split("mini-ko", options=options)
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -267,15 +272,15 @@ def test_the_command(tmp_path: Path) -> None:
 
 
 def test_published_entities(shared_data: Path) -> None:
-    report = split("klue-ner:dev", data=shared_data, request=Request(by="entities"))
+    report = split("klue-ner:dev", data=shared_data, options=SplitOptions(by="entities"))
     assert report.sizes == {"train": 4000, "dev": 500, "test": 500}
     assert report.measured == {name: {"with unseen entities": 1.0} for name in ("dev", "test")}
 
 
 def test_published_scores_are_made_flat(shared_data: Path) -> None:
-    options = Options(question="score", fields=("corpus",))
-    request = Request(by="flat", sizes="rest,51,102", options=options)
-    report = split("klue-sts:dev", data=shared_data, request=request)
+    settings = SplitterSettings(question="score", fields=("corpus",))
+    options = SplitOptions(by="flat", sizes="rest,51,102", settings=settings)
+    report = split("klue-sts:dev", data=shared_data, options=options)
     assert report.sizes == {"train": 366, "dev": 51, "test": 102}
     for part in ("dev", "test"):
         assert all(0.15 < share < 0.26 for share in report.labels[part]["score"].values())
@@ -285,7 +290,7 @@ def test_published_premise_sets_stay_whole(shared_data: Path) -> None:
     report = split(
         "klue-nli:dev",
         data=shared_data,
-        request=Request(by="group", options=Options(fields=("premise",))),
+        options=SplitOptions(by="group", settings=SplitterSettings(fields=("premise",))),
     )
     assert report.sizes == {"train": 2400, "dev": 300, "test": 300}
     assert report.labels["test"]["label"] == pytest.approx(
@@ -296,9 +301,9 @@ def test_published_premise_sets_stay_whole(shared_data: Path) -> None:
 @pytest.fixture
 def gold(pairs: Path, tmp_path: Path) -> Path:
     """The pairs judged anew by three workers, who agree but for one pair, which a person settles."""
-    from nikawa.aggregation.report import write_result
     from nikawa.aggregation.job import AggregateOptions as How
     from nikawa.aggregation.job import aggregate
+    from nikawa.aggregation.report import write_result
 
     judged = [
         Judgement(
@@ -323,7 +328,7 @@ def test_gold_of_workers_keeps_its_judgements_and_fills_the_card(
     gold: Path, tmp_path: Path
 ) -> None:
     said = {"name": "skies", "version": "1.0", "licence": "CC BY 4.0", "source": "written for this"}
-    split(str(gold), request=Request(out=tmp_path / "out", card=said))
+    split(str(gold), options=SplitOptions(out=tmp_path / "out", card=said))
     made = load(str(tmp_path / "out"))
     card = made.card
     assert (card.name, card.title, card.version, card.licence) == (
@@ -339,7 +344,7 @@ def test_gold_of_workers_keeps_its_judgements_and_fills_the_card(
     assert found.gold == {"label": "bo"}
     assert [step.stage for step in found.steps] == ["aggregate", "split"]
     assert found.steps[0].rule.endswith("(an 1, bo 1, cy 1); decided by rin: bo saw it")
-    split(str(gold), request=Request(out=tmp_path / "out", card=said, overwrite=True))
+    split(str(gold), options=SplitOptions(out=tmp_path / "out", card=said, overwrite=True))
     assert lineage("0-neutral", tmp_path / "out") == found
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from nikawa.errors import BadInput
 from nikawa.records import Example, Span
-from nikawa.splitting import Options, Parts, parse_sizes, splitters
+from nikawa.splitting import Parts, SplitterSettings, parse_sizes, splitters
 from nikawa.splitting.artifacts import distance
 from nikawa.splitting.base import quotas, share_out
 from nikawa.splitting.entities import entities_of
@@ -74,7 +74,9 @@ WAYS: dict[str, dict[str, Any]] = {
 
 def split(way: str, *, seed: int = 0, **more: Any) -> Parts:
     given = TEXTS if way == "entities" else EXAMPLES
-    return splitters()[way].split(given, SIZES, Options(**{**WAYS[way], "seed": seed, **more}))
+    return splitters()[way].split(
+        given, SIZES, SplitterSettings(**{**WAYS[way], "seed": seed, **more})
+    )
 
 
 def ids(parts: Parts) -> dict[str, set[str]]:
@@ -98,7 +100,7 @@ def test_nothing_is_lost_and_seeds_matter(way: str) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_the_order_of_the_examples_does_not_matter(way: str) -> None:
     given = TEXTS if way == "entities" else EXAMPLES
-    options = Options(**WAYS[way])
+    options = SplitterSettings(**WAYS[way])
     assert ids(splitters()[way].split(given[::-1], SIZES, options)) == ids(split(way))
 
 
@@ -196,7 +198,7 @@ def test_a_set_larger_than_the_evaluation_does_not_end_the_search() -> None:
     fields = [str(min(place // 3, 7)) for place in range(30)]  # set 7 holds the last 9
     joined = [replace(e, group=f"g{number}") for e, number in zip(sized, fields, strict=True)]
     even, sure = dict.fromkeys(LABELS, 1 / 3), {LABELS[0]: 0.9, LABELS[1]: 0.05, LABELS[2]: 0.05}
-    options = Options(
+    options = SplitterSettings(
         signal=lambda examples, groups: [even if g in ("g7", "g2", "g5") else sure for g in groups]
     )
     parts = splitters()["least-artifact"].split(joined, {"train": 24, "dev": 3, "test": 3}, options)
@@ -219,7 +221,7 @@ def test_entities_are_held_out() -> None:
     assert all(entities_of(e) - before_test for e in parts["test"])
     with pytest.raises(BadInput, match="no example holds an entity"):
         splitters()["entities"].split(
-            [Example(id="1", inputs={"text": "雨"})], {"train": 1}, Options()
+            [Example(id="1", inputs={"text": "雨"})], {"train": 1}, SplitterSettings()
         )
 
 
@@ -273,7 +275,7 @@ def test_a_group_is_one_however_it_is_composed() -> None:
         for form in forms
     ]
     parts = splitters()["group"].split(
-        made, {"train": 10, "test": 10}, Options(fields=("premise",))
+        made, {"train": 10, "test": 10}, SplitterSettings(fields=("premise",))
     )
     homes = {(example.id.split("-")[0], name) for name, part in parts.items() for example in part}
     assert len(homes) == 10
@@ -291,11 +293,13 @@ def test_what_a_field_says_nothing_of_is_one_group() -> None:
         for n in range(60)
     ]
     parts = splitters()["group"].split(
-        made, {"train": 40, "test": 20}, Options(fields=("time_format",))
+        made, {"train": 40, "test": 20}, SplitterSettings(fields=("time_format",))
     )
     homes = {
         (example.meta["time_format"], name) for name, part in parts.items() for example in part
     }
     assert len(homes) == 5
     with pytest.raises(BadInput, match="has no 'time_span'"):
-        splitters()["group"].split(made, {"train": 40, "test": 20}, Options(fields=("time_span",)))
+        splitters()["group"].split(
+            made, {"train": 40, "test": 20}, SplitterSettings(fields=("time_span",))
+        )

@@ -7,8 +7,8 @@ import pytest
 from nikawa.errors import BadInput
 from nikawa.records import Example
 from nikawa.tagging import Pack, Pattern, TagName, find_pack, tag_all, tagger, texts_of
-from nikawa.tagging.engine import BATCH
-from nikawa.tagging.terms import choice, parse_terms
+from nikawa.tagging.engine import BATCH_SIZE
+from nikawa.tagging.terms import parse_choice, parse_terms
 from nikawa.text import Token, analyser
 
 
@@ -93,7 +93,7 @@ def test_broken_terms_are_refused(text: str) -> None:
 
 def test_white_space_in_an_alternative_is_refused() -> None:
     with pytest.raises(ValueError, match="white space"):
-        choice("a| b")
+        parse_choice("a| b")
 
 
 def test_texts_of_every_kind_of_input() -> None:
@@ -127,7 +127,7 @@ def test_another_analyser_is_refused() -> None:
 
 
 def test_a_text_that_cannot_be_read_is_told_and_the_rest_goes_on() -> None:
-    texts = ["三人が歌う。"] * (BATCH + 5)
+    texts = ["三人が歌う。"] * (BATCH_SIZE + 5)
     texts[3] = "三人\0が歌う。"
     examples = [Example(id=str(i), inputs={"text": text}) for i, text in enumerate(texts)]
     done = list(tag_all(examples, find_pack("jsick")))

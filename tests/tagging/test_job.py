@@ -15,9 +15,9 @@ from nikawa.errors import BadInput
 from nikawa.io.folders import read_folder
 from nikawa.io.records import read_examples, write_records
 from nikawa.records import Example
-from nikawa.scoring.score import slices
+from nikawa.scoring.score import cut_slices
 from nikawa.tagging import find_pack
-from nikawa.tagging.job import Agreement, Difference, Options, tag
+from nikawa.tagging.job import Agreement, Difference, TagOptions, tag
 
 
 def example(name: str, premise: str, hypothesis: str, *tags: str) -> Example:
@@ -45,7 +45,7 @@ def tags_in(path: Path) -> dict[str, set[str]]:
 
 def test_tags_are_added_to_those_the_data_carries(pairs: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    report = tag(str(pairs), options=Options(out=out))
+    report = tag(str(pairs), options=TagOptions(out=out))
     assert tags_in(out) == {
         "1": {"NUM", "Negation", "own", "Numerical", "Quantification"},
         "2": {"Passive", "Anaphora"},
@@ -69,7 +69,7 @@ def test_tags_are_added_to_those_the_data_carries(pairs: Path, tmp_path: Path) -
 
 def test_replace_and_a_chosen_input(pairs: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    tag(str(pairs), options=Options(out=out, replace=True, inputs=("hypothesis",)))
+    tag(str(pairs), options=TagOptions(out=out, replace=True, inputs=("hypothesis",)))
     assert tags_in(out) == {"1": {"Negation", "Quantification"}, "2": set(), "3": set()}
 
 
@@ -82,13 +82,13 @@ def test_an_input_that_no_example_has_is_refused(
 ) -> None:
     out = tmp_path / "out.jsonl"
     with pytest.raises(BadInput, match=f"there is no text input {typo!r}") as told:
-        tag(str(pairs), options=Options(out=out, inputs=("premise", typo)))
+        tag(str(pairs), options=TagOptions(out=out, inputs=("premise", typo)))
     assert cure in str(told.value)
     assert not out.exists()
 
 
 def test_compare_reads_aliases_and_names_ids(pairs: Path) -> None:
-    found = tag(str(pairs), options=Options(compare=True)).comparison
+    found = tag(str(pairs), options=TagOptions(compare=True)).comparison
     assert found is not None
     assert (found.n, found.equal) == (3, 1)
     assert found.tags["Numerical"] == Agreement(carried=1, found=1, both=1)
@@ -102,7 +102,7 @@ def test_compare_reads_aliases_and_names_ids(pairs: Path) -> None:
 
 
 def test_no_pack_counts_what_the_data_carries(pairs: Path) -> None:
-    report = tag(str(pairs), options=Options(pack="none"))
+    report = tag(str(pairs), options=TagOptions(pack="none"))
     assert (report.pack, report.found) == ("none", {})
     assert sorted(report.carried) == ["Anaphora", "NUM", "Negation", "own"]
 
@@ -113,7 +113,7 @@ def test_text_that_cannot_be_read_is_skipped_and_kept(tmp_path: Path) -> None:
         path,
         [example("a", "三人\0が渡る。", "渡る。", "own"), example("b", "三人が渡る。", "渡る。")],
     )
-    report = tag(str(path), options=Options(out=out, replace=True, pack="jsick"))
+    report = tag(str(path), options=TagOptions(out=out, replace=True, pack="jsick"))
     assert [(s.example, "NUL" in s.why) for s in report.skipped] == [("in:all/a", True)]
     assert tags_in(out) == {"a": {"own"}, "b": {"Numerical"}}
 
@@ -123,19 +123,23 @@ def test_nothing_is_overwritten_and_that_is_said_first(pairs: Path, tmp_path: Pa
     out.write_text("mine", "utf-8")
     told: list[int] = []
     with pytest.raises(BadInput, match="exists already"):
-        tag(str(pairs), options=Options(out=out), progress=lambda done, total: told.append(done))
+        tag(
+            str(pairs),
+            options=TagOptions(out=out),
+            on_progress=lambda done, total: told.append(done),
+        )
     assert (out.read_text("utf-8"), told) == ("mine", [])
     tag(
         str(pairs),
-        options=Options(out=out, overwrite=True),
-        progress=lambda done, total: told.append(done),
+        options=TagOptions(out=out, overwrite=True),
+        on_progress=lambda done, total: told.append(done),
     )
     assert (len(tags_in(out)), told) == (3, [3])
 
 
 def test_a_dataset_with_several_splits_goes_to_a_folder(tmp_path: Path) -> None:
     folder = tmp_path / "tagged"
-    report = tag("mini-ko", options=Options(out=folder))
+    report = tag("mini-ko", options=TagOptions(out=folder))
     kept = read_folder(folder)
     assert {s: len(e) for s, e in kept.splits.items()} == report.sizes
     found = sum(report.found["Negation"].values())
@@ -148,45 +152,45 @@ def test_a_dataset_with_several_splits_goes_to_a_folder(tmp_path: Path) -> None:
     )
     assert found > 10
     again = tmp_path / "again"
-    tag(str(folder), options=Options(out=again, replace=True))
-    tag("mini-ko", options=Options(out=again, replace=True, overwrite=True))
+    tag(str(folder), options=TagOptions(out=again, replace=True))
+    tag("mini-ko", options=TagOptions(out=again, replace=True, overwrite=True))
     first = {p.name: p.read_bytes() for p in again.iterdir()}
-    tag("mini-ko", options=Options(out=again, replace=True, overwrite=True))
+    tag("mini-ko", options=TagOptions(out=again, replace=True, overwrite=True))
     assert {p.name: p.read_bytes() for p in again.iterdir()} == first
 
 
 def test_splits_that_share_ids_do_not_fit_into_one_file(tmp_path: Path) -> None:
     folder = tmp_path / "two"
-    tag("mini-ja", options=Options(out=folder, pack="none"))
+    tag("mini-ja", options=TagOptions(out=folder, pack="none"))
     (folder / "dev.jsonl").write_bytes((folder / "test.jsonl").read_bytes())
     with pytest.raises(BadInput, match=r"is in dev and in test; tag one split"):
-        tag(str(folder), options=Options(out=tmp_path / "one.jsonl"))
+        tag(str(folder), options=TagOptions(out=tmp_path / "one.jsonl"))
     assert not (tmp_path / "one.jsonl").exists()
 
 
 def test_a_pack_of_another_language_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="for 'ja', mini-ko is 'ko'"):
-        tag("mini-ko", options=Options(pack="jsick"))
+        tag("mini-ko", options=TagOptions(pack="jsick"))
     path = tmp_path / "en.jsonl"
     write_records(path, [Example(id="1", inputs={"text": "No bridge."})])
     with pytest.raises(BadInput, match="no tag pack is for the language 'und'"):
         tag(str(path))
-    assert tag(str(path), options=Options(pack="jsick")).sizes == {"all": 1}
+    assert tag(str(path), options=TagOptions(pack="jsick")).sizes == {"all": 1}
 
 
 @pytest.fixture(scope="module")
 def table2() -> dict[str, dict[str, int]]:
     """The paper's Table 2, by the short names."""
     folder = Path(nikawa.reproduce.__path__[0])
-    printed: dict[str, dict[str, int]] = tomllib.loads(
-        (folder / "jsick.toml").read_text("utf-8")
-    )["table2"]
+    printed: dict[str, dict[str, int]] = tomllib.loads((folder / "jsick.toml").read_text("utf-8"))[
+        "table2"
+    ]
     return printed
 
 
 @pytest.mark.slow
 def test_jsick_tags_from_the_text_alone(shared_data: Path) -> None:
-    report = tag("jsick", data=shared_data, options=Options(compare=True))
+    report = tag("jsick", data=shared_data, options=TagOptions(compare=True))
     assert report.comparison is not None
     assert (report.comparison.n, report.comparison.equal) == (9927, 9926)
     (odd,) = report.comparison.differences
@@ -205,7 +209,7 @@ def test_jsick_table_2_in_full_from_the_sentences_that_were_tagged(
 ) -> None:
     """The answers' table has the sentences before their correction: all 36 numbers, no published tag read."""
     file = shared_data / "jsick" / "jsick" / "jsick-all-annotations.tsv"
-    report = tag(f"jsick@{file}", options=Options(compare=True))
+    report = tag(f"jsick@{file}", options=TagOptions(compare=True))
     assert not report.carried
     computed: dict[str, Any] = {
         report.aliases[name]: {**counts, "total": sum(counts.values())}
@@ -220,8 +224,10 @@ def test_every_published_tag_set_from_the_sentences_that_were_tagged(
     shared_data: Path, tmp_path: Path
 ) -> None:
     folder, out = shared_data / "jsick" / "jsick", tmp_path / "old.jsonl"
-    tag(f"jsick@{folder / 'jsick-all-annotations.tsv'}", options=Options(out=out))
-    tag(f"jsick@{folder / 'jsick.tsv'}", options=Options(out=tmp_path / "new.jsonl", pack="none"))
+    tag(f"jsick@{folder / 'jsick-all-annotations.tsv'}", options=TagOptions(out=out))
+    tag(
+        f"jsick@{folder / 'jsick.tsv'}", options=TagOptions(out=tmp_path / "new.jsonl", pack="none")
+    )
     assert tags_in(out) == tags_in(tmp_path / "new.jsonl")
     assert len(tags_in(out)) == 9927
 
@@ -232,10 +238,10 @@ def test_tags_the_readers_found_are_counted_kept_and_sliced_by(
     shared_data: Path, tmp_path: Path, spec: str, tags: int, n: int
 ) -> None:
     out = tmp_path / "out.jsonl"
-    report = tag(spec, data=shared_data, options=Options(out=out))
+    report = tag(spec, data=shared_data, options=TagOptions(out=out))
     assert (len(report.carried), sum(report.sizes.values())) == (tags, n)
     (examples,) = load(spec, data=shared_data).splits.values()
-    (_, *parts) = slices(examples, ("tag",), tasks()[spec.partition(":")[0]])
+    (_, *parts) = cut_slices(examples, ("tag",), tasks()[spec.partition(":")[0]])
     sliced = {where.removeprefix("tag="): len(part) for where, part in parts}
     assert sliced == {name: sum(counts.values()) for name, counts in report.carried.items()}
     kept = [json.loads(line)["tags"] for line in out.read_text("utf-8").splitlines()[:50]]

@@ -110,12 +110,12 @@ def split(
 
         rows = {splitter.name: splitter.title for splitter in splitters().values()}
         return print_json(rows) if json else print_table(("--by", "what it does"), rows.items())
-    from nikawa.splitting import Options
-    from nikawa.splitting.job import Request
+    from nikawa.splitting import SplitterSettings
+    from nikawa.splitting.job import SplitOptions
     from nikawa.splitting.job import split as run
 
     low, high = _scale(scale)
-    options = Options(
+    settings = SplitterSettings(
         seed=seed,
         question=question,
         fields=tuple(field or ()),
@@ -124,11 +124,11 @@ def split(
         scale=(low, high),
         bins=bins,
     )
-    request = Request(
+    options = SplitOptions(
         by=by,
         sizes=sizes,
         names=tuple(names.split(",")) if names else (),
-        options=options,
+        settings=settings,
         analyser=analyser,
         model=model,
         out=out,
@@ -140,8 +140,8 @@ def split(
         report = run(
             dataset,
             data=data,
-            request=request,
-            progress=lambda what, done, total: bar.update(
+            options=options,
+            on_progress=lambda what, done, total: bar.update(
                 row, description=what, completed=done, total=total
             ),
         )

@@ -19,7 +19,7 @@ from nikawa.cli.terminal.output import (
 
 if TYPE_CHECKING:
     from nikawa.tagging import Pack
-    from nikawa.tagging.job import Comparison, Options, TagReport
+    from nikawa.tagging.job import Comparison, TagOptions, TagReport
 
 SHOWN = 20
 """Differences shown; all of them are in the JSON."""
@@ -68,11 +68,11 @@ def tag(
     quiet: Quiet = False,
 ) -> None:
     """Find phenomena (negation, passive, …) in the texts, and count them by split."""
-    from nikawa.tagging.job import Options
+    from nikawa.tagging.job import TagOptions
 
     if dataset is None:
         return _packs(json) if pack is None else _pack(pack, json)
-    options = Options(pack, tuple(inputs or ()), instead, out, overwrite, compare)
+    options = TagOptions(pack, tuple(inputs or ()), instead, out, overwrite, compare)
     report = _run(dataset, data, options, quiet or json)
     if json:
         print_json(report)
@@ -83,7 +83,7 @@ def tag(
     return None
 
 
-def _run(dataset: str, data: Path | None, options: Options, quiet: bool) -> TagReport:
+def _run(dataset: str, data: Path | None, options: TagOptions, quiet: bool) -> TagReport:
     from nikawa.tagging.job import tag as run
 
     with progress(quiet) as bar:
@@ -92,7 +92,7 @@ def _run(dataset: str, data: Path | None, options: Options, quiet: bool) -> TagR
             dataset,
             data=data,
             options=options,
-            progress=lambda done, total: bar.update(bar_task, completed=done, total=total),
+            on_progress=lambda done, total: bar.update(bar_task, completed=done, total=total),
         )
 
 

@@ -93,6 +93,8 @@ class Benchmark:
     """Splits that are drawn from another one, or are it in another guise: view to that split."""
     protocol: RunProtocol = RunProtocol()
     """How models are trained and evaluated on it."""
+    from_templates: bool = False
+    """Whether it was made from templates, which `meta` names: a loose .tsv to audit is read as it is."""
     numbered_labels: bool = False
     """Whether official tools write an answer as the place of its label in the task's labels, counted from 0."""
 

@@ -1,4 +1,4 @@
-"""The card of a folder of splits: written, or completed, so that every field is there to be filled in."""
+"""The card of a dataset that is not registered: written for a folder of splits, completed, filled in field by field."""
 
 from __future__ import annotations
 
@@ -10,12 +10,26 @@ import msgspec
 
 from nikawa.datasets.custom import EXAMPLES_PEEKED
 from nikawa.datasets.load import guess_language
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, suggest
 from nikawa.io.cards import CARD, SHOWN, UNSAID, blank_card, read_fields, write_card, wrong
 from nikawa.io.folders import split_files
 from nikawa.io.records import read_examples
-from nikawa.records import Card, Dataset, Record
-from nikawa.splitting.built_gold import check_name, described
+from nikawa.records import Card, Record
+
+SETTABLE_FIELDS = (
+    "name",
+    "title",
+    "version",
+    "licence",
+    "citation",
+    "homepage",
+    "description",
+    "labels",
+    "workers",
+    "workers_are",
+    "source",
+)
+"""What a user may say of a dataset that has no card of its own."""
 
 
 class CardReport(Record, frozen=True, kw_only=True):
@@ -36,43 +50,55 @@ def make_card(
         raise BadInput(
             "holds no split" if folder.is_dir() else "is no folder", file=folder, cure=cure
         )
-    if (folder / CARD).exists() and not overwrite:
+    path = folder / CARD
+    if path.exists() and not overwrite:
         cure = "--overwrite adds the fields it lacks, and keeps what it says"
-        raise BadInput("exists already", file=folder / CARD, cure=cure)
-    blank = blank_card(folder.resolve().name.replace(":", "-"), _language(folder))
-    given = _given(folder)
+        raise BadInput("exists already", file=path, cure=cure)
+    blank = blank_card(folder.resolve().name.replace(":", "-"), _guess_language(folder))
+    before = read_fields(folder) if path.exists() else {}
+    if faults := "; ".join(wrong(before)):
+        raise BadInput(faults, file=path, cure=SHOWN)
     if "name" not in (said or {}):
-        check_name(str(given.get("name", blank.name)), folder / CARD)
-    card = _said(blank, given, said or {})
+        check_dataset_name(str(before.get("name", blank.name)), path)
+    title = {"title": before["name"]} if "name" in before else {}  # the title follows the name
+    card = msgspec.convert({**msgspec.to_builtins(blank), **title, **before}, Card)
+    card = fill_card(card, said or {})
     write_card(card, folder, overwrite=overwrite)
     unstated = [name for name in card.__struct_fields__ if getattr(card, name) == UNSAID]
-    return CardReport(path=str(folder / CARD), card=card, unstated=tuple(unstated))
+    return CardReport(path=str(path), card=card, unstated=tuple(unstated))
 
 
-def _given(folder: Path) -> dict[str, object]:
-    """What the card says that is there."""
-    given = read_fields(folder) if (folder / CARD).exists() else {}
-    if faults := "; ".join(wrong(given)):
-        raise BadInput(faults, file=folder / CARD, cure=SHOWN)
-    return given
-
-
-def _said(blank: Card, given: Mapping[str, object], said: Mapping[str, str]) -> Card:
-    """The card with what was there, then what is said now; the title follows the name."""
-    values = {
-        **msgspec.to_builtins(blank),
-        **({"title": given["name"]} if "name" in given else {}),
-        **given,
-    }
-    card = msgspec.convert(values, Card)
-    whole = Dataset(name=card.name, language="", version=card.version, card=card, splits={})
-    return described(whole, None, said).card
-
-
-def _language(folder: Path) -> str:
+def _guess_language(folder: Path) -> str:
     """The language of the first examples."""
-    found = (
-        guess_language(islice(read_examples(file), EXAMPLES_PEEKED))
-        for file in split_files(folder).values()
-    )
-    return next((language for language in found if language != "und"), "und")
+    for file in split_files(folder).values():
+        language = guess_language(islice(read_examples(file), EXAMPLES_PEEKED))
+        if language != "und":
+            return language
+    return "und"
+
+
+def fill_card(card: Card, said: Mapping[str, str], facts: Mapping[str, str] | None = None) -> Card:
+    """The card with `facts` that are known and, over them, what a user says; a new name is the title too.
+
+    Raises `BadInput` for a field that cannot be said, and for values that no card can have.
+    """
+    for name in said:
+        if name not in SETTABLE_FIELDS:
+            raise BadInput(
+                f"a card has no {name!r} to be said", cure=suggest(name, SETTABLE_FIELDS)
+            )
+    values = {**msgspec.to_builtins(card), **(facts or {}), **said}
+    check_dataset_name(values["name"])
+    if "name" in said and card.title == card.name:
+        values["title"] = said.get("title", said["name"])
+    if faults := "; ".join(wrong(values)):
+        raise BadInput(f"the card cannot be so: {faults}", cure=SHOWN)
+    return msgspec.convert(values, Card)
+
+
+def check_dataset_name(name: str, file: Path | None = None) -> None:
+    """Refuse a name that no dataset can have."""
+    if not name.strip() or set(":/") & set(name):
+        raise BadInput(
+            f"{name!r} is no name of a dataset", file=file, cure="write it without : and /"
+        )

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from nikawa.datasets.base import Benchmark
 from nikawa.records import Example
-from nikawa.text.compose import composed
+from nikawa.text.compose import compose_text
 
 Splits = Mapping[str, tuple[Example, ...]]
 
@@ -86,7 +86,7 @@ def _shown(splits: Splits) -> dict[str, str]:
 
 def _possible_source(name: str) -> str:
     """What a split may be a part of, by its name: train, or the split for evaluation it is named after."""
-    words = [word.lower() for word in _WORD.findall(composed(name))]
+    words = [word.lower() for word in _WORD.findall(compose_text(name))]
     evaluated = [word for word in words if EVALUATED.match(word)]
     if not evaluated:
         return "train"

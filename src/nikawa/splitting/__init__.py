@@ -6,9 +6,9 @@ import sys
 from functools import cache
 
 from nikawa.registry import Registry, collect_plugins
-from nikawa.splitting.base import Options, Parts, Sizes, Splitter, parse_sizes
+from nikawa.splitting.base import Parts, Sizes, Splitter, SplitterSettings, parse_sizes
 
-__all__ = ["Options", "Parts", "Sizes", "Splitter", "parse_sizes", "splitters"]
+__all__ = ["Parts", "Sizes", "Splitter", "SplitterSettings", "parse_sizes", "splitters"]
 
 
 @cache

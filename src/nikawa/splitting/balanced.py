@@ -7,37 +7,37 @@ from collections.abc import Sequence
 from nikawa.errors import BadInput
 from nikawa.records import Example
 from nikawa.splitting.base import (
-    Options,
     Parts,
     Sizes,
     Splitter,
-    evaluation,
-    learning,
+    SplitterSettings,
+    evaluation_sizes,
     quotas,
-    shuffled,
+    shuffle,
+    training_part,
     value_of,
 )
 
 
-def balanced(examples: Sequence[Example], sizes: Sizes, options: Options) -> Parts:
+def split_evenly(examples: Sequence[Example], sizes: Sizes, settings: SplitterSettings) -> Parts:
     """As even a number of each combination of the fields as can be; one that is too small gives what it has."""
-    if not options.fields:
+    if not settings.fields:
         raise BadInput("balanced by what?", cure="name meta values: --field source --field style")
     kinds: dict[str, list[Example]] = {}
-    for example in shuffled(examples, options.seed):
-        key = "\0".join(str(value_of(example, field)) for field in options.fields)
+    for example in shuffle(examples, settings.seed):
+        key = "\0".join(str(value_of(example, field)) for field in settings.fields)
         kinds.setdefault(key, []).append(example)
-    parts: Parts = {learning(sizes): []}
-    for name, size in evaluation(sizes).items():
+    parts: Parts = {training_part(sizes): []}
+    for name, size in evaluation_sizes(sizes).items():
         given = quotas({key: len(kinds[key]) for key in sorted(kinds)}, size)
         parts[name] = [example for key, count in given.items() for example in kinds[key][:count]]
         kinds = {key: members[given[key] :] for key, members in kinds.items()}
-    parts[learning(sizes)] = [example for members in kinds.values() for example in members]
+    parts[training_part(sizes)] = [example for members in kinds.values() for example in members]
     return parts
 
 
 SPLITTERS = (
     Splitter(
-        "balanced", "the same number of each source or style in evaluation (--field)", balanced
+        "balanced", "the same number of each source or style in evaluation (--field)", split_evenly
     ),
 )

@@ -1,4 +1,4 @@
-"""What every way to split shares: sizes, options, and draws that depend on names and the seed alone."""
+"""What every way to split shares: sizes, settings, and draws that depend on names and the seed alone."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ K = TypeVar("K", bound=Hashable)
 Sizes = Mapping[str, int]
 """Name of a part to how many examples it should hold; the first part takes what the others leave."""
 Parts = dict[str, list[Example]]
+Splits = Mapping[str, Sequence[Example]]
 Words = Callable[[str], Sequence[str]]
 Signal = Callable[[Sequence[Example], Sequence[str]], Sequence[Mapping[str, float]]]
 """Probabilities of the labels of each example from its hypothesis alone; the second argument is their groups."""
@@ -25,8 +26,8 @@ NAMES = {2: ("train", "test"), 3: ("train", "dev", "test")}
 
 
 @dataclass(frozen=True)
-class Options:
-    """What a way to split may need; each says which it reads."""
+class SplitterSettings:
+    """What a way to split may need; each reads some of it."""
 
     seed: int = 0
     question: str = ""
@@ -42,16 +43,24 @@ class Options:
     turn: float = 3.0
     """Score from which the pairs that share the fewest words are preferred; below it, the most."""
     words: Words = str.split
+    """Cuts a text into words."""
     signal: Signal | None = None
+    """What a hypothesis gives away; only for splitters that need it."""
 
 
 @dataclass(frozen=True)
 class Splitter:
-    """One way to split."""
+    """One way to split, as a file of this folder declares it in `SPLITTERS`."""
 
     name: str
     title: str
-    split: Callable[[Sequence[Example], Sizes, Options], Parts]
+    split: Callable[[Sequence[Example], Sizes, SplitterSettings], Parts]
+    keeps_groups: bool = False
+    """Whether what belongs together stays in one part, so that a part may become empty."""
+    needs_signal: bool = False
+    """Whether it needs `SplitterSettings.signal`."""
+    measure: Callable[[Splits, SplitterSettings], dict[str, dict[str, float]]] | None = None
+    """Part to the figures that matter for this way of splitting, for the report."""
 
 
 def draw(seed: int, *names: str) -> bytes:
@@ -59,7 +68,7 @@ def draw(seed: int, *names: str) -> bytes:
     return blake2b("\0".join((str(seed), *names)).encode(), digest_size=8).digest()
 
 
-def shuffled(examples: Iterable[Example], seed: int) -> list[Example]:
+def shuffle(examples: Iterable[Example], seed: int) -> list[Example]:
     """The examples in an order that depends on their ids and the seed alone."""
     return sorted(examples, key=lambda example: (draw(seed, example.id), example.id))
 
@@ -71,9 +80,12 @@ def parse_sizes(text: str, total: int, names: Sequence[str] = ()) -> dict[str, i
     if len(parts) != len(words) or len(set(parts)) != len(parts):
         what = f"{len(words)} sizes and {len(parts)} names"
         raise BadInput(what, cure="write as many different --names as --sizes")
-    counts = [_size(word, total) for word in words[1:]]
+    counts = [_parse_size(word, total) for word in words[1:]]
     if words[0] != "rest":
-        _whole(_size(words[0], total) + sum(counts), total, text)
+        asked = _parse_size(words[0], total) + sum(counts)
+        if abs(asked - total) > len(words):  # rounding may cost one a part
+            what = f"the sizes {text} make {asked:,} of {total:,} examples"
+            raise BadInput(what, cure="shares add up to 1; or write rest for the first")
     if sum(counts) > total:
         raise BadInput(
             f"the sizes {text} ask for more than the {total:,} examples", cure="ask for less"
@@ -81,13 +93,7 @@ def parse_sizes(text: str, total: int, names: Sequence[str] = ()) -> dict[str, i
     return dict(zip(parts, (total - sum(counts), *counts), strict=True))
 
 
-def _whole(asked: int, total: int, text: str) -> None:
-    if abs(asked - total) > text.count(",") + 1:
-        what = f"the sizes {text} make {asked:,} of {total:,} examples"
-        raise BadInput(what, cure="shares add up to 1; or write rest for the first")
-
-
-def _size(word: str, total: int) -> int:
+def _parse_size(word: str, total: int) -> int:
     """A count, or a share where there is a point in it."""
     if not re.fullmatch(r"[0-9]+|[01]?\.[0-9]+", word) or float(word) > max(total, 1):
         cure = "write shares (0.8,0.1,0.1) or counts (rest,500,500) of what there is"
@@ -95,12 +101,12 @@ def _size(word: str, total: int) -> int:
     return round(float(word) * total) if "." in word else int(word)
 
 
-def evaluation(sizes: Sizes) -> dict[str, int]:
+def evaluation_sizes(sizes: Sizes) -> dict[str, int]:
     """The parts but the first, which is for learning."""
     return dict(list(sizes.items())[1:])
 
 
-def learning(sizes: Sizes) -> str:
+def training_part(sizes: Sizes) -> str:
     """The name of the first part."""
     return next(iter(sizes))
 
@@ -124,7 +130,7 @@ def share_out(ordered: Sequence[T], sizes: Mapping[str, int]) -> dict[str, list[
     return parts
 
 
-def scaled(sizes: Mapping[str, int], total: int) -> dict[str, int]:
+def scale_sizes(sizes: Mapping[str, int], total: int) -> dict[str, int]:
     """The same ratio with another sum; what rounding leaves goes to the last."""
     asked = max(sum(sizes.values()), 1)
     counts = {name: size * total // asked for name, size in sizes.items()}
@@ -134,31 +140,46 @@ def scaled(sizes: Mapping[str, int], total: int) -> dict[str, int]:
 
 def quotas(available: Mapping[K, int], wanted: int) -> dict[K, int]:
     """As even as can be: every kind gives the same, those that have less all they have; what is odd by order."""
-    given = dict.fromkeys(available, 0)
-    while wanted > 0 and (open_ := [kind for kind in available if given[kind] < available[kind]]):
-        least = min(available[kind] - given[kind] for kind in open_)
-        each = min(wanted // len(open_), least)
-        for kind in open_ if each else open_[:wanted]:
-            given[kind] += each or 1
-        wanted -= each * len(open_) if each else min(wanted, len(open_))
-    return given
+    taken = dict.fromkeys(available, 0)
+    while wanted > 0:
+        unspent = [kind for kind in available if taken[kind] < available[kind]]
+        if not unspent:
+            break
+        least = min(available[kind] - taken[kind] for kind in unspent)
+        each = min(wanted // len(unspent), least)
+        if each == 0:  # fewer are wanted than there are kinds: one of each, by order
+            each, unspent = 1, unspent[:wanted]
+        for kind in unspent:
+            taken[kind] += each
+        wanted -= each * len(unspent)
+    return taken
 
 
-def asked(examples: Sequence[Example], options: Options) -> str:
+def unseen_shares(
+    splits: Splits, things_of: Callable[[Example], Iterable[str]], title: str
+) -> dict[str, dict[str, float]]:
+    """Share of each further part's examples that hold something the first part lacks."""
+    first, *others = splits
+    known = {thing for example in splits[first] for thing in things_of(example)}
+    shares = {}
+    for name in others:
+        unseen = [example for example in splits[name] if not known.issuperset(things_of(example))]
+        shares[name] = {title: len(unseen) / max(len(splits[name]), 1)}
+    return shares
+
+
+def find_question(examples: Sequence[Example], settings: SplitterSettings) -> str:
     """The question to look at: as named, else the only one there is."""
-    found = dict.fromkeys(key for example in examples for key in example.gold)
-    if options.question or len(found) == 1:
-        question = options.question or next(iter(found))
-        for example in examples:
-            if question not in example.gold:
-                raise BadInput(
-                    f"example {example.id!r} has no gold for {question!r}",
-                    cure=f"questions: {', '.join(found) or 'none'}",
-                )
-        return question
-    raise BadInput(
-        f"which gold: {', '.join(found) or 'there is none'}?", cure="name it: --question NAME"
-    )
+    questions = dict.fromkeys(key for example in examples for key in example.gold)
+    if not settings.question and len(questions) != 1:
+        what = f"which gold: {', '.join(questions) or 'there is none'}?"
+        raise BadInput(what, cure="name it: --question NAME")
+    question = settings.question or next(iter(questions))
+    for example in examples:
+        if question not in example.gold:
+            what = f"example {example.id!r} has no gold for {question!r}"
+            raise BadInput(what, cure=f"questions: {', '.join(questions) or 'none'}")
+    return question
 
 
 def value_of(example: Example, field: str) -> Any:
@@ -172,20 +193,20 @@ def value_of(example: Example, field: str) -> Any:
     return value
 
 
-def groups_of(examples: Sequence[Example], options: Options) -> list[str]:
+def groups_of(examples: Sequence[Example], settings: SplitterSettings) -> list[str]:
     """The group of each example: by the named fields, else its own; those of which a field says nothing are one group."""
-    fields = options.fields or ("group",)
-    return one_spelling(
-        ["\0".join(str(_said(example, field)) for field in fields) for example in examples]
-    )
+    names = []
+    for example in examples:
+        values = []
+        for field in settings.fields or ("group",):
+            # It may be there and hold nothing: not every template has a time format.
+            is_empty = field in example.meta and example.meta[field] is None
+            values.append("" if is_empty else str(value_of(example, field)))
+        names.append("\0".join(values))
+    return unify_spelling(names)
 
 
-def _said(example: Example, field: str) -> Any:
-    """The value of a field that is there, though it may hold nothing: not every template has a time format."""
-    return "" if field in example.meta and example.meta[field] is None else value_of(example, field)
-
-
-def one_spelling(names: Sequence[str]) -> list[str]:
+def unify_spelling(names: Sequence[str]) -> list[str]:
     """The names, those that are the same in NFC all in one of their spellings."""
     spelled: dict[str, str] = {}
     keys = [normalize("NFC", name) for name in names]

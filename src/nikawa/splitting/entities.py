@@ -10,32 +10,42 @@ from collections.abc import Sequence
 
 from nikawa.errors import BadInput
 from nikawa.records import Example
-from nikawa.splitting.base import Options, Parts, Sizes, Splitter, draw, evaluation, learning
+from nikawa.splitting.base import (
+    Parts,
+    Sizes,
+    Splits,
+    Splitter,
+    SplitterSettings,
+    draw,
+    evaluation_sizes,
+    training_part,
+    unseen_shares,
+)
 
 
-def held_out(examples: Sequence[Example], sizes: Sizes, options: Options) -> Parts:
+def split_by_entity(examples: Sequence[Example], sizes: Sizes, settings: SplitterSettings) -> Parts:
     """Examples of held-out entities for evaluation; those without any entity are to learn from."""
-    left = {example.id: entities_of(example) for example in examples}
-    if not any(left.values()):
+    remaining = {example.id: entities_of(example) for example in examples}
+    if not any(remaining.values()):
         raise BadInput(
             "no example holds an entity",
             cure="gold `spans`, or inputs subject and object, name them",
         )
-    homes: dict[str, str] = {}
-    for part, size in reversed(list(evaluation(sizes).items())):
-        for name in _taken(left, size, options.seed):
-            homes[name] = part
-            del left[name]
+    part_of: dict[str, str] = {}
+    for part, size in reversed(list(evaluation_sizes(sizes).items())):
+        for name in _draw_examples(remaining, size, settings.seed):
+            part_of[name] = part
+            del remaining[name]
     parts: Parts = {name: [] for name in sizes}
     for example in examples:
-        parts[homes.get(example.id, learning(sizes))].append(example)
+        parts[part_of.get(example.id, training_part(sizes))].append(example)
     return parts
 
 
-def _taken(left: dict[str, frozenset[str]], size: int, seed: int) -> list[str]:
+def _draw_examples(remaining: dict[str, frozenset[str]], size: int, seed: int) -> list[str]:
     """Examples of entities drawn until there are so many; an entity too frequent for what is lacking is passed over."""
     holders: dict[str, list[str]] = {}
-    for name, entities in left.items():
+    for name, entities in remaining.items():
         for entity in entities:
             holders.setdefault(entity, []).append(name)
     taken: dict[str, None] = {}
@@ -58,6 +68,16 @@ def entities_of(example: Example) -> frozenset[str]:
     return frozenset(text[span.start : span.end].strip() for span in spans) - {""}
 
 
+def measure_unseen(splits: Splits, settings: SplitterSettings) -> dict[str, dict[str, float]]:
+    """How many examples of the evaluation parts hold an entity that the training part lacks."""
+    return unseen_shares(splits, entities_of, "with unseen entities")
+
+
 SPLITTERS = (
-    Splitter("entities", "entities that were never learned, for evaluation (KLUE-NER)", held_out),
+    Splitter(
+        "entities",
+        "entities that were never learned, for evaluation (KLUE-NER)",
+        split_by_entity,
+        measure=measure_unseen,
+    ),
 )

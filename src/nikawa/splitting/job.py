@@ -1,51 +1,65 @@
-"""Split a dataset: a dataset folder with a card, the sizes and labels of its parts, and what leaks between them."""
+"""Split a dataset: a dataset folder with a card, the sizes and labels of its parts, and what leaks between them.
+
+Where `nikawa aggregate` made the gold, the card says how, and the lineage is written: every judgement, the rule that made
+the gold, and the way of splitting.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from dataclasses import replace as changed
+from dataclasses import replace as replace_settings
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from nikawa.checks.leaks import grouped_by_premise, split_leaks
 from nikawa.checks.quality import distribution, tops
-from nikawa.datasets import Benchmark, load
+from nikawa.datasets import load
+from nikawa.datasets.card import fill_card
+from nikawa.datasets.lineage import INDEX, LINEAGE, Lineage, Step, write_lineage
 from nikawa.datasets.names import find_benchmark
 from nikawa.datasets.views import source_of, views_of
 from nikawa.errors import BadInput, listed
 from nikawa.io.atomic import refuse_existing
-from nikawa.io.folders import CARD, check_split_name, write_folder
+from nikawa.io.folders import CARD, JUDGEMENTS, check_split_name, write_folder
+from nikawa.io.json import read_json, read_json_lines
+from nikawa.io.records import read_records
+from nikawa.io.staged import staged_files
 from nikawa.models import Trainable, model
 from nikawa.models.folds import DEFAULT_FOLDS, predict_out_of_fold
-from nikawa.records import Card, Dataset, Example, Finding, Record, Task
-from nikawa.splitting import Options, parse_sizes, splitters
-from nikawa.splitting.base import Signal, asked
-from nikawa.splitting.built_gold import described, keep_lineage, made_of
-from nikawa.splitting.report import shares, word_function
+from nikawa.records import Dataset, Example, Finding, Judgement, Record, Task, reference
+from nikawa.splitting import SplitterSettings, parse_sizes, splitters
+from nikawa.splitting.base import Signal, Words, find_question
+from nikawa.text import analyser
+from nikawa.version import __version__
 
 MODEL = "char-linear"
-WHOLE = frozenset({"group", "least-artifact"})
-"""Ways to split that keep groups whole."""
+EXAMPLES, ITEMS, SUMMARY = "examples.jsonl", "items.jsonl", "summary.json"
+"""Files in a folder of `nikawa aggregate`."""
+_REFERENCE = re.compile(r"[^/:]+:[^/:]+/(.+)")
 Progress = Callable[[str, int, int | None], None]
 """Called with what is being done, how much of it is done, and of how much, where that is known."""
 
 
 @dataclass(frozen=True)
-class Request:
+class SplitOptions:
     """What to split into, and how."""
 
     by: str = "random"
+    """The name of a way to split."""
     sizes: str = "0.8,0.1,0.1"
     names: tuple[str, ...] = ()
-    options: Options = field(default_factory=Options)
+    """Of the parts, as many as sizes; train, dev and test when empty."""
+    settings: SplitterSettings = field(default_factory=SplitterSettings)
     analyser: str = ""
     """What cuts texts into words: an analyser, or blanks when empty."""
     model: str = MODEL
-    """The hypothesis-only model of a least-artifact split."""
+    """The hypothesis-only model, for ways to split that need one."""
     out: Path | None = None
     overwrite: bool = False
     card: Mapping[str, str] = field(default_factory=dict)
@@ -71,184 +85,265 @@ class SplitReport(Record, frozen=True, kw_only=True):
 
 
 def split(
-    spec: str,
+    text: str,
     *,
     data: Path | None = None,
-    request: Request | None = None,
-    progress: Progress | None = None,
+    options: SplitOptions | None = None,
+    on_progress: Progress | None = None,
 ) -> SplitReport:
     """Split a dataset given as `load` takes it; the splits it has are thrown together first, less those that repeat others."""
-    how, tell = request or Request(), progress or (lambda what, done, total: None)
-    splitter = splitters()[how.by]
-    if how.out is not None:
-        refuse_existing(how.out / CARD, how.overwrite)
-    tell(f"reading {spec}", 0, None)
-    dataset, views = without_repeats(load(spec, data=data), spec)
-    examples = pooled(dataset)
-    sizes = parse_sizes(how.sizes, len(examples), how.names)
+    options = options or SplitOptions()
+    on_progress = on_progress or (lambda what, done, total: None)
+    splitter = splitters()[options.by]
+    if options.out is not None:
+        refuse_existing(options.out / CARD, options.overwrite)
+    on_progress(f"reading {text}", 0, None)
+    dataset, views = drop_repeating_splits(load(text, data=data), text)
+    examples = pool_splits(dataset)
+    sizes = parse_sizes(options.sizes, len(examples), options.names)
     for name in sizes:
         check_split_name(name)
-    tell(f"splitting {spec}", 0, None)
-    options = _options(how, lambda: _task(spec, dataset, examples, how.options), tell)
-    parts = splitter.split(examples, sizes, options)
-    _refuse_empty(parts, sizes, how)
+
+    on_progress(f"splitting {text}", 0, None)
+    settings = replace_settings(options.settings, words=word_function(options.analyser))
+    if splitter.needs_signal:
+        task = _hypothesis_task(text, dataset, examples, settings)
+        signal = hypothesis_signal(task, options.model, settings.seed, on_progress)
+        settings = replace_settings(settings, signal=signal)
+    parts = splitter.split(examples, sizes, settings)
+    _refuse_empty_parts(parts, sizes, options)
     order = {example.id: place for place, example in enumerate(examples)}
     splits = {name: tuple(sorted(part, key=lambda e: order[e.id])) for name, part in parts.items()}
-    made = _write(_dataset(dataset, splits, how), spec, how)
-    tell("looking for what leaks", 0, 1)
-    return replace(_report(made, sizes, how, options), views=views)
+    made = _describe(replace(dataset, splits=splits), text, options)
+    if options.out is not None:
+        write_folder(made, options.out, overwrite=options.overwrite)
+        if _is_aggregated(text):
+            how = f"{options.by}, seed {settings.seed}"
+            old = [name for name in (LINEAGE, INDEX) if (options.out / name).exists()]
+            with staged_files(options.out, old, INDEX) as staging:
+                write_lineage(staging, _lineages(made, Path(text).parent, how))
+
+    on_progress("looking for what leaks", 0, 1)
+    bins = tops(made.splits)
+    return SplitReport(
+        dataset=made.name,
+        by=options.by,
+        seed=settings.seed,
+        asked=dict(sizes),
+        sizes={name: len(part) for name, part in made.splits.items()},
+        labels={name: _label_shares(part, bins) for name, part in made.splits.items()},
+        measured=splitter.measure(made.splits, settings) if splitter.measure else {},
+        leaks=tuple(split_leaks(made.name, grouped_by_premise(made.splits))),
+        views=views,
+        out=None if options.out is None else str(options.out),
+    )
 
 
-def _write(dataset: Dataset, spec: str, how: Request) -> Dataset:
-    """The dataset with its card filled, written where that was asked for."""
-    aggregated = made_of(spec)
-    made = described(dataset, aggregated, how.card)
-    if how.out is not None:
-        write_folder(made, how.out, overwrite=how.overwrite)
-        if aggregated is not None:
-            keep_lineage(made, aggregated, f"{how.by}, seed {how.options.seed}", how.out)
-    return made
+def drop_repeating_splits(dataset: Dataset, text: str) -> tuple[Dataset, dict[str, str]]:
+    """The dataset without splits that are parts of others, and those with what they are parts of.
 
-
-def without_repeats(dataset: Dataset, spec: str) -> tuple[Dataset, dict[str, str]]:
-    """The dataset without splits that are parts of others, and those with what they are parts of."""
-    benchmark = find_benchmark(spec)
+    Parts of a published split that is not here are refused: they overlap, and none of them stands for all.
+    """
+    benchmark = find_benchmark(text)
     views = views_of(dataset.splits, benchmark)
-    if benchmark is not None:
-        _refuse_parts(dataset, views, benchmark)
+    for name, other in views.items():
+        if benchmark is None or other not in benchmark.views:
+            continue
+        ids = {example.id for example in dataset.splits[other]}
+        if any(example.id not in ids for example in dataset.splits[name]):
+            source = source_of(name, benchmark.views)
+            what = f"{name} and {other} are parts of {source}, which is not here"
+            cure = f"run: nikawa data fetch {benchmark.name}, or split one of them: {benchmark.name}:{other}"
+            raise BadInput(what, cure=cure)
     kept = {name: examples for name, examples in dataset.splits.items() if name not in views}
     return replace(dataset, splits=kept), views
 
 
-def _refuse_parts(dataset: Dataset, views: Mapping[str, str], benchmark: Benchmark) -> None:
-    """Refuse parts of a split that is not here: they overlap, and none of them stands for all."""
-    for name, other in views.items():
-        held = {example.id for example in dataset.splits[other]}
-        if other in benchmark.views and any(
-            example.id not in held for example in dataset.splits[name]
-        ):
-            what = f"{name} and {other} are parts of {source_of(name, benchmark.views)}, which is not here"
-            cure = f"run: nikawa data fetch {benchmark.name}, or split one of them: {benchmark.name}:{other}"
-            raise BadInput(what, cure=cure)
-
-
-def _refuse_empty(
-    parts: Mapping[str, Sequence[Example]], sizes: Mapping[str, int], how: Request
-) -> None:
-    """A part that nothing came into is no split, unless 0 was asked for."""
-    said = dict(zip(sizes, (word.strip() for word in how.sizes.split(",")), strict=True))
-    empty = [name for name, part in parts.items() if not part and said[name] != "0"]
-    if empty:
-        total, whole = sum(map(len, parts.values())), how.by in WHOLE
-        why = "a group is not parted" if whole else "there are too few"
-        cure = "ask for larger parts" + (
-            ", or name what makes a smaller group with --field" if whole else ""
-        )
-        raise BadInput(f"{listed(empty)} would be empty: of {total:,} examples {why}", cure=cure)
-
-
-def pooled(dataset: Dataset) -> list[Example]:
+def pool_splits(dataset: Dataset) -> list[Example]:
     """The examples of all splits; an id that two of them use gets the split's name before it."""
     uses = Counter(example.id for examples in dataset.splits.values() for example in examples)
-    found = [
+    pool = [
         example if uses[example.id] == 1 else replace(example, id=f"{split}-{example.id}")
         for split, examples in dataset.splits.items()
         for example in examples
     ]
-    if not found:
+    if not pool:
         raise BadInput(f"{dataset.name} holds no examples", cure="name a dataset that holds some")
-    if len({example.id for example in found}) != len(found):
+    if len({example.id for example in pool}) != len(pool):
         raise BadInput(f"{dataset.name} uses ids more than once", cure="give each example its own")
-    return found
+    return pool
 
 
-def _options(how: Request, task: Callable[[], Task], tell: Progress) -> Options:
-    options = changed(how.options, words=word_function(how.analyser))
-    if how.by == "least-artifact":
-        return changed(options, signal=hypothesis_only(task(), how, tell))
-    return options
+def word_function(name: str) -> Words:
+    """How texts are cut into words: by an analyser, or at blanks."""
+    if not name:
+        return str.split
+    tool = analyser(name)
+    return lambda text: [token.surface for token in tool.analyse(text)]
 
 
-def hypothesis_only(task: Task, how: Request, tell: Progress) -> Signal:
+def hypothesis_signal(task: Task, name: str, seed: int, on_progress: Progress) -> Signal:
     """Probabilities from a model that sees the hypothesis alone and never the premise set it is asked about."""
-    if not isinstance(model(how.model), Trainable):
-        raise BadInput(f"the model {how.model} does not learn", cure=f"use {MODEL}")
+    if not isinstance(model(name), Trainable):
+        raise BadInput(f"the model {name} does not learn", cure=f"use {MODEL}")
 
     def signal(examples: Sequence[Example], groups: Sequence[str]) -> list[dict[str, float]]:
-        fresh = _Folds(how.model, tell)
-        found = predict_out_of_fold(fresh, task, examples, groups, seed=how.options.seed)
-        if any(prediction.scores is None for prediction in found):
-            raise BadInput(f"the model {how.model} gives no probabilities", cure=f"use {MODEL}")
-        return [prediction.scores or {} for prediction in found]
+        begun = 0
+
+        def next_model() -> Trainable:
+            nonlocal begun
+            begun += 1
+            what = f"{name}, model {begun} of {DEFAULT_FOLDS}"
+            on_progress(what, begun - 1, DEFAULT_FOLDS)
+            made = model(
+                name,
+                progress=lambda step, done, total: on_progress(f"{what}: {step}", done, total),
+            )
+            assert isinstance(made, Trainable)
+            return made
+
+        predictions = predict_out_of_fold(next_model, task, examples, groups, seed=seed)
+        if any(prediction.scores is None for prediction in predictions):
+            raise BadInput(f"the model {name} gives no probabilities", cure=f"use {MODEL}")
+        return [prediction.scores or {} for prediction in predictions]
 
     return signal
 
 
-class _Folds:
-    """Makes a model for each fold, and tells which is at work and how far it is."""
-
-    def __init__(self, name: str, tell: Progress) -> None:
-        self.name, self.tell, self.begun = name, tell, 0
-
-    def __call__(self) -> Trainable:
-        """The model of the next fold."""
-        self.begun += 1
-        what = f"{self.name}, model {self.begun} of {DEFAULT_FOLDS}"
-        self.tell(what, self.begun - 1, DEFAULT_FOLDS)
-        made = model(
-            self.name, progress=lambda step, done, total: self.tell(f"{what}: {step}", done, total)
-        )
-        assert isinstance(made, Trainable)
-        return made
-
-
-def _task(spec: str, dataset: Dataset, examples: Sequence[Example], options: Options) -> Task:
+def _hypothesis_task(
+    text: str, dataset: Dataset, examples: Sequence[Example], settings: SplitterSettings
+) -> Task:
     """The inference task with the hypothesis as its only input."""
-    question = asked(examples, options)
-    benchmark = find_benchmark(spec)
-    known = benchmark.tasks if benchmark else ()
-    labels = tuple(sorted({str(example.gold[question]) for example in examples}))
-    made = Task(
+    question = find_question(examples, settings)
+    benchmark = find_benchmark(text)
+    for task in benchmark.tasks if benchmark else ():
+        if task.question == question:
+            return replace(task, inputs=("hypothesis",))
+    return Task(
         name=f"{dataset.name}, hypothesis only",
         dataset=dataset.name,
         kind="inference",
         question=question,
         inputs=("hypothesis",),
-        labels=labels,
+        labels=tuple(sorted({str(example.gold[question]) for example in examples})),
         metrics=(),
     )
-    found = next((task for task in known if task.question == question), made)
-    return replace(found, inputs=("hypothesis",))
 
 
-def _dataset(dataset: Dataset, splits: dict[str, tuple[Example, ...]], how: Request) -> Dataset:
-    kind = "" if how.by == "random" else f" ({splitters()[how.by].title})"
-    told = f"Split again by nikawa split --by {how.by} --sizes {how.sizes} --seed {how.options.seed}{kind}."
-    card: Card = replace(
-        dataset.card, description=f"{dataset.card.description.rstrip('. ')}. {told}"
+def _refuse_empty_parts(
+    parts: Mapping[str, Sequence[Example]], sizes: Mapping[str, int], options: SplitOptions
+) -> None:
+    """A part that nothing came into is no split, unless 0 was asked for."""
+    asked = dict(zip(sizes, (word.strip() for word in options.sizes.split(",")), strict=True))
+    empty = [name for name, part in parts.items() if not part and asked[name] != "0"]
+    if not empty:
+        return
+    if splitters()[options.by].keeps_groups:
+        why = "a group is not parted"
+        cure = "ask for larger parts, or name what makes a smaller group with --field"
+    else:
+        why, cure = "there are too few", "ask for larger parts"
+    total = sum(map(len, parts.values()))
+    raise BadInput(f"{listed(empty)} would be empty: of {total:,} examples {why}", cure=cure)
+
+
+def _label_shares(
+    examples: Sequence[Example], bins: Mapping[str, float]
+) -> dict[str, dict[str, float]]:
+    """Question to label to share."""
+    shares = {}
+    for question, counts in distribution(examples, bins).items():
+        total = max(sum(counts.values()), 1)
+        shares[question] = {label: count / total for label, count in counts.items()}
+    return shares
+
+
+def _describe(dataset: Dataset, text: str, options: SplitOptions) -> Dataset:
+    """The dataset with its card filled: how it was split, how its gold was aggregated, what the user says of it."""
+    way = "" if options.by == "random" else f" ({splitters()[options.by].title})"
+    split_note = f"Split again by nikawa split --by {options.by} --sizes {options.sizes} --seed {options.settings.seed}{way}."
+    description = f"{dataset.card.description.rstrip('. ')}. {split_note}"
+    facts = _aggregation_facts(Path(text).parent / SUMMARY) if _is_aggregated(text) else {}
+    card = fill_card(replace(dataset.card, description=description), options.card, facts)
+    return replace(dataset, name=card.name, version=card.version, card=card)
+
+
+def _is_aggregated(text: str) -> bool:
+    """Whether a file of examples lies in a folder that `nikawa aggregate` wrote."""
+    path = Path(text)
+    return path.name == EXAMPLES and all(
+        (path.parent / name).is_file() for name in (ITEMS, SUMMARY)
     )
-    return replace(dataset, card=card, splits=splits)
 
 
-def _report(made: Dataset, sizes: dict[str, int], how: Request, options: Options) -> SplitReport:
-    bins = tops(made.splits)
-    counts = {name: distribution(part, bins) for name, part in made.splits.items()}
-    return SplitReport(
-        dataset=made.name,
-        by=how.by,
-        seed=how.options.seed,
-        asked=dict(sizes),
-        sizes={name: len(part) for name, part in made.splits.items()},
-        labels={
-            name: {question: _shares(found) for question, found in by_question.items()}
-            for name, by_question in counts.items()
-        },
-        measured=shares(how.by, made.splits, options),
-        leaks=tuple(split_leaks(made.name, grouped_by_premise(made.splits))),
-        out=None if how.out is None else str(how.out),
+class _Rule(msgspec.Struct, frozen=True):
+    question: str
+    rule: str
+    ties: str
+    items: int
+    accepted: int
+
+
+class _Summary(msgspec.Struct, frozen=True):
+    """What a card tells of the summary that `nikawa aggregate` writes."""
+
+    workers_are: str
+    workers: int
+    answers: int
+    items: int
+    rules: tuple[_Rule, ...]
+
+
+def _aggregation_facts(path: Path) -> dict[str, str]:
+    """Fields of the card: how the labels were made, and by whom."""
+    summary = read_json(path, _Summary)
+    rules = "; ".join(
+        f"{rule.question} by {rule.rule} (ties: {rule.ties}), {rule.accepted:,} of {rule.items:,} items"
+        for rule in summary.rules
     )
+    is_known_kind = summary.workers_are in ("columns", "simulated")
+    return {
+        "labels": f"Made of workers' answers by nikawa aggregate: {rules}.",
+        "workers": f"{summary.workers:,} workers, {summary.answers:,} answers about {summary.items:,} items",
+        "workers_are": summary.workers_are if is_known_kind else "persons",
+    }
 
 
-def _shares(counts: dict[str, int]) -> dict[str, float]:
-    total = max(sum(counts.values()), 1)
-    return {label: count / total for label, count in counts.items()}
+def _lineages(dataset: Dataset, folder: Path, how: str) -> Iterator[Lineage]:
+    """The lineage of each example, from what `nikawa aggregate` left in `folder`."""
+    ids = {example.id for examples in dataset.splits.values() for example in examples}
+
+    def id_of(name: str) -> str:
+        """The id of an example that may be called by its full reference."""
+        match = _REFERENCE.fullmatch(name)
+        return match[1] if name not in ids and match and match[1] in ids else name
+
+    steps: dict[str, list[Step]] = {}
+    for _, line in read_json_lines(folder / ITEMS, dict[str, Any]):
+        rule = f"{line['question']}: {line['by']} ({line['why']})"
+        by, why = line.get("decided_by"), line.get("reason")
+        if by or why:
+            rule += f"; decided{f' by {by}' if by else ''}{f': {why}' if why else ''}"
+        item = id_of(line["example"])
+        steps.setdefault(item, []).append(Step(stage="aggregate", item=item, rule=rule))
+    judgements: dict[str, list[Judgement]] = {}
+    path = folder / JUDGEMENTS
+    for judgement in read_records(path, Judgement) if path.is_file() else ():
+        judgements.setdefault(id_of(judgement.example), []).append(judgement)
+
+    for name, examples in dataset.splits.items():
+        for example in examples:
+            split_step = Step(stage="split", item=example.id, rule=how)
+            yield Lineage(
+                example=reference(dataset.name, name, example.id),
+                item=example.id,
+                split=name,
+                recipe="aggregate",
+                version=dataset.version,
+                nikawa=__version__,
+                inputs=example.inputs,
+                gold=example.gold,
+                tags=tuple(sorted(example.tags)),
+                judgements=tuple(judgements.get(example.id, ())),
+                steps=(*steps.get(example.id, ()), split_step),
+            )

@@ -14,16 +14,17 @@ from typing import NamedTuple
 from nikawa.errors import BadInput
 from nikawa.records import Example
 from nikawa.splitting.base import (
-    Options,
     Parts,
     Sizes,
+    Splits,
     Splitter,
-    asked,
+    SplitterSettings,
     draw,
-    evaluation,
-    learning,
+    evaluation_sizes,
+    find_question,
     quotas,
-    scaled,
+    scale_sizes,
+    training_part,
     value_of,
 )
 
@@ -38,18 +39,18 @@ class Scored(NamedTuple):
     """Low ones first."""
 
 
-def flat(examples: Sequence[Example], sizes: Sizes, options: Options) -> Parts:
+def split_by_score(examples: Sequence[Example], sizes: Sizes, settings: SplitterSettings) -> Parts:
     """As many of each score in the evaluation parts as can be."""
-    question = asked(examples, options)
-    items = [_scored(example, question, options) for example in examples]
-    wanted = evaluation(sizes)
+    question = find_question(examples, settings)
+    items = [_scored(example, question, settings) for example in examples]
+    wanted = evaluation_sizes(sizes)
     chosen = _choose(items, sum(wanted.values()))
     taken = {item.example.id for item in chosen}
-    parts: Parts = {learning(sizes): [e for e in examples if e.id not in taken]}
+    parts: Parts = {training_part(sizes): [e for e in examples if e.id not in taken]}
     left = [
-        item._replace(rank=(0.0, draw(options.seed, "part", item.example.id))) for item in chosen
+        item._replace(rank=(0.0, draw(settings.seed, "part", item.example.id))) for item in chosen
     ]
-    counts = scaled(wanted, len(left))
+    counts = scale_sizes(wanted, len(left))
     for name in counts:
         picked = left if name == list(counts)[-1] else _choose(left, counts[name])
         gone = {item.example.id for item in picked}
@@ -67,14 +68,10 @@ def _choose(items: Sequence[Scored], wanted: int) -> list[Scored]:
     order = sorted(available, key=lambda key: (available[key], -key))
     share = Counter(item.source for item in items)
     due = {source: count * wanted / max(len(items), 1) for source, count in sorted(share.items())}
-    given = quotas(_spread(available), wanted)
-    return [item for key in order for item in _from_bin(bins[key], given[key], due)]
-
-
-def _spread(available: Mapping[int, int]) -> dict[int, int]:
-    """The bins in an order that does not favour one end when the last few places are dealt out."""
-    keys = sorted(available, key=lambda key: (draw(0, str(key)), key))
-    return {key: available[key] for key in keys}
+    # In an order that does not favour one end when the last few places are dealt out.
+    spread = sorted(available, key=lambda key: (draw(0, str(key)), key))
+    counts = quotas({key: available[key] for key in spread}, wanted)
+    return [item for key in order for item in _from_bin(bins[key], counts[key], due)]
 
 
 def _from_bin(
@@ -85,37 +82,53 @@ def _from_bin(
     queues = {source: iter(members) for source, members in sources.items()}
     while len(picked) < count:
         source = max(sorted(queues), key=lambda name: due[name])
-        found = next(queues[source], None)
-        if found is None:
+        item = next(queues[source], None)
+        if item is None:
             del queues[source]
         else:
-            picked.append(found)
+            picked.append(item)
             due[source] -= 1
     return picked
 
 
-def _scored(example: Example, question: str, options: Options) -> Scored:
+def _scored(example: Example, question: str, settings: SplitterSettings) -> Scored:
     score = example.gold[question]
-    low, high = options.scale
+    low, high = settings.scale
     if not isinstance(score, int | float) or not low <= score <= high:
         what = f"example {example.id!r} has the score {score!r}, not one from {low:g} to {high:g}"
         raise BadInput(what, cure="--scale names the lowest and the highest score")
-    place = int((score - low) / (high - low) * (options.bins - 1) + 0.5 + 1e-9)
-    source = "\0".join(str(value_of(example, field)) for field in options.fields)
-    shared = overlap(example, options)
-    rank = shared if score >= options.turn else -shared
-    return Scored(example, place, source, (rank, draw(options.seed, example.id)))
+    place = int((score - low) / (high - low) * (settings.bins - 1) + 0.5 + 1e-9)
+    source = "\0".join(str(value_of(example, field)) for field in settings.fields)
+    shared = overlap(example, settings)
+    rank = shared if score >= settings.turn else -shared
+    return Scored(example, place, source, (rank, draw(settings.seed, example.id)))
 
 
-def overlap(example: Example, options: Options) -> float:
+def overlap(example: Example, settings: SplitterSettings) -> float:
     """Jaccard: words that both texts have among all they have."""
     texts = [value for value in example.inputs.values() if isinstance(value, str)]
     if len(texts) != 2:
         raise BadInput(
             f"example {example.id!r} is no pair of texts", cure="a flat split is for pairs"
         )
-    first, second = (set(options.words(text)) for text in texts)
+    first, second = (set(settings.words(text)) for text in texts)
     return len(first & second) / max(len(first | second), 1)
 
 
-SPLITTERS = (Splitter("flat", "as many of each score, against word overlap (KLUE-STS)", flat),)
+def measure_overlap(splits: Splits, settings: SplitterSettings) -> dict[str, dict[str, float]]:
+    """The mean word overlap of each part."""
+    means = {}
+    for name, part in splits.items():
+        overlaps = [overlap(example, settings) for example in part]
+        means[name] = {"mean word overlap": sum(overlaps) / max(len(overlaps), 1)}
+    return means
+
+
+SPLITTERS = (
+    Splitter(
+        "flat",
+        "as many of each score, against word overlap (KLUE-STS)",
+        split_by_score,
+        measure=measure_overlap,
+    ),
+)

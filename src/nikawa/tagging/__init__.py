@@ -1,7 +1,16 @@
 """Phenomenon tags from the text alone: packs of patterns over morphemes, as data files."""
 
-from nikawa.tagging.check import Fault, check_pack
-from nikawa.tagging.engine import Match, PackTagger, Tagged, Tagger, tag_all, tagger, texts_of
+from nikawa.tagging.engine import (
+    Match,
+    PackFault,
+    PackTagger,
+    TaggedExample,
+    Tagger,
+    check_pack,
+    tag_all,
+    tagger,
+    texts_of,
+)
 from nikawa.tagging.pack import (
     Pack,
     Pattern,
@@ -13,13 +22,13 @@ from nikawa.tagging.pack import (
 )
 
 __all__ = [
-    "Fault",
     "Match",
     "Pack",
+    "PackFault",
     "PackTagger",
     "Pattern",
     "TagName",
-    "Tagged",
+    "TaggedExample",
     "Tagger",
     "check_pack",
     "default_pack",

@@ -13,14 +13,14 @@ from itertools import islice
 from typing import Any
 
 from nikawa.errors import BadInput
-from nikawa.records import Example
+from nikawa.records import Example, Record
 from nikawa.tagging.pack import Pack, Pattern
-from nikawa.tagging.terms import ANY, Choice, Term, alternatives, choice, parse_terms
+from nikawa.tagging.terms import ANY, Choice, Term, alternatives, parse_choice, parse_terms
 from nikawa.text import Analyser, Token, analyser
 
 Tagger = Callable[[Example, Analyser], set[str]]
 """What finds the phenomena of an example."""
-BATCH = 256
+BATCH_SIZE = 256
 """Examples whose texts are analysed together."""
 
 
@@ -34,7 +34,7 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Tagged:
+class TaggedExample:
     """An example and what was found in its texts; `why` says what kept a text from being read."""
 
     example: Example
@@ -76,34 +76,30 @@ class PackTagger:
         self._exact: dict[str, dict[tuple[str, ...], list[Pattern]]] = {}
         self._rules: dict[str, list[_Rule]] = defaultdict(list)
         for pattern in pack.patterns:
+            bases = alternatives(pattern.base)
             if pattern.before or pattern.after or ANY in pattern.base or ANY in pattern.pos:
-                self._add_rule(pattern)
-            else:
-                self._add_exact(pattern)
+                before, after = parse_terms(pattern.before), parse_terms(pattern.after)
+                choices = parse_choice(pattern.base), parse_choice(pattern.pos)
+                rule = _Rule(pattern, *choices, before, after)
+                for first in sorted({base.removesuffix(ANY)[:1] for base in bases}):
+                    self._rules[first].append(rule)
+                continue
+            for base in bases:
+                by_pos = self._exact.setdefault(base, {})
+                for pos in alternatives(pattern.pos):
+                    by_pos.setdefault(tuple(pos.split(",")), []).append(pattern)
         self._sets = {
-            base: {pos: frozenset(p.tag for p in found) for pos, found in by_pos.items()}
+            base: {pos: frozenset(p.tag for p in patterns) for pos, patterns in by_pos.items()}
             for base, by_pos in self._exact.items()
         }
-
-    def _add_exact(self, pattern: Pattern) -> None:
-        for base in alternatives(pattern.base):
-            by_pos = self._exact.setdefault(base, {})
-            for pos in alternatives(pattern.pos):
-                by_pos.setdefault(tuple(pos.split(",")), []).append(pattern)
-
-    def _add_rule(self, pattern: Pattern) -> None:
-        before, after = parse_terms(pattern.before), parse_terms(pattern.after)
-        rule = _Rule(pattern, choice(pattern.base), choice(pattern.pos), before, after)
-        for first in sorted({base.removesuffix(ANY)[:1] for base in alternatives(pattern.base)}):
-            self._rules[first].append(rule)
 
     def __call__(self, example: Example, analyser: Analyser) -> set[str]:
         """The phenomena of all texts of the example."""
         self.check(analyser)
-        found: set[str] = set()
+        tags: set[str] = set()
         for text in texts_of(example):
-            found |= self.tags(analyser.analyse(text))
-        return found
+            tags |= self.tags(analyser.analyse(text))
+        return tags
 
     def check(self, analyser: Analyser) -> None:
         """Refuse an analyser whose dictionary forms and tags the pack does not speak."""
@@ -113,15 +109,15 @@ class PackTagger:
 
     def tags(self, tokens: Sequence[Token]) -> set[str]:
         """The phenomena of one analysed text."""
-        found: set[str] = set()
+        tags: set[str] = set()
         known = self._sets.get
         for token in tokens:
             by_pos = known(token.base)
             if by_pos is not None:
-                found.update(by_pos.get(token.pos, ()))
+                tags.update(by_pos.get(token.pos, ()))
         if self._rules:
-            found.update(match.pattern.tag for match in self._by_rule(tokens))
-        return found
+            tags.update(match.pattern.tag for match in self._match_rules(tokens))
+        return tags
 
     def matches(self, tokens: Sequence[Token]) -> list[Match]:
         """Every pattern found in one analysed text, with its place, in the order of the text."""
@@ -130,10 +126,10 @@ class PackTagger:
             for token in tokens
             for pattern in self._exact.get(token.base, {}).get(token.pos, ())
         ]
-        found = {(m.start, m.end, id(m.pattern)): m for m in (*exact, *self._by_rule(tokens))}
-        return sorted(found.values(), key=lambda m: (m.start, m.end))
+        matches = {(m.start, m.end, id(m.pattern)): m for m in (*exact, *self._match_rules(tokens))}
+        return sorted(matches.values(), key=lambda m: (m.start, m.end))
 
-    def _by_rule(self, tokens: Sequence[Token]) -> Iterator[Match]:
+    def _match_rules(self, tokens: Sequence[Token]) -> Iterator[Match]:
         rules = self._rules
         open_ended = rules.get("", ())
         for place, token in enumerate(tokens):
@@ -149,18 +145,18 @@ def tagger(pack: Pack) -> PackTagger:
 
 def texts_of(example: Example, inputs: Sequence[str] = ()) -> list[str]:
     """The texts of an example: strings, strings in lists (choices), and the text of turns. `inputs` narrows them."""
-    found: list[str] = []
+    texts: list[str] = []
     for name in inputs or example.inputs:
-        _gather(example.inputs.get(name), found)
-    return found
+        texts.extend(_texts_in(example.inputs.get(name)))
+    return texts
 
 
-def _gather(value: Any, found: list[str]) -> None:
+def _texts_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
-        found.append(value)
+        yield value
     elif isinstance(value, list | tuple):
         for item in value:
-            _gather(item.get("text") if isinstance(item, dict) else item, found)
+            yield from _texts_in(item.get("text") if isinstance(item, dict) else item)
 
 
 def tag_all(
@@ -169,37 +165,71 @@ def tag_all(
     *,
     inputs: Sequence[str] = (),
     by: Analyser | None = None,
-) -> Iterator[Tagged]:
+) -> Iterator[TaggedExample]:
     """Stream examples with what is found in their texts. One that cannot be analysed comes with the reason."""
-    found, reader = PackTagger(pack), by or analyser(pack.analyser)
-    found.check(reader)
+    pack_tagger, reader = PackTagger(pack), by or analyser(pack.analyser)
+    pack_tagger.check(reader)
     stream = iter(examples)
-    while batch := list(islice(stream, BATCH)):
-        yield from _tag_batch(
-            batch, [texts_of(example, inputs) for example in batch], found, reader
-        )
+    while batch := list(islice(stream, BATCH_SIZE)):
+        texts = [texts_of(example, inputs) for example in batch]
+        try:
+            analyses = reader.analyse_many([text for some in texts for text in some])
+            tags = [[pack_tagger.tags(next(analyses)) for _ in some] for some in texts]
+        except BadInput:  # one text spoils a batch: find out which
+            for example, some in zip(batch, texts, strict=True):
+                yield _tag_one(example, some, pack_tagger, reader)
+            continue
+        for example, tags_of_texts in zip(batch, tags, strict=True):
+            yield TaggedExample(example, frozenset().union(*tags_of_texts))
 
 
-def _tag_batch(
-    batch: list[Example], texts: list[list[str]], found: PackTagger, reader: Analyser
-) -> Iterator[Tagged]:
+def _tag_one(
+    example: Example, texts: list[str], pack_tagger: PackTagger, reader: Analyser
+) -> TaggedExample:
     try:
-        analyses = reader.analyse_many([text for some in texts for text in some])
-        sets = [[found.tags(next(analyses)) for _ in some] for some in texts]
-    except BadInput:  # one text spoils a batch: find out which
-        yield from (
-            _tag_one(example, some, found, reader)
-            for example, some in zip(batch, texts, strict=True)
-        )
-        return
-    for example, tags in zip(batch, sets, strict=True):
-        yield Tagged(example, frozenset().union(*tags))
-
-
-def _tag_one(example: Example, texts: list[str], found: PackTagger, reader: Analyser) -> Tagged:
-    try:
-        return Tagged(
-            example, frozenset().union(*(found.tags(reader.analyse(text)) for text in texts))
-        )
+        tags = [pack_tagger.tags(reader.analyse(text)) for text in texts]
     except BadInput as problem:
-        return Tagged(example, frozenset(), str(problem))
+        return TaggedExample(example, frozenset(), str(problem))
+    return TaggedExample(example, frozenset().union(*tags))
+
+
+class PackFault(Record, frozen=True, kw_only=True):
+    """A pattern that does not do what its sentences say."""
+
+    tag: str
+    base: str
+    pos: str
+    what: str
+    analysis: str = ""
+    """The morphemes of the sentence, as the analyser sees them."""
+
+
+def check_pack(pack: Pack, by: Analyser | None = None) -> list[PackFault]:
+    """Every fault of a pack: each pattern must match its `hit`, and its tag be absent from its `miss`.
+
+    A pattern without sentences is a fault too.
+    """
+    pack_tagger, reader = PackTagger(pack), by or analyser(pack.analyser)
+    pack_tagger.check(reader)
+    faults = []
+    for pattern in pack.patterns:
+        if not pattern.hit or not pattern.miss:
+            faults.append(_fault(pattern, "has no hit or no miss"))
+            continue
+        tokens = reader.analyse(pattern.hit)
+        if all(match.pattern is not pattern for match in pack_tagger.matches(tokens)):
+            faults.append(_fault(pattern, f"does not match its hit {pattern.hit}", tokens))
+        tokens = reader.analyse(pattern.miss)
+        patterns = [match.pattern for match in pack_tagger.matches(tokens)]
+        wrong = next((other for other in patterns if other.tag == pattern.tag), None)
+        if wrong is not None:
+            what = f"its miss {pattern.miss} bears the tag by {wrong.base}"
+            faults.append(_fault(pattern, what, tokens))
+    return faults
+
+
+def _fault(pattern: Pattern, what: str, tokens: tuple[Token, ...] = ()) -> PackFault:
+    analysis = " ".join(f"{token.base}/{token.tag}" for token in tokens)
+    return PackFault(
+        tag=pattern.tag, base=pattern.base, pos=pattern.pos, what=what, analysis=analysis
+    )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -16,38 +16,21 @@ from nikawa.errors import BadInput
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.folders import CARD, write_folder
 from nikawa.io.records import SUFFIXES, write_records
-from nikawa.records import Dataset, Example
-from nikawa.tagging import Pack, Tagged, default_pack, find_pack, tag_all
-from nikawa.tagging.engine import texts_of
-from nikawa.tagging.report import (
-    NO_PACK,
-    Agreement,
-    Comparison,
-    Difference,
-    Skipped,
-    TagReport,
-    Tally,
-)
+from nikawa.records import Dataset, Example, Record, reference
+from nikawa.tagging.engine import TaggedExample, tag_all, texts_of
+from nikawa.tagging.pack import Pack, default_pack, find_pack
 
-__all__ = [
-    "Agreement",
-    "Comparison",
-    "Difference",
-    "Options",
-    "Skipped",
-    "TagReport",
-    "tag",
-]
-
-EVERY = 500
-"""Examples between two words about progress."""
+NO_PACK = "none"
+"""The pack that finds nothing: only the tags the data carries are counted."""
+EXAMPLES_PER_REPORT = 500
+"""Examples between two calls of `on_progress`."""
 
 Progress = Callable[[int, int | None], None]
 """Called with how many examples are done and how many there are, None where that is not known."""
 
 
 @dataclass(frozen=True)
-class Options:
+class TagOptions:
     """How to tag."""
 
     pack: str | None = None
@@ -60,35 +43,102 @@ class Options:
     """A records file or a dataset folder."""
     overwrite: bool = False
     compare: bool = False
+    """Whether to compare what is found with the tags that the data carries."""
+
+
+class Skipped(Record, frozen=True, kw_only=True):
+    """An example that could not be analysed; it keeps the tags it carries."""
+
+    example: str
+    why: str
+
+
+class Difference(Record, frozen=True, kw_only=True):
+    """An example whose carried tags are not the ones found."""
+
+    example: str
+    carried_only: tuple[str, ...]
+    found_only: tuple[str, ...]
+    known: str = ""
+    """Why, where the pack says so."""
+
+
+class Agreement(Record, frozen=True, kw_only=True):
+    """How often a tag is carried, found, and both."""
+
+    carried: int
+    found: int
+    both: int
+
+
+class Comparison(Record, frozen=True, kw_only=True):
+    """What the pack finds against what the data carries, over the tags of the pack."""
+
+    n: int
+    equal: int
+    """Examples whose two sets of tags are the same."""
+    tags: dict[str, Agreement]
+    differences: tuple[Difference, ...]
+
+
+class TagReport(Record, frozen=True, kw_only=True):
+    """The tags of a dataset, counted."""
+
+    dataset: str
+    version: str
+    pack: str
+    analyser: str
+    sizes: dict[str, int]
+    tagged: dict[str, int]
+    """Split to the number of examples with at least one tag."""
+    found: dict[str, dict[str, int]]
+    """Tag of the pack to split to the number of examples it was found in."""
+    carried: dict[str, dict[str, int]]
+    """The same for tags of the data that the pack does not know."""
+    aliases: dict[str, str]
+    skipped: tuple[Skipped, ...] = ()
+    comparison: Comparison | None = None
 
 
 def tag(
-    spec: str,
+    text: str,
     *,
     data: Path | None = None,
-    options: Options | None = None,
-    progress: Progress | None = None,
+    options: TagOptions | None = None,
+    on_progress: Progress | None = None,
 ) -> TagReport:
     """Tag a dataset given as `load` takes it; a records file is streamed, and written as it is read."""
-    how = options or Options()
-    if how.out is not None:
-        _refuse(how.out, how.overwrite)
-    source = open_stream(spec, data)
-    pack = choose_pack(how.pack, source.dataset)
-    if how.inputs:
-        refuse_missing_inputs(open_stream(spec, data).pairs, how.inputs, _texts)
-    tally = Tally(source.dataset.name, pack, how.compare)
-    tagged = _told(tally.watch(_found(source.pairs, pack, how.inputs)), source.total, progress)
-    merged = ((split, _merged(found, how.replace)) for split, found in tagged)
-    if how.out is None:
-        for _ in merged:
+    options = options or TagOptions()
+    out = options.out
+    if out is not None:  # refused before the work, not after it
+        refuse_existing(out if out.name.endswith(SUFFIXES) else out / CARD, options.overwrite)
+    source = open_stream(text, data)
+    pack = choose_pack(options.pack, source.dataset)
+    if options.inputs:
+        refuse_missing_inputs(open_stream(text, data).pairs, options.inputs, _text_inputs)
+    tally = Tally(source.dataset.name, pack, options.compare)
+
+    def examples_with_tags() -> Iterator[tuple[str, Example]]:
+        done = 0
+        for done, (split, tagged) in enumerate(
+            _tag_splits(source.pairs, pack, options.inputs), start=1
+        ):
+            tally.add(split, tagged)
+            if on_progress is not None and done % EXAMPLES_PER_REPORT == 0:
+                on_progress(done, source.total)
+            yield split, _with_tags(tagged, options.replace)
+        if on_progress is not None:
+            on_progress(done, source.total)
+
+    if out is None:
+        for _ in examples_with_tags():
             pass
     else:
-        _write(how.out, merged, source.dataset, how.overwrite)
+        _write(out, examples_with_tags(), source.dataset, options.overwrite)
     return tally.report(source.dataset.version)
 
 
-def _texts(example: Example) -> set[str]:
+def _text_inputs(example: Example) -> set[str]:
     return {name for name in example.inputs if texts_of(example, (name,))}
 
 
@@ -103,62 +153,128 @@ def choose_pack(name: str | None, dataset: Dataset) -> Pack | None:
     return pack
 
 
-def _found(
+def _tag_splits(
     pairs: SplitExamples, pack: Pack | None, inputs: tuple[str, ...]
-) -> Iterator[tuple[str, Tagged]]:
+) -> Iterator[tuple[str, TaggedExample]]:
     for split, part in groupby(pairs, itemgetter(0)):
         examples = (example for _, example in part)
         if pack is None:
-            yield from ((split, Tagged(example, frozenset())) for example in examples)
+            yield from ((split, TaggedExample(example, frozenset())) for example in examples)
         else:
-            yield from ((split, found) for found in tag_all(examples, pack, inputs=inputs))
+            yield from ((split, tagged) for tagged in tag_all(examples, pack, inputs=inputs))
 
 
-def _told(
-    tagged: Iterator[tuple[str, Tagged]], total: int | None, progress: Progress | None
-) -> Iterator[tuple[str, Tagged]]:
-    tell, done = progress or (lambda done, total: None), 0
-    for done, pair in enumerate(tagged, start=1):
-        if done % EVERY == 0:
-            tell(done, total)
-        yield pair
-    tell(done, total)
-
-
-def _merged(found: Tagged, instead: bool) -> Example:
-    if found.why:
-        return found.example
-    tags = found.tags if instead else found.tags | found.example.tags
-    return found.example if tags == found.example.tags else replace(found.example, tags=tags)
-
-
-def _refuse(out: Path, overwrite: bool) -> None:
-    """Say that something is there before the work, not after it."""
-    refuse_existing(out if out.name.endswith(SUFFIXES) else out / CARD, overwrite)
+def _with_tags(tagged: TaggedExample, instead: bool) -> Example:
+    """The example with the tags that were found, beside those it carries or instead of them."""
+    example = tagged.example
+    if tagged.why:
+        return example
+    tags = tagged.tags if instead else tagged.tags | example.tags
+    return example if tags == example.tags else replace(example, tags=tags)
 
 
 def _write(
-    out: Path, merged: Iterator[tuple[str, Example]], dataset: Dataset, overwrite: bool
+    out: Path, pairs: Iterator[tuple[str, Example]], dataset: Dataset, overwrite: bool
 ) -> None:
+    """Write the examples to a records file, or to a dataset folder with the card of `dataset`."""
     if out.name.endswith(SUFFIXES):
         several = len(dataset.splits) > 1
-        examples = _one_file(merged, out) if several else (example for _, example in merged)
+        examples = _refuse_shared_ids(pairs, out) if several else (example for _, example in pairs)
         write_records(out, examples, overwrite=overwrite)
         return
     splits: dict[str, list[Example]] = defaultdict(list)
-    for split, example in merged:
+    for split, example in pairs:
         splits[split].append(example)
     kept = replace(dataset, splits={split: tuple(examples) for split, examples in splits.items()})
     write_folder(kept, out, overwrite=overwrite)
 
 
-def _one_file(merged: Iterator[tuple[str, Example]], out: Path) -> Iterator[Example]:
+def _refuse_shared_ids(pairs: Iterator[tuple[str, Example]], out: Path) -> Iterator[Example]:
     """Ids are unique within a split only: two splits that share one do not fit into one file."""
     ids: dict[str, str] = {}
-    for split, example in merged:
+    for split, example in pairs:
         if ids.setdefault(example.id, split) != split:
             what = f"id {example.id!r} is in {ids[example.id]} and in {split}"
             raise BadInput(
                 what, file=out, cure="tag one split (NAME:SPLIT), or name a folder to write to"
             )
         yield example
+
+
+@dataclass
+class Tally:
+    """What is counted while the examples pass by."""
+
+    dataset: str
+    pack: Pack | None
+    compare: bool = False
+    sizes: Counter[str] = field(default_factory=Counter)
+    tagged: Counter[str] = field(default_factory=Counter)
+    found: Counter[tuple[str, str]] = field(default_factory=Counter)
+    carried: Counter[tuple[str, str]] = field(default_factory=Counter)
+    both: Counter[str] = field(default_factory=Counter)
+    known: Counter[str] = field(default_factory=Counter)
+    skipped: list[Skipped] = field(default_factory=list)
+    differences: list[Difference] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._names = self.pack.names if self.pack else {}
+
+    def add(self, split: str, tagged: TaggedExample) -> None:
+        """Count one example."""
+        names, carried = self._names, tagged.example.tags
+        self.sizes[split] += 1
+        self.tagged[split] += bool(tagged.tags or carried)
+        self.found.update((tag, split) for tag in tagged.tags)
+        self.carried.update((tag, split) for tag in carried if tag not in names)
+        where = reference(self.dataset, split, tagged.example.id)
+        if tagged.why:
+            self.skipped.append(Skipped(example=where, why=tagged.why))
+        elif self.compare:
+            known = frozenset(names[tag] for tag in carried if tag in names)
+            self._compare(where, known, tagged.tags)
+
+    def _compare(self, where: str, carried: frozenset[str], found: frozenset[str]) -> None:
+        self.known.update(carried)
+        self.both.update(carried & found)
+        if carried != found:
+            difference = Difference(
+                example=where,
+                carried_only=tuple(sorted(carried - found)),
+                found_only=tuple(sorted(found - carried)),
+                known=self.pack.known.get(where, "") if self.pack else "",
+            )
+            self.differences.append(difference)
+
+    def report(self, version: str) -> TagReport:
+        """Everything counted."""
+        tags = list(self.pack.tags) if self.pack else []
+        others = sorted({tag for tag, _ in self.carried})
+        return TagReport(
+            dataset=self.dataset,
+            version=version,
+            pack=self.pack.name if self.pack else NO_PACK,
+            analyser=self.pack.analyser if self.pack else "",
+            sizes=dict(self.sizes),
+            tagged={split: self.tagged[split] for split in self.sizes},
+            found={tag: {split: self.found[tag, split] for split in self.sizes} for tag in tags},
+            carried={
+                tag: {split: self.carried[tag, split] for split in self.sizes} for tag in others
+            },
+            aliases={tag: self.pack.tags[tag].alias for tag in tags} if self.pack else {},
+            skipped=tuple(self.skipped),
+            comparison=self._comparison(tags) if self.compare else None,
+        )
+
+    def _comparison(self, tags: Iterable[str]) -> Comparison:
+        n = sum(self.sizes.values()) - len(self.skipped)
+        agreements = {}
+        for tag in tags:
+            found = sum(self.found[tag, split] for split in self.sizes)
+            agreements[tag] = Agreement(carried=self.known[tag], found=found, both=self.both[tag])
+        return Comparison(
+            n=n,
+            equal=n - len(self.differences),
+            tags=agreements,
+            differences=tuple(self.differences),
+        )

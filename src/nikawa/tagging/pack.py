@@ -25,8 +25,6 @@ from nikawa.text import ANALYSERS
 FOLDER = Path(__file__).parent / "packs"
 SUFFIX = ".toml"
 GUIDE = "see docs/tags.md"
-DEFAULTS = {"ja": "jsick", "ko": "jsick-ko"}
-"""The pack of a language where none is named."""
 
 
 class TagName(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -64,6 +62,8 @@ class Pack(Record, frozen=True, kw_only=True):
     analyser: str
     licence: str
     provenance: str
+    default: bool = False
+    """Whether it is the pack of its language where none is named."""
     tags: dict[str, TagName]
     patterns: tuple[Pattern, ...]
     known: dict[str, str] = msgspec.field(default_factory=dict)
@@ -98,7 +98,7 @@ def pack_names() -> list[str]:
 def find_pack(name: str) -> Pack:
     """A pack by name (`jsick`), or by the path of its file (`mine.toml`)."""
     if name in pack_files():
-        return _shipped(name)
+        return _read_by_name(name)
     if name.endswith(SUFFIX) or "/" in name:
         return read_pack(Path(name))
     raise unknown("tag pack", name, pack_names())
@@ -106,23 +106,30 @@ def find_pack(name: str) -> Pack:
 
 def default_pack(language: str) -> Pack:
     """The pack a language has where none is named."""
-    if language not in DEFAULTS:
-        known = ", ".join(f"{name} ({code})" for code, name in DEFAULTS.items())
+    defaults = default_packs()
+    if language not in defaults:
+        known = ", ".join(f"{pack.name} ({code})" for code, pack in defaults.items())
         raise BadInput(
             f"no tag pack is for the language {language!r}", cure=f"name one: {known}, or a file"
         )
-    return find_pack(DEFAULTS[language])
+    return defaults[language]
+
+
+def default_packs() -> dict[str, Pack]:
+    """Language to the pack that is taken where none is named."""
+    packs = [find_pack(name) for name in pack_names()]
+    return {pack.language: pack for pack in packs if pack.default}
 
 
 @cache
-def _shipped(name: str) -> Pack:
+def _read_by_name(name: str) -> Pack:
     return read_pack(pack_files()[name])
 
 
 def read_pack(path: Path) -> Pack:
     """Read and check a pack; a fault names file, line and cure."""
     text = read_whole(path)
-    pack = _decode(text, path)
+    pack = _decode_pack(text, path)
     if pack.name != path.name.removesuffix(SUFFIX):
         raise _fault(
             f"the pack is called {pack.name!r}, its file {path.name!r}", path, "rename one of them"
@@ -141,7 +148,7 @@ def read_pack(path: Path) -> Pack:
     return pack
 
 
-def _decode(text: str, path: Path) -> Pack:
+def _decode_pack(text: str, path: Path) -> Pack:
     raw: dict[str, Any] = {}
     try:
         raw = tomllib.loads(text)
@@ -152,20 +159,20 @@ def _decode(text: str, path: Path) -> Pack:
             f"is not TOML ({problem})", path, GUIDE, int(place[1]) if place else None
         ) from None
     except msgspec.ValidationError as problem:
-        said = plain_fault(str(problem))
-        inside = re.search(r"patterns\[(\d+)\]", said)
+        fault = plain_fault(str(problem))
+        inside = re.search(r"patterns\[(\d+)\]", fault)
         line = line_of(text, int(inside[1]) + 1) if inside else None
-        raise _fault(said, path, GUIDE, line) from None
+        raise _fault(fault, path, GUIDE, line) from None
 
 
 def line_of(text: str, pattern: int) -> int | None:
     """The line of a pattern, counted from 1: every pattern has one `base`."""
-    found = 0
+    bases = 0
     for number, line in enumerate(text.split("\n"), start=1):
-        found += (
-            0 if line.lstrip().startswith("#") else len(re.findall(r"(?:^|[{,\s])base\s*=", line))
-        )
-        if found >= pattern:
+        if line.lstrip().startswith("#"):
+            continue
+        bases += len(re.findall(r"(?:^|[{,\s])base\s*=", line))
+        if bases >= pattern:
             return number
     return None
 

@@ -45,7 +45,7 @@ def alternatives(text: str) -> list[str]:
     return parts
 
 
-def choice(text: str) -> Choice:
+def parse_choice(text: str) -> Choice:
     """The strings that `text` stands for."""
     parts = alternatives(text)
     starts = tuple(part.removesuffix(ANY) for part in parts if part.endswith(ANY))
@@ -54,12 +54,11 @@ def choice(text: str) -> Choice:
 
 def parse_terms(text: str) -> tuple[Term, ...]:
     """The terms of `한|두/MM 개/NNB`, parted by white space; the last `/` parts base and tag."""
-    return tuple(_term(word) for word in text.split())
-
-
-def _term(word: str) -> Term:
-    negated = word.startswith(NOT) and not word.startswith(f"{NOT}/")
-    base, slash, pos = word.removeprefix(NOT if negated else "").rpartition("/")
-    if not slash or not base or not pos:
-        raise ValueError(f"{word!r} is not of the form base/pos")
-    return Term(choice(base), choice(pos), negated)
+    terms = []
+    for word in text.split():
+        negated = word.startswith(NOT) and not word.startswith(f"{NOT}/")
+        base, _, pos = word.removeprefix(NOT if negated else "").rpartition("/")
+        if not base or not pos:
+            raise ValueError(f"{word!r} is not of the form base/pos")
+        terms.append(Term(parse_choice(base), parse_choice(pos), negated))
+    return tuple(terms)

@@ -159,4 +159,5 @@ DATASET = Benchmark(
         **{name + WAKATI: name for name in ("train", "test", *split_names())},
     },
     protocol=PROTOCOL,
+    from_templates=True,
 )

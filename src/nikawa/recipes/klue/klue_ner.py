@@ -51,8 +51,8 @@ def propose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Sentences with the entities a machine finds; those without any are left out."""
     sentences = list(inputs.examples("short"))
     find = tagger_of(inputs.file("tagger"), TYPES)
-    found = find([sentence.inputs["text"] for sentence in sentences]) if sentences else []
-    for sentence, spans in zip(sentences, found, strict=True):
+    proposals = find([sentence.inputs["text"] for sentence in sentences]) if sentences else []
+    for sentence, spans in zip(sentences, proposals, strict=True):
         every = apart([*spans, *given_spans(sentence, TYPES)])
         meta = {key: value for key, value in sentence.meta.items() if key != "given"}
         made = replace(sentence, inputs=shown(sentence, every), meta=meta)
@@ -111,9 +111,9 @@ def gather(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 
 def inspect(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Sentences every checker finds right; the others are to be mended."""
-    said = answers_of(inputs.judgements("check"))
+    answers = answers_of(inputs.judgements("check"))
     for sentence in inputs.examples("tagged"):
-        verdicts = said.get(sentence.id, [])
+        verdicts = answers.get(sentence.id, [])
         right = all(judgement.answer == RIGHT for judgement in verdicts)
         yield Kept(sentence, f"checked: {told(verdicts)}", "passed" if right else "doubtful")
 
@@ -141,11 +141,11 @@ def mend(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 
 def release(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Sentences without persons, and those whose persons are public figures."""
-    said = answers_of(inputs.judgements("privacy"))
+    answers = answers_of(inputs.judgements("privacy"))
     for name in ("nameless", "naming"):
         for sentence in inputs.examples(name):
             made = replace(sentence, inputs={"text": sentence.inputs["text"]})
-            if any(judgement.answer == PRIVATE for judgement in said.get(sentence.id, ())):
+            if any(judgement.answer == PRIVATE for judgement in answers.get(sentence.id, ())):
                 yield Dropped(made, "names a person who is no public figure")
             else:
                 yield Kept(

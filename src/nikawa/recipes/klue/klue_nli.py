@@ -41,8 +41,8 @@ def quotas(pairs: Sequence[Example], wanted: int, colloquial: float) -> dict[str
     """Pairs of each source in an evaluation part, in whole sets; each source of a style gives the same."""
     styles: dict[str, dict[str, int]] = {FORMAL: {}, COLLOQUIAL: {}}
     for pair in pairs:
-        found = styles[pair.meta["style"]]
-        found[pair.meta["source"]] = found.get(pair.meta["source"], 0) + 1
+        count = styles[pair.meta["style"]]
+        count[pair.meta["source"]] = count.get(pair.meta["source"], 0) + 1
     shares = {FORMAL: 1 - colloquial, COLLOQUIAL: colloquial}
     total = sum(shares[style] for style, sources in styles.items() if sources) or 1
     size = len(LABELS)
@@ -61,16 +61,19 @@ def signal(pairs: Sequence[Example], config: Any) -> Mapping[str, Mapping[str, f
     from nikawa.models.folds import predict_out_of_fold
 
     groups = [str(pair.group) for pair in pairs]
-    found = predict_out_of_fold(
+    predictions = predict_out_of_fold(
         lambda: cast(Trainable, model(config.model, seed=config.seed)),
         TASK,
         pairs,
         groups,
         seed=config.seed,
     )
-    if any(prediction.scores is None for prediction in found):
+    if any(prediction.scores is None for prediction in predictions):
         raise BadInput(f"the model {config.model} gives no probabilities", cure="use char-linear")
-    return {pair.id: prediction.scores or {} for pair, prediction in zip(pairs, found, strict=True)}
+    return {
+        pair.id: prediction.scores or {}
+        for pair, prediction in zip(pairs, predictions, strict=True)
+    }
 
 
 def least_signal(
@@ -188,17 +191,17 @@ def choose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """As even a number of premises of each source as can be."""
     from nikawa.splitting.base import quotas
 
-    found = list(inputs.examples("statements"))
-    if len(found) < FOLDS:
+    statements = list(inputs.examples("statements"))
+    if len(statements) < FOLDS:
         raise BadInput(
-            f"{len(found)} premises are too few for the split", cure=f"give {FOLDS} at least"
+            f"{len(statements)} premises are too few for the split", cure=f"give {FOLDS} at least"
         )
     held: dict[str, int] = {}
-    for example in found:
+    for example in statements:
         held[example.meta["source"]] = held.get(example.meta["source"], 0) + 1
     given = quotas(held, config.premises)
     yield from drawn_by(
-        found,
+        statements,
         lambda example: str(example.meta["source"]),
         lambda source: given[source],
         config.seed,
@@ -207,8 +210,8 @@ def choose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 
 def pair(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """A premise with each hypothesis written for it, under the label that was meant."""
-    for items, asked in (("unreported", "hypotheses"), ("readmitted", "hypotheses-again")):
-        written = given_answers(inputs, asked)
+    for items, ask in (("unreported", "hypotheses"), ("readmitted", "hypotheses-again")):
+        written = given_answers(inputs, ask)
         for premise in inputs.examples(items):
             if premise.id not in written:
                 yield Dropped(premise, "handed back a second time")
@@ -248,17 +251,17 @@ def _pairs(premise: Example, written: Judgement) -> Iterator[Outcome]:
 def label(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """The label of most of five: the writer's and the validators'."""
     judged = given_answers(inputs, "validation")
-    for found in inputs.examples("pairs"):
-        others = judged.get(found.id, [])
-        labels = [found.meta["author"], *(judgement.answer for judgement in others)]
+    for pair in inputs.examples("pairs"):
+        others = judged.get(pair.id, [])
+        labels = [pair.meta["author"], *(judgement.answer for judgement in others)]
         gold = most_voted(labels, config.votes)
-        said = f"meant {found.meta['author']}, validated {told(others)}"
+        reason = f"meant {pair.meta['author']}, validated {told(others)}"
         if gold is None:
-            yield Dropped(found, f"no {config.votes} equal labels", said)
+            yield Dropped(pair, f"no {config.votes} equal labels", reason)
             continue
-        made = replace(found, gold={"label": gold})
+        made = replace(pair, gold={"label": gold})
         yield Kept(
-            made, f"{labels.count(gold)} of {len(labels)} labels, {config.votes} needed: {said}"
+            made, f"{labels.count(gold)} of {len(labels)} labels, {config.votes} needed: {reason}"
         )
 
 

@@ -101,8 +101,8 @@ def detect(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Sentences with the entities a tagger finds, united with those their lines bring along."""
     find = tagger_of(inputs.file("tagger"), TYPES)
     sentences = list(inputs.examples("once"))
-    found = find([sentence.inputs["text"] for sentence in sentences]) if sentences else []
-    for sentence, spans in zip(sentences, found, strict=True):
+    entities = find([sentence.inputs["text"] for sentence in sentences]) if sentences else []
+    for sentence, spans in zip(sentences, entities, strict=True):
         every = apart([*spans, *given_spans(sentence, TYPES)])
         meta = {
             **{k: v for k, v in sentence.meta.items() if k != "given"},
@@ -132,7 +132,7 @@ def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 
 def read_triples(path: Path) -> dict[tuple[str, str], tuple[str, ...]]:
     """Subject and object of a knowledge base to the relations between them."""
-    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    triples: dict[tuple[str, str], tuple[str, ...]] = {}
     for number, line in read_lines(path):
         cells = [cell.strip() for cell in line.split("\t")]
         if len(cells) != 3 or not all(cells):
@@ -145,22 +145,22 @@ def read_triples(path: Path) -> dict[tuple[str, str], tuple[str, ...]]:
                 line=number,
                 cure=suggest(cells[1], LABELS),
             )
-        held = found.get((cells[0], cells[2]), ())
-        found[cells[0], cells[2]] = tuple(dict.fromkeys((*held, cells[1])))
-    return found
+        held = triples.get((cells[0], cells[2]), ())
+        triples[cells[0], cells[2]] = tuple(dict.fromkeys((*held, cells[1])))
+    return triples
 
 
 def by_knowledge(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Pairs that the knowledge base holds, each two entities so many times at most."""
     triples = read_triples(inputs.file("triples"))
-    found = [p for s in inputs.examples("detected") for p in _pairs(s) if p.names in triples]
+    pairs = [p for s in inputs.examples("detected") for p in _pairs(s) if p.names in triples]
     times: dict[tuple[str, str], int] = {}
     chosen = set()
-    for pair in sorted(found, key=lambda pair: (draw(config.seed, "knowledge", pair.id), pair.id)):
+    for pair in sorted(pairs, key=lambda pair: (draw(config.seed, "knowledge", pair.id), pair.id)):
         times[pair.names] = times.get(pair.names, 0) + 1
         if times[pair.names] <= config.co_occurrences:
             chosen.add(pair.id)
-    for pair in found:
+    for pair in pairs:
         made = asked_about(pair, "knowledge", triples[pair.names])
         if pair.id in chosen:
             yield Kept(made, "a pair of the knowledge base")
@@ -277,12 +277,12 @@ def mend(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 
 def vote(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """The relation of enough workers; pairs without one are left to an adjudicator."""
-    for items, asked in (
+    for items, ask in (
         ("unreported", ASKED[0]),
         ("readmitted", ASKED[0]),
         ("remarked", ASKED[1]),
     ):
-        given = given_answers(inputs, asked)
+        given = given_answers(inputs, ask)
         for pair in inputs.examples(items):
             votes = given.get(pair.id, [])
             relation = most_voted((judgement.answer for judgement in votes), config.votes)

@@ -124,10 +124,10 @@ def choose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 
 
 def _by_source(sentences: Iterable[Example]) -> Iterator[list[Example]]:
-    found: dict[str, list[Example]] = {}
+    groups: dict[str, list[Example]] = {}
     for sentence in sentences:
-        found.setdefault(str(sentence.meta["source"]), []).append(sentence)
-    yield from found.values()
+        groups.setdefault(str(sentence.meta["source"]), []).append(sentence)
+    yield from groups.values()
 
 
 def _linked(queries: Sequence[Example]) -> list[Linked]:
@@ -193,14 +193,14 @@ def score(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         verdicts.answers(),
         left.per_item(),
     )
-    told = (
+    reason = (
         f"; left out: {', '.join(f'{name} ({why})' for name, why in gone.items())}" if gone else ""
     )
     for pair in pairs:
         at = place.get(pair.id)
         if at is None or verdicts.state[at] != ACCEPTED:
             why = NOBODY if at is None else _reason(str(verdicts.names[verdicts.by[at]]), config)
-            yield Dropped(pair, why, told.removeprefix("; "))
+            yield Dropped(pair, why, reason.removeprefix("; "))
         else:
             mean = float(values[at])
             gold = {"score": mean, "binary": int(mean >= config.paraphrase)}
@@ -210,7 +210,7 @@ def score(inputs: Inputs, config: Any) -> Iterator[Outcome]:
                     gold=gold,
                     meta={**pair.meta, "rounded": round(mean, 1), "ratings": int(counts[at])},
                 ),
-                f"mean of {counts[at]} ratings{told}",
+                f"mean of {counts[at]} ratings{reason}",
             )
 
 
@@ -228,10 +228,10 @@ def left_out(table: Any, config: Any) -> dict[str, str]:
         Limit.parse(f"r<{config.least_r:.2f}"),
         Limit.parse(f"alpha<{config.least_alpha:.2f}"),
     ]
-    found = {
+    workers = {
         w.worker: ", ".join(limit.text for limit in limits if limit.hit(w)) for w in quality(table)
     }
-    return {worker: why for worker, why in found.items() if why}
+    return {worker: why for worker, why in workers.items() if why}
 
 
 def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:

@@ -38,30 +38,30 @@ def is_report(answer: Any) -> bool:
     return isinstance(answer, str) and answer in REPORTS
 
 
-def given_answers(inputs: Inputs, asked: str) -> dict[str, list[Judgement]]:
+def given_answers(inputs: Inputs, ask: str) -> dict[str, list[Judgement]]:
     """The answers to an `Ask` by item, reports left out."""
     return answers_of(
-        judgement for judgement in inputs.judgements(asked) if not is_report(judgement.answer)
+        judgement for judgement in inputs.judgements(ask) if not is_report(judgement.answer)
     )
 
 
 def set_apart(
-    items: str, asked: str, gone: Mapping[str, str] | None = None
+    items: str, ask: str, gone: Mapping[str, str] | None = None
 ) -> Callable[[Inputs, Any], Iterator[Outcome]]:
     """The stage function that parts items into `unreported` and `reported`; reports named in `gone` drop them at once."""
     drops = gone or {}
 
     def run(inputs: Inputs, config: Any) -> Iterator[Outcome]:
-        judged = answers_of(inputs.judgements(asked))
+        judged = answers_of(inputs.judgements(ask))
         for item in inputs.examples(items):
-            said = Counter(j.answer for j in judged.get(item.id, ()) if is_report(j.answer))
+            reports = Counter(j.answer for j in judged.get(item.id, ()) if is_report(j.answer))
             least = getattr(config, "undecided", 1)
-            why = next((drops[word] for word in drops if said[word] >= least), "")
-            told = ", ".join(f"{word} x{count}" for word, count in sorted(said.items()))
+            why = next((drops[word] for word in drops if reports[word] >= least), "")
+            reason = ", ".join(f"{word} x{count}" for word, count in sorted(reports.items()))
             if why:
-                yield Dropped(item, why, told)
-            elif any(said[word] for word in REPORTS if word not in drops):
-                yield Kept(item, f"reported: {told}", "reported")
+                yield Dropped(item, why, reason)
+            elif any(reports[word] for word in REPORTS if word not in drops):
+                yield Kept(item, f"reported: {reason}", "reported")
             else:
                 yield Kept(item, "nobody reported it", "unreported")
 
@@ -79,8 +79,8 @@ def kept_on_review(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """What most reviewers keep of what was reported."""
     verdicts = answers_of(inputs.judgements("review"))
     for item in inputs.examples("reported"):
-        said = Counter(judgement.answer for judgement in verdicts.get(item.id, ()))
-        if said[KEEP] > said[DISCARD]:
+        votes = Counter(judgement.answer for judgement in verdicts.get(item.id, ()))
+        if votes[KEEP] > votes[DISCARD]:
             yield Kept(item, "reported, and kept on review")
         else:
             yield Dropped(item, "reported, and discarded on review")

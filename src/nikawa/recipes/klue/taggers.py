@@ -54,7 +54,7 @@ class Lexicon:
 
     def find(self, text: str) -> list[Span]:
         """Entities that begin where a word begins, the longest first; particles may follow."""
-        found = [
+        spans = [
             Span(m.start(), m.end(), kind)
             for p, kind in self.patterns
             for m in p.finditer(text)
@@ -66,8 +66,8 @@ class Lexicon:
             for length in self.lengths.get(first, ()):
                 kind = self.words.get(text[start : start + length])
                 if kind is not None:
-                    found.append(Span(start, start + length, kind))
-        return apart(found)
+                    spans.append(Span(start, start + length, kind))
+        return apart(spans)
 
 
 def read_lexicon(path: Path, types: Sequence[str]) -> Lexicon:
@@ -152,9 +152,11 @@ def _program(path: Path, types: Sequence[str]) -> Tagger:
             )
             raise BadInput(f"cannot be run ({problem.strerror})", file=path, cure=cure) from None
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["nothing"]
+            last_line = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or [
+                "nothing"
+            ]
             raise BadInput(
-                f"ended with status {done.returncode} and said: {said[0]}",
+                f"ended with status {done.returncode} and said: {last_line[0]}",
                 file=path,
                 cure="try it on a line by hand",
             )

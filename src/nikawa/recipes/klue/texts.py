@@ -57,8 +57,8 @@ class Line(msgspec.Struct):
     def value(self, name: str) -> str:
         """A value of the line itself, else of its meta."""
         own = getattr(self, name)
-        found = own if own != "" else self.meta.get(name)
-        return "" if found is None else str(found)
+        value = own if own != "" else self.meta.get(name)
+        return "" if value is None else str(value)
 
 
 class Texts(Config, kw_only=True):
@@ -104,10 +104,10 @@ def cleaner() -> Callable[[str], tuple[str, str]]:
     tool = Cleaner(choose_steps(CLEANING), Settings(language="ko"))
 
     def clean(text: str) -> tuple[str, str]:
-        (found,) = tool.clean(text)
-        if isinstance(found, Rejection):
-            return found.passage.text, f"cleaning: {found.why} ({found.step})"
-        return found.text, ""
+        (sentence,) = tool.clean(text)
+        if isinstance(sentence, Rejection):
+            return sentence.passage.text, f"cleaning: {sentence.why} ({sentence.step})"
+        return sentence.text, ""
 
     return clean
 
@@ -125,14 +125,14 @@ def _spans(line: Line, given: str, text: str, path: Path, number: int) -> dict[s
 
 def counts_of(entries: Sequence[str], setting: str) -> dict[str, int]:
     """`스포츠=9000` and the like as numbers by name."""
-    found = {}
+    counts = {}
     for entry in entries:
         name, sign, number = entry.rpartition("=")
         if not sign or not name.strip() or not number.strip().isdecimal():
             what = f"the setting {setting} holds {entry!r}, which is no name with a number"
             raise BadInput(what, cure=f'write {setting} = ["NAME=NUMBER"]')
-        found[name.strip()] = int(number)
-    return found
+        counts[name.strip()] = int(number)
+    return counts
 
 
 def drawn_by(

@@ -109,14 +109,14 @@ def agree(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     ranked = given_answers(inputs, "topics")
     for headline in inputs.examples("sound"):
         firsts = [judgement.answer[0] for judgement in ranked.get(headline.id, ())]
-        label, told = most_voted(firsts, config.votes), ", ".join(sorted(firsts))
+        label, votes = most_voted(firsts, config.votes), ", ".join(sorted(firsts))
         if label is None:
-            yield Dropped(headline, f"no {config.votes} workers put one topic first", told)
+            yield Dropped(headline, f"no {config.votes} workers put one topic first", votes)
         else:
             made = replace(headline, gold={"label": label})
             yield Kept(
                 made,
-                f"{firsts.count(label)} of {len(firsts)} put it first, {config.votes} needed: {told}",
+                f"{firsts.count(label)} of {len(firsts)} put it first, {config.votes} needed: {votes}",
             )
 
 
