@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nikawa.models.encoder.settle import settle
+from nikawa.models.encoder.settle import make_disjoint
 from nikawa.records import Example
 
 Place = tuple[int, int]
@@ -43,7 +43,7 @@ def share(tokenizer: Any, texts: Sequence[Marked]) -> float | None:
     )
     good = total = 0
     for (text, places), offsets in zip(held, found["offset_mapping"], strict=True):
-        pieces = [piece for piece in settle(text, offsets)[0] if piece[0] < piece[1]]
+        pieces = [piece for piece in make_disjoint(text, offsets)[0] if piece[0] < piece[1]]
         starts, ends = {start for start, _ in pieces}, {end for _, end in pieces}
         good += sum(start in starts and end in ends for start, end in places)
         total += len(places)

@@ -8,7 +8,7 @@ from math import isnan
 from pathlib import Path
 
 from nikawa.metrics import metrics
-from nikawa.reporting.runs import SystemRuns, TaskRuns, task_runs
+from nikawa.reporting.systems import SystemRuns, TaskRuns, load_task_runs
 from nikawa.reporting.scores import compare_tasks
 from studies._place import Place
 from studies._stored import told_runs
@@ -45,7 +45,7 @@ class Contest:
 def contests(runs: Path, pairs: Sequence[tuple[str, str]], place: Place) -> list[Contest]:
     """Every pair of models wherever both answered the same examples after the same training."""
     parts = [
-        found for part in task_runs(told_runs(runs), place.data) for found in _asked(part, pairs)
+        found for part in load_task_runs(told_runs(runs), place.data) for found in _asked(part, pairs)
     ]
     if not parts:
         return []

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from nikawa.errors import BadInput, NikawaError, listed
-from nikawa.runs.job import Options, Request, RunReport, run_all
-from nikawa.runs.plan import plan
-from nikawa.runs.value import Outcome
+from nikawa.runs.job import RunOptions, RunRequest, RunReport, run_all
+from nikawa.runs.plan import plan_runs
+from nikawa.runs.records import Outcome
 
 PARTS = ("train", "baselines", "report")
 """What a study consists of; the first wants a graphics card, the others none."""
@@ -100,7 +100,7 @@ def at_hand(names: Sequence[str], place: Place) -> tuple[str, ...]:
     found = []
     for name in names:
         try:
-            plan(Request((name,), ("majority",)), place.data)
+            plan_runs(RunRequest((name,), ("majority",)), place.data)
         except NikawaError as problem:
             tell(f"left out: {name}: {problem}")
         else:
@@ -108,10 +108,10 @@ def at_hand(names: Sequence[str], place: Place) -> tuple[str, ...]:
     return tuple(found)
 
 
-def start(requests: Sequence[Request], place: Place, *, only_choose: bool = False) -> RunReport:
+def start(requests: Sequence[RunRequest], place: Place, *, only_choose: bool = False) -> RunReport:
     """Do the runs of all requests in one pool of processes; what fails is told and does not stop the others."""
     workers = place.workers
-    how = Options(
+    how = RunOptions(
         place.runs,
         place.data,
         workers,
@@ -126,7 +126,7 @@ def start(requests: Sequence[Request], place: Place, *, only_choose: bool = Fals
     return report
 
 
-def _placed(request: Request, place: Place) -> Mapping[str, Any]:
+def _placed(request: RunRequest, place: Place) -> Mapping[str, Any]:
     """The settings with the device, for models that are placed on one."""
     if not any(name.startswith("encoder:") for name in request.models):
         return request.settings

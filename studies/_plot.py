@@ -8,7 +8,7 @@ from pathlib import Path
 from nikawa.io.atomic import atomic_write
 from nikawa.metrics import metrics
 from nikawa.reporting.page import standalone
-from nikawa.reporting.page_plots import Dot, Line, dot_plot
+from nikawa.reporting.plots import Dot, Line, dot_plot
 from studies._pairs import Contest
 
 Pair = tuple[str, str]

@@ -11,11 +11,11 @@ from statistics import fmean
 from nikawa.datasets.reader import ExampleReader
 from nikawa.io.json import encode_json
 from nikawa.metrics import metrics
-from nikawa.runs.material import SELECT, task_of
+from nikawa.runs.data import SELECTION_SET, task_of
 from nikawa.runs.plan import Family, Settings
-from nikawa.runs.store import DONE, StoredRun, scores_of, stored_runs
+from nikawa.runs.store import DONE, StoredRun, official_scores, stored_runs
 from nikawa.runs.summary import Cell, summarise
-from nikawa.runs.value import FILE, RunSpec, Stage, short_name
+from nikawa.runs.records import FILE, RunSpec, Stage, short_name
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def _best(
         if stored.diverged:
             lost.add((_family(spec), _key(spec)))
         sign = -1 if metrics()[metric].better == "lower" else 1
-        found = [sign * s.value for s in scores_of(stored.scores(), SELECT) if s.metric == metric]
+        found = [sign * s.value for s in official_scores(stored.scores(), SELECTION_SET) if s.metric == metric]
         values.setdefault(_family(spec), {}).setdefault(_key(spec), []).extend(
             v for v in found if not isnan(v)
         )

@@ -7,12 +7,12 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from nikawa.cli._run_show import figure, first_of, table
+from nikawa.cli.run import format_figure, first_of, results_table
 from nikawa.io.atomic import atomic_write
 from nikawa.reporting.tables import Table
 from nikawa.runs.job import Cell
 from nikawa.runs.summary import DIFFERENCE
-from nikawa.runs.value import DIVERGED
+from nikawa.runs.records import DIVERGED
 from studies._pairs import Contest
 from studies._stored import counted_runs
 
@@ -24,7 +24,7 @@ GOLD = ("", "entailment", "contradiction", "neutral")
 
 def main_table(cells: Sequence[Cell]) -> str:
     """The first metric of each task on whole sets, and of what was trained as published."""
-    columns, rows, numbers = table([cell for cell in first_of(cells) if not cell.variation])
+    columns, rows, numbers = results_table([cell for cell in first_of(cells) if not cell.variation])
     return Table(columns, rows, numbers).markdown()
 
 
@@ -34,7 +34,7 @@ def curve_table(cells: Sequence[Cell]) -> str:
     rows: dict[tuple[str, str, str], dict[float, str]] = {}
     for cell in first_of(cells):
         if "trained on" not in cell.variation:
-            rows.setdefault((cell.task, cell.set, cell.metric), {})[share_of(cell)] = figure(cell)
+            rows.setdefault((cell.task, cell.set, cell.metric), {})[share_of(cell)] = format_figure(cell)
     columns = ["task", "set", "metric", *(f"{share:.0%}" for share in shares)]
     body = [
         [*key, *(found.get(share, "") for share in shares)]
@@ -58,7 +58,7 @@ def splits_table(cells: Sequence[Cell], names: dict[str, str]) -> str:
     for cell in cells:
         if cell.task == "jamp" and cell.where in PARTED:
             split = cell.variation.removeprefix("trained on jamp:")
-            rows.setdefault((split, names.get(cell.model, cell.model)), {})[cell.where] = figure(
+            rows.setdefault((split, names.get(cell.model, cell.model)), {})[cell.where] = format_figure(
                 cell
             )
     columns = ["training split", "model", "seen", "unseen", "difference"]
@@ -178,7 +178,7 @@ def fewer_seeds(cells: Sequence[Cell], names: Mapping[str, str]) -> str:
 
 def _shown(value: Any) -> str:
     if isinstance(value, Cell):
-        return figure(value)
+        return format_figure(value)
     if isinstance(value, Contest):
         return f"**{value.told}**" if value.p < 0.05 else value.told
     return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

@@ -15,9 +15,9 @@ from typing import Any
 
 from nikawa.datasets import tasks
 from nikawa.errors import BadInput, NikawaError, listed
-from nikawa.models.baseline import pick
-from nikawa.runs.job import Cell, Request, RunReport
-from nikawa.runs.value import short_name
+from nikawa.models.baseline import choose_baseline
+from nikawa.runs.job import Cell, RunRequest, RunReport
+from nikawa.runs.records import short_name
 from studies._folder import without_weights
 from studies._pairs import Contest, contests
 from studies._place import Place, at_hand, place_of, said, start, tell, words
@@ -65,7 +65,7 @@ def bare_name(models: Mapping[str, Path], language: str) -> str:
     return f"{PREFIX}{name}" if alone else f"{PREFIX}{language}-{name}"
 
 
-def requests(models: Mapping[str, Path], language: str, place: Place) -> list[Request]:
+def requests(models: Mapping[str, Path], language: str, place: Place) -> list[RunRequest]:
     """The trained encoder and the random one on every task at hand."""
     model, found = models[language], (TINY if place.tiny else EPOCHS)[language]
     bare = without_weights(model, place.out / bare_name(models, language))
@@ -82,7 +82,7 @@ def requests(models: Mapping[str, Path], language: str, place: Place) -> list[Re
             rates = RATES[random][:2] if place.tiny else RATES[random]
             seeds = tuple(range(place.seeds))
             asked.append(
-                Request(
+                RunRequest(
                     (task,),
                     (f"encoder:{folder}",),
                     seeds,
@@ -94,21 +94,21 @@ def requests(models: Mapping[str, Path], language: str, place: Place) -> list[Re
     return asked
 
 
-def baselines(language: str, place: Place) -> list[Request]:
+def baselines(language: str, place: Place) -> list[RunRequest]:
     """The embedded model of every task, by two seeds, so that a test can tell how much it varies (most do not at all).
 
     Where a part is kept to choose on, it is given a choice too, so that it learns from the same examples and answers the same ones.
     """
     names = at_hand(tuple((TINY if place.tiny else EPOCHS)[language]), place)
     return [
-        Request((name,), ("baseline",), (0, 1), grid=_choice(name), choose_seeds=1)
+        RunRequest((name,), ("baseline",), (0, 1), grid=_choice(name), choose_seeds=1)
         for name in names
     ]
 
 
 def _choice(name: str) -> Mapping[str, tuple[str, ...]]:
     return (
-        {"model": (pick(tasks()[name]), "majority")} if name.startswith(("klue-", "jamp")) else {}
+        {"model": (choose_baseline(tasks()[name]), "majority")} if name.startswith(("klue-", "jamp")) else {}
     )
 
 

@@ -17,8 +17,8 @@ from nikawa.datasets.jamp.splits import split_names
 from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import NikawaError
 from nikawa.records import texts_inside
-from nikawa.reporting.job import Options, report
-from nikawa.runs.job import Cell, Request, RunReport
+from nikawa.reporting.job import ReportOptions, report
+from nikawa.runs.job import Cell, RunRequest, RunReport
 from studies._folder import SMALL, TINY, characters
 from studies._place import Place, at_hand, place_of, said, start, tell, words
 from studies._stored import stored_cells
@@ -79,7 +79,7 @@ def chosen(found: Recipe, model: str, place: Place) -> dict[str, dict[str, Any]]
     """The settings of every task that do best where settings are chosen, by one seed; nothing else is asked."""
     grid = {"learning_rate": found.rates}
     asked = [
-        Request((task,), (model,), (0,), found.settings(task), grid, train=_whole(task))
+        RunRequest((task,), (model,), (0,), found.settings(task), grid, train=_whole(task))
         for task in found.tasks
     ]
     report = start(asked, place, only_choose=True)
@@ -97,17 +97,17 @@ def results(
     """Every seed on every share, on JAMP's splits and on the stress sets, with the settings that were chosen."""
     seeds = tuple(range(place.seeds))
     asked = [
-        Request((task,), (model,), seeds, settings[task], shares=found.shares, train=_whole(task))
+        RunRequest((task,), (model,), seeds, settings[task], shares=found.shares, train=_whole(task))
         for task in found.tasks
         if task in settings
     ]
     if "jamp" in settings:
         asked += [
-            Request(("jamp",), (model,), seeds, settings["jamp"], train=(f"jamp:{s}",))
+            RunRequest(("jamp",), (model,), seeds, settings["jamp"], train=(f"jamp:{s}",))
             for s in split_names()
         ]
     asked += [
-        Request((task,), (model,), seeds, settings[STRESS[task]])
+        RunRequest((task,), (model,), seeds, settings[STRESS[task]])
         for task in found.stress
         if STRESS[task] in settings
     ]
@@ -117,12 +117,12 @@ def results(
 def tell_all(names: dict[str, str], place: Place) -> None:
     """The page of the runs, and the tables in Markdown."""
     page = place.out / "report"
-    how = Options(
+    how = ReportOptions(
         place.data,
         "Small encoders from random weights",
         rounds=500 if place.tiny else None,
         overwrite=page.is_dir(),
-        told=tell,
+        on_progress=tell,
     )
     report([str(place.runs)], page, how)
     sections = json.loads((page / "numbers.json").read_bytes())["sections"]

@@ -19,8 +19,8 @@ from nikawa.errors import BadInput, NikawaError
 from nikawa.io.atomic import atomic_write
 from nikawa.io.json import encode_json
 from nikawa.records import Example, texts_inside
-from nikawa.reporting.job import Options, report
-from nikawa.runs.job import Cell, Request, RunReport
+from nikawa.reporting.job import ReportOptions, report
+from nikawa.runs.job import Cell, RunRequest, RunReport
 from studies._ends import marked, share
 from studies._pairs import Contest, contests
 from studies._place import Place, at_hand, place_of, said, start, tell, words
@@ -72,11 +72,11 @@ def folders(given: Mapping[str, Path], tiny: bool = False) -> dict[str, dict[str
     return made
 
 
-def requests(models: Mapping[str, Mapping[str, Path]], place: Place) -> list[Request]:
+def requests(models: Mapping[str, Mapping[str, Path]], place: Place) -> list[RunRequest]:
     """Every encoder on every task of its language."""
     tasks = TINY if place.tiny else EPOCHS
     return [
-        Request(
+        RunRequest(
             (task,),
             tuple(f"encoder:{folder}" for folder in found.values()),
             tuple(range(place.seeds)),
@@ -99,8 +99,8 @@ def tell_all(place: Place) -> None:
     encoders = read_sizes(place.out / SIZES)
     page = place.out / "report"
     title = f"Characters, sub-words, morphemes{': a trial, whose figures mean nothing' if place.tiny else ''}"
-    how = Options(
-        place.data, title, rounds=500 if place.tiny else None, overwrite=page.is_dir(), told=tell
+    how = ReportOptions(
+        place.data, title, rounds=500 if place.tiny else None, overwrite=page.is_dir(), on_progress=tell
     )
     report(shown_runs(place.runs), page, how)
     cells = stored_cells(place.runs, place.data)

@@ -6,33 +6,34 @@ import csv
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from msgspec.structs import replace
 
-from nikawa.analysis.job import Analyses, How, analyse, read_analyses
+from nikawa.analysis.job import Analyses, AnalysisOptions, analyse, read_analyses
 from nikawa.analysis.results import Analysis
 from nikawa.datasets import benchmarks
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
 from nikawa.records import Example, Origin
 from nikawa.runs import stored_runs
-from nikawa.runs.job import Options, Request, run
+from nikawa.runs.job import RunOptions, RunRequest, run
 
-QUICK = How(resamples=200, tokeniser="characters")
+QUICK = AnalysisOptions(resamples=200, tokeniser="characters")
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Runs of the embedded tasks: two models, two seeds, one of them also with the hypothesis alone and of half the data."""
     out = tmp_path_factory.mktemp("analyse") / "runs"
-    nli, options = ("mini-ja-nli",), Options(out=out, workers=1)
-    run(Request(tasks=nli, models=("majority", "char-linear"), seeds=(0, 1)), options)
-    run(Request(tasks=nli, models=("char-linear",), inputs=("hypothesis",)), options)
-    run(Request(tasks=nli, models=("char-linear",), shares=(0.5,)), options)
+    nli, options = ("mini-ja-nli",), RunOptions(out=out, workers=1)
+    run(RunRequest(tasks=nli, models=("majority", "char-linear"), seeds=(0, 1)), options)
+    run(RunRequest(tasks=nli, models=("char-linear",), inputs=("hypothesis",)), options)
+    run(RunRequest(tasks=nli, models=("char-linear",), shares=(0.5,)), options)
     run(
-        Request(tasks=("mini-ja-sts", "mini-ja-qa", "mini-ja-choice"), models=("baseline",)),
+        RunRequest(tasks=("mini-ja-sts", "mini-ja-qa", "mini-ja-choice"), models=("baseline",)),
         options,
     )
     return out
@@ -40,7 +41,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def found(runs: Path) -> Analyses:
-    analyse([runs], how=QUICK)
+    analyse([runs], options=QUICK)
     return read_analyses(runs)
 
 
@@ -158,7 +159,7 @@ def test_suspects_are_disagreements(found: Analyses) -> None:
 def test_the_same_again_is_the_same_bytes_and_is_asked_for(
     runs: Path, tmp_path: Path, found: Analyses
 ) -> None:
-    analyse([runs], out=tmp_path / "again", how=QUICK)
+    analyse([runs], out=tmp_path / "again", options=QUICK)
     for path in sorted((runs / "analyses").rglob("*.json*")):
         if path.name != "index.json":
             assert (
@@ -166,44 +167,46 @@ def test_the_same_again_is_the_same_bytes_and_is_asked_for(
                 == (tmp_path / "again" / path.relative_to(runs / "analyses")).read_bytes()
             )
     with pytest.raises(BadInput, match=r"exists already; .*--overwrite"):
-        analyse([runs], how=QUICK)
+        analyse([runs], options=QUICK)
     assert found.index.command.startswith("nikawa analyse ")
 
 
 def test_what_workers_sent_back_is_not_replaced(runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "analyses"
     sts = str(runs / "mini-ja-sts--*")
-    analyse([sts], out=out, how=QUICK)
-    analyse([sts], out=out, how=QUICK, overwrite=True)
+    analyse([sts], out=out, options=QUICK)
+    analyse([sts], out=out, options=QUICK, overwrite=True)
     (out / "suspects" / "x").mkdir(parents=True)
     (out / "suspects" / "x" / "answers.csv").write_text("example,worker,label\n")
     with pytest.raises(BadInput, match=r"answers\.csv; move it away"):
-        analyse([sts], out=out, how=QUICK, overwrite=True)
+        analyse([sts], out=out, options=QUICK, overwrite=True)
     assert (out / "suspects" / "x" / "answers.csv").exists()
 
 
 def test_keys_and_metrics_can_be_chosen(runs: Path, tmp_path: Path) -> None:
     pattern = str(runs / "mini-ja-nli--char-linear--*")
-    got = analyse([pattern], out=tmp_path / "a", how=replace_how(by=("gold",), metric="macro-f1"))
+    got = analyse(
+        [pattern], out=tmp_path / "a", options=replace_how(by=("gold",), metric="macro-f1")
+    )
     assert {x.metric for x in got.each} == {"macro-f1"}
     assert {s.by for x in got.each for s in x.slices} == {"gold"}
     assert "--by gold --metric macro-f1" in got.index.command
     with pytest.raises(BadInput, match="nothing can be sliced by 'colour': no item has it"):
-        analyse([pattern], out=tmp_path / "b", how=replace_how(by=("colour",)))
+        analyse([pattern], out=tmp_path / "b", options=replace_how(by=("colour",)))
     with pytest.raises(BadInput, match="pearson scores none of these tasks"):
-        analyse([pattern], out=tmp_path / "c", how=replace_how(metric="pearson"))
+        analyse([pattern], out=tmp_path / "c", options=replace_how(metric="pearson"))
     assert not (tmp_path / "b").exists()
 
 
 def test_rank_correlations_have_fewer_resamples_and_say_so(runs: Path, tmp_path: Path) -> None:
-    how = How(metric="spearman", tokeniser="none")
-    (sts,) = analyse([str(runs / "mini-ja-sts--*")], out=tmp_path / "a", how=how).each
+    how = AnalysisOptions(metric="spearman", tokeniser="none")
+    (sts,) = analyse([str(runs / "mini-ja-sts--*")], out=tmp_path / "a", options=how).each
     assert (sts.metric, sts.resamples) == ("spearman", 200)
     assert sts.score.value is not None
 
 
-def replace_how(by: tuple[str, ...] = (), metric: str = "") -> How:
-    return How(by=by, metric=metric, resamples=100, tokeniser="none")
+def replace_how(by: tuple[str, ...] = (), metric: str = "") -> AnalysisOptions:
+    return AnalysisOptions(by=by, metric=metric, resamples=100, tokeniser="none")
 
 
 def test_unfinished_runs_are_left_out_and_told(runs: Path, tmp_path: Path) -> None:
@@ -211,12 +214,12 @@ def test_unfinished_runs_are_left_out_and_told(runs: Path, tmp_path: Path) -> No
     for path in names:
         shutil.copytree(path, tmp_path / "some" / path.name)
     (tmp_path / "some" / names[0].name / "done.json").unlink()
-    got = analyse([tmp_path / "some"], how=replace_how())
+    got = analyse([tmp_path / "some"], options=replace_how())
     assert got.index.left_out == {names[0].name: "not finished"}
     assert len(got.each[0].system.seeds) == 1
     (tmp_path / "some" / names[1].name / "done.json").unlink()
-    with pytest.raises(BadInput, match="no finished run to analyse: not finished"):
-        analyse([tmp_path / "some"], out=tmp_path / "x", how=replace_how())
+    with pytest.raises(BadInput, match="no finished run: not finished"):
+        analyse([tmp_path / "some"], out=tmp_path / "x", options=replace_how())
 
 
 def test_a_run_that_does_not_say_what_it_is_does_not_stop_the_others(
@@ -228,9 +231,9 @@ def test_a_run_that_does_not_say_what_it_is_does_not_stop_the_others(
     (tmp_path / "some" / names[0].name / "run.json").write_text("{}")
     (tmp_path / "some" / names[1].name / "about.json").unlink()
     with pytest.raises(BadInput, match=r"about\.json"):
-        analyse([tmp_path / "some"], how=replace_how())
+        analyse([tmp_path / "some"], options=replace_how())
     shutil.copy(names[1] / "about.json", tmp_path / "some" / names[1].name)
-    got = analyse([tmp_path / "some"], how=replace_how())
+    got = analyse([tmp_path / "some"], options=replace_how())
     assert "missing required field" in got.index.left_out[names[0].name]
     assert [x.system.model for x in got.each] == ["majority"]
 
@@ -240,7 +243,7 @@ def test_a_place_that_cannot_be_written_is_told_before_the_work(
 ) -> None:
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)
     monkeypatch.setattr(
-        "nikawa.analysis.job.compute", lambda *_, **__: pytest.fail("the work began")
+        "nikawa.analysis.job.compute_analyses", lambda *_, **__: pytest.fail("the work began")
     )
     with pytest.raises(BadInput, match="cannot be written; choose another place"):
         analyse([runs], out=tmp_path / "some" / "where")
@@ -252,9 +255,9 @@ def test_answers_that_were_changed_are_told(runs: Path, tmp_path: Path) -> None:
     answers = tmp_path / path.name / "predictions" / "test.jsonl"
     answers.write_bytes(answers.read_bytes().replace(b'"answer"', b'"answer" '))
     with pytest.raises(BadInput, match="is not what the run wrote"):
-        analyse([tmp_path / path.name], how=replace_how())
+        analyse([tmp_path / path.name], options=replace_how())
     good = next(runs.glob("mini-ja-nli--majority--*"))
-    got = analyse([tmp_path / path.name, good], out=tmp_path / "out", how=replace_how())
+    got = analyse([tmp_path / path.name, good], out=tmp_path / "out", options=replace_how())
     assert [x.system.task for x in got.each] == ["mini-ja-nli"]
     assert "is not what the run wrote" in got.index.left_out[path.name]
     with pytest.raises(BadInput, match="in several folders"):
@@ -276,21 +279,19 @@ def test_hidden_labels_never_appear(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Gold that is marked hidden is in no file, even where the data on this machine holds it."""
-    from nikawa.runs import material
+    from nikawa.runs import data
 
-    real = material.gather
+    real = data.load_answered_sets
 
-    def marked(*given: object) -> material.Material:
-        got = real(*given)  # type: ignore[arg-type]
+    def marked(*given: Any) -> dict[str, list[Example]]:
         hide = Origin(recipe="test", gold="hidden")
-        sets = {
+        return {
             name: [replace(e, id=e.id, origin=hide) if i < 4 else e for i, e in enumerate(examples)]
-            for name, examples in got.sets.items()
+            for name, examples in real(*given).items()
         }
-        return material.Material(got.task, got.seen, got.train, got.select, sets, got.folds)
 
-    monkeypatch.setattr("nikawa.analysis.systems.gather", marked)
-    got = analyse([str(runs / "mini-ja-nli--*")], out=tmp_path / "out", how=replace_how())
+    monkeypatch.setattr("nikawa.runs.load.load_answered_sets", marked)
+    got = analyse([str(runs / "mini-ja-nli--*")], out=tmp_path / "out", options=replace_how())
     stored = next(runs.glob("mini-ja-nli--*")) / "predictions" / "test.jsonl"
     ids = [json.loads(line)["example"] for line in stored.read_text().splitlines()]
     text = b"".join(
@@ -301,7 +302,7 @@ def test_hidden_labels_never_appear(
 
 
 def test_formulas_are_neutralised(tmp_path: Path) -> None:
-    from nikawa.recipes.sheet import write_cells
+    from nikawa.io.task_sheet import write_cells
 
     write_cells(
         tmp_path / "t.csv", [Example(id="a:b/1", inputs={"premise": "=1+1", "hypothesis": "x"})]
@@ -325,9 +326,13 @@ def test_jsick_tables_9_and_10(shared_data: Path, tmp_path: Path) -> None:
         _, examples = load_task(name, "test", data=shared_data)
         answers = [Prediction(example=e.id, answer=e.gold[question]) for e in examples]
         write(tmp_path / f"{name}.jsonl", answers, overwrite=False)
-        request = Request(tasks=(name,), models=(f"replay:{tmp_path / f'{name}.jsonl'}",))
-        run(request, Options(out=tmp_path / "runs", workers=1, data=shared_data))
-    got = analyse([tmp_path / "runs"], data=shared_data, how=How(resamples=100, tokeniser="none"))
+        request = RunRequest(tasks=(name,), models=(f"replay:{tmp_path / f'{name}.jsonl'}",))
+        run(request, RunOptions(out=tmp_path / "runs", workers=1, data=shared_data))
+    got = analyse(
+        [tmp_path / "runs"],
+        data=shared_data,
+        options=AnalysisOptions(resamples=100, tokeniser="none"),
+    )
     nli, sts = (
         next(x for x in got.each if x.system.task == name) for name in ("jsick-nli", "jsick-sts")
     )
@@ -369,13 +374,13 @@ def test_jsick_tables_9_and_10(shared_data: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_jsquad_overlap(shared_data: Path) -> None:
     """JGLUE tells 0.795; of the segmentations here Juman's dictionary comes nearest (0.793)."""
-    from nikawa.analysis.overlap import count
+    from nikawa.analysis.overlap import count_shared
     from nikawa.datasets import load
     from nikawa.text import analyser
 
     pytest.importorskip("jumandic", reason="Juman's dictionary is not installed")
     examples = load("jsquad:dev", data=shared_data).splits["dev"]
-    found = count(examples, ("question", "context"), analyser("juman", cache=0))
+    found = count_shared(examples, ("question", "context"), analyser("juman", cache=0))
     assert float(found.shares.mean()) == pytest.approx(0.7932, abs=5e-5)
 
 

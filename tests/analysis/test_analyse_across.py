@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from types import SimpleNamespace
-from typing import Any, cast
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
-from nikawa.analysis.across import stresses
-from nikawa.analysis.results import System
-from nikawa.analysis.sample import Sitting, sit
-from nikawa.analysis.set_analysis import How
-from nikawa.analysis.suspects import suspects
-from nikawa.analysis.systems import Answers, Loaded
-from nikawa.records import Example, Origin, Prediction, Task
-from nikawa.runs.value import Protocol
+from nikawa.analysis.across import stress_systems
+from nikawa.analysis.answers import ItemSets, SystemAnswers, match_system
+from nikawa.analysis.set_analysis import AnalysisOptions
+from nikawa.analysis.suspects import find_suspects
+from nikawa.records import Card, Example, Origin, Prediction, Task
+from nikawa.runs.load import AnsweredSets, LoadedRun, LoadedSystem
+from nikawa.runs.records import Protocol, RunSpec, Variation
+from nikawa.runs.store import StoredRun
 
 TASK = Task(
     name="toy-nli",
@@ -29,6 +28,20 @@ TASK = Task(
     metrics=("accuracy",),
 )
 E, C, N = TASK.labels
+CARD = Card(
+    name="toy",
+    title="Toy",
+    version="1",
+    languages=("ja",),
+    licence="none",
+    homepage="",
+    citation="",
+    description="",
+    source="",
+    labels="",
+    workers="",
+    workers_are="none",
+)
 
 
 def example(name: str, gold: str, **more: Any) -> Example:
@@ -41,37 +54,31 @@ def loaded(
     answers: dict[str, Sequence[Sequence[Any]]],
     model: str = "m",
     share: float = 1.0,
-) -> Loaded:
+    dataset: str = "toy",
+) -> LoadedSystem:
     """A system whose answers to a set are given seed by seed: an answer, or probabilities of the labels."""
-    seeds = tuple(range(len(next(iter(answers.values())))))
-    system = System(
-        task=TASK.name,
-        kind=TASK.kind,
-        dataset="toy",
-        language="ja",
-        model=model,
-        share=share,
-        seeds=seeds,
-        variation="" if share == 1 else "half of train",
-        runs=tuple(f"run{i}" for i in seeds),
-    )
-    told: dict[str, list[Answers]] = {
-        name: [
-            {e.id: _prediction(e.id, a) for e, a in zip(sets[name], run, strict=True)}
-            for run in runs
-        ]
-        for name, runs in answers.items()
-    }
-    spec = SimpleNamespace(protocol=Protocol(kind="answers", evaluate=("toy:test",)))
-    return _Toy(
-        system, cast(Any, spec), TASK, sets, told, {name: f"toy:{name}" for name in sets}, "toy"
-    )
+    runs = []
+    for seed in range(len(next(iter(answers.values())))):
+        spec = RunSpec(
+            task=TASK.name,
+            predictor=model,
+            seed=seed,
+            variation=Variation(share=share),
+            protocol=Protocol(kind="answers", evaluate=tuple(f"{dataset}:{name}" for name in sets)),
+            data=(),
+        )
+        given = {
+            name: [_prediction(e.id, a) for e, a in zip(sets[name], each[seed], strict=True)]
+            for name, each in answers.items()
+        }
+        runs.append(LoadedRun(StoredRun(Path(f"run{seed}")), spec, given))
+    return _Toy(tuple(runs), AnsweredSets(TASK, sets, CARD, "ja"))
 
 
-class _Toy(Loaded):
+class _Toy(LoadedSystem):
     @property
     def stem(self) -> str:
-        return f"toy--{self.system.model}"
+        return f"toy--{self.spec.model}"
 
 
 def _prediction(name: str, answer: Any) -> Prediction:
@@ -83,8 +90,8 @@ def _prediction(name: str, answer: Any) -> Prediction:
     )
 
 
-def seated(one: Loaded, name: str = "test") -> Sitting:
-    found = sit(one, name)
+def seated(one: LoadedSystem, name: str = "test") -> SystemAnswers:
+    found = match_system(one, name, ItemSets())
     assert found is not None
     return found
 
@@ -104,7 +111,7 @@ def test_stress_is_the_mean_over_seeds_of_answers_that_stay() -> None:
     before = [[E, E, C, N], [E, E, E, E]]
     after = [[E, E, C, C], [E, E, N, N]]
     one = loaded({"test": originals, "swap-o": made}, {"test": before, "swap-o": after})
-    (found,) = stresses([one], How(resamples=100))
+    (found,) = stress_systems([one], AnalysisOptions(resamples=100))
     whole = next(c for c in found.cells if not c.case and not c.gold)
     assert found.measure == "same"
     assert (whole.operation, whole.n) == ("swap", 4)
@@ -127,7 +134,7 @@ def test_stress_is_the_mean_over_seeds_of_answers_that_stay() -> None:
         {"test": twelve, "swap-o": more},
         {"test": [b * 3 for b in before], "swap-o": [a * 3 for a in after]},
     )
-    (found,) = stresses([many], How(resamples=100))
+    (found,) = stress_systems([many], AnalysisOptions(resamples=100))
     whole = next(c for c in found.cells if not c.case and not c.gold)
     assert whole.low is not None
     assert whole.high is not None
@@ -135,7 +142,10 @@ def test_stress_is_the_mean_over_seeds_of_answers_that_stay() -> None:
 
 
 def test_no_originals_no_stress() -> None:
-    assert stresses([loaded({"test": [example("1", E)]}, {"test": [[E]]})], How()) == ()
+    assert (
+        stress_systems([loaded({"test": [example("1", E)]}, {"test": [[E]]})], AnalysisOptions())
+        == ()
+    )
 
 
 def test_suspects_are_what_systems_agree_on() -> None:
@@ -151,7 +161,8 @@ def test_suspects_are_what_systems_agree_on() -> None:
     ]
     systems.append(loaded({"test": examples}, {"test": [[N] * 9]}, "constant"))
     systems.append(loaded({"test": examples}, {"test": [[N, *golds[1:]]]}, "half", share=0.5))
-    ((found, _, sheet),) = suspects([seated(one) for one in systems], How())
+    (suspected,) = find_suspects([seated(one) for one in systems], AnalysisOptions())
+    found, sheet = suspected.suspects, suspected.items
     assert found.systems == ("toy--a", "toy--b")
     assert [(s.example, s.gold, s.suggested, s.against, s.suggest) for s in found.items] == [
         ("toy:test/2", E, C, 2, 2)
@@ -164,13 +175,14 @@ def test_suspects_are_what_systems_agree_on() -> None:
 def test_one_system_without_probabilities_suspects_nothing() -> None:
     examples = [example(str(i), (E, C, N)[i % 3]) for i in range(6)]
     one = loaded({"test": examples}, {"test": [[E, C, N, C, C, N]]})
-    assert suspects([seated(one)], How()) == ()
+    assert find_suspects([seated(one)], AnalysisOptions()) == ()
 
 
 def test_answers_that_could_not_be_read_are_nobodys_vote() -> None:
     examples = [example(str(i), (E, C, N)[i % 3]) for i in range(6)]
     two = [loaded({"test": examples}, {"test": [[E, C, None, E, C, N]]}, name) for name in "ab"]
-    ((found, _, _),) = suspects([seated(one) for one in two], How())
+    (suspected,) = find_suspects([seated(one) for one in two], AnalysisOptions())
+    found = suspected.suspects
     assert found.total == 0
     assert (found.n, found.sheet) == (6, "")
 
@@ -183,12 +195,17 @@ def test_a_label_that_is_inherited_is_not_the_one_to_look_at() -> None:
     given = [sure[gold] for gold in golds]
     given[2] = given[8] = sure[C]
     mixed = [msgspec.structs.replace(e, origin=made) if e.id == "2" else e for e in plain]
-    ((found, _, sheet),) = suspects([seated(loaded({"test": mixed}, {"test": [given]}))], How())
+    (suspected,) = find_suspects(
+        [seated(loaded({"test": mixed}, {"test": [given]}))], AnalysisOptions()
+    )
+    found, sheet = suspected.suspects, suspected.items
     assert ([s.example for s in found.items], found.n) == (["toy:test/8"], 8)
     assert (found.items[0].gold, found.items[0].suggested) == (N, C)
     assert [e.id for e in sheet] == ["toy:test/8"]
     every = [msgspec.structs.replace(e, origin=made) for e in plain]
-    assert suspects([seated(loaded({"test": every}, {"test": [given]}))], How()) == ()
+    assert (
+        find_suspects([seated(loaded({"test": every}, {"test": [given]}))], AnalysisOptions()) == ()
+    )
 
 
 def test_systems_that_answered_other_items_of_a_set_stay_apart() -> None:
@@ -201,9 +218,9 @@ def test_systems_that_answered_other_items_of_a_set_stay_apart() -> None:
         loaded({"test": examples}, {"test": [wrong]}, "a"),
         loaded({"test": examples[1:]}, {"test": [wrong[1:]]}, "b"),
     ]
-    found = suspects([seated(one) for one in two], How())
-    assert [one.n for one, _, _ in found] == [6, 5]
-    assert len({one.sheet for one, _, _ in found}) == 2
+    found = find_suspects([seated(one) for one in two], AnalysisOptions())
+    assert [one.suspects.n for one in found] == [6, 5]
+    assert len({one.suspects.sheet for one in found}) == 2
 
 
 def test_rows_that_stand_in_for_a_test_set_go_by_where_they_lie() -> None:
@@ -212,8 +229,10 @@ def test_rows_that_stand_in_for_a_test_set_go_by_where_they_lie() -> None:
     sure = {E: (0.9, 0.05, 0.05), C: (0.05, 0.9, 0.05), N: (0.05, 0.05, 0.9)}
     given = [sure[gold] for gold in (E, C, N, E, C, C)]
     one = loaded(
-        {"stand-in": [example(str(i), g) for i, g in enumerate(golds)]}, {"stand-in": [given]}
+        {"stand-in": [example(str(i), g) for i, g in enumerate(golds)]},
+        {"stand-in": [given]},
+        dataset="jamp",
     )
-    moved = dataclasses.replace(one, names={"stand-in": "jamp:stand-in"})
-    ((found, _, _),) = suspects([seated(moved, "stand-in")], How())
+    (suspected,) = find_suspects([seated(one, "stand-in")], AnalysisOptions())
+    found = suspected.suspects
     assert [s.example for s in found.items] == ["jamp:train/5"]

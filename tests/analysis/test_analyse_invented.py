@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.analysis.job import How, compute
+from nikawa.analysis.job import AnalysisOptions, compute_analyses
 from nikawa.analysis.results import Analysis
 from nikawa.io.folders import write_folder
 from nikawa.records import Card, Dataset, Example
-from nikawa.runs import stored_runs
-from nikawa.runs.job import Options, Request, run
+from nikawa.runs.job import RunOptions, RunRequest, run
 
 E, C, N = "entailment", "contradiction", "neutral"
 CARD = Card(
@@ -45,7 +44,7 @@ GOLD = [
 ]
 """Label and similarity of each pair."""
 GIVEN = [N, N, N, N, E, E, E, C, C, E, N, E]
-QUICK = How(resamples=100, tokeniser="characters")
+QUICK = AnalysisOptions(resamples=100, tokeniser="characters")
 
 
 def pair(n: int) -> Example:
@@ -70,11 +69,11 @@ def meadow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def replayed(task: str, lines: list[dict[str, object]], name: str = "given") -> Analysis:
     Path(f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     done = run(
-        Request(tasks=(task,), models=(f"replay:{name}.jsonl",)),
-        Options(out=Path("runs"), workers=1),
+        RunRequest(tasks=(task,), models=(f"replay:{name}.jsonl",)),
+        RunOptions(out=Path("runs"), workers=1),
     )
     assert not done.problems
-    (one,) = compute(stored_runs(Path("runs")), how=QUICK).analyses.each
+    (one,) = compute_analyses([Path("runs")], options=QUICK).analyses.each
     return one
 
 
@@ -119,7 +118,7 @@ def test_answers_without_probabilities_have_no_calibration(meadow: Path) -> None
     assert (one.calibration, one.no_calibration) == (None, "the model gives no probabilities")
     assert one.surprises_by == "score"
     assert {s.example for s in one.surprises} == {"m2", "m5", "m7", "m10", "m11"}
-    assert compute(stored_runs(Path("runs")), how=QUICK).analyses.across.suspects == ()
+    assert compute_analyses([Path("runs")], options=QUICK).analyses.across.suspects == ()
 
 
 def test_calibration_and_surprises_by_probability(meadow: Path) -> None:
@@ -183,17 +182,17 @@ def test_a_single_item_and_one_label_throughout_have_analyses(
             Dataset(name=name, language="ja", version="1", card=CARD, splits=splits), Path(name)
         )
         run(
-            Request(tasks=(f"{name}-label",), models=("majority",)),
-            Options(out=Path(name) / "runs", workers=1),
+            RunRequest(tasks=(f"{name}-label",), models=("majority",)),
+            RunOptions(out=Path(name) / "runs", workers=1),
         )
-        (one,) = compute(stored_runs(Path(name) / "runs"), how=QUICK).analyses.each
+        (one,) = compute_analyses([Path(name) / "runs"], options=QUICK).analyses.each
         assert (one.n, one.score.value) == (len(numbers), 0.0)
         assert all(part.p is None for part in one.slices)
     done = run(
-        Request(tasks=("one-relatedness",), models=("char-overlap",)),
-        Options(out=Path("sts"), workers=1),
+        RunRequest(tasks=("one-relatedness",), models=("char-overlap",)),
+        RunOptions(out=Path("sts"), workers=1),
     )
     assert not done.problems
     assert {cell.mean for cell in done.cells} == {None}
-    (why,) = compute(stored_runs(Path("sts")), how=QUICK).analyses.index.left_out.values()
+    (why,) = compute_analyses([Path("sts")], options=QUICK).analyses.index.left_out.values()
     assert why == "no metric is defined for its answers"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nikawa.analysis.set_analysis import confusion
+from nikawa.analysis.set_analysis import average_confusion
 
 
 def test_counts_are_means_and_labels_have_their_own_scores() -> None:
@@ -15,9 +15,11 @@ def test_counts_are_means_and_labels_have_their_own_scores() -> None:
         {"a": {"a": 1, "b": 1}, "b": {"a": 0, "b": 2}},
         {"a": {"a": 2, "b": 0, "(unread)": 0}, "b": {"a": 0, "b": 1, "(unread)": 1}},
     ]
-    found = confusion(each, gold, answers, np.arange(4), resamples=200)
+    found = average_confusion(each, gold, answers, np.arange(4), resamples=200)
     assert found.classes[1].f1.low is None
-    found = confusion(each, gold * 3, [run * 3 for run in answers], np.arange(12), resamples=200)
+    found = average_confusion(
+        each, gold * 3, [run * 3 for run in answers], np.arange(12), resamples=200
+    )
     assert found.columns == ("a", "b", "(unread)")
     assert found.counts["a"] == {"a": 1.5, "b": 0.5, "(unread)": 0.0}
     a, b = found.classes
@@ -30,6 +32,6 @@ def test_counts_are_means_and_labels_have_their_own_scores() -> None:
 
 
 def test_a_label_that_is_never_answered_has_no_precision() -> None:
-    found = confusion([{"a": {"b": 1}}], ["a"], [["b"]], np.arange(1), resamples=100)
+    found = average_confusion([{"a": {"b": 1}}], ["a"], [["b"]], np.arange(1), resamples=100)
     assert found.classes[0].precision.value is None
     assert found.classes[0].recall.value == 0.0

@@ -68,7 +68,7 @@ def analysed(
         Path("harbour"),
     )
     run(RunRequest(tasks=(task,), models=models), RunOptions(out=Path("runs"), workers=1))
-    return analyse(["runs"], how=QUICK)
+    return analyse(["runs"], options=QUICK)
 
 
 @pytest.fixture(autouse=True)
@@ -208,7 +208,7 @@ def test_a_model_that_learned_from_the_items_has_no_say() -> None:
         RunRequest(tasks=("harbour",), models=("char-linear",), train=("harbour:test",)),
         RunOptions(out=Path("runs"), workers=1),
     )
-    assert analyse(["runs"], how=QUICK).across.suspects == ()
+    assert analyse(["runs"], options=QUICK).across.suspects == ()
 
 
 def test_training_data_is_doubted_in_folds() -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.analysis.stress import Options, StressReport, stress
+from nikawa.analysis.stress import StressOptions, StressReport, stress
 from nikawa.cli.terminal.app import build
 from nikawa.datasets import load
 from nikawa.errors import BadInput
 from nikawa.io.records import write_records
-from nikawa.perturbation.job import Options as Perturbing
+from nikawa.perturbation.job import PerturbOptions as Perturbing
 from nikawa.perturbation.job import perturb
 from nikawa.records import Example
 
@@ -85,7 +85,7 @@ class Made:
         ]
 
     def stress(self, **how: object) -> StressReport:
-        options = Options(sets=str(self.sets), resamples=QUICK, **how)  # type: ignore[arg-type]
+        options = StressOptions(sets=str(self.sets), resamples=QUICK, **how)  # type: ignore[arg-type]
         return stress(self.original, self.perturbed, task="jsick-stress-nli", options=options)
 
 
@@ -129,7 +129,7 @@ def test_shares_are_counted_by_the_original_s_label(tmp_path: Path) -> None:
 
 def test_scores_are_correlated(tmp_path: Path) -> None:
     made = Made(tmp_path, lambda e: 1 + 4 * overlap(e))
-    options = Options(sets=str(made.sets), resamples=QUICK)
+    options = StressOptions(sets=str(made.sets), resamples=QUICK)
     report = stress(made.original, made.perturbed, task="jsick-stress-sts", options=options)
     assert report.measure == "pearson"
     told = values(report)
@@ -291,7 +291,7 @@ def test_published_sets_with_people_beside(task: str, shared_data: Path, tmp_pat
     )
     for name, examples in load("jsick-stress", data=shared_data).splits.items():
         answer(tmp_path / "answers" / f"{name}.jsonl", examples, how)
-    options = Options(resamples=QUICK)
+    options = StressOptions(resamples=QUICK)
     report = stress(
         original,
         tmp_path / "answers",

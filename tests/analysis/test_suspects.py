@@ -5,8 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nikawa.analysis.set_analysis import by_error, by_probability, by_score, most_frequent
-from nikawa.analysis.suspects import doubts, thresholds
+from nikawa.analysis.set_analysis import (
+    most_frequent,
+    surprises_by_error,
+    surprises_by_probability,
+    surprises_by_score,
+)
+from nikawa.analysis.suspects import find_doubts, label_thresholds
 from nikawa.records import Example
 
 EXAMPLES = [Example(id=f"e{i}", inputs={"text": str(i)}, gold={"label": "a"}) for i in range(4)]
@@ -14,14 +19,14 @@ EXAMPLES = [Example(id=f"e{i}", inputs={"text": str(i)}, gold={"label": "a"}) fo
 
 def test_thresholds_are_mean_probabilities_where_a_label_is_gold() -> None:
     table = np.array([[0.9, 0.1], [0.7, 0.3], [0.2, 0.8]])
-    assert thresholds(table, np.array([0, 0, 1])).tolist() == pytest.approx([0.8, 0.8])
-    assert thresholds(table, np.array([0, 0, 0]))[1] == np.inf
+    assert label_thresholds(table, np.array([0, 0, 1])).tolist() == pytest.approx([0.8, 0.8])
+    assert label_thresholds(table, np.array([0, 0, 0]))[1] == np.inf
 
 
 def test_confident_disagreement_is_found_and_hesitation_is_not() -> None:
     table = np.array([[0.9, 0.1], [0.05, 0.95], [0.4, 0.6], [0.1, 0.9], [0.2, 0.8], [0.0, 1.0]])
     gold = np.array([0, 0, 0, 1, 1, 0])
-    found = doubts(table, gold)
+    found = find_doubts(table, gold)
     assert [(d.item, d.suggested) for d in found] == [(5, 1), (1, 1)]
     assert found[0].margin == pytest.approx(1.0)
 
@@ -33,7 +38,7 @@ def test_a_planted_error_comes_first() -> None:
     gold = true.copy()
     planted = np.arange(0, 500, 25)
     gold[planted] = (gold[planted] + 1) % 3
-    found = doubts(table, gold)
+    found = find_doubts(table, gold)
     assert len(found) > len(planted) / 3  # the others are less sure than is usual for their label
     assert {d.item for d in found} <= set(planted.tolist())
     assert all(d.suggested == true[d.item] for d in found)
@@ -42,7 +47,7 @@ def test_a_planted_error_comes_first() -> None:
 def test_surprises_by_probability() -> None:
     tables = np.array([[[0.1, 0.9], [0.6, 0.4], [0.01, 0.99], [0.3, 0.7]]])
     answers = np.array([[1, 0, 1, -1]])
-    found = by_probability(EXAMPLES, ["a", "b"], tables, np.array([0, 0, 0, 0]), answers)
+    found = surprises_by_probability(EXAMPLES, ["a", "b"], tables, np.array([0, 0, 0, 0]), answers)
     assert [(s.example, s.gold, s.answer) for s in found] == [("e2", "a", "b"), ("e0", "a", "b")]
     assert found[1].bits == pytest.approx(3.321928)
     assert found[1].p_answer == pytest.approx(0.9)
@@ -51,14 +56,19 @@ def test_surprises_by_probability() -> None:
 def test_half_of_the_runs_are_not_enough() -> None:
     tables = np.full((2, 1, 2), 0.5)
     assert (
-        by_probability(EXAMPLES[:1], ["a", "b"], tables, np.array([0]), np.array([[0], [1]])) == []
+        surprises_by_probability(
+            EXAMPLES[:1], ["a", "b"], tables, np.array([0]), np.array([[0], [1]])
+        )
+        == []
     )
 
 
 def test_surprises_by_error_and_by_score() -> None:
-    near = by_error(EXAMPLES[:3], [1.0, 2.0, 3.0], np.array([[1.5, 5.0, 4.5], [1.5, 4.0, 4.0]]))
+    near = surprises_by_error(
+        EXAMPLES[:3], [1.0, 2.0, 3.0], np.array([[1.5, 5.0, 4.5], [1.5, 4.0, 4.0]])
+    )
     assert [(s.example, s.answer, s.wrong) for s in near] == [("e1", 4.5, 2), ("e2", 4.25, 1)]
-    missed = by_score(
+    missed = surprises_by_score(
         EXAMPLES[:3],
         ["x", "y", "z"],
         [["x", "q", "z"], ["x", "q", "w"]],

@@ -19,11 +19,11 @@ from nikawa.datasets.load import load_task
 from nikawa.errors import BadInput
 from nikawa.records import Example, Origin, Span, Task
 from nikawa.reporting.items import example_items, said, shared_spans
-from nikawa.reporting.job import Options, Reported, report
+from nikawa.reporting.job import Reported, ReportOptions, report
 from nikawa.reporting.scores import compare_tasks, system_rows
-from nikawa.reporting.systems import find_runs, remake, task_runs
-from nikawa.runs.job import Options as RunOptions
-from nikawa.runs.job import Request, run
+from nikawa.reporting.systems import load_task_runs, remake_command
+from nikawa.runs.job import RunOptions, RunRequest, run
+from nikawa.runs.load import find_runs
 from nikawa.runs.store import read_predictions
 
 Reach = Callable[[Path, str], Any]
@@ -34,10 +34,10 @@ TASKS = ("mini-ja-nli", "mini-ja-sts", "mini-ja-ner")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("report") / "runs"
     run(
-        Request(tasks=TASKS, models=("majority", "baseline"), seeds=(0, 1)),
+        RunRequest(tasks=TASKS, models=("majority", "baseline"), seeds=(0, 1)),
         RunOptions(out=out, workers=1),
     )
-    half = Request(tasks=TASKS[:1], models=("baseline",), seeds=(3,), shares=(0.5,))
+    half = RunRequest(tasks=TASKS[:1], models=("baseline",), seeds=(3,), shares=(0.5,))
     run(half, RunOptions(out=out, workers=1))
     return out
 
@@ -45,7 +45,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def made(runs: Path) -> tuple[Path, Reported]:
     out = runs.parent / "report"
-    return out, report([str(runs)], out, Options(rounds=200))
+    return out, report([str(runs)], out, ReportOptions(rounds=200))
 
 
 def test_what_was_written(made: tuple[Path, Reported]) -> None:
@@ -108,7 +108,7 @@ def test_numbers_shown_are_those_of_their_places(
 @pytest.mark.slow
 def test_the_same_runs_give_the_same_bytes(runs: Path, made: tuple[Path, Reported]) -> None:
     again = runs.parent / "other"
-    report([str(runs)], again, Options(rounds=200))
+    report([str(runs)], again, ReportOptions(rounds=200))
     for name in made[1].files:
         one, two = (made[0] / name).read_text("utf-8"), (again / name).read_text("utf-8")
         assert one == two.replace(str(again), str(made[0])), name
@@ -138,14 +138,14 @@ def test_the_commands_make_the_runs_anew(runs: Path, made: tuple[Path, Reported]
 
 
 def test_seeds_are_written_as_run_reads_them(runs: Path) -> None:
-    spec = find_runs([str(runs)])[0].spec
-    assert "--seeds 2 " in remake(spec, [0, 1], "runs")
-    assert "--seeds 3, " in remake(spec, [3], "runs")
-    assert "--seeds 3,5 " in remake(spec, [3, 5], "runs")
+    spec = find_runs([str(runs)]).results[0].spec
+    assert "--seeds 2 " in remake_command(spec, [0, 1], "runs")
+    assert "--seeds 3, " in remake_command(spec, [3], "runs")
+    assert "--seeds 3,5 " in remake_command(spec, [3, 5], "runs")
 
 
 def test_hidden_labels_are_nowhere(runs: Path) -> None:
-    part = task_runs(find_runs([str(runs / "mini-ja-nli--*")]))[0]
+    part = load_task_runs(find_runs([str(runs / "mini-ja-nli--*")]).results)[0]
     origin = Origin(recipe="test", gold="hidden")
     hidden = {name: [replace(e, origin=origin) for e in found] for name, found in part.sets.items()}
     shown, kept = example_items(part, "ja"), example_items(_with(part, hidden), "ja")
@@ -159,7 +159,7 @@ def test_hidden_labels_are_nowhere(runs: Path) -> None:
 def _with(part: Any, sets: dict[str, list[Example]]) -> Any:
     from dataclasses import replace as exchanged
 
-    return exchanged(part, sets=sets)
+    return exchanged(part, answered=exchanged(part.answered, examples=sets))
 
 
 def test_systems_of_one_name_are_told_apart_by_what_differs_in_them(tmp_path: Path) -> None:
@@ -168,12 +168,13 @@ def test_systems_of_one_name_are_told_apart_by_what_differs_in_them(tmp_path: Pa
         {"longest": 4, "strength": 2.0},
         {"strength": 2.0},
     ):
-        asked = Request(tasks=TASKS[:1], models=("char-linear",), settings=settings)
+        asked = RunRequest(tasks=TASKS[:1], models=("char-linear",), settings=settings)
         run(asked, RunOptions(out=tmp_path / "runs", workers=1))
     run(
-        Request(tasks=TASKS[:1], models=("majority",)), RunOptions(out=tmp_path / "runs", workers=1)
+        RunRequest(tasks=TASKS[:1], models=("majority",)),
+        RunOptions(out=tmp_path / "runs", workers=1),
     )
-    (part,) = task_runs(find_runs([str(tmp_path / "runs")]))
+    (part,) = load_task_runs(find_runs([str(tmp_path / "runs")]).results)
     names = {system.name for system in part.systems}
     assert names == {
         "char-linear [longest=2]",
@@ -189,20 +190,20 @@ def test_systems_that_differ_in_their_files_alone_have_names_of_their_own(tmp_pa
         (tmp_path / "a.jsonl").write_text(
             "".join(json.dumps(line) + "\n" for line in gold), "utf-8"
         )
-        asked = Request(tasks=TASKS[:1], models=(f"mine=replay:{tmp_path / 'a.jsonl'}",))
+        asked = RunRequest(tasks=TASKS[:1], models=(f"mine=replay:{tmp_path / 'a.jsonl'}",))
         run(asked, RunOptions(out=tmp_path / "runs", workers=1))
-    (part,) = task_runs(find_runs([str(tmp_path / "runs")]))
+    (part,) = load_task_runs(find_runs([str(tmp_path / "runs")]).results)
     first, second = (system.name for system in part.systems)
     assert first != second
     assert {first[:6], second[:6]} == {"mine #"}
 
 
 def test_systems_that_cannot_be_told_apart_share_a_letter(runs: Path) -> None:
-    parts = task_runs(find_runs([str(runs)]))
+    parts = load_task_runs(find_runs([str(runs)]).results)
     compared = compare_tasks(parts, 200)
     ties = [row.ties["accuracy"] for row in system_rows(parts[0], compared)]
     assert ties == ["a", "a"]  # nine examples tell nothing apart
-    alone = task_runs(find_runs([str(runs / "mini-ja-nli--majority--*")]))
+    alone = load_task_runs(find_runs([str(runs / "mini-ja-nli--majority--*")]).results)
     assert system_rows(alone[0], compare_tasks(alone, 200))[0].ties == {}
 
 
@@ -228,15 +229,15 @@ def test_answers_in_words(kind: Any, value: Any, words: str) -> None:
 
 
 def test_what_is_refused(runs: Path, made: tuple[Path, Reported], tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="no such run"):
+    with pytest.raises(BadInput, match="no such folder"):
         report([str(tmp_path / "none")], tmp_path / "out")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(BadInput, match="no finished run"):
+    with pytest.raises(BadInput, match="holds no run"):
         report([str(tmp_path / "empty")], tmp_path / "out")
     with pytest.raises(BadInput, match="exists already"):
         report([str(runs)], made[0])
     with pytest.raises(BadInput, match="is no report"):
-        report([str(runs)], runs, Options(overwrite=True))
+        report([str(runs)], runs, ReportOptions(overwrite=True))
     assert not (tmp_path / "out").exists()
 
 
@@ -290,7 +291,7 @@ def test_the_page_is_opened(
 
 
 def test_answers_are_those_of_the_files(runs: Path) -> None:
-    part = task_runs(find_runs([str(runs / "mini-ja-nli--majority--*")]))[0]
+    part = load_task_runs(find_runs([str(runs / "mini-ja-nli--majority--*")]).results)[0]
     found = example_items(part, "ja")
     run_ = part.systems[0].runs[0]
     stored = read_predictions(run_.stored.answers_file("test"), part.task)

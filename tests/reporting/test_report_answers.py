@@ -14,9 +14,10 @@ from typer.testing import CliRunner
 from nikawa.cli.terminal.app import build
 from nikawa.datasets.load import load, load_task
 from nikawa.io.folders import write_folder
-from nikawa.recipes.amend_systems import _title as title_of
-from nikawa.reporting.job import Options, report
-from nikawa.reporting.systems import find_runs, remake
+from nikawa.recipes.score_changes import _title as title_of
+from nikawa.reporting.job import ReportOptions, report
+from nikawa.reporting.systems import remake_command
+from nikawa.runs.load import find_runs
 
 NLI, STS = "mini-ja-nli", "mini-ja-sts"
 SYSTEMS = ("north", "東の系", "half done")
@@ -130,7 +131,9 @@ def test_the_list_of_runs_has_the_names(place: Path) -> None:
 def test_the_page_has_names_and_gaps(place: Path) -> None:
     call(place, "--quiet")
     found = report(
-        [str(place / "runs")], place / "page", Options(rounds=200, analyses=False, dataset=False)
+        [str(place / "runs")],
+        place / "page",
+        ReportOptions(rounds=200, analyses=False, dataset=False),
     )
     assert set(found.systems) == set(SYSTEMS)
     html = (place / "page" / "index.html").read_text("utf-8")
@@ -157,7 +160,7 @@ def test_names_that_look_alike_have_figures_of_their_own(place: Path, tmp_path: 
         for word in ("--model", f"{name}=replay:{place / file}")
     ]
     assert CliRunner().invoke(build("run"), words).exit_code == 0
-    report([str(tmp_path / "runs")], tmp_path / "page", Options(rounds=200, dataset=False))
+    report([str(tmp_path / "runs")], tmp_path / "page", ReportOptions(rounds=200, dataset=False))
     drawn = [
         path.read_text("utf-8")
         for path in (tmp_path / "page" / "figures").glob(f"{NLI}-confusion-*.svg")
@@ -169,13 +172,15 @@ def test_names_that_look_alike_have_figures_of_their_own(place: Path, tmp_path: 
 
 def test_the_command_that_makes_a_run_anew_names_it(place: Path) -> None:
     call(place, "--quiet")
-    (stored,) = find_runs([str(place / "runs" / f"{NLI}--half-done--*")])
-    assert f"--model 'half done=replay:{place / 'c'}' " in remake(stored.spec, [0], "runs")
+    (stored,) = find_runs([str(place / "runs" / f"{NLI}--half-done--*")]).results
+    assert f"--model 'half done=replay:{place / 'c'}' " in remake_command(stored.spec, [0], "runs")
 
 
 def test_a_new_release_tells_of_scores_under_the_name(place: Path) -> None:
     call(place, "--quiet")
-    titles = [title_of(stored.spec) for stored in find_runs([str(place / "runs" / f"{NLI}--*")])]
+    titles = [
+        title_of(stored.spec) for stored in find_runs([str(place / "runs" / f"{NLI}--*")]).results
+    ]
     assert sorted(titles) == sorted(SYSTEMS)
 
 
@@ -196,7 +201,7 @@ def test_where_all_is_answered_nothing_is_said(place: Path, tmp_path: Path) -> N
     report(
         [str(tmp_path / "runs")],
         tmp_path / "page",
-        Options(rounds=200, analyses=False, dataset=False),
+        ReportOptions(rounds=200, analyses=False, dataset=False),
     )
     page = (tmp_path / "page" / "index.html").read_text("utf-8")
     assert " of 9" not in page

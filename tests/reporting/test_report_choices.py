@@ -13,25 +13,25 @@ from typing import Any
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.reporting.choices import find_choices, find_choosing
-from nikawa.reporting.job import Options, report
+from nikawa.reporting.choices import find_choices
+from nikawa.reporting.job import ReportOptions, report
 from nikawa.reporting.page_data import Choices
 from nikawa.reporting.training import LINES, POINTS
-from nikawa.runs.job import Options as RunOptions
-from nikawa.runs.job import Request, RunReport, run
+from nikawa.runs.job import RunOptions, RunReport, RunRequest, run
+from nikawa.runs.load import find_runs
 from nikawa.runs.store import stored_runs
 
 Reach = Callable[[Path, str], Any]
 MODELS = ("char-linear", "pair-linear", "majority")
 LONGEST = (1, 3)
 """3 is the default of both models, so that no run keeps it."""
-QUICK = Options(rounds=100, analyses=False, dataset=False)
+QUICK = ReportOptions(rounds=100, analyses=False, dataset=False)
 
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunReport]:
     out = tmp_path_factory.mktemp("choices") / "runs"
-    request = Request(("mini-ja-nli",), MODELS, (0, 1), grid={"longest": LONGEST})
+    request = RunRequest(("mini-ja-nli",), MODELS, (0, 1), grid={"longest": LONGEST})
     return out, run(request, RunOptions(out=out, workers=1))
 
 
@@ -158,7 +158,7 @@ def test_the_seeds_and_examples_that_chose(made: Path) -> None:
 def test_a_changed_score_is_refused(runs: Path, tmp_path: Path) -> None:
     for stored in stored_runs(runs):
         shutil.copytree(stored.path, tmp_path / "runs" / stored.path.name)
-    first = find_choosing([str(tmp_path / "runs")])[0].path / "scores.json"
+    first = find_runs([str(tmp_path / "runs")]).choosing[0].path / "scores.json"
     first.write_text(first.read_text("utf-8").replace("official", "official "), "utf-8")
     with pytest.raises(BadInput, match="is not what the run wrote"):
         report([str(tmp_path / "runs")], tmp_path / "r", QUICK)

@@ -9,18 +9,17 @@ import pytest
 from msgspec.structs import replace
 
 from nikawa.aggregation.agree import agree
-from nikawa.analysis.job import How, compute
+from nikawa.analysis.job import AnalysisOptions, compute_analyses
 from nikawa.datasets import load
 from nikawa.io.folders import write_card, write_folder
 from nikawa.io.json import encode_json
-from nikawa.recipes.release import Built
 from nikawa.records import Card, Dataset, Example, Origin
-from nikawa.reporting.card import AskFigures, Figures
-from nikawa.reporting.findings import data_commands, findings
+from nikawa.reporting.card import AskFigures, Built, Figures
+from nikawa.reporting.findings import Finding, FindingReader, data_commands
 from nikawa.reporting.items import example_items
-from nikawa.reporting.systems import TaskRuns, find_runs, task_runs
-from nikawa.runs import stored_runs
-from nikawa.runs.job import Options, Request, run
+from nikawa.reporting.systems import TaskRuns, load_task_runs
+from nikawa.runs.job import RunOptions, RunRequest, run
+from nikawa.runs.load import find_runs
 
 LABELS = ("entailment", "contradiction", "neutral")
 CARD = Card(
@@ -66,9 +65,13 @@ def part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TaskRuns:
     write_folder(
         Dataset(name="garden", language="ja", version="1", card=CARD, splits=splits), Path("plot")
     )
-    run(Request(tasks=("plot",), models=("majority",)), Options(out=Path("runs"), workers=1))
-    (found,) = task_runs(find_runs(["runs"]))
+    run(RunRequest(tasks=("plot",), models=("majority",)), RunOptions(out=Path("runs"), workers=1))
+    (found,) = load_task_runs(find_runs(["runs"]).results)
     return found
+
+
+def findings(part: TaskRuns) -> list[Finding]:
+    return list(FindingReader().read(part))
 
 
 def judge(name: str = "garden:test/g12") -> None:
@@ -84,7 +87,7 @@ def judge(name: str = "garden:test/g12") -> None:
 
 
 def test_without_judgements_there_is_no_agreement(part: TaskRuns) -> None:
-    assert [found.note.title for found in findings(part, None)] == [
+    assert [found.note.title for found in findings(part)] == [
         "Artifacts",
         "The card of garden",
     ]
@@ -92,7 +95,7 @@ def test_without_judgements_there_is_no_agreement(part: TaskRuns) -> None:
 
 def test_judgements_beside_the_splits_are_measured(part: TaskRuns) -> None:
     judge()
-    agreed = findings(part, None)[0]
+    agreed = findings(part)[0]
     assert agreed.note.title == "Agreement"
     assert agreed.note.text == "2 items, 3 workers (persons), 6 answers."
     assert (
@@ -101,12 +104,13 @@ def test_judgements_beside_the_splits_are_measured(part: TaskRuns) -> None:
     assert agreed.whole is not None
     assert json.loads(encode_json(agreed.whole))["measures"][0]["name"] == "alpha"
     write_card(replace(CARD, workers_are="simulated"), Path("plot"), overwrite=True)
-    assert findings(part, None)[0].note.title == "Agreement of simulated workers"
+    (again,) = load_task_runs(find_runs(["runs"]).results)
+    assert findings(again)[0].note.title == "Agreement of simulated workers"
 
 
 def test_judgements_about_other_items_are_told(part: TaskRuns) -> None:
     judge("garden:test/g99")
-    note = findings(part, None)[0].note
+    note = findings(part)[0].note
     assert note.text.startswith("Not measured: ")
     assert "g99" in note.text
 
@@ -135,15 +139,15 @@ def test_the_figures_of_a_build_are_shown(part: TaskRuns) -> None:
     )
     built = Built(recipe="garden", version="1", key="k", nikawa="0", config={}, figures=figures)
     Path("plot/build.json").write_bytes(encode_json(built))
-    found = findings(part, None)[0]
+    found = findings(part)[0]
     assert found.note.rows == (("Labels", "6", "3", "alpha", "0.710"),)
     assert found.note.sources[0].endswith("#/asks/0/agreement/alpha")
     assert found.whole == figures
 
 
 def test_the_command_that_made_it_is_told(part: TaskRuns) -> None:
-    assert data_commands(["plot", "mini-ja"]) == ["nikawa generate g -n 2 --out plot"]
-    card = findings(part, None)[-1].note
+    assert data_commands([part]) == ["nikawa generate g -n 2 --out plot"]
+    card = findings(part)[-1].note
     assert ("made by", "nikawa generate g -n 2") in card.rows
 
 
@@ -151,8 +155,8 @@ def test_scrambled_items_stand_beside_their_originals(part: TaskRuns) -> None:
     """References name the dataset by its card; its folder may be called otherwise and lie anywhere."""
     shown = example_items(part, "ja")
     assert [p for p in shown.parents if p >= 0] == [0, 1, 2]
-    (stress,) = compute(
-        stored_runs(Path("runs")), how=How(resamples=50, tokeniser="none")
+    (stress,) = compute_analyses(
+        [Path("runs")], options=AnalysisOptions(resamples=50, tokeniser="none")
     ).analyses.across.stress
     assert {(cell.operation, cell.n) for cell in stress.cells if not cell.gold} == {("scramble", 3)}
     assert load("plot").name == "garden"

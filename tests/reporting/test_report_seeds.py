@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from nikawa.analysis.across import _p as p_of
+from nikawa.analysis.across import gap_p
 from nikawa.datasets import load
 from nikawa.io.folders import write_folder
 from nikawa.records import Dataset, Example
-from nikawa.reporting.job import Options, report
-from nikawa.reporting.systems import find_runs, task_runs
-from nikawa.runs.job import Options as RunOptions
-from nikawa.runs.job import Request, run
-from nikawa.stats.resample import draws
-from nikawa.stats.run_means import SHARE, mean_interval
+from nikawa.reporting.job import ReportOptions, report
+from nikawa.reporting.systems import load_task_runs
+from nikawa.runs.job import RunOptions, RunRequest, run
+from nikawa.runs.load import find_runs
+from nikawa.stats.resample import draw_weights
+from nikawa.stats.seeds import SHARE_LIMITS, mean_interval
 
 LABELS = ("entailment", "contradiction", "neutral")
 PLACES = ("港", "駅", "森", "島", "丘")
@@ -53,16 +53,18 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(root)
         for model, seeds in (("char-linear", (0, 1, 2)), ("majority", (0,))):
             run(
-                Request(tasks=("ships",), models=(model,), seeds=seeds, shots=4),
+                RunRequest(tasks=("ships",), models=(model,), seeds=seeds, shots=4),
                 RunOptions(out=Path("runs"), workers=1),
             )
-        report(["runs"], Path("page"), Options(rounds=300, dataset=False))
-        report(["runs/ships--majority--*"], Path("single"), Options(rounds=300, dataset=False))
+        report(["runs"], Path("page"), ReportOptions(rounds=300, dataset=False))
+        report(
+            ["runs/ships--majority--*"], Path("single"), ReportOptions(rounds=300, dataset=False)
+        )
         run(
-            Request(tasks=("ships",), models=("majority", "char-linear")),
+            RunRequest(tasks=("ships",), models=("majority", "char-linear")),
             RunOptions(out=Path("one-each"), workers=1),
         )
-        report(["one-each"], Path("two"), Options(rounds=300, dataset=False))
+        report(["one-each"], Path("two"), ReportOptions(rounds=300, dataset=False))
     return root
 
 
@@ -78,7 +80,7 @@ def test_a_mean_over_items_has_students_interval_and_an_f1_has_not(
     assert found["accuracy"]["by"] == "t"
     assert "by" not in found["macro-f1"]
     monkeypatch.chdir(place)
-    (part,) = task_runs(find_runs(["runs/ships--char-linear--*"]))
+    (part,) = load_task_runs(find_runs(["runs/ships--char-linear--*"]).results)
     gold = [example.gold["label"] for example in part.sets["test"]]
     right = np.array(
         [
@@ -91,8 +93,8 @@ def test_a_mean_over_items_has_students_interval_and_an_f1_has_not(
         dtype=np.float64,
     )
     assert np.ptp(right.mean(axis=1)) > 0, "the seeds must differ"
-    drawn = np.concatenate([right @ weights.T / 90 for weights in draws(90, 300, 0)], axis=1)
-    ends = mean_interval(right.mean(axis=1), drawn, 90, SHARE)
+    drawn = np.concatenate([right @ weights.T / 90 for weights in draw_weights(90, 300, 0)], axis=1)
+    ends = mean_interval(right.mean(axis=1), drawn, 90, SHARE_LIMITS)
     assert (found["accuracy"]["low"], found["accuracy"]["high"]) == pytest.approx(
         [100 * end for end in ends]
     )
@@ -140,8 +142,8 @@ def test_slices_and_the_whole_rest_on_the_same_model(place: Path) -> None:
 def test_seeds_that_differ_make_a_difference_from_the_majority_less_sure() -> None:
     drawn = np.random.default_rng(0).normal(0.1, 0.02, 1000)
     alike, apart = (np.array(values) for values in ((0.1, 0.1, 0.1), (0.0, 0.1, 0.2)))
-    sure = p_of(alike, np.stack([drawn] * 3))
-    unsure = p_of(apart, np.stack([drawn - 0.1, drawn, drawn + 0.1]))
+    sure = gap_p(alike, np.stack([drawn] * 3))
+    unsure = gap_p(apart, np.stack([drawn - 0.1, drawn, drawn + 0.1]))
     assert sure < 0.001
     assert unsure > 0.05
-    assert p_of(alike[:1], drawn[None]) == pytest.approx(sure, abs=1e-5)
+    assert gap_p(alike[:1], drawn[None]) == pytest.approx(sure, abs=1e-5)

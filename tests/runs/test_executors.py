@@ -15,12 +15,12 @@ from nikawa.execute.base import KILLED
 from nikawa.execute.here import Here
 from nikawa.execute.pool import Pool
 from nikawa.runs import Outcome, RunSpec
-from nikawa.runs.plan import Request, plan
-from nikawa.runs.work import Place, work
+from nikawa.runs.plan import RunRequest, plan_runs
+from nikawa.runs.work import RunPlace, do_run
 
 
 def specs(*models: str, seeds: tuple[int, ...] = (0, 1)) -> list[RunSpec]:
-    families = plan(Request(tasks=("mini-ja-nli",), models=models, seeds=seeds)).families
+    families = plan_runs(RunRequest(tasks=("mini-ja-nli",), models=models, seeds=seeds)).families
     return [run for family in families for run in family.runs(family.options[0])]
 
 
@@ -53,8 +53,8 @@ def test_the_same_bytes_with_one_or_two_workers(
     tmp_path: Path, files: Callable[[Path], dict[str, bytes]]
 ) -> None:
     runs, outs = specs("char-linear"), (tmp_path / "one", tmp_path / "two")
-    one = Here(partial(work, place=Place(outs[0]))).submit(runs)
-    pool = Pool(partial(work, place=Place(outs[1])), 2)
+    one = Here(partial(do_run, place=RunPlace(outs[0]))).submit(runs)
+    pool = Pool(partial(do_run, place=RunPlace(outs[1])), 2)
     two = finished(pool.submit(runs[::-1]))
     assert {outcome.status for outcome in one} == {outcome.status for outcome in two} == {"done"}
     assert files(outs[0]) == files(outs[1])

@@ -12,13 +12,13 @@ from nikawa.errors import BadInput
 from nikawa.io.records import write_records
 from nikawa.records import Example
 from nikawa.runs import open_run, stored_runs
-from nikawa.runs.job import Options, Request, RunReport, run, run_all
-from nikawa.runs.manage import diff_runs, list_runs, remove_runs, to_remove
+from nikawa.runs.job import RunOptions, RunReport, RunRequest, run, run_all
+from nikawa.runs.manage import diff_runs, list_runs, pick_runs, remove_runs
 
 
 def done(out: Path, **asked: Any) -> RunReport:
-    request = Request(**{"tasks": ("mini-ja-nli",), "models": ("majority",), **asked})
-    return run(request, Options(out=out, workers=1))
+    request = RunRequest(**{"tasks": ("mini-ja-nli",), "models": ("majority",), **asked})
+    return run(request, RunOptions(out=out, workers=1))
 
 
 def test_the_mean_and_deviation_are_over_seeds(tmp_path: Path) -> None:
@@ -78,9 +78,9 @@ def test_a_sweep_chooses_on_dev_and_no_loser_sees_the_test_set(tmp_path: Path) -
 
 def test_one_seed_chooses_and_requests_are_run_together(tmp_path: Path) -> None:
     grid = {"model": ("majority", "char-linear")}
-    several = Request(("mini-ja-nli",), ("baseline",), seeds=(0, 1), grid=grid, choose_seeds=1)
-    other = Request(("mini-ja-sts",), ("char-linear",))
-    report = run_all((several, other), Options(out=tmp_path, workers=1))
+    several = RunRequest(("mini-ja-nli",), ("baseline",), seeds=(0, 1), grid=grid, choose_seeds=1)
+    other = RunRequest(("mini-ja-sts",), ("char-linear",))
+    report = run_all((several, other), RunOptions(out=tmp_path, workers=1))
     assert report.done == 5
     assert [chosen.settings for chosen in report.chosen] == [{"model": "char-linear"}]
     assert [(c.task, c.seeds) for c in report.cells][:2] == [
@@ -110,8 +110,8 @@ def test_an_executor_is_entered_once_to_choose_and_to_tell(
 
     kind = ExecutorKind("kept", "", lambda work, *_: Kept(work))
     monkeypatch.setitem(executors()._things, "kept", kind)
-    asked = Request(("mini-ja-nli",), ("baseline",), grid={"model": ("majority", "char-linear")})
-    assert run(asked, Options(out=tmp_path, executor="kept")).done == 3
+    asked = RunRequest(("mini-ja-nli",), ("baseline",), grid={"model": ("majority", "char-linear")})
+    assert run(asked, RunOptions(out=tmp_path, executor="kept")).done == 3
     assert heard == ["entered", "selection", "result", "left"]
 
 
@@ -132,15 +132,17 @@ def test_long_runs_are_begun_first_where_several_run_at_a_time(
         return Noting()
 
     monkeypatch.setitem(executors()._things, "noting", ExecutorKind("noting", "", make))
-    several = Request(("mini-ja-nli",), ("majority",), shares=(0.5, 1.0))
-    few = Request(("mini-ja-nli",), ("char-linear",), shots=1)
-    run_all((few, several), Options(out=tmp_path, executor="noting"))
+    several = RunRequest(("mini-ja-nli",), ("majority",), shares=(0.5, 1.0))
+    few = RunRequest(("mini-ja-nli",), ("char-linear",), shots=1)
+    run_all((few, several), RunOptions(out=tmp_path, executor="noting"))
     assert [(r.variation.share, r.variation.shots) for r in begun] == [(1.0, 0), (0.5, 0), (1.0, 1)]
 
 
 def test_choosing_alone_asks_no_test_set(tmp_path: Path) -> None:
-    request = Request(("mini-ja-nli",), ("baseline",), grid={"model": ("majority", "char-linear")})
-    report = run_all((request,), Options(out=tmp_path, workers=1, only_choose=True))
+    request = RunRequest(
+        ("mini-ja-nli",), ("baseline",), grid={"model": ("majority", "char-linear")}
+    )
+    report = run_all((request,), RunOptions(out=tmp_path, workers=1, only_choose=True))
     assert [chosen.settings for chosen in report.chosen] == [{"model": "char-linear"}]
     assert (report.done, report.cells) == (2, ())
     assert {stored.spec.stage for stored in stored_runs(tmp_path)} == {"selection"}
@@ -213,7 +215,7 @@ def test_runs_are_listed_told_apart_and_removed(tmp_path: Path) -> None:
     assert found.answers[0].differ > 0
     (tmp_path / b.run / "done.json").unlink()
     assert [row.state for row in list_runs(tmp_path)] == ["done", "unfinished"]
-    remove_runs(to_remove([], tmp_path, unfinished=True, task=None, model=None))
+    remove_runs(pick_runs([], tmp_path, unfinished=True, task=None, model=None))
     assert [row.run for row in list_runs(tmp_path)] == [a.run]
 
 
@@ -229,18 +231,18 @@ def test_a_broken_run_is_listed_as_such(tmp_path: Path) -> None:
 def test_one_broken_run_does_not_hide_the_others_and_its_cure_works(
     tmp_path: Path, name: str
 ) -> None:
-    asked = Request(tasks=("mini-ja-nli",), models=("majority",), seeds=(0, 1))
-    whole = run(asked, Options(out=tmp_path, workers=1))
+    asked = RunRequest(tasks=("mini-ja-nli",), models=("majority",), seeds=(0, 1))
+    whole = run(asked, RunOptions(out=tmp_path, workers=1))
     broken = tmp_path / whole.cells[0].runs[0]
     (broken / name).write_text("{", "utf-8") if name != "run.json" else (broken / name).unlink()
-    report = run(asked, Options(out=tmp_path, workers=1))
+    report = run(asked, RunOptions(out=tmp_path, workers=1))
     (problem,) = report.problems
     assert (problem.run, report.skipped) == (broken.name, 1)
     assert f"nikawa run remove --yes {broken}" in problem.problem
     assert [cell.seeds for cell in report.cells] == [(1,)]
     assert [row.state for row in list_runs(tmp_path)].count("broken") == 1
-    remove_runs(to_remove([str(broken)], tmp_path, unfinished=False, task=None, model=None))
-    assert run(asked, Options(out=tmp_path, workers=1)).cells == whole.cells
+    remove_runs(pick_runs([str(broken)], tmp_path, unfinished=False, task=None, model=None))
+    assert run(asked, RunOptions(out=tmp_path, workers=1)).cells == whole.cells
 
 
 def test_a_run_killed_before_it_said_what_it_is_can_be_removed(tmp_path: Path) -> None:
@@ -248,7 +250,7 @@ def test_a_run_killed_before_it_said_what_it_is_can_be_removed(tmp_path: Path) -
     path.mkdir()
     (path / "lock").touch()
     assert [(row.task, row.state) for row in list_runs(tmp_path)] == [("mini-ja-nli", "unfinished")]
-    remove_runs(to_remove([], tmp_path, unfinished=True, task=None, model=None))
+    remove_runs(pick_runs([], tmp_path, unfinished=True, task=None, model=None))
     assert not path.exists()
 
 
@@ -259,7 +261,7 @@ def test_names_of_runs_that_are_not_there_are_told(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="begins 2 runs"):
         open_run("", tmp_path)
     with pytest.raises(BadInput, match="nothing is named"):
-        to_remove([], tmp_path, unfinished=False, task=None, model=None)
+        pick_runs([], tmp_path, unfinished=False, task=None, model=None)
     with pytest.raises(BadInput, match="no such folder"):
         list_runs(tmp_path / "none")
 
@@ -280,9 +282,9 @@ def test_the_demo_suite_runs_every_embedded_task(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_published_figures_of_the_majority(shared_data: Path, tmp_path: Path) -> None:
-    how = Options(out=tmp_path, data=shared_data, workers=1)
-    jsick = Request(tasks=("jsick-nli",), models=("majority",))
-    jamp = Request(tasks=("jamp",), models=("majority",), train=("jamp:template-easy",))
+    how = RunOptions(out=tmp_path, data=shared_data, workers=1)
+    jsick = RunRequest(tasks=("jsick-nli",), models=("majority",))
+    jamp = RunRequest(tasks=("jamp",), models=("majority",), train=("jamp:template-easy",))
     cells = [cell for request in (jsick, jamp) for cell in run(request, how).cells]
     by = {(c.task, c.variation, c.where, c.metric): c for c in cells}
     assert round(by["jsick-nli", "", "", "accuracy"].mean or 0, 2) == 61.74

@@ -5,7 +5,7 @@ from unicodedata import normalize
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.runs.plan import Request, name_and_model, plan, refuse_shared_names
+from nikawa.runs.plan import RunRequest, plan_runs, refuse_shared_names, split_model_name
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from nikawa.runs.plan import Request, name_and_model, plan, refuse_shared_names
     ],
 )
 def test_a_name_stands_before_the_model(given: str, name: str, model: str) -> None:
-    assert name_and_model(given) == (name, model)
+    assert split_model_name(given) == (name, model)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_a_name_stands_before_the_model(given: str, name: str, model: str) -> No
 )
 def test_what_cannot_be_a_name_is_refused(name: str) -> None:
     with pytest.raises(BadInput, match="write NAME=majority"):
-        name_and_model(f"{name}=majority")
+        split_model_name(f"{name}=majority")
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,13 @@ def test_a_name_stands_for_one_model(models: tuple[str, ...]) -> None:
     with pytest.raises(
         BadInput, match="names majority and char-linear; give each a name of its own"
     ):
-        plan(Request(tasks=("mini-ja-nli",), models=models))
+        plan_runs(RunRequest(tasks=("mini-ja-nli",), models=models))
 
 
 def test_a_model_may_have_two_names_and_be_given_twice() -> None:
     refuse_shared_names(("a=majority", "b=majority", "majority", "a=majority"))
-    found = plan(Request(tasks=("mini-ja-nli",), models=("a=majority", "b=majority", "a=majority")))
+    found = plan_runs(
+        RunRequest(tasks=("mini-ja-nli",), models=("a=majority", "b=majority", "a=majority"))
+    )
     assert [family.model for family in found.families] == ["a", "b"]
     assert len({run.folder for family in found.families for run in family.runs({})}) == 2

@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from nikawa.runs import RunSpec
-from nikawa.runs.job import longest_first, size_of
-from nikawa.runs.plan import Request, plan
+from nikawa.runs.job import estimate_work, order_longest_first
+from nikawa.runs.plan import RunRequest, plan_runs
 
 
 def runs(published: Path | None = None, **asked: Any) -> list[RunSpec]:
-    request = Request(**{"tasks": ("mini-ja-nli",), "models": ("majority",), **asked})
+    request = RunRequest(**{"tasks": ("mini-ja-nli",), "models": ("majority",), **asked})
     return [
         run
-        for family in plan(request, published).families
+        for family in plan_runs(request, published).families
         for settings in family.options
         for run in (*family.choosing()[:1], *family.runs(settings))
     ]
@@ -23,7 +23,7 @@ def runs(published: Path | None = None, **asked: Any) -> list[RunSpec]:
 def test_epochs_count_and_equals_keep_their_order() -> None:
     made = runs(models=("encoder:none/such",), grid={"epochs": (1, 5, 3)}, seeds=(0, 1))
     told = [run for run in made if run.stage == "result"]
-    assert [(r.settings.get("epochs", 3), r.seed) for r in longest_first(told)] == [
+    assert [(r.settings.get("epochs", 3), r.seed) for r in order_longest_first(told)] == [
         (5.0, 0),
         (5.0, 1),
         (3, 0),
@@ -35,8 +35,8 @@ def test_epochs_count_and_equals_keep_their_order() -> None:
 
 def test_rows_count_as_often_as_they_are_learned_from(published: Path) -> None:
     (folds,) = runs(published, tasks=("jnli",))
-    assert size_of(folds) == (30 * 4, 30)
+    assert estimate_work(folds) == (30 * 4, 30)
     (held,) = runs(published, tasks=("jsts",))
-    assert size_of(held) == (60 * 0.9, 12)
+    assert estimate_work(held) == (60 * 0.9, 12)
     (shown,) = runs(published, tasks=("jsts",), models=("char-linear",), shots=2)
-    assert size_of(shown)[0] == 2
+    assert estimate_work(shown)[0] == 2

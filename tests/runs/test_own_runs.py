@@ -10,21 +10,21 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.analysis.job import compute
+from nikawa.analysis.job import compute_analyses
 from nikawa.cli.terminal.app import build
-from nikawa.datasets.custom import typed
+from nikawa.datasets.custom import typed_name
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
 from nikawa.io.json import encode_json, read_json
 from nikawa.records import Card, Dataset, Example
-from nikawa.reporting.job import Options as How
-from nikawa.reporting.job import report
-from nikawa.reporting.systems import find_runs, remake, task_runs
+from nikawa.reporting.job import ReportOptions, report
+from nikawa.reporting.systems import load_task_runs, remake_command
 from nikawa.runs import open_run, stored_runs
-from nikawa.runs.job import Options, Request, RunReport, run
+from nikawa.runs.data import task_of
+from nikawa.runs.job import RunOptions, RunReport, RunRequest, run
+from nikawa.runs.load import find_runs
 from nikawa.runs.manage import diff_runs, list_runs
-from nikawa.runs.material import task_of
-from nikawa.runs.plan import plan
+from nikawa.runs.plan import plan_runs
 from nikawa.scoring.score import score
 
 CARD = Card(
@@ -78,8 +78,8 @@ def weather(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def done(*tasks: str, out: str = "runs", **asked: Any) -> RunReport:
-    request = Request(**{"models": ("majority", "char-linear"), **asked}, tasks=tasks)
-    return run(request, Options(out=Path(out), workers=1))
+    request = RunRequest(**{"models": ("majority", "char-linear"), **asked}, tasks=tasks)
+    return run(request, RunOptions(out=Path(out), workers=1))
 
 
 @pytest.mark.slow
@@ -110,7 +110,7 @@ def test_a_run_brings_its_task_and_counts_by_content() -> None:
 
 
 def test_published_tasks_are_written_down_as_before() -> None:
-    (family,) = plan(Request(tasks=("mini-ja-nli",), models=("majority",))).families
+    (family,) = plan_runs(RunRequest(tasks=("mini-ja-nli",), models=("majority",))).families
     assert b'"own"' not in encode_json(family.runs({})[0])
 
 
@@ -131,7 +131,9 @@ def test_a_training_split_is_told_by_seen_and_unseen() -> None:
     assert (rows["seen"].n, rows["unseen"].n) == (15, 15)
     assert {c.variation for c in found.cells} == {"trained on mine:no-snow"}
     assert {c.set for c in found.cells} == {"test", "hard"}
-    slices = [part for each in compute(find_runs(["runs"])).analyses.each for part in each.slices]
+    slices = [
+        part for each in compute_analyses(find_runs(["runs"])).analyses.each for part in each.slices
+    ]
     assert {part.where for part in slices if part.by == "part"} == {"seen", "unseen"}
 
 
@@ -158,7 +160,7 @@ def test_runs_are_listed_compared_scored_and_analysed() -> None:
         build("compare"), ["compare", str(answers), str(other), "--task", "mine"]
     )
     assert shown.exit_code == 0, shown.output
-    analyses = compute(find_runs(["runs"])).analyses
+    analyses = compute_analyses(find_runs(["runs"])).analyses
     assert {(each.system.task, each.system.language) for each in analyses.each} == {("mine", "ja")}
 
 
@@ -167,15 +169,15 @@ def test_runs_are_listed_compared_scored_and_analysed() -> None:
 def test_a_report_tells_the_card_and_how_to_make_it_anew() -> None:
     done("mine")
     done("mine", models=("char-linear",), inputs=("hypothesis",))
-    told = report(["runs"], Path("report"), How(rounds=50))
+    told = report(["runs"], Path("report"), ReportOptions(rounds=50))
     assert (told.runs, told.tasks) == (3, ("mine",))
     page = Path(told.page).read_text("utf-8")
     assert "Weather" in page
     assert "Report: mine<" in page
     assert "nikawa data show mine" in page
     spec = stored_runs(Path("runs"))[0].spec
-    line = remake(spec, [0], "runs")
-    assert f"--tasks {typed(task_of(spec))} " in line
+    line = remake_command(spec, [0], "runs")
+    assert f"--tasks {typed_name(task_of(spec))} " in line
     again = CliRunner().invoke(build("run"), [*line.split()[1:], "--json"])
     assert '"skipped": 1' in again.stdout
 
@@ -189,7 +191,7 @@ def test_namesakes_are_kept_apart(tmp_path: Path) -> None:
         done("mine", "sub/mine")
     done("mine", models=("majority",))
     done("sub/mine", models=("majority",))
-    found = task_runs(find_runs(["runs"]))
+    found = load_task_runs(find_runs(["runs"]).results)
     assert [part.name for part in found] == ["mine on test (mine)", "mine on test (sub/mine)"]
 
 
@@ -198,11 +200,11 @@ def test_a_dataset_that_is_gone_or_changed_is_told() -> None:
     done("mine", models=("majority",))
     Path("mine").rename("moved")
     with pytest.raises(BadInput, match="mine: the dataset of the run is not here; bring it back"):
-        task_runs(find_runs(["runs"]))
+        load_task_runs(find_runs(["runs"]).results)
     Path("moved").rename("mine")
     Path("mine/test.jsonl").write_bytes(encode_json(items([1])[0]) + b"\n")
     with pytest.raises(BadInput, match="mine:test here is not the data the run was planned with"):
-        task_runs(find_runs(["runs"]))
+        load_task_runs(find_runs(["runs"]).results)
 
 
 @pytest.mark.usefixtures("weather")

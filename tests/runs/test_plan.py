@@ -9,12 +9,12 @@ from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput
 from nikawa.io.records import write_records
 from nikawa.records import Example
-from nikawa.runs.material import gather
-from nikawa.runs.plan import Family, Plan, Request, plan
+from nikawa.runs.data import load_run_data
+from nikawa.runs.plan import Family, Plan, RunRequest, plan_runs
 
 
 def planned(data: Path | None = None, **asked: Any) -> Plan:
-    return plan(Request(**{"tasks": ("mini-ja-nli",), "models": ("spy",), **asked}), data)
+    return plan_runs(RunRequest(**{"tasks": ("mini-ja-nli",), "models": ("spy",), **asked}), data)
 
 
 def only(data: Path | None = None, **asked: Any) -> Family:
@@ -74,8 +74,8 @@ def test_some_seeds_may_choose_for_all(spy: Any) -> None:
 
 
 def test_a_grid_tells_repeats_once_and_small_shares_stay_apart(spy: Any) -> None:
-    planned = plan(
-        Request(
+    planned = plan_runs(
+        RunRequest(
             tasks=("mini-ja-nli",),
             models=("spy",),
             grid={"level": (1, 1, 0)},
@@ -135,7 +135,7 @@ def test_labels_of_other_sets_must_be_told(spy: Any, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"has the label 'yes'.*--label yes=entailment"):
         only(train=(name,))
     told = only(train=(name,), labels={"yes": "entailment", "no": "contradiction"})
-    material = gather(told.runs({})[0], ExampleReader())
+    material = load_run_data(told.runs({})[0], ExampleReader())
     assert [e.gold["label"] for e in material.train] == [
         "entailment",
         "contradiction",
@@ -147,7 +147,7 @@ def test_sets_are_mixed_under_full_names_and_scores_come_to_the_scale(
     spy: Any, published: Path
 ) -> None:
     family = only(published, tasks=("jsts",), train=("mini-ja", "jsts"))
-    material = gather(family.runs({})[0], ExampleReader(published))
+    material = load_run_data(family.runs({})[0], ExampleReader(published))
     assert {e.id.partition("/")[0] for e in material.train} == {"mini-ja:train", "jsts:train"}
     assert all(0 <= e.gold["score"] <= 5 and "sentence1" in e.inputs for e in material.train)
 
@@ -157,4 +157,4 @@ def test_other_data_under_the_same_name_are_refused(spy: Any, published: Path) -
     path = published / "jglue" / "datasets" / "jnli-v1.3" / "valid-v1.3.json"
     path.write_text(path.read_text("utf-8").replace("庭", "道"), "utf-8")
     with pytest.raises(BadInput, match="jnli:dev here is not the data the run was planned with"):
-        gather(run, ExampleReader(published))
+        load_run_data(run, ExampleReader(published))

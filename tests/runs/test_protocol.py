@@ -9,21 +9,21 @@ from nikawa.datasets import tasks
 from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput
 from nikawa.runs import Protocol, Variation
-from nikawa.runs.material import gather
-from nikawa.runs.plan import Family, Request, plan
-from nikawa.runs.protocol import protocol_for
+from nikawa.runs.data import load_run_data
+from nikawa.runs.plan import Family, RunRequest, plan_runs
+from nikawa.runs.protocol import choose_protocol
 
 
 def protocol(
     name: str, data: Path | None, *, learns: bool = True, sweep: bool = False, **vary: Any
 ) -> Protocol:
-    return protocol_for(
+    return choose_protocol(
         tasks()[name], Variation(**vary), ExampleReader(data), learns=learns, sweep=sweep
     )
 
 
 def families(data: Path, *names: str, **more: Any) -> list[Family]:
-    return list(plan(Request(tasks=names, models=("majority",), **more), data).families)
+    return list(plan_runs(RunRequest(tasks=names, models=("majority",), **more), data).families)
 
 
 def test_all_splits_are_used_as_published() -> None:
@@ -128,7 +128,7 @@ def test_stress_sets_learn_from_jsick_and_show_its_test_set(shared_data: Path) -
 
 
 def test_a_suite_leaves_out_what_is_not_here_and_a_task_must_be(published: Path) -> None:
-    found = plan(Request(tasks=("jglue",), models=("majority",)), published)
+    found = plan_runs(RunRequest(tasks=("jglue",), models=("majority",)), published)
     assert [f.task.name for f in found.families] == ["jsts", "jnli"]
     assert any(line.startswith("marc-ja: ") for line in found.left_out)
     with pytest.raises(BadInput, match="jcola is not in"):
@@ -136,9 +136,9 @@ def test_a_suite_leaves_out_what_is_not_here_and_a_task_must_be(published: Path)
 
 
 def test_no_article_of_jsquad_is_in_two_folds(shared_data: Path) -> None:
-    (family,) = plan(Request(tasks=("jsquad",), models=("majority",)), shared_data).families
+    (family,) = plan_runs(RunRequest(tasks=("jsquad",), models=("majority",)), shared_data).families
     assert "whole articles" in family.protocol.why
-    found = gather(family.runs({})[0], ExampleReader(shared_data))
+    found = load_run_data(family.runs({})[0], ExampleReader(shared_data))
     for _, learned, asked in found.parts():
         assert asked
         assert {e.meta["article"] for e in learned}.isdisjoint(e.meta["article"] for e in asked)

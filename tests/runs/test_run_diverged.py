@@ -15,10 +15,9 @@ from studies._tables import grid_table
 from nikawa.models import Model, models
 from nikawa.models.base import Diverged, Setup
 from nikawa.records import Example, Kind, Prediction, Task
-from nikawa.reporting.job import Options as ReportOptions
-from nikawa.reporting.job import report
+from nikawa.reporting.job import ReportOptions, report
 from nikawa.runs import stored_runs
-from nikawa.runs.job import Options, Request, RunReport, run
+from nikawa.runs.job import RunOptions, RunReport, RunRequest, run
 from nikawa.runs.manage import list_runs
 
 Nikawa = Callable[..., CompletedProcess[str]]
@@ -68,8 +67,8 @@ def _steep() -> Iterator[None]:
 def swept(
     out: Path, *rates: float, task: str = "mini-ja-nli", seeds: tuple[int, ...] = (0, 1)
 ) -> RunReport:
-    request = Request((task,), ("steep",), seeds, grid={"rate": rates})
-    return run(request, Options(out=out, workers=1))
+    request = RunRequest((task,), ("steep",), seeds, grid={"rate": rates})
+    return run(request, RunOptions(out=out, workers=1))
 
 
 @pytest.mark.parametrize("rate", [1.5, 3.0])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nikawa.runs.job import Options, Request, run
+from nikawa.runs.job import RunOptions, RunRequest, run
 
 PLACES = ("하늘섬", "달빛골", "은모래", "푸른재", "솔바람마을")
 PEOPLE = ("두루", "가온", "미르", "나래", "다솜")
@@ -126,8 +126,8 @@ def test_the_baseline_beats_majority(make: Callable[[int], Any], tmp_path: Path)
     data = tmp_path / "data"
     lay(data, name, "train", [make(i) for i in range(120)])
     lay(data, name, "dev", [make(i) for i in range(200, 230)])
-    request = Request(tasks=(name,), models=("majority", "baseline"))
-    done = run(request, Options(out=tmp_path / "runs", data=data, workers=1))
+    request = RunRequest(tasks=(name,), models=("majority", "baseline"))
+    done = run(request, RunOptions(out=tmp_path / "runs", data=data, workers=1))
     assert not done.problems
     first = {cell.model: cell for cell in reversed(done.cells)}
     assert {cell.protocol for cell in first.values()} == {"on dev"}

@@ -11,7 +11,7 @@ import pytest
 
 from nikawa.errors import BadInput
 from nikawa.runs import stored_runs
-from nikawa.runs.job import Options, Request, run
+from nikawa.runs.job import RunOptions, RunRequest, run
 from nikawa.runs.store import StoredRun
 
 Nikawa = Callable[..., CompletedProcess[str]]
@@ -65,8 +65,8 @@ def test_what_is_done_is_shown_without_the_encoder(
 ) -> None:
     from nikawa.models import models
 
-    asked = Request(("mini-ja-nli",), ("majority",))
-    whole = run(asked, Options(out=tmp_path, workers=1))
+    asked = RunRequest(("mini-ja-nli",), ("majority",))
+    whole = run(asked, RunOptions(out=tmp_path, workers=1))
 
     def refused(_: str) -> None:
         raise BadInput("is not here")
@@ -74,9 +74,9 @@ def test_what_is_done_is_shown_without_the_encoder(
     from dataclasses import replace
 
     monkeypatch.setitem(models()._things, "majority", replace(models()["majority"], ready=refused))
-    assert run(asked, Options(out=tmp_path, workers=1)).cells == whole.cells
+    assert run(asked, RunOptions(out=tmp_path, workers=1)).cells == whole.cells
     with pytest.raises(BadInput, match="is not here"):
-        run(Request(("mini-ja-nli",), ("majority",), (1,)), Options(out=tmp_path, workers=1))
+        run(RunRequest(("mini-ja-nli",), ("majority",), (1,)), RunOptions(out=tmp_path, workers=1))
 
 
 def test_a_run_that_holds_work_is_not_withdrawn(tmp_path: Path) -> None:

@@ -14,19 +14,19 @@ import pytest
 from nikawa.models import model
 from nikawa.records import Example, Prediction
 from nikawa.runs import Outcome, RunSpec, StoredRun
-from nikawa.runs.plan import Request, plan
-from nikawa.runs.work import Place, work
+from nikawa.runs.plan import RunRequest, plan_runs
+from nikawa.runs.work import RunPlace, do_run
 
 Files = Callable[[Path], dict[str, bytes]]
 
 
 def spec_of(task: str, data: Path | None = None, **asked: Any) -> RunSpec:
-    family = plan(Request(tasks=(task,), models=("spy",), **asked), data).families[0]
+    family = plan_runs(RunRequest(tasks=(task,), models=("spy",), **asked), data).families[0]
     return family.runs(family.options[0])[0]
 
 
 def do(spec: RunSpec, out: Path, data: Path | None = None) -> Outcome:
-    return work(spec, Place(out, data))
+    return do_run(spec, RunPlace(out, data))
 
 
 def test_answers_come_without_gold_tags_meta_or_group(spy: Any, tmp_path: Path) -> None:
@@ -44,8 +44,8 @@ def test_answers_come_without_gold_tags_meta_or_group(spy: Any, tmp_path: Path) 
 
 def test_a_model_gets_its_seed_settings_folder_and_a_way_to_score(spy: Any, tmp_path: Path) -> None:
     spec = spec_of("mini-ja-nli", seeds=(7,), settings={"level": 1})
-    place = Place(tmp_path, settings={"pace": 3, "level": 2})
-    assert work(spec, place).status == "done"
+    place = RunPlace(tmp_path, settings={"pace": 3, "level": 2})
+    assert do_run(spec, place).status == "done"
     (setup,) = spy.setups
     assert (setup.seed, dict(setup.settings)) == (7, {"level": 1, "pace": 3})
     assert setup.folder is not None
@@ -90,8 +90,8 @@ def test_folds_answer_every_example_from_models_of_the_others(
 def test_a_sweep_over_folds_sets_a_fifth_apart_to_choose_on(
     spy: Any, published: Path, tmp_path: Path
 ) -> None:
-    request = Request(tasks=("jnli",), models=("spy",), grid={"level": (0, 1)})
-    (family,) = plan(request, published).families
+    request = RunRequest(tasks=("jnli",), models=("spy",), grid={"level": (0, 1)})
+    (family,) = plan_runs(request, published).families
     for spec in (family.choosing()[0], *family.runs({"level": 1})):
         assert do(spec, tmp_path / "runs", published).status == "done"
     chosen_on = {example.id for example in spy.asked[0][1]}
@@ -114,8 +114,8 @@ def test_a_tenth_of_train_is_chosen_on_where_dev_is_told(
 def test_a_row_of_every_cell_of_jamp_is_chosen_on(
     spy: Any, published: Path, tmp_path: Path
 ) -> None:
-    request = Request(tasks=("jamp",), models=("spy",), grid={"level": (0, 1)}, train=("jamp",))
-    (family,) = plan(request, published).families
+    request = RunRequest(tasks=("jamp",), models=("spy",), grid={"level": (0, 1)}, train=("jamp",))
+    (family,) = plan_runs(request, published).families
     do(family.choosing()[0], tmp_path / "runs", published)
     ((_, learned, dev),) = spy.fits
     assert (len(learned), len(dev)) == (28, 4)
@@ -263,7 +263,7 @@ def test_a_full_disk_is_one_line_and_nothing_is_lost(
 def test_two_processes_do_not_work_on_one_run(
     spy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nikawa.runs.store.PATIENCE", 0.1)
+    monkeypatch.setattr("nikawa.runs.store.LOCK_SECONDS", 0.1)
     spec = spec_of("mini-ja-nli")
     stored = StoredRun(tmp_path / spec.folder)
     with stored.locked():
@@ -307,7 +307,9 @@ def test_a_replayed_file_gives_its_answers_back(spy: Any, tmp_path: Path) -> Non
     spec = spec_of("mini-ja-nli", settings={"level": 2})
     do(spec, tmp_path / "one")
     answers = tmp_path / "one" / spec.folder / "predictions" / "test.jsonl"
-    family = plan(Request(tasks=("mini-ja-nli",), models=(f"replay:{answers}",))).families[0]
+    family = plan_runs(RunRequest(tasks=("mini-ja-nli",), models=(f"replay:{answers}",))).families[
+        0
+    ]
     (replayed,) = family.runs({})
     assert do(replayed, tmp_path / "two").status == "done"
     a, b = (StoredRun(tmp_path / d / s.folder) for d, s in (("one", spec), ("two", replayed)))
@@ -315,7 +317,7 @@ def test_a_replayed_file_gives_its_answers_back(spy: Any, tmp_path: Path) -> Non
     assert replayed.protocol.kind == "answers"
     answers.write_bytes(answers.read_bytes().replace(b"contradiction", b"neutral"))
     assert (
-        plan(Request(tasks=("mini-ja-nli",), models=(f"replay:{answers}",)))
+        plan_runs(RunRequest(tasks=("mini-ja-nli",), models=(f"replay:{answers}",)))
         .families[0]
         .runs({})[0]
         .hash

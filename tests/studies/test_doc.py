@@ -77,12 +77,12 @@ def test_workers_are_processes_that_share_a_device(
         return run.RunReport(out="", done=0, skipped=0, cells=())
 
     monkeypatch.setattr("studies._place.run_all", noted)
-    request = run.Request(("mini-ja-nli",), ("encoder:here",), settings={"epochs": 1})
+    request = run.RunRequest(("mini-ja-nli",), ("encoder:here",), settings={"epochs": 1})
     for workers in (1, 4):
         _place.start([request], _place.Place(tmp_path, workers=workers, device="cuda"))
     (asked, one), (_, four) = seen
     assert asked[0].settings == {"epochs": 1, "device": "cuda"}
     assert (one.executor, one.workers) == ("here", 1)
     assert (four.executor, four.workers, four.threads) == ("pool", 4, 1)
-    _place.start([run.Request(("mini-ja-nli",), ("baseline",))], _place.Place(tmp_path))
+    _place.start([run.RunRequest(("mini-ja-nli",), ("baseline",))], _place.Place(tmp_path))
     assert seen[-1][0][0].settings == {}

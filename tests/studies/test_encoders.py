@@ -11,7 +11,7 @@ import pytest
 from studies._place import Place
 
 from nikawa.runs import stored_runs
-from nikawa.runs.job import Options, Request, run
+from nikawa.runs.job import RunOptions, RunRequest, run
 from studies import encoders
 
 pytestmark = pytest.mark.slow
@@ -96,7 +96,7 @@ def test_encoders_of_one_name_stay_apart(
 def test_a_report_of_encoders_that_were_not_run_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(Request(("mini-ja-nli",), ("majority",)), Options(tmp_path / "runs", executor="here"))
+    run(RunRequest(("mini-ja-nli",), ("majority",)), RunOptions(tmp_path / "runs", executor="here"))
     assert (
         encoders.main(["--out", str(tmp_path), "--ja", "no/other", "--tiny", "--only", "report"])
         == 2

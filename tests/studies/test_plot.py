@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from studies._pairs import Contest
 from studies._plot import in_order, rows, write_differences
 
-from nikawa.reporting.page_plots import Dot
+from nikawa.reporting.plots import Dot
 
 PAIRS = {("encoder:a", "encoder:b"): "b - a", ("encoder:a", "encoder:c"): "c - a"}
 

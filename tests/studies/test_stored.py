@@ -9,7 +9,7 @@ from shutil import copytree, rmtree
 
 import pytest
 
-from nikawa.runs.job import Options, Request, run
+from nikawa.runs.job import RunOptions, RunRequest, run
 
 pytestmark = pytest.mark.slow
 
@@ -22,11 +22,11 @@ MODELS = ("majority", "pair-linear")
 @pytest.fixture
 def made(tmp_path: Path) -> tuple[Path, str]:
     """A choice between two models, with the results of the better; then the results of the worse, run by themselves."""
-    how = Options(tmp_path / "runs", executor="here")
-    found = run(Request((TASK,), ("baseline",), (0, 1), grid={"model": MODELS}), how)
+    how = RunOptions(tmp_path / "runs", executor="here")
+    found = run(RunRequest((TASK,), ("baseline",), (0, 1), grid={"model": MODELS}), how)
     best = found.chosen[0].settings["model"]
     (other,) = set(MODELS) - {best}
-    run(Request((TASK,), ("baseline",), (0, 1), {"model": other}), how)
+    run(RunRequest((TASK,), ("baseline",), (0, 1), {"model": other}), how)
     return how.out, best
 
 
@@ -55,8 +55,8 @@ def test_results_without_a_choice_are_all_told(tmp_path: Path) -> None:
     from studies._stored import told_runs
 
     run(
-        Request((TASK,), ("baseline",), (0,), {"model": "majority"}),
-        Options(tmp_path, executor="here"),
+        RunRequest((TASK,), ("baseline",), (0,), {"model": "majority"}),
+        RunOptions(tmp_path, executor="here"),
     )
     assert len(told_runs(tmp_path)) == 1
 
@@ -68,11 +68,11 @@ def test_runs_of_an_encoder_that_was_replaced_count_nowhere(
 
     from nikawa.runs.store import digest_of, stored_runs
 
-    model, how = tmp_path / "mine", Options(tmp_path / "runs", executor="here")
+    model, how = tmp_path / "mine", RunOptions(tmp_path / "runs", executor="here")
     for name, seeds in (("one", (0, 1)), ("another", (0,))):
         rmtree(model, ignore_errors=True)
         copytree(encoder(name), model)
-        run(Request((TASK,), (f"encoder:{model}",), seeds, {"epochs": 1, "device": "cpu"}), how)
+        run(RunRequest((TASK,), (f"encoder:{model}",), seeds, {"epochs": 1, "device": "cpu"}), how)
         if name == "one":
             assert shown_runs(how.out) == [str(how.out)]
     assert len(stored_runs(how.out)) == 3
@@ -88,8 +88,8 @@ def test_settings_that_were_chosen_on_a_part_are_told_without_it_nowhere(
 
     from nikawa.runs.store import stored_runs
 
-    how = Options(tmp_path / "runs", invented_data, executor="here")
-    asked = Request(("jamp",), ("baseline",), (0,), train=("jamp",))
+    how = RunOptions(tmp_path / "runs", invented_data, executor="here")
+    asked = RunRequest(("jamp",), ("baseline",), (0,), train=("jamp",))
     best = run(replace(asked, grid={"model": MODELS}), how).chosen[0].settings
     run(replace(asked, settings=best), how)
     results = [stored.spec for stored in stored_runs(how.out) if stored.spec.stage == "result"]

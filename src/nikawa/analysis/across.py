@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import log2
-from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
 from nikawa.analysis.answers import SystemAnswers
-from nikawa.analysis.results import Curve, CurvePoint, Figure, PartialInput, Stress, StressCell
+from nikawa.analysis.results import Curve, CurvePoint, PartialInput, Stress, StressCell
 from nikawa.analysis.set_analysis import AnalysisOptions, score_whole
 from nikawa.analysis.stress import (
     MEASURES,
@@ -21,198 +20,208 @@ from nikawa.analysis.stress import (
     stress_cells,
     stress_item,
 )
-from nikawa.analysis.systems import Loaded
 from nikawa.io.json import encode_json
 from nikawa.metrics.accuracy import right
-from nikawa.records import Example, Prediction
 from nikawa.runs.data import set_name
-from nikawa.runs.records import Variation
+from nikawa.runs.load import LoadedSystem
+from nikawa.runs.records import RunSpec
 from nikawa.spec import name_and_split
-from nikawa.stats.masks import figure, finite_or_none, measure_parts, resampled_sums
-from nikawa.stats.resample import Floats, count_units, holm
-from nikawa.stats.run_means import SHARE, mean_p
-from nikawa.stats.slice_tests import normal_p
+from nikawa.stats.distributions import normal_p
+from nikawa.stats.masks import finite_or_none, make_figure, measure_parts, resample_sums
+from nikawa.stats.resample import Floats, correct_holm, count_units
+from nikawa.stats.results import Figure
+from nikawa.stats.seeds import SHARE_LIMITS, mean_p
 
 KINDS_WITH_MAJORITY = ("text", "inference", "relation", "choice")
 """Kinds that have a majority label."""
 
 
 def compare_partial_inputs(
-    sittings: Sequence[SystemAnswers], how: AnalysisOptions
+    every: Sequence[SystemAnswers], options: AnalysisOptions
 ) -> tuple[PartialInput, ...]:
     """Every system that saw only some inputs, against always answering the most frequent gold label."""
-    some = [s for s in sittings if s.loaded.system.inputs and s.task.kind in KINDS_WITH_MAJORITY]
-    found = [_partial(sitting, sittings, how) for sitting in some]
-    adjusted = holm([each.p for each in found])
-    return tuple(replace(each, p_holm=p) for each, p in zip(found, adjusted, strict=True))
+    results = [
+        _compare_with_majority(answers, every, options)
+        for answers in every
+        if answers.spec.variation.inputs and answers.task.kind in KINDS_WITH_MAJORITY
+    ]
+    adjusted = correct_holm([each.p for each in results])
+    return tuple(replace(each, p_holm=p) for each, p in zip(results, adjusted, strict=True))
 
 
-def _partial(
-    sitting: SystemAnswers, others: Iterable[SystemAnswers], how: AnalysisOptions
+def _compare_with_majority(
+    answers: SystemAnswers, every: Iterable[SystemAnswers], options: AnalysisOptions
 ) -> PartialInput:
-    gold = sitting.runs[0].gold
+    gold, units = answers.runs[0].gold, answers.sample.units
+    n, unit_count = len(gold), count_units(units)
     label, count = Counter(gold).most_common(1)[0]
-    hits = np.stack([right(items.gold, items.answers) for items in sitting.runs])
-    base = right(gold, [label] * len(gold))
-    table = np.column_stack([*hits, *(hits - base), np.ones(len(gold))])
-    drawn = resampled_sums(table, sitting.sample.units, resamples=how.resamples, seed=how.seed)
-    score, gap = np.split((drawn[:, :-1] / drawn[:, -1:]).T, 2)  # runs by resamples
-    values, n = hits.mean(axis=1), len(gold)
-    units = count_units(sitting.sample.units)
-    p = _p(values - base.mean(), gap)
-    system = sitting.loaded.system
+    hits = np.stack([right(items.gold, items.answers) for items in answers.runs])
+    majority_hits = right(gold, [label] * n)
+    table = np.column_stack([*hits, *(hits - majority_hits), np.ones(n)])
+    drawn = resample_sums(table, units, resamples=options.resamples, seed=options.seed)
+    scores_drawn, gaps_drawn = np.split((drawn[:, :-1] / drawn[:, -1:]).T, 2)  # runs by resamples
+    scores = hits.mean(axis=1)
+    gaps = scores - majority_hits.mean()
+    p = gap_p(gaps, gaps_drawn)
+    if len(answers.runs) == 1:
+        scores_drawn, gaps_drawn = scores_drawn[0], gaps_drawn[0]
+    spec = answers.spec
     return PartialInput(
-        task=system.task,
-        set=sitting.set,
-        model=system.model,
-        inputs=system.inputs,
-        seeds=system.seeds,
+        task=spec.task,
+        set=answers.set,
+        model=spec.model,
+        inputs=spec.variation.inputs,
+        seeds=answers.loaded.seeds,
         n=n,
-        score=figure(values, _several(score), units=units, scale=100, n=n, limits=SHARE),
+        score=make_figure(
+            scores, scores_drawn, units=unit_count, scale=100, n=n, limits=SHARE_LIMITS
+        ),
         majority=100 * count / n,
         majority_label=str(label),
-        difference=figure(values - base.mean(), _several(gap), units=units, scale=100, n=n),
+        difference=make_figure(gaps, gaps_drawn, units=unit_count, scale=100, n=n),
         p=p,
         p_holm=p,
-        full=_full(sitting, others),
+        full=_accuracy_with_all_inputs(answers, every),
     )
 
 
-def _several(drawn: Floats) -> Floats:
-    """As `figure` takes them: runs by resamples, or the resamples of the only run."""
-    return drawn if len(drawn) > 1 else drawn[0]
+def gap_p(gaps: Floats, drawn: Floats) -> float:
+    """Two-sided p that the mean of runs is 0: normal for one, Student's t over items and seeds for several.
 
-
-def _p(values: Floats, drawn: Floats) -> float:
-    """Two-sided p that the mean of runs is 0: normal for one, Student's t over items and seeds for several."""
+    `drawn` is runs by resamples.
+    """
     if len(drawn) > 1:
-        return mean_p(values, drawn)
-    return normal_p(float(values[0]), float(drawn[0].std(ddof=1)))
+        return mean_p(gaps, drawn)
+    return normal_p(float(gaps[0]), float(drawn[0].std(ddof=1)))
 
 
-def _full(sitting: SystemAnswers, others: Iterable[SystemAnswers]) -> float | None:
-    """The accuracy of the same model with all inputs."""
-    key = _without(sitting.loaded, inputs=())
-    same = (s for s in others if s.set == sitting.set and _without(s.loaded, inputs=None) == key)
-    found = next(same, None)
-    return (
-        None
-        if found is None
-        else 100 * float(np.mean([right(r.gold, r.answers).mean() for r in found.runs]))
-    )
+def _accuracy_with_all_inputs(
+    answers: SystemAnswers, every: Iterable[SystemAnswers]
+) -> float | None:
+    """The accuracy of the same model with all inputs; None where that was not run."""
+    spec = answers.spec
+    wanted = _seedless_key(replace(spec, variation=replace(spec.variation, inputs=())))
+    for other in every:
+        if other.set == answers.set and _seedless_key(other.spec) == wanted:
+            accuracies = [right(items.gold, items.answers).mean() for items in other.runs]
+            return 100 * float(np.mean(accuracies))
+    return None
 
 
-def _without(loaded: Loaded, *, inputs: tuple[str, ...] | None) -> bytes:
-    """What defines a system, with its inputs put back where they are told."""
-    spec = replace(loaded.spec, seed=0)
-    return encode_json(
-        spec if inputs is None else replace(spec, variation=replace(spec.variation, inputs=inputs))
-    )
+def _seedless_key(spec: RunSpec) -> bytes:
+    """What defines a system."""
+    return encode_json(replace(spec, seed=0))
 
 
-def learning_curves(sittings: Sequence[SystemAnswers], how: AnalysisOptions) -> tuple[Curve, ...]:
+def learning_curves(every: Sequence[SystemAnswers], options: AnalysisOptions) -> tuple[Curve, ...]:
     """A curve for every model that learned from several shares, or shots, of the same training data."""
     groups: dict[tuple[str, bytes], list[SystemAnswers]] = {}
-    for sitting in sittings:
-        spec = replace(sitting.loaded.spec, seed=0)
-        kept: Variation = replace(spec.variation, share=1.0, shots=0)
-        key = encode_json(replace(spec, variation=kept))
-        groups.setdefault((sitting.set, key), []).append(sitting)
-    return tuple(_curve(part, how) for part in groups.values() if len(part) > 1)
+    for answers in every:
+        spec = answers.spec
+        whole = replace(spec, variation=replace(spec.variation, share=1.0, shots=0))
+        groups.setdefault((answers.set, _seedless_key(whole)), []).append(answers)
+    return tuple(_draw_curve(group, options) for group in groups.values() if len(group) > 1)
 
 
-def _curve(part: Sequence[SystemAnswers], how: AnalysisOptions) -> Curve:
-    ordered = sorted(part, key=lambda s: (s.loaded.system.trained, s.loaded.system.share))
+def _draw_curve(group: Sequence[SystemAnswers], options: AnalysisOptions) -> Curve:
+    ordered = sorted(group, key=lambda each: (each.loaded.trained, each.spec.variation.share))
     first = ordered[0]
-    points = tuple(
+    points = [
         CurvePoint(
-            share=s.loaded.system.share,
-            shots=s.loaded.system.shots,
-            trained=s.loaded.system.trained,
-            score=score_whole(s, how),
-            seeds=s.loaded.system.seeds,
+            share=each.spec.variation.share,
+            shots=each.spec.variation.shots,
+            trained=each.loaded.trained,
+            score=score_whole(each, options),
+            seeds=each.loaded.seeds,
         )
-        for s in ordered
-    )
+        for each in ordered
+    ]
     return Curve(
         task=first.task.name,
         set=first.set,
-        model=first.loaded.system.model,
+        model=first.spec.model,
         metric=first.metric.name,
         unit=first.unit,
-        points=points,
-        doubling=_doubling(ordered[-2], ordered[-1], how),
+        points=tuple(points),
+        doubling=_gain_per_doubling(ordered[-2], ordered[-1], options),
     )
 
 
-def _doubling(a: SystemAnswers, b: SystemAnswers, how: AnalysisOptions) -> Figure | None:
+def _gain_per_doubling(
+    fewer: SystemAnswers, more: SystemAnswers, options: AnalysisOptions
+) -> Figure | None:
     """The last step of a curve, as if it had been one doubling; the items are resampled for both together."""
-    few, many = a.loaded.system.trained, b.loaded.system.trained
-    same = len(a.examples) == len(b.examples)
-    if not few or many <= few or not same:
+    few, many, n = fewer.loaded.trained, more.loaded.trained, len(fewer.examples)
+    if not few or many <= few or n != len(more.examples):
         return None
-    mask = np.ones(len(a.examples), dtype=bool)
+    everything = np.ones(n, dtype=bool)
     one, two = (
-        measure_parts(s.sample, [mask], resamples=how.resamples, seed=how.seed) for s in (a, b)
+        measure_parts(each.sample, [everything], resamples=options.resamples, seed=options.seed)
+        for each in (fewer, more)
     )
-    units, n, steps = count_units(a.sample.units), len(a.examples), log2(many / few)
-    gap = np.array([b.official.mean() - a.official.mean()])
+    gap = np.array([more.official.mean() - fewer.official.mean()])
     drawn = two.drawn[:, 0] - one.drawn[:, 0]
-    if (
-        one.runs is not None
-        and two.runs is not None
-        and a.loaded.system.seeds == b.loaded.system.seeds
-    ):
-        gap, drawn = b.official - a.official, two.runs[:, :, 0] - one.runs[:, :, 0]  # seed by seed
-    return replace(figure(gap / steps, drawn / steps, units=units, scale=b.scale, n=n), sd=None)
+    same_seeds = fewer.loaded.seeds == more.loaded.seeds
+    if one.runs is not None and two.runs is not None and same_seeds:  # seed by seed
+        gap = more.official - fewer.official
+        drawn = two.runs[:, :, 0] - one.runs[:, :, 0]
+    doublings = log2(many / few)
+    units = count_units(fewer.sample.units)
+    gain = make_figure(gap / doublings, drawn / doublings, units=units, scale=more.scale, n=n)
+    return replace(gain, sd=None)
 
 
-def stress_systems(systems: Iterable[Loaded], how: AnalysisOptions) -> tuple[Stress, ...]:
+def stress_systems(systems: Iterable[LoadedSystem], options: AnalysisOptions) -> tuple[Stress, ...]:
     """Consistency under perturbation, for systems that answered originals and what was made from them."""
-    found = (_stress(loaded, how) for loaded in systems)
-    return tuple(each for each in found if each is not None)
+    results = (_stress_system(system, options) for system in systems)
+    return tuple(result for result in results if result is not None)
 
 
-def _stress(loaded: Loaded, how: AnalysisOptions) -> Stress | None:
-    every = [list(_items(loaded, number)) for number in range(len(loaded.system.seeds))]
-    if not every[0]:
+def _stress_system(system: LoadedSystem, options: AnalysisOptions) -> Stress | None:
+    runs = [list(_stress_items(system, number)) for number in range(len(system.runs))]
+    if not runs[0]:
         return None
-    scored = loaded.task.kind == "similarity"
-    if scored:
-        every = [[item for item in run if None not in (item.before, item.after)] for run in every]
-    measured, neutral = MEASURES[scored], "neutral" in loaded.task.labels
+    is_scored = system.task.kind == "similarity"
+    if is_scored:
+        runs = [
+            [item for item in run if item.before is not None and item.after is not None]
+            for run in runs
+        ]
+    measure, has_neutral = MEASURES[is_scored], "neutral" in system.task.labels
     pooled = stress_cells(
-        [i for run in every for i in run],
-        measured,
-        neutral=neutral,
-        resamples=how.resamples,
-        seed=how.seed,
+        [item for run in runs for item in run],
+        measure,
+        neutral=has_neutral,
+        resamples=options.resamples,
+        seed=options.seed,
     )
-    runs = [
-        {_place(c): c for c in stress_cells(run, measured, neutral=neutral, resamples=1)}
-        for run in every
-    ]
-    system = loaded.system
+    each = []
+    for run in runs:
+        cells = stress_cells(run, measure, neutral=has_neutral, resamples=1)
+        each.append({_cell_key(cell): cell for cell in cells})
+    spec = system.spec
     return Stress(
-        task=system.task,
-        model=system.model,
-        variation=system.variation,
+        task=spec.task,
+        model=spec.model,
+        variation=spec.variation.title,
         seeds=system.seeds,
-        measure="pearson" if scored else "same",
-        cells=tuple(_cell(cell, runs) for cell in pooled),
+        measure="pearson" if is_scored else "same",
+        cells=tuple(_average_cell(cell, each) for cell in pooled),
     )
 
 
-def _place(cell: StressCount) -> tuple[str, str, str]:
+CellKey = tuple[str, str, str]
+
+
+def _cell_key(cell: StressCount) -> CellKey:
     return cell.operation, cell.case, cell.gold
 
 
-def _cell(
-    pooled: StressCount, runs: Sequence[Mapping[tuple[str, str, str], StressCount]]
-) -> StressCell:
+def _average_cell(pooled: StressCount, runs: Sequence[Mapping[CellKey, StressCount]]) -> StressCell:
     """Means over seeds; the interval is over premises, which bring the answers of all seeds with them."""
-    own = [run[_place(pooled)] for run in runs if _place(pooled) in run]
-    values: Floats = np.array([np.nan if c.value is None else c.value for c in own])
+    key = _cell_key(pooled)
+    own = [run[key] for run in runs if key in run]
+    values: Floats = np.array([np.nan if cell.value is None else cell.value for cell in own])
     return StressCell(
         operation=pooled.operation,
         case=pooled.case,
@@ -228,21 +237,18 @@ def _cell(
     )
 
 
-def _items(loaded: Loaded, number: int) -> Iterable[StressItem]:
+def _stress_items(system: LoadedSystem, number: int) -> Iterator[StressItem]:
     """Each perturbed example of one seed with the answers around it, where the original was answered too."""
-    for name, examples in loaded.sets.items():
+    answers, task = system.runs[number].answers_by_id, system.task
+    for name, examples in system.sets.shown.items():
         for example in examples:
-            before = _original(loaded, example, number)
-            after = loaded.answers[name][number].get(example.id)
-            if before is not None and after is not None and example.origin is not None:
-                yield stress_item(loaded.task, example.origin.step, example, before, after)
-
-
-def _original(loaded: Loaded, example: Example, number: int) -> Prediction | None:
-    if example.origin is None or not example.origin.parents or not example.origin.step:
-        return None
-    source, parent = parent_of(example)
-    dataset, split = name_and_split(source)
-    name = split if dataset == loaded.called else set_name(source, loaded.task)
-    answers: Any = loaded.answers.get(name) if source else None
-    return None if answers is None else answers[number].get(parent)
+            origin = example.origin
+            if origin is None or not origin.parents or not origin.step:
+                continue
+            source, parent = parent_of(example)
+            dataset, split = name_and_split(source)
+            original = split if dataset == system.sets.card.name else set_name(source, task)
+            before = answers.get(original, {}).get(parent) if source else None
+            after = answers[name].get(example.id)
+            if before is not None and after is not None:
+                yield stress_item(task, origin.step, example, before, after)

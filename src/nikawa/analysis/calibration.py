@@ -11,26 +11,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from nikawa.analysis.results import Calibration, CoveragePoint, Figure, ReliabilityBin
-from nikawa.stats.masks import figure, resampled_sums
+from nikawa.stats.distributions import wilson_interval
+from nikawa.stats.masks import make_figure, resample_sums
 from nikawa.stats.resample import Floats, Ints, count_units
 
 BINS = 15
-LEAST = 1e-12
+MIN_PROBABILITY = 1e-12
 """The smallest probability a likelihood is taken of."""
-TRIALS = 1_000
-BLOCK = 2_000_000
+CHANCE_TRIALS = 1_000
+MAX_DRAWN_AT_ONCE = 2_000_000
 COVERAGES = tuple(i / 20 for i in range(1, 21))
-Z = 1.959963984540054
 
 
 @dataclass(frozen=True)
-class Told:
+class RunProbabilities:
     """The probabilities of one run, over the same items as the other runs."""
 
     probabilities: Floats
@@ -52,8 +51,13 @@ class Told:
         return found
 
 
-def calibration(
-    runs: Sequence[Told], units: Ints, *, left_out: int = 0, resamples: int, seed: int = 0
+def calibrate(
+    runs: Sequence[RunProbabilities],
+    units: Ints,
+    *,
+    left_out: int = 0,
+    resamples: int,
+    seed: int = 0,
 ) -> Calibration:
     """Everything about the probabilities of a system's runs; each figure is the mean over them."""
     bins = min(BINS, len(units))
@@ -67,7 +71,7 @@ def calibration(
         confidence=_mean([run.confidence.mean() for run in runs]),
         ece=float(errors.mean()),
         ece_sd=float(errors.std(ddof=1)) if len(runs) > 1 else None,
-        ece_chance=_mean([chance(run, bins, seed) for run in runs]),
+        ece_chance=_mean([ece_by_chance(run, bins, seed) for run in runs]),
         brier=brier,
         nll=nll,
         aurc=_mean([curve.mean() for curve, _ in curves]),
@@ -81,7 +85,7 @@ def _mean(values: Sequence[Any]) -> float:
     return float(np.mean(values))
 
 
-def ece(run: Told, bins: int = BINS) -> float:
+def ece(run: RunProbabilities, bins: int = BINS) -> float:
     """Expected calibration error of one run over bins of equal size."""
     order = np.argsort(run.confidence, kind="stable")
     gaps = (run.right - run.confidence)[order]
@@ -95,27 +99,31 @@ def _starts(ranked: Floats, bins: int) -> Ints:
     return np.unique(np.searchsorted(ranked, ranked[even], side="left")).astype(np.int64)
 
 
-def chance(run: Told, bins: int = BINS, seed: int = 0) -> float:
+def ece_by_chance(run: RunProbabilities, bins: int = BINS, seed: int = 0) -> float:
     """The 95th percentile of the ECE if every answer were right with its own confidence."""
     confidence = np.sort(run.confidence)
     starts, n = _starts(confidence, bins), len(confidence)
-    rows, found = max(1, BLOCK // n), []
-    for number, start in enumerate(range(0, TRIALS, rows)):
-        draw = np.random.default_rng((seed, 4, number)).random((min(rows, TRIALS - start), n))
+    rows, found = max(1, MAX_DRAWN_AT_ONCE // n), []
+    for number, start in enumerate(range(0, CHANCE_TRIALS, rows)):
+        draw = np.random.default_rng((seed, 4, number)).random(
+            (min(rows, CHANCE_TRIALS - start), n)
+        )
         gaps = (draw < confidence) - confidence
         found.append(np.abs(np.add.reduceat(gaps, starts, axis=1)).sum(axis=1) / n)
     return float(np.quantile(np.concatenate(found), 0.95))
 
 
-def _losses(runs: Sequence[Told], units: Ints, resamples: int, seed: int) -> tuple[Figure, Figure]:
-    tables = [np.column_stack([*losses(run), np.ones(len(units))]) for run in runs]
+def _losses(
+    runs: Sequence[RunProbabilities], units: Ints, resamples: int, seed: int
+) -> tuple[Figure, Figure]:
+    tables = [np.column_stack([*item_losses(run), np.ones(len(units))]) for run in runs]
     exact = np.stack([table.sum(axis=0) for table in tables])
     drawn = np.stack(
-        [resampled_sums(table, units, resamples=resamples, seed=seed) for table in tables]
+        [resample_sums(table, units, resamples=resamples, seed=seed) for table in tables]
     )
     n = len(units)
     brier, nll = (
-        figure(
+        make_figure(
             exact[:, i] / exact[:, 2],
             (drawn[..., i] / drawn[..., 2]).mean(axis=0),
             units=count_units(units),
@@ -126,15 +134,15 @@ def _losses(runs: Sequence[Told], units: Ints, resamples: int, seed: int) -> tup
     return brier, nll
 
 
-def losses(run: Told) -> tuple[Floats, Floats]:
+def item_losses(run: RunProbabilities) -> tuple[Floats, Floats]:
     """Brier score and negative log-likelihood of each item."""
     truth = run.gold[:, None] == np.arange(run.probabilities.shape[1])
     brier = ((run.probabilities - truth) ** 2).sum(axis=1) + (run.gold < 0)
     of_gold = np.where(run.gold < 0, 0.0, run.probabilities[np.arange(len(run.gold)), run.gold])
-    return brier, -np.log(np.maximum(of_gold, LEAST))
+    return brier, -np.log(np.maximum(of_gold, MIN_PROBABILITY))
 
 
-def risk_coverage(run: Told) -> tuple[Floats, Floats]:
+def risk_coverage(run: RunProbabilities) -> tuple[Floats, Floats]:
     """Risk and threshold when the 1, 2, … n most confident answers are kept; equal ones come and go together."""
     order = np.argsort(-run.confidence, kind="stable")
     confidence, wrong = run.confidence[order], 1 - run.right[order]
@@ -145,7 +153,7 @@ def risk_coverage(run: Told) -> tuple[Floats, Floats]:
     return np.interp(counts, kept, at_ends) / counts, confidence
 
 
-def _best(run: Told) -> float:
+def _best(run: RunProbabilities) -> float:
     """The area of the curve if all wrong answers came last."""
     n, wrong = len(run.right), int(len(run.right) - run.right.sum())
     counts = np.arange(1, n + 1)
@@ -165,7 +173,7 @@ def _coverage(curves: Sequence[tuple[Floats, Floats]]) -> tuple[CoveragePoint, .
     )
 
 
-def _bins(runs: Sequence[Told], bins: int) -> tuple[ReliabilityBin, ...]:
+def _bins(runs: Sequence[RunProbabilities], bins: int) -> tuple[ReliabilityBin, ...]:
     """Bins over the answers of all runs; each run brings the same items, so `n` is what one brings."""
     confidence = np.concatenate([run.confidence for run in runs])
     order = np.argsort(confidence, kind="stable")
@@ -179,7 +187,7 @@ def _bins(runs: Sequence[Told], bins: int) -> tuple[ReliabilityBin, ...]:
 
 def _bin(confidence: Floats, right: Floats, runs: int) -> ReliabilityBin:
     n = max(1, round(len(right) / runs))
-    low, high = wilson(float(right.mean()), n)
+    low, high = wilson_interval(float(right.mean()), n)
     return ReliabilityBin(
         n=n,
         least=float(confidence[0]),
@@ -189,10 +197,3 @@ def _bin(confidence: Floats, right: Floats, runs: int) -> ReliabilityBin:
         low=low,
         high=high,
     )
-
-
-def wilson(share: float, n: int) -> tuple[float, float]:
-    """Wilson's 95% interval of a share."""
-    centre = (share + Z * Z / (2 * n)) / (1 + Z * Z / n)
-    half = Z / (1 + Z * Z / n) * sqrt(share * (1 - share) / n + Z * Z / (4 * n * n))
-    return max(0.0, centre - half), min(1.0, centre + half)

@@ -8,248 +8,60 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nikawa.analysis.across import curves, partial_inputs, stresses
+from nikawa.analysis.across import compare_partial_inputs, learning_curves, stress_systems
+from nikawa.analysis.answers import ItemSets, SystemAnswers, match_system
 from nikawa.analysis.overlap import Overlaps
 from nikawa.analysis.results import (
     ACROSS,
-    FOLDER,
+    ANALYSES,
     INDEX,
     SUSPECTS,
     Across,
     Analyses,
     Analysis,
     Index,
+    System,
     read_analyses,
 )
-from nikawa.analysis.sample import Sitting, sit
 from nikawa.analysis.set_analysis import (
-    How,
-    calibrated,
-    confused,
-    crossed,
-    sliced,
-    surprised,
-    whole,
+    AnalysisOptions,
+    cross_tabulate,
+    measure_calibration,
+    rank_surprises,
+    score_whole,
+    slice_answers,
+    tabulate_confusion,
 )
-from nikawa.analysis.suspects import Doubted, collect_command, suspects, write_sheet
-from nikawa.analysis.systems import Loaded, by_system, find_runs, load_systems
+from nikawa.analysis.suspects import (
+    SuspectItems,
+    collect_command,
+    find_suspects,
+    write_suspect_sheet,
+)
 from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder, refuse_existing
 from nikawa.io.json import read_json
+from nikawa.io.task_sheet import CELLS, SHEET, TASKS
 from nikawa.metrics import metrics
-from nikawa.recipes.sheet import CELLS, SHEET, TASKS
+from nikawa.runs.load import FoundRuns, LoadedSystem, find_runs, load_systems
 from nikawa.runs.store import StoredRun, write_json
 
-__all__ = ["Analyses", "How", "analyse", "compute", "place_of", "read_analyses", "sheets_of"]
+__all__ = [
+    "Analyses",
+    "AnalysisOptions",
+    "analyse",
+    "analyse_systems",
+    "analyses_folder",
+    "collect_commands",
+    "compute_analyses",
+    "read_analyses",
+]
 
-NOTHING = "no metric is defined for its answers"
-SLOW = 200
+NO_METRIC = "no metric is defined for its answers"
+MAX_RESAMPLES_IF_SLOW = 200
 """Resamples of metrics that are no sums, such as a rank correlation."""
-Progress = Callable[[str, int, int], None]
-"""What is being analysed, how many are done, and of how many."""
-
-
-@dataclass(frozen=True)
-class Computed:
-    """Analyses in memory, with the items of the sheets for workers."""
-
-    analyses: Analyses
-    sheets: tuple[Doubted, ...]
-
-
-def analyse(
-    runs: Sequence[str | Path],
-    *,
-    out: Path | None = None,
-    data: Path | None = None,
-    how: How | None = None,
-    overwrite: bool = False,
-    progress: Progress | None = None,
-) -> Analyses:
-    """Analyse runs (folders, folders of runs, patterns) and write `analyses/` beside them, or to `out`."""
-    found = find_runs(runs)
-    place = out or _beside(found)
-    _refuse(place, overwrite)
-    computed = compute(found, data=data, how=how, command=_command(runs, how), progress=progress)
-    with atomic_folder(place, overwrite=overwrite) as folder:
-        _write(folder, computed, (how or How()).workers)
-    return computed.analyses
-
-
-def compute(
-    runs: Sequence[StoredRun],
-    *,
-    data: Path | None = None,
-    how: How | None = None,
-    command: str = "",
-    progress: Progress | None = None,
-) -> Computed:
-    """The analyses of some runs, nothing written."""
-    settings = how or How()
-    systems, left_out = load_systems(by_system(runs), ExampleReader(data))
-    _check_metric(systems, settings.metric)
-    places = [
-        (loaded, name, _sit(loaded, name, settings)) for loaded in systems for name in loaded.sets
-    ]
-    sittings = [sitting for _, _, sitting in places if sitting is not None]
-    left_out |= {
-        f"{loaded.stem}--{name}": NOTHING for loaded, name, sitting in places if sitting is None
-    }
-    overlaps, tell = Overlaps(settings), progress or (lambda what, done, total: None)
-    each: dict[str, Analysis] = {}
-    for number, sitting in enumerate(sittings):
-        tell(f"{sitting.loaded.stem} {sitting.set}", number, len(sittings))
-        fitting = _affordable(sitting, settings)
-        each[f"{sitting.loaded.stem}--{sitting.set}.json"] = analysis(sitting, fitting, overlaps)
-    _check_keys(settings.by, each.values())
-    doubted = suspects(sittings, settings)
-    across = Across(
-        partial=partial_inputs(sittings, settings),
-        curves=curves(sittings, settings),
-        stress=stresses(systems, settings),
-        suspects=tuple(found for found, *_ in doubted),
-    )
-    index = Index(analyses=tuple(each), left_out=left_out, command=command)
-    return Computed(
-        Analyses(index, tuple(each.values()), across), tuple(one for one in doubted if one[2])
-    )
-
-
-def _sit(loaded: Loaded, name: str, how: How) -> Sitting | None:
-    kinds = metrics()[how.metric].kinds if how.metric else ()
-    return sit(loaded, name, how.metric if loaded.task.kind in kinds else "")
-
-
-def _affordable(sitting: Sitting, how: How) -> How:
-    """Fewer resamples for a metric that must see all items anew in each of them."""
-    sums = all(hasattr(run, "statistics") for run in sitting.sample.runs)
-    return how if sums else replace(how, resamples=min(how.resamples, SLOW))
-
-
-def _check_metric(systems: Iterable[Loaded], name: str) -> None:
-    if name and not any(loaded.task.kind in metrics()[name].kinds for loaded in systems):
-        kinds = ", ".join(metrics()[name].kinds)
-        raise BadInput(f"{name} scores none of these tasks", cure=f"it is for {kinds} tasks")
-
-
-def _check_keys(keys: Iterable[str], each: Iterable[Analysis]) -> None:
-    """A key that was asked for must slice something."""
-    found = list(each)
-    for key in keys:
-        if not any(part.by == key for one in found for part in one.slices):
-            whys = [one.not_sliced[key] for one in found if key in one.not_sliced]
-            cure = "leave --by out to slice by all that fits"
-            raise BadInput(
-                f"nothing can be sliced by {key!r}: {whys[0] if whys else 'no item has it'}",
-                cure=cure,
-            )
-
-
-def analysis(sitting: Sitting, how: How, overlaps: Overlaps) -> Analysis:
-    """Everything about one system on one set."""
-    parts, passed = sliced(sitting, how)
-    calibration, no_calibration = calibrated(sitting, how)
-    overlap, no_overlap = overlaps.of(sitting)
-    worst, ranked = surprised(sitting, how)
-    return Analysis(
-        system=sitting.loaded.system,
-        set=sitting.set,
-        n=sitting.total,
-        unanswered=sitting.unanswered,
-        metric=sitting.metric.name,
-        unit=sitting.unit,
-        better=sitting.metric.better,
-        score=whole(sitting, how),
-        resamples=how.resamples,
-        seed=how.seed,
-        slices=parts,
-        not_sliced=passed,
-        cross=crossed(sitting, how),
-        confusion=confused(sitting, how),
-        calibration=calibration,
-        no_calibration=no_calibration,
-        overlap=overlap,
-        no_overlap=no_overlap,
-        surprises=worst,
-        surprises_by=ranked,
-    )
-
-
-def sheets_of(place: Path, found: Analyses) -> dict[str, str]:
-    """Sheet to the command that takes it to workers."""
-    sheets = [s.sheet for s in found.across.suspects if s.sheet]
-    names = {
-        sheet: f"second-look-{Path(sheet).name}" if len(sheets) > 1 else "second-look"
-        for sheet in sheets
-    }
-    return {sheet: collect_command(place / sheet, name) for sheet, name in names.items()}
-
-
-def place_of(runs: Sequence[str | Path], out: Path | None = None) -> Path:
-    """Where the analyses of runs are written."""
-    return out or _beside(find_runs(runs))
-
-
-def _beside(runs: Sequence[StoredRun]) -> Path:
-    parents = {run.path.resolve().parent for run in runs}
-    if len(parents) > 1:
-        raise BadInput("the runs are in several folders", cure="say where to write: --out DIR")
-    return parents.pop() / FOLDER
-
-
-def _refuse(place: Path, overwrite: bool) -> None:
-    """Say what is in the way before the work; nothing of anybody else is replaced."""
-    nearest = next(path for path in (place, *place.absolute().parents) if path.exists())
-    if not os.access(nearest, os.W_OK):
-        raise BadInput("cannot be written", file=nearest, cure="choose another place: --out DIR")
-    if not place.exists():
-        return
-    refuse_existing(place, overwrite)
-    foreign = _foreign(place)
-    if foreign:
-        what = f"holds what no analysis wrote: {foreign[0]}"
-        raise BadInput(what, file=place, cure="move it away, or choose another place: --out DIR")
-
-
-def _foreign(place: Path) -> list[str]:
-    """Files that are not of analyses, such as answers that workers sent back."""
-    own = {INDEX, ACROSS}
-    if (place / INDEX).is_file():
-        own |= set(read_json(place / INDEX, Index).analyses)
-    sheet = {SHEET, TASKS, CELLS}
-    files = [path.relative_to(place) for path in sorted(place.rglob("*")) if not path.is_dir()]
-    return [
-        str(file)
-        for file in files
-        if str(file) not in own
-        and not (file.parts[0] == SUSPECTS and len(file.parts) == 3 and file.name in sheet)
-    ]
-
-
-def _write(folder: Path, computed: Computed, workers: int) -> None:
-    found = computed.analyses
-    for name, each in zip(found.index.analyses, found.each, strict=True):
-        write_json(folder / name, each)
-    for suspected, sitting, items in computed.sheets:
-        write_sheet(folder / suspected.sheet, sitting, items, workers)
-    write_json(folder / ACROSS, found.across)
-    write_json(folder / INDEX, found.index)
-
-
-def _command(runs: Sequence[str | Path], how: How | None) -> str:
-    """The command that makes the same again."""
-    settings, default = how or How(), How()
-    words = ["nikawa", "analyse", *map(str, runs)]
-    words += [word for key in settings.by for word in ("--by", key)]
-    for option, name in OPTIONS.items():
-        value = getattr(settings, name)
-        if value != getattr(default, name):
-            words += [option, str(value)]
-    return shlex.join(words)
-
-
-OPTIONS = {
+COMMAND_OPTIONS = {
     "--metric": "metric",
     "--resamples": "resamples",
     "--seed": "seed",
@@ -257,4 +69,237 @@ OPTIONS = {
     "--top": "top",
     "--workers-each": "workers",
 }
-"""Option of the command line to the field of `How`."""
+"""Option of the command line to the field of `AnalysisOptions`."""
+
+OnProgress = Callable[[str, int, int], None]
+"""Called with what is being analysed, how many are done, and of how many."""
+
+
+@dataclass(frozen=True)
+class ComputedAnalyses:
+    """Analyses in memory, with the items of the sheets for workers."""
+
+    analyses: Analyses
+    sheets: tuple[SuspectItems, ...]
+
+
+def analyse(
+    runs: Sequence[str | Path],
+    *,
+    out: Path | None = None,
+    data: Path | None = None,
+    options: AnalysisOptions | None = None,
+    overwrite: bool = False,
+    on_progress: OnProgress | None = None,
+) -> Analyses:
+    """Analyse runs (folders, folders of runs, patterns) and write `analyses/` beside them, or to `out`."""
+    options = options or AnalysisOptions()
+    found = find_runs(runs)
+    folder = out or _folder_beside(found)
+    _refuse_foreign(folder, overwrite)
+    computed = compute_analyses(
+        found, data=data, options=options, command=_command(runs, options), on_progress=on_progress
+    )
+    with atomic_folder(folder, overwrite=overwrite) as place:
+        analyses = computed.analyses
+        for name, analysis in zip(analyses.index.analyses, analyses.each, strict=True):
+            write_json(place / name, analysis)
+        for sheet in computed.sheets:
+            write_suspect_sheet(place / sheet.suspects.sheet, sheet, options.workers)
+        write_json(place / ACROSS, analyses.across)
+        write_json(place / INDEX, analyses.index)
+    return computed.analyses
+
+
+def compute_analyses(
+    runs: FoundRuns | Sequence[str | Path],
+    *,
+    data: Path | None = None,
+    options: AnalysisOptions | None = None,
+    command: str = "",
+    on_progress: OnProgress | None = None,
+) -> ComputedAnalyses:
+    """The analyses of some runs, nothing written; runs that cannot be read are listed in the index with the reason."""
+    found = runs if isinstance(runs, FoundRuns) else find_runs(runs)
+    systems, faults = load_systems(found.require_results(), ExampleReader(data), skip_faults=True)
+    return analyse_systems(
+        systems,
+        found.skipped | faults,
+        options=options,
+        command=command,
+        on_progress=on_progress,
+    )
+
+
+def analyse_systems(
+    systems: Sequence[LoadedSystem],
+    left_out: dict[str, str],
+    *,
+    options: AnalysisOptions | None = None,
+    command: str = "",
+    on_progress: OnProgress | None = None,
+) -> ComputedAnalyses:
+    """The analyses of systems that are loaded; `left_out` are the runs that are not among them, with the reason."""
+    options = options or AnalysisOptions()
+    _check_metric(systems, options.metric)
+    left_out, item_sets = dict(left_out), ItemSets()
+    every: list[SystemAnswers] = []
+    for system in systems:
+        fits = bool(options.metric) and system.task.kind in metrics()[options.metric].kinds
+        for name in system.sets.examples:
+            answers = match_system(system, name, item_sets, options.metric if fits else "")
+            if answers is None:
+                left_out[f"{system.stem}--{name}"] = NO_METRIC
+            else:
+                every.append(answers)
+    overlaps = Overlaps(options)
+    analyses: dict[str, Analysis] = {}
+    for number, answers in enumerate(every):
+        stem = answers.loaded.stem
+        if on_progress is not None:
+            on_progress(f"{stem} {answers.set}", number, len(every))
+        analyses[f"{stem}--{answers.set}.json"] = analyse_set(answers, options, overlaps)
+    _check_keys(options.by, analyses.values())
+    suspects = find_suspects(every, options)
+    across = Across(
+        partial=compare_partial_inputs(every, options),
+        curves=learning_curves(every, options),
+        stress=stress_systems(systems, options),
+        suspects=tuple(each.suspects for each in suspects),
+    )
+    index = Index(analyses=tuple(analyses), left_out=left_out, command=command)
+    return ComputedAnalyses(
+        Analyses(index, tuple(analyses.values()), across),
+        tuple(each for each in suspects if each.items),
+    )
+
+
+def _check_metric(systems: Iterable[LoadedSystem], name: str) -> None:
+    if name and not any(system.task.kind in metrics()[name].kinds for system in systems):
+        kinds = ", ".join(metrics()[name].kinds)
+        raise BadInput(f"{name} scores none of these tasks", cure=f"it is for {kinds} tasks")
+
+
+def _check_keys(keys: Iterable[str], analyses: Iterable[Analysis]) -> None:
+    """A key that was asked for must slice something."""
+    every = list(analyses)
+    for key in keys:
+        if any(part.by == key for analysis in every for part in analysis.slices):
+            continue
+        reasons = [each.not_sliced[key] for each in every if key in each.not_sliced]
+        reason = reasons[0] if reasons else "no item has it"
+        cure = "leave --by out to slice by all that fits"
+        raise BadInput(f"nothing can be sliced by {key!r}: {reason}", cure=cure)
+
+
+def analyse_set(answers: SystemAnswers, options: AnalysisOptions, overlaps: Overlaps) -> Analysis:
+    """Everything about one system on one set."""
+    if not all(hasattr(run, "statistics") for run in answers.sample.runs):
+        # The metric must see all items anew in each resample: fewer must do.
+        options = replace(options, resamples=min(options.resamples, MAX_RESAMPLES_IF_SLOW))
+    slices, not_sliced = slice_answers(answers, options)
+    calibration, no_calibration = measure_calibration(answers, options)
+    overlap, no_overlap = overlaps.measure(answers)
+    surprises, surprises_by = rank_surprises(answers, options)
+    return Analysis(
+        system=describe_system(answers.loaded),
+        set=answers.set,
+        n=answers.total,
+        unanswered=answers.unanswered,
+        metric=answers.metric.name,
+        unit=answers.unit,
+        better=answers.metric.better,
+        score=score_whole(answers, options),
+        resamples=options.resamples,
+        seed=options.seed,
+        slices=slices,
+        not_sliced=not_sliced,
+        cross=cross_tabulate(answers, options),
+        confusion=tabulate_confusion(answers, options),
+        calibration=calibration,
+        no_calibration=no_calibration,
+        overlap=overlap,
+        no_overlap=no_overlap,
+        surprises=surprises,
+        surprises_by=surprises_by,
+    )
+
+
+def describe_system(loaded: LoadedSystem) -> System:
+    """A system as it is written down."""
+    spec, task = loaded.spec, loaded.task
+    return System(
+        task=task.name,
+        kind=task.kind,
+        dataset=task.dataset,
+        language=loaded.sets.language,
+        model=spec.model,
+        settings=spec.settings,
+        variation=spec.variation.title,
+        inputs=spec.variation.inputs,
+        share=spec.variation.share,
+        shots=spec.variation.shots,
+        train=spec.protocol.train,
+        mark=spec.protocol.mark,
+        seeds=loaded.seeds,
+        runs=tuple(run.stored.path.name for run in loaded.runs),
+        trained=loaded.trained,
+    )
+
+
+def collect_commands(folder: Path, analyses: Analyses) -> dict[str, str]:
+    """Sheet to the command that takes it to workers."""
+    sheets = [suspects.sheet for suspects in analyses.across.suspects if suspects.sheet]
+    commands = {}
+    for sheet in sheets:
+        project = f"second-look-{Path(sheet).name}" if len(sheets) > 1 else "second-look"
+        commands[sheet] = collect_command(folder / sheet, project)
+    return commands
+
+
+def analyses_folder(runs: Sequence[str | Path], out: Path | None = None) -> Path:
+    """Where the analyses of runs are written."""
+    return out or _folder_beside(find_runs(runs))
+
+
+def _folder_beside(found: FoundRuns) -> Path:
+    runs: list[StoredRun] = [*found.results, *found.choosing]
+    parents = {run.path.resolve().parent for run in runs}
+    if len(parents) > 1:
+        raise BadInput("the runs are in several folders", cure="say where to write: --out DIR")
+    if not parents:
+        found.require_results()
+    return parents.pop() / ANALYSES
+
+
+def _refuse_foreign(folder: Path, overwrite: bool) -> None:
+    """Say what is in the way before the work; nothing of anybody else is replaced, such as answers of workers."""
+    nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not os.access(nearest, os.W_OK):
+        raise BadInput("cannot be written", file=nearest, cure="choose another place: --out DIR")
+    if not folder.exists():
+        return
+    refuse_existing(folder, overwrite)
+    own = {INDEX, ACROSS}
+    if (folder / INDEX).is_file():
+        own |= set(read_json(folder / INDEX, Index).analyses)
+    for path in sorted(folder.rglob("*")):
+        file = path.relative_to(folder)
+        is_sheet = file.parts[0] == SUSPECTS and len(file.parts) == 3
+        if path.is_dir() or str(file) in own or (is_sheet and file.name in (SHEET, TASKS, CELLS)):
+            continue
+        what = f"holds what no analysis wrote: {file}"
+        raise BadInput(what, file=folder, cure="move it away, or choose another place: --out DIR")
+
+
+def _command(runs: Sequence[str | Path], options: AnalysisOptions) -> str:
+    """The command that makes the same again."""
+    default = AnalysisOptions()
+    words = ["nikawa", "analyse", *map(str, runs)]
+    for key in options.by:
+        words += ["--by", key]
+    for option, name in COMMAND_OPTIONS.items():
+        value = getattr(options, name)
+        if value != getattr(default, name):
+            words += [option, str(value)]
+    return shlex.join(words)

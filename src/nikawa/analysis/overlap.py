@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from nikawa.analysis.answers import SystemAnswers
 from nikawa.analysis.results import Overlap
-from nikawa.analysis.sample import Sitting
-from nikawa.analysis.set_analysis import How
+from nikawa.analysis.set_analysis import AnalysisOptions
 from nikawa.checks.overlap import Shared, mean_share, overlap_bins, rank_correlation, shared_tokens
 from nikawa.errors import MissingExtra
 from nikawa.records import Example, Task
@@ -19,7 +19,7 @@ from nikawa.text.analysers import DEFAULTS
 SIDES = {"reading": ("question", "context"), "inference": ("hypothesis", "premise")}
 """Kind to (the input whose tokens are looked for, the input they are looked for in)."""
 NONE, PLAIN = "none", "whitespace"
-TITLE = " [SEP] "
+TITLE_MARK = " [SEP] "
 """What parts title and body in a published context: only the body counts."""
 
 
@@ -31,94 +31,96 @@ def sides_of(task: Task) -> tuple[str, str] | None:
 
 
 class Overlaps:
-    """Overlaps by set; a set that several systems answered is cut into tokens once."""
+    """Overlaps of an analysis: each distinct text is cut into tokens once, whatever set it is in."""
 
-    def __init__(self, how: How) -> None:
-        self.how = how
-        self._kept: dict[tuple[str, str, str], dict[str, tuple[int, int]]] = {}
+    def __init__(self, options: AnalysisOptions) -> None:
+        self.options = options
+        self._tokens: dict[str, dict[str, list[str]]] = {}
+        """Analyser to text to tokens."""
+        self._shared: dict[tuple[int, str], Shared] = {}
+        """Item set and analyser to what its texts share."""
 
-    def of(self, sitting: Sitting) -> tuple[Overlap | None, str]:
+    def measure(self, answers: SystemAnswers) -> tuple[Overlap | None, str]:
         """The overlap of a set and its relation to the metric, or why there is none."""
-        task, language = sitting.task, sitting.loaded.system.language
+        task, language = answers.task, answers.loaded.sets.language
         sides = sides_of(task)
         if sides is None:
             return None, f"{task.kind} tasks have no two texts"
-        if self.how.tokeniser == NONE:
+        if self.options.tokeniser == NONE:
             return None, "left out as asked"
         own = language if language in DEFAULTS else PLAIN
         try:
-            cutter = analyser(self.how.tokeniser or own, cache=0)
+            cutter = analyser(self.options.tokeniser or own, cache=0)
         except MissingExtra as problem:
             return None, str(problem)
         if cutter.language not in ("", language):
             return None, f"{cutter.name} is for {cutter.language}, the texts are {language}"
-        shared = self._shared(sitting, sides, cutter)
-        return _overlap(sitting, sides, shared, cutter.name, self.how), ""
+        key = (id(answers.items), cutter.name)
+        if key not in self._shared:
+            known = self._tokens.setdefault(cutter.name, {})
+            self._shared[key] = count_shared(answers.examples, sides, cutter, known)
+        return self._relate(answers, sides, self._shared[key], cutter.name), ""
 
-    def _shared(self, sitting: Sitting, sides: tuple[str, str], cutter: Analyser) -> Shared:
-        key = (sitting.task.dataset, sitting.set, cutter.name)
-        known = self._kept.setdefault(key, {})
-        new = [e for e in sitting.examples if e.id not in known]
-        if new:
-            found = count(new, sides, cutter)
-            pairs = zip(found.found.tolist(), found.tokens.tolist(), strict=True)
-            known.update((e.id, (int(a), int(b))) for e, (a, b) in zip(new, pairs, strict=True))
-        table = np.array([known[e.id] for e in sitting.examples], dtype=np.float64)
-        return Shared(table[:, 0], table[:, 1])
-
-
-def count(examples: Sequence[Example], sides: tuple[str, str], cutter: Analyser) -> Shared:
-    """Tokens of one input that are in the other; each distinct text is cut once."""
-    asked = [str(e.inputs.get(sides[0], "")) for e in examples]
-    within = [str(e.inputs.get(sides[1], "")).rpartition(TITLE)[2] for e in examples]
-    tokens = dict(_cut(list(dict.fromkeys(asked)), cutter))
-    held = {text: frozenset(each) for text, each in _cut(list(dict.fromkeys(within)), cutter)}
-    return shared_tokens((tokens[a], held[w]) for a, w in zip(asked, within, strict=True))
-
-
-def _cut(texts: Sequence[str], cutter: Analyser) -> Iterator[tuple[str, list[str]]]:
-    for text, found in zip(texts, cutter.analyse_many(texts), strict=True):
-        yield text, [token.surface for token in found]
-
-
-def _overlap(
-    sitting: Sitting, sides: tuple[str, str], shared: Shared, segmentation: str, how: How
-) -> Overlap:
-    sample, shares = sitting.sample, shared.shares
-    detail = sample.detail
-    if (
-        detail is None
-    ):  # a correlation has no score an item: there it is the squared error, with its sign turned
-        detail = _closeness(sitting)
-    n, settings = len(shares), {"resamples": how.resamples, "seed": how.seed}
-    rho = rank_correlation(shares, detail, sample.units, **settings)
-    return Overlap(
-        of=sides[0],
-        inside=sides[1],
-        segmentation=segmentation,
-        n=n,
-        mean=mean_share(shared, sample.units, **settings),
-        pooled=shared.pooled,
-        labels=_by_label(sitting.task, sitting.examples, shares),
-        metric=sitting.metric.name,
-        unit=sitting.unit,
-        bins=overlap_bins(shares, sample, scale=sitting.scale, **settings),
-        correlation=rho,
-    )
+    def _relate(
+        self, answers: SystemAnswers, sides: tuple[str, str], shared: Shared, segmentation: str
+    ) -> Overlap:
+        """The overlap of the texts with the metric on them."""
+        sample, shares = answers.sample, shared.shares
+        detail = sample.detail
+        if detail is None:  # a correlation has no score an item
+            detail = _closeness(answers)
+        draws = {"resamples": self.options.resamples, "seed": self.options.seed}
+        return Overlap(
+            of=sides[0],
+            inside=sides[1],
+            segmentation=segmentation,
+            n=len(shares),
+            mean=mean_share(shared, sample.units, **draws),
+            pooled=shared.pooled,
+            labels=_mean_by_label(answers.task, answers.examples, shares),
+            metric=answers.metric.name,
+            unit=answers.unit,
+            bins=overlap_bins(shares, sample, scale=answers.scale, **draws),
+            correlation=rank_correlation(shares, detail, sample.units, **draws),
+        )
 
 
-def _closeness(sitting: Sitting) -> Floats:
-    if sitting.task.kind != "similarity":
-        rows = [[g == a for g, a in zip(r.gold, r.answers, strict=True)] for r in sitting.runs]
-    else:
-        rows = [
-            [-((a - g) ** 2) for g, a in zip(r.gold, r.answers, strict=True)] for r in sitting.runs
-        ]
+def count_shared(
+    examples: Sequence[Example],
+    sides: tuple[str, str],
+    cutter: Analyser,
+    known: dict[str, list[str]] | None = None,
+) -> Shared:
+    """Tokens of one input that are in the other; `known` holds the tokens of texts that were cut before, and takes the new ones."""
+    tokens = {} if known is None else known
+    searched = [str(example.inputs.get(sides[0], "")) for example in examples]
+    holding = [
+        str(example.inputs.get(sides[1], "")).rpartition(TITLE_MARK)[2] for example in examples
+    ]
+    new = [text for text in dict.fromkeys((*searched, *holding)) if text not in tokens]
+    for text, cut in zip(new, cutter.analyse_many(new), strict=True):
+        tokens[text] = [token.surface for token in cut]
+    token_sets = {text: frozenset(tokens[text]) for text in dict.fromkeys(holding)}
+    pairs = zip(searched, holding, strict=True)
+    return shared_tokens((tokens[one], token_sets[other]) for one, other in pairs)
+
+
+def _closeness(answers: SystemAnswers) -> Floats:
+    """A score an item: the squared error with its sign turned, or whether the answer is gold; mean over seeds."""
+    is_similarity = answers.task.kind == "similarity"
+    rows = []
+    for run in answers.runs:
+        pairs = zip(run.gold, run.answers, strict=True)
+        if is_similarity:
+            rows.append([-((answer - gold) ** 2) for gold, answer in pairs])
+        else:
+            rows.append([gold == answer for gold, answer in pairs])
     mean: Floats = np.array(rows, dtype=np.float64).mean(axis=0)
     return mean
 
 
-def _by_label(task: Task, examples: Sequence[Example], shares: Floats) -> dict[str, float]:
-    gold = [e.gold.get(task.question) for e in examples]
-    names = sorted({g for g in gold if isinstance(g, str)}) if task.labels else []
-    return {name: float(shares[[g == name for g in gold]].mean()) for name in names}
+def _mean_by_label(task: Task, examples: Sequence[Example], shares: Floats) -> dict[str, float]:
+    """Mean share by gold label, for tasks with labels."""
+    gold = [example.gold.get(task.question) for example in examples]
+    names = sorted({label for label in gold if isinstance(label, str)}) if task.labels else []
+    return {name: float(shares[[label == name for label in gold]].mean()) for name in names}

@@ -299,6 +299,11 @@ class Stress(Record, frozen=True, kw_only=True):
     measure: Literal["same", "pearson"]
     cells: tuple[StressCell, ...]
 
+    @property
+    def title(self) -> str:
+        """The model and how it departs from the task, for headings."""
+        return f"{self.model} ({self.variation})" if self.variation else self.model
+
 
 class Suspect(Record, frozen=True, kw_only=True):
     """An item whose gold label several models, or a confident one, speak against."""
@@ -360,7 +365,7 @@ class Index(Record, frozen=True, kw_only=True):
     """What makes them anew."""
 
 
-INDEX, ACROSS, FOLDER, SUSPECTS = "index.json", "across.json", "analyses", "suspects"
+INDEX, ACROSS, ANALYSES, SUSPECTS = "index.json", "across.json", "analyses", "suspects"
 
 
 @dataclass(frozen=True)
@@ -375,7 +380,7 @@ class Analyses:
 
 def read_analyses(folder: Path) -> Analyses:
     """The analyses of `folder`, or of `folder/analyses`."""
-    place = folder if (folder / INDEX).is_file() else folder / FOLDER
+    place = folder if (folder / INDEX).is_file() else folder / ANALYSES
     if not (place / INDEX).is_file():
         cure = f"run: nikawa analyse {folder}"
         raise BadInput("holds no analyses", file=folder, cure=cure)

@@ -1,11 +1,14 @@
-"""Confusion over several runs, and precision, recall and F1 of each label with intervals over groups of items."""
+"""The analyses of one system on one set: score, slices, label by similarity, confusion, calibration, surprising errors.
+
+Each figure is the mean over the seeds of the system; intervals are over groups of items.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from dataclasses import replace as exchanged
 from math import log2
 from typing import Any
 
@@ -13,40 +16,147 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from nikawa.analysis.calibration import Told, calibration
-from nikawa.analysis.results import (
-    Calibration,
-    ClassScore,
-    Confusion,
-    CrossTable,
-    Figure,
-    Slice,
-    Surprise,
-)
-from nikawa.analysis.sample import Sitting, labels_of, places, probabilities
+from nikawa.analysis.answers import SystemAnswers
+from nikawa.analysis.calibration import RunProbabilities, calibrate
+from nikawa.analysis.results import Calibration, ClassScore, Confusion, CrossTable, Surprise
 from nikawa.datasets.custom import declared_protocol
-from nikawa.metrics import Items, metrics
+from nikawa.metrics import metrics
 from nikawa.metrics.confusion import UNREAD
-from nikawa.metrics.confusion import confusion as counts_of
+from nikawa.metrics.confusion import confusion as count_confusion
 from nikawa.records import Example
-from nikawa.scoring.match import LABELLED
-from nikawa.stats.masks import figure, measure_parts, resampled_sums
+from nikawa.scoring.match import LABELLED_KINDS
+from nikawa.stats.masks import make_figure, measure_parts, resample_sums
 from nikawa.stats.resample import Floats, Ints, count_units
-from nikawa.stats.slice_tests import RESAMPLES, cross_slices, measure_slices
-from nikawa.stats.slices import (
-    SliceMask,
-    bin_similarities,
-    find_slices,
-    slice_examples,
-    to_masks,
-)
+from nikawa.stats.results import Figure, Slice
+from nikawa.stats.slice_tests import SLICE_RESAMPLES, cross_slices, measure_slices
+from nikawa.stats.slices import SliceMask, to_masks
+
+PART = "part"
+"""The key of the parts that a dataset declares, such as problems seen and unseen in training."""
+MIN_PROBABILITY = 1e-12
+"""The smallest probability of gold that a surprise counts."""
 
 Counts = Mapping[str, Mapping[str, int]]
 """Gold label to answer to count, of one run."""
 
 
-def confusion(
-    each: Sequence[Counts],
+@dataclass(frozen=True)
+class AnalysisOptions:
+    """How to analyse."""
+
+    by: tuple[str, ...] = ()
+    """Keys to slice by; empty: all that fit."""
+    metric: str = ""
+    """A metric instead of the task's first."""
+    resamples: int = SLICE_RESAMPLES
+    seed: int = 0
+    tokeniser: str | None = None
+    """The segmentation of the overlap; None takes the language's own, `none` leaves it out."""
+    top: int = 50
+    """Surprises and suspects that are listed."""
+    workers: int = 3
+    """Different workers each suspect is to be judged by."""
+
+
+def score_whole(answers: SystemAnswers, options: AnalysisOptions) -> Figure:
+    """The metric over all items: the official value, its interval."""
+    n, sample = len(answers.examples), answers.sample
+    everything = np.ones(n, dtype=bool)
+    parts = measure_parts(sample, [everything], resamples=options.resamples, seed=options.seed)
+    official = dataclasses.replace(parts, values=answers.official[:, None])
+    return official.figure(0, units=count_units(sample.units), scale=answers.scale, n=n)
+
+
+def slice_answers(
+    answers: SystemAnswers, options: AnalysisOptions
+) -> tuple[tuple[Slice, ...], dict[str, str]]:
+    """Every slice, and the keys that were skipped with the reason."""
+    keys = tuple(key for key in options.by if key != PART)
+    masks: list[SliceMask] = []
+    skipped: dict[str, str] = {}
+    if keys or not options.by:
+        masks, skipped = answers.items.find_slices(keys)
+    if not options.by or PART in options.by:
+        masks = [*masks, *declared_parts(answers)]
+    slices = measure_slices(
+        answers.sample, masks, scale=answers.scale, resamples=options.resamples, seed=options.seed
+    )
+    return tuple(slices), dict(skipped)
+
+
+def declared_parts(answers: SystemAnswers) -> list[SliceMask]:
+    """The parts that the dataset declares, given what the system learned from."""
+    divide = declared_protocol(answers.task.dataset).divide
+    if divide is None:
+        return []
+    places: dict[str, list[int]] = {}
+    for name, part in divide(answers.spec.protocol.train, list(answers.examples)).items():
+        ids = {example.id for example in part}
+        if ids:
+            places[name] = [i for i, each in enumerate(answers.examples) if each.id in ids]
+    return to_masks(PART, places, len(answers.examples))
+
+
+def cross_tabulate(answers: SystemAnswers, options: AnalysisOptions) -> CrossTable | None:
+    """Gold label by similarity, where the examples have both."""
+    labels, bins = answers.items.label_slices, answers.items.similarity_bins
+    if not labels or not bins:
+        return None
+    cells = cross_slices(
+        answers.sample,
+        labels,
+        bins,
+        scale=answers.scale,
+        resamples=options.resamples,
+        seed=options.seed,
+    )
+    if answers.items.label_question == answers.task.question:
+        in_bin = {each.where: each.mask for each in bins}
+        in_bin[""] = np.ones(len(answers.examples), dtype=bool)
+        cells = [
+            replace(cell, answered=_count_answers(answers, cell.label, in_bin[cell.bin]))
+            for cell in cells
+        ]
+    return CrossTable(
+        metric=answers.metric.name,
+        unit=answers.unit,
+        labels=tuple(each.where for each in labels),
+        bins=tuple(each.where for each in bins),
+        cells=tuple(cells),
+    )
+
+
+def _count_answers(answers: SystemAnswers, label: str, mask: Any) -> float:
+    """How many items of a part were answered with a label (all of them for no label), mean over seeds."""
+    if not label:
+        return float(mask.sum())
+    counts = []
+    for items in answers.runs:
+        is_label = np.array([answer == label for answer in items.answers])
+        counts.append((is_label & mask).sum())
+    return float(np.mean(counts))
+
+
+def tabulate_confusion(answers: SystemAnswers, options: AnalysisOptions) -> Confusion | None:
+    """Confusion, for tasks with labels."""
+    if answers.task.kind not in LABELLED_KINDS:
+        return None
+    texts = [
+        [UNREAD if answer is None else str(answer) for answer in items.answers]
+        for items in answers.runs
+    ]
+    return average_confusion(
+        [count_confusion(items) for items in answers.runs],
+        [str(label) for label in answers.runs[0].gold],
+        texts,
+        answers.sample.units,
+        resamples=options.resamples,
+        seed=options.seed,
+    )
+
+
+def average_confusion(
+    counts: Sequence[Counts],
     gold: Sequence[str],
     answers: Sequence[Sequence[str]],
     units: Ints,
@@ -55,29 +165,26 @@ def confusion(
     seed: int = 0,
 ) -> Confusion:
     """Counts averaged over runs, and each label on its own; `answers` has a row a run."""
-    rows = list(dict.fromkeys(label for counts in each for label in counts))
-    columns = list(
-        dict.fromkeys(name for counts in each for row in counts.values() for name in row)
-    )
-    ordered = [*rows, *(name for name in columns if name not in rows)]
+    labels = list(dict.fromkeys(label for run in counts for label in run))
+    given = list(dict.fromkeys(name for run in counts for row in run.values() for name in row))
+    columns = [label for label in labels if label in given]
+    columns += [name for name in given if name not in labels]
     mean = {
-        row: {
-            name: float(np.mean([c.get(row, {}).get(name, 0) for c in each]))
-            for name in ordered
-            if name in columns
+        label: {
+            name: float(np.mean([run.get(label, {}).get(name, 0) for run in counts]))
+            for name in columns
         }
-        for row in rows
+        for label in labels
     }
-    classes = _classes(rows, gold, answers, units, resamples, seed)
     return Confusion(
-        labels=tuple(rows),
-        columns=tuple(n for n in ordered if n in columns),
+        labels=tuple(labels),
+        columns=tuple(columns),
         counts=mean,
-        classes=classes,
+        classes=_score_classes(labels, gold, answers, units, resamples, seed),
     )
 
 
-def _classes(
+def _score_classes(
     labels: Sequence[str],
     gold: Sequence[str],
     answers: Sequence[Sequence[str]],
@@ -85,60 +192,116 @@ def _classes(
     resamples: int,
     seed: int,
 ) -> tuple[ClassScore, ...]:
-    stacked = np.stack([_counts(labels, gold, run) for run in answers])  # runs, items, 3k
-    exact = stacked.sum(axis=1)
+    """Precision, recall and F1 of each label."""
+    tables = [_count_classes(labels, gold, run) for run in answers]
+    exact = np.stack([table.sum(axis=0) for table in tables])
     drawn = np.stack(
-        [resampled_sums(run, units, resamples=resamples, seed=seed) for run in stacked]
+        [resample_sums(table, units, resamples=resamples, seed=seed) for table in tables]
     )
-    k = len(labels)
-    parts = [
-        _rates(table[..., :k], table[..., k : 2 * k], table[..., 2 * k :])
-        for table in (exact, drawn)
-    ]
-    found = []
+    exact_rates, drawn_rates = _compute_rates(exact), _compute_rates(drawn)
+    scores = []
     for i, label in enumerate(labels):
-        n = int(exact[0, 2 * k + i])
-        each = [
-            figure(
-                parts[0][j][:, i], parts[1][j][:, :, i].mean(axis=0), units=count_units(units), n=n
+        n = int(exact[0, 2 * len(labels) + i])
+        precision, recall, f1 = (
+            make_figure(
+                values[:, i], resampled[:, :, i].mean(axis=0), units=count_units(units), n=n
             )
-            for j in range(3)
-        ]
-        found.append(
+            for values, resampled in zip(exact_rates, drawn_rates, strict=True)
+        )
+        answered = float(exact[:, len(labels) + i].mean())
+        scores.append(
             ClassScore(
-                label=label,
-                gold=n,
-                answered=float(exact[:, k + i].mean()),
-                precision=each[0],
-                recall=each[1],
-                f1=each[2],
+                label=label, gold=n, answered=answered, precision=precision, recall=recall, f1=f1
             )
         )
-    return tuple(found)
+    return tuple(scores)
 
 
-def _counts(labels: Sequence[str], gold: Sequence[str], answers: Sequence[str]) -> Floats:
-    """Items by 3k: right, answered and gold of each label."""
+def _count_classes(labels: Sequence[str], gold: Sequence[str], answers: Sequence[str]) -> Floats:
+    """Items by three times the labels: right, answered and gold of each label."""
     place = {label: i for i, label in enumerate(labels)}
-    wanted, given = (
-        np.array([place.get(x, -1) for x in side], dtype=np.int64)[:, None]
-        == np.arange(len(labels))
-        for side in (gold, answers)
-    )
-    return np.concatenate([wanted & given, given, wanted], axis=1).astype(np.float64)
+
+    def is_label(values: Sequence[str]) -> Any:
+        indices = np.array([place.get(value, -1) for value in values], dtype=np.int64)
+        return indices[:, None] == np.arange(len(labels))
+
+    in_gold, in_answers = is_label(gold), is_label(answers)
+    return np.concatenate([in_gold & in_answers, in_answers, in_gold], axis=1).astype(np.float64)
 
 
-def _rates(hits: Floats, answered: Floats, wanted: Floats) -> tuple[Floats, Floats, Floats]:
-    """Precision, recall, F1; NaN where there is nothing to divide by."""
+def _compute_rates(counts: Floats) -> tuple[Floats, Floats, Floats]:
+    """Precision, recall, F1 from what `_count_classes` counts; NaN where there is nothing to divide by."""
+    hits, answered, in_gold = np.split(counts, 3, axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return hits / answered, hits / wanted, 2 * hits / (answered + wanted)
+        return hits / answered, hits / in_gold, 2 * hits / (answered + in_gold)
 
 
-LEAST = 1e-12
-"""The smallest probability a surprise is told of."""
+def measure_calibration(
+    answers: SystemAnswers, options: AnalysisOptions
+) -> tuple[Calibration | None, str]:
+    """Calibration, or why there is none."""
+    probabilities = answers.probabilities
+    if isinstance(probabilities, str):
+        return None, probabilities
+    kept = np.flatnonzero(np.isfinite(probabilities).all(axis=(0, 2)))
+    if not len(kept):
+        return None, "no item has the probabilities of every run"
+    units = np.unique(answers.sample.units[kept], return_inverse=True)[1].astype(np.int64)
+    runs = [
+        RunProbabilities(table[kept], answers.gold_indices[kept], given[kept])
+        for table, given in zip(probabilities, answers.answer_indices, strict=True)
+    ]
+    left_out = len(answers.examples) - len(kept)
+    calibration = calibrate(
+        runs, units, left_out=left_out, resamples=options.resamples, seed=options.seed
+    )
+    return calibration, ""
 
 
-def by_probability(
+def rank_surprises(
+    answers: SystemAnswers, options: AnalysisOptions
+) -> tuple[tuple[Surprise, ...], str]:
+    """The most surprising errors (sure and wrong, far from gold, or wholly missed), and what they are ranked by."""
+    gold, probabilities = answers.runs[0].gold, answers.probabilities
+    if answers.task.kind == "similarity":
+        scores = np.array([items.answers for items in answers.runs], dtype=np.float64)
+        surprises = surprises_by_error(answers.examples, gold, scores)
+        return tuple(surprises[: options.top]), "error"
+    if not isinstance(probabilities, str):
+        kept = np.flatnonzero(np.isfinite(probabilities).all(axis=(0, 2))).tolist()
+        labels: Sequence[Any] = answers.labels
+        if answers.task.kind == "choice":  # answers are numbers there
+            labels = [int(label) for label in labels]
+        surprises = surprises_by_probability(
+            [answers.examples[i] for i in kept],
+            labels,
+            probabilities[:, kept],
+            answers.gold_indices[kept],
+            answers.answer_indices[:, kept],
+        )
+        return tuple(surprises[: options.top]), "probability"
+    details = _item_scores(answers)
+    if details is None:
+        return (), ""
+    given = [items.answers for items in answers.runs]
+    surprises = surprises_by_score(answers.examples, gold, given, details)
+    return tuple(surprises[: options.top]), "score"
+
+
+def _item_scores(answers: SystemAnswers) -> Floats | None:
+    """Runs by items, under the last of the task's metrics that scores items from 0 to 1."""
+    for name in reversed(answers.task.metrics):
+        metric = metrics()[name]
+        if metric.needs_scores or metric.better != "higher":
+            continue
+        details = [metric.evaluate(items, "official").detail for items in answers.runs]
+        known = [each for each in details if each is not None]
+        if len(known) == len(details) and all(len(each) == len(answers.examples) for each in known):
+            return np.stack(known)
+    return None
+
+
+def surprises_by_probability(
     examples: Sequence[Example],
     labels: Sequence[Any],
     probabilities: Floats,
@@ -152,14 +315,15 @@ def by_probability(
     """
     mean = probabilities.mean(axis=0)
     wrong = (answers != gold).sum(axis=0)
-    found = []
+    surprises = []
     for i in np.flatnonzero((2 * wrong > len(answers)) & (gold >= 0)).tolist():
-        given = answers[:, i][(answers[:, i] != gold[i]) & (answers[:, i] >= 0)]
+        given = answers[:, i]
+        given = given[(given != gold[i]) & (given >= 0)]
         if not len(given):  # no wrong run could be read
             continue
         answer = int(np.bincount(given).argmax())
         p_gold = float(mean[i, gold[i]])
-        found.append(
+        surprises.append(
             _surprise(
                 examples[i],
                 labels[gold[i]],
@@ -167,28 +331,27 @@ def by_probability(
                 int(wrong[i]),
                 p_gold=p_gold,
                 p_answer=float(mean[i, answer]),
-                bits=-log2(max(p_gold, LEAST)),
+                bits=-log2(max(p_gold, MIN_PROBABILITY)),
             )
         )
-    return sorted(found, key=lambda s: (-(s.bits or 0), s.example))
+    return sorted(surprises, key=lambda surprise: (-(surprise.bits or 0), surprise.example))
 
 
-def by_error(
+def surprises_by_error(
     examples: Sequence[Example], gold: Sequence[float], answers: Floats, step: float = 1.0
 ) -> list[Surprise]:
     """Scores by how far their mean over runs is from gold; a run is wrong where it is more than `step` off."""
     mean = answers.mean(axis=0)
     errors = np.abs(mean - np.asarray(gold))
     wrong = (np.abs(answers - np.asarray(gold)) > step).sum(axis=0)
-    order = np.argsort(-errors, kind="stable")
     return [
         _surprise(examples[i], gold[i], float(mean[i]), int(wrong[i]), error=float(errors[i]))
-        for i in order
+        for i in np.argsort(-errors, kind="stable")
         if wrong[i]
     ]
 
 
-def by_score(
+def surprises_by_score(
     examples: Sequence[Example],
     gold: Sequence[Any],
     answers: Sequence[Sequence[Any]],
@@ -196,18 +359,14 @@ def by_score(
 ) -> list[Surprise]:
     """Items by what their score (runs by items, best is 1) lacks on the mean."""
     lacks = 1 - details.mean(axis=0)
-    order = sorted(np.flatnonzero(lacks > 0).tolist(), key=lambda i: (-lacks[i], examples[i].id))
     wrong = (details < 1).sum(axis=0)
-    return [
-        _surprise(
-            examples[i],
-            gold[i],
-            most_frequent([run[i] for run in answers]),
-            int(wrong[i]),
-            error=float(lacks[i]),
-        )
-        for i in order
-    ]
+    order = sorted(np.flatnonzero(lacks > 0).tolist(), key=lambda i: (-lacks[i], examples[i].id))
+    surprises = []
+    for i in order:
+        answer = most_frequent([run[i] for run in answers])
+        lack = float(lacks[i])
+        surprises.append(_surprise(examples[i], gold[i], answer, int(wrong[i]), error=lack))
+    return surprises
 
 
 def most_frequent(answers: Sequence[Any]) -> Any:
@@ -227,180 +386,3 @@ def _surprise(example: Example, gold: Any, answer: Any, wrong: int, **numbers: f
         inputs=example.inputs,
         **numbers,
     )
-
-
-PART = "part"
-"""The key of the parts a dataset is told by: seen and unseen problems of JAMP."""
-
-
-@dataclass(frozen=True)
-class How:
-    """How to analyse."""
-
-    by: tuple[str, ...] = ()
-    """Keys to slice by; empty: all that fit."""
-    metric: str = ""
-    """A metric instead of the task's first."""
-    resamples: int = RESAMPLES
-    seed: int = 0
-    tokeniser: str | None = None
-    """The segmentation of the overlap; None takes the language's own, `none` leaves it out."""
-    top: int = 50
-    """Surprises and suspects that are listed."""
-    workers: int = 3
-    """Different workers each suspect is to be judged by."""
-
-
-def whole(sitting: Sitting, how: How) -> Figure:
-    """The metric over all items: the official value, its interval."""
-    everything = np.ones(len(sitting.examples), dtype=bool)
-    found = measure_parts(sitting.sample, [everything], resamples=how.resamples, seed=how.seed)
-    units, n = count_units(sitting.sample.units), len(sitting.examples)
-    official = exchanged(found, values=sitting.official[:, None])
-    return official.figure(0, units=units, scale=sitting.scale, n=n)
-
-
-def sliced(sitting: Sitting, how: How) -> tuple[tuple[Slice, ...], dict[str, str]]:
-    """Every slice, and the keys that were passed over."""
-    own = parts_of(sitting)
-    keys = tuple(key for key in how.by if key != PART)
-    parts: list[SliceMask] = []
-    passed: dict[str, str] = {}
-    if keys or not how.by:
-        parts, passed = find_slices(sitting.task, sitting.examples, keys)
-    parts += own if not how.by or PART in how.by else []
-    found = measure_slices(
-        sitting.sample, parts, scale=sitting.scale, resamples=how.resamples, seed=how.seed
-    )
-    return tuple(found), passed
-
-
-def parts_of(sitting: Sitting) -> list[SliceMask]:
-    """The parts its dataset is told by."""
-    divide = declared_protocol(sitting.task.dataset).divide
-    if divide is None:
-        return []
-    found = divide(sitting.loaded.spec.protocol.train, list(sitting.examples))
-    ids = {name: {example.id for example in part} for name, part in found.items() if part}
-    places = {
-        name: [i for i, example in enumerate(sitting.examples) if example.id in own]
-        for name, own in ids.items()
-    }
-    return to_masks(PART, places, len(sitting.examples))
-
-
-def crossed(sitting: Sitting, how: How) -> CrossTable | None:
-    """Gold label by similarity, where the examples have both."""
-    question = _label_question(sitting.examples)
-    bins = bin_similarities(sitting.examples)
-    if question is None or not bins:
-        return None
-    places = slice_examples(question, sitting.examples, sitting.task)
-    order: list[str] = [
-        label for label in ("entailment", "contradiction", "neutral") if label in places
-    ]
-    names = order or sorted(places)
-    labels = to_masks(question, {name: places[name] for name in names}, len(sitting.examples))
-    cells = cross_slices(
-        sitting.sample, labels, bins, scale=sitting.scale, resamples=how.resamples, seed=how.seed
-    )
-    if question == sitting.task.question:
-        masks = {part.where: part.mask for part in bins} | {
-            "": np.ones(len(sitting.examples), dtype=bool)
-        }
-        cells = [replace(c, answered=_answered(sitting.runs, c.label, masks[c.bin])) for c in cells]
-    return CrossTable(
-        metric=sitting.metric.name,
-        unit=sitting.unit,
-        labels=tuple(names),
-        bins=tuple(part.where for part in bins),
-        cells=tuple(cells),
-    )
-
-
-def _label_question(examples: Sequence[Example]) -> str | None:
-    """The question whose gold is a label on every example."""
-    names = [name for name, value in examples[0].gold.items() if isinstance(value, str)]
-    return next((n for n in names if all(isinstance(e.gold.get(n), str) for e in examples)), None)
-
-
-def _answered(runs: Sequence[Items], label: str, mask: Any) -> float:
-    if not label:
-        return float(mask.sum())
-    given = [np.array([answer == label for answer in items.answers]) for items in runs]
-    return float(np.mean([(answer & mask).sum() for answer in given]))
-
-
-def confused(sitting: Sitting, how: How) -> Confusion | None:
-    """Confusion, for tasks with labels."""
-    if sitting.task.kind not in LABELLED:
-        return None
-    gold = [str(label) for label in sitting.runs[0].gold]
-    answers = [[UNREAD if a is None else str(a) for a in items.answers] for items in sitting.runs]
-    each = [counts_of(items) for items in sitting.runs]
-    return confusion(
-        each, gold, answers, sitting.sample.units, resamples=how.resamples, seed=how.seed
-    )
-
-
-def calibrated(sitting: Sitting, how: How) -> tuple[Calibration | None, str]:
-    """Calibration, or why there is none."""
-    labels = labels_of(sitting.task, sitting.runs)
-    tables = [probabilities(items, labels) for items in sitting.runs]
-    why = next((table for table in tables if isinstance(table, str)), "")
-    if why:
-        return None, why
-    full = np.stack([table for table in tables if not isinstance(table, str)])
-    kept = np.flatnonzero(np.isfinite(full).all(axis=(0, 2)))
-    if not len(kept):
-        return None, "no item has the probabilities of every run"
-    gold = places(sitting.runs[0].gold, labels)[kept]
-    answers = [places(items.answers, labels)[kept] for items in sitting.runs]
-    units = np.unique(sitting.sample.units[kept], return_inverse=True)[1].astype(np.int64)
-    told = [Told(table[kept], gold, answer) for table, answer in zip(full, answers, strict=True)]
-    left = len(sitting.examples) - len(kept)
-    return calibration(told, units, left_out=left, resamples=how.resamples, seed=how.seed), ""
-
-
-def surprised(sitting: Sitting, how: How) -> tuple[tuple[Surprise, ...], str]:
-    """The most surprising errors, and what they are ranked by."""
-    if sitting.task.kind == "similarity":
-        scores = np.array([items.answers for items in sitting.runs], dtype=np.float64)
-        return tuple(by_error(sitting.examples, sitting.runs[0].gold, scores)[: how.top]), "error"
-    labels = labels_of(sitting.task, sitting.runs)
-    tables = [probabilities(items, labels) for items in sitting.runs]
-    if all(not isinstance(table, str) for table in tables):
-        stacked = np.stack([table for table in tables if not isinstance(table, str)])
-        kept = np.flatnonzero(np.isfinite(stacked).all(axis=(0, 2))).tolist()
-        answers = np.stack([places(items.answers, labels)[kept] for items in sitting.runs])
-        found = by_probability(
-            [sitting.examples[i] for i in kept],
-            _spoken(sitting, labels),
-            stacked[:, kept],
-            places(sitting.runs[0].gold, labels)[kept],
-            answers,
-        )
-        return tuple(found[: how.top]), "probability"
-    details = _details(sitting)
-    if details is None:
-        return (), ""
-    every = [items.answers for items in sitting.runs]
-    found = by_score(sitting.examples, sitting.runs[0].gold, every, details)
-    return tuple(found[: how.top]), "score"
-
-
-def _spoken(sitting: Sitting, labels: Sequence[str]) -> Sequence[Any]:
-    """Labels as answers have them: choices are numbers."""
-    return [int(label) for label in labels] if sitting.task.kind == "choice" else labels
-
-
-def _details(sitting: Sitting) -> Any:
-    """Runs by items, under the last of the task's metrics that scores items from 0 to 1."""
-    for name in reversed(sitting.task.metrics):
-        metric = metrics()[name]
-        if name == "auprc" or metric.better != "higher":
-            continue
-        found = [metric.evaluate(items, "official").detail for items in sitting.runs]
-        if all(d is not None and len(d) == len(sitting.examples) for d in found):
-            return np.stack([d for d in found if d is not None])
-    return None

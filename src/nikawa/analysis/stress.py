@@ -19,23 +19,23 @@ from msgspec.structs import replace
 
 from nikawa.datasets import benchmarks, load
 from nikawa.datasets.custom import has_numbered_labels
-from nikawa.datasets.hidden import load_veiled
+from nikawa.datasets.hidden import load_and_hide
 from nikawa.errors import BadInput
 from nikawa.io.answers import Answers, read_answers
 from nikawa.metrics import Items, metrics
 from nikawa.metrics.accuracy import right
 from nikawa.metrics.base import mean
-from nikawa.perturbation.choose import CASES, FAMILIES, case_of, family_of
+from nikawa.perturbation.selection import CASES, FAMILIES, case_of, family_of
 from nikawa.records import Dataset, Example, Prediction, Record, Task
-from nikawa.scoring.score import task_and_split
+from nikawa.scoring.score import find_task_and_split
 from nikawa.spec import name_and_split
 from nikawa.stats.resample import (
-    RESAMPLES,
+    TEST_RESAMPLES,
     Evaluation,
     bootstrap,
     count_units,
-    group_numbers,
-    interval,
+    number_groups,
+    percentile_interval,
 )
 
 NEUTRAL = "neutral"
@@ -61,7 +61,7 @@ class StressItem:
     """Gold of the original and of the perturbed version, where people judged that."""
 
 
-class Cell(Record, frozen=True, kw_only=True):
+class StressCount(Record, frozen=True, kw_only=True):
     """One number of a table; values are percent, None where there is nothing to compute."""
 
     operation: str
@@ -81,14 +81,14 @@ class Cell(Record, frozen=True, kw_only=True):
     human_n: int
 
 
-def cells(
+def stress_cells(
     items: Sequence[StressItem],
     measure: Measure,
     *,
     neutral: bool = False,
-    resamples: int = RESAMPLES,
+    resamples: int = TEST_RESAMPLES,
     seed: int = 0,
-) -> list[Cell]:
+) -> list[StressCount]:
     """Every cell: each operation over all cases, then case by case, over all labels and label by label.
 
     `neutral` says that an answer may be so.
@@ -115,14 +115,14 @@ def _cell(
     measure: Measure,
     resamples: int,
     seed: int,
-) -> Cell:
+) -> StressCount:
     answered = [(item.before, item.after) for item in items]
     value, low, high = _measured(answered, [item.unit for item in items], measure, resamples, seed)
     judged = [item for item in items if item.human is not None]
     human = _value([item.human for item in judged if item.human is not None], measure)
     own = _value([(item.before, item.after) for item in judged], measure)
     operation, case, gold = where
-    return Cell(
+    return StressCount(
         operation=operation,
         case=case,
         gold=gold,
@@ -147,8 +147,8 @@ def _measured(
     found = _evaluated(pairs, measure)
     if found is None:
         return None, None, None
-    groups = group_numbers(units)
-    low, high = interval(
+    groups = number_groups(units)
+    low, high = percentile_interval(
         bootstrap(found, groups, resamples=resamples, seed=seed), count_units(groups)
     )
     return _percent(found.value), _percent(low), _percent(high)
@@ -203,20 +203,20 @@ class StressReport(Record, frozen=True, kw_only=True):
     """Answers, to either version, that could not be read: they count as changed, and are left out of correlations."""
     left_out: int
     """Examples without an answer to either version, left out as asked."""
-    cells: tuple[Cell, ...]
+    cells: tuple[StressCount, ...]
     unread_items: tuple[Unread, ...] = ()
     """Those that could not be read; one of an original is named once, however many examples were made from it."""
 
 
 __all__ = [
     "MEASURES",
-    "Options",
     "Sets",
+    "StressOptions",
     "StressReport",
     "Unread",
     "parent_id",
     "parent_of",
-    "sets_of",
+    "perturbed_sets",
     "stress",
     "stress_item",
 ]
@@ -226,13 +226,13 @@ Sets = dict[str, tuple[Example, ...]]
 
 
 @dataclass(frozen=True)
-class Options:
+class StressOptions:
     """How to compare."""
 
     sets: str | None = None
     """Where the perturbed examples are, as `load` takes it; the task's own dataset when left out."""
     partial: bool = False
-    resamples: int = RESAMPLES
+    resamples: int = TEST_RESAMPLES
     seed: int = 0
     form: str | None = None
 
@@ -243,17 +243,17 @@ def stress(
     *,
     task: str,
     data: Path | None = None,
-    options: Options | None = None,
+    options: StressOptions | None = None,
 ) -> StressReport:
     """Compare answers to the originals with those to the perturbed examples: a file of one set, or a folder with a file a set."""
-    how = options or Options()
+    how = options or StressOptions()
     for path in (original, perturbed):
         if not path.exists():
             raise BadInput("no such file or folder", file=path, cure="check the path")
-    asked, split = task_and_split(task)
+    asked, split = find_task_and_split(task)
     where = how.sets or (f"{asked.dataset}:{split}" if split else asked.dataset)
-    dataset = load_veiled(where, data=data)
-    sets = sets_of(dataset, asked, where)
+    dataset = load_and_hide(where, data=data)
+    sets = perturbed_sets(dataset, asked, where)
     parents = _originals(sets, asked, data)
     before = read_answers(
         original,
@@ -276,7 +276,7 @@ def stress(
     unread = sum((item.before is None) + (item.after is None) for item in items)
     if scored:
         items = [item for item in items if item.before is not None and item.after is not None]
-    found = cells(
+    found = stress_cells(
         items,
         MEASURES[scored],
         neutral="neutral" in asked.labels,
@@ -309,7 +309,7 @@ MEASURES = {False: _same, True: _pearson}
 """Whether the answers are scores to how alike two sets of them are."""
 
 
-def sets_of(dataset: Dataset, task: Task, where: str) -> Sets:
+def perturbed_sets(dataset: Dataset, task: Task, where: str) -> Sets:
     """The perturbed examples by operation, which each carries in its origin."""
     found: dict[str, list[Example]] = {}
     for examples in dataset.splits.values():

@@ -1,4 +1,4 @@
-"""Suspected label errors: where models are confident that another label is right.
+"""Suspected label errors: where models are confident that another label is right, and a task sheet for a second look.
 
 Confident learning (Northcutt, Jiang, Chuang 2021, https://doi.org/10.1613/jair.1.12125): the threshold of a label is the mean
 probability it gets where it is gold; an item is suspect where another label reaches its own threshold and beats gold. The
@@ -8,28 +8,48 @@ comes before the whim of one. Models must not have learned from the items: proba
 
 from __future__ import annotations
 
+import dataclasses
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import join
 
-import msgspec
 import numpy as np
 
-from nikawa.analysis.across import CLASSES
+from nikawa.analysis.across import KINDS_WITH_MAJORITY
+from nikawa.analysis.answers import SystemAnswers
 from nikawa.analysis.results import SUSPECTS, Suspect, Suspects
-from nikawa.analysis.sample import Sitting, labels_of, places, probabilities
-from nikawa.analysis.set_analysis import How
+from nikawa.analysis.set_analysis import AnalysisOptions
 from nikawa.datasets.custom import declared_protocol
-from nikawa.io.atomic import atomic_write
-from nikawa.io.fit import fit
 from nikawa.io.json import encode_json, read_json
-from nikawa.recipes.forms import FORMS
-from nikawa.recipes.sheet import CELLS, SHEET, TASKS, Sheet, write_cells
-from nikawa.recipes.store import digest
+from nikawa.io.task_sheet import (
+    ANSWER_SHAPES,
+    SHEET,
+    TASKS,
+    Sheet,
+    digest_items,
+    digest_values,
+    write_task_sheet,
+)
 from nikawa.records import Example
 from nikawa.spec import name_and_split
 from nikawa.stats.resample import Floats, Ints
+
+FORMS_BY_KIND = {
+    "inference": "inference",
+    "relation": "relation",
+    "choice": "multiple-choice",
+    "text": "choice",
+}
+"""Kind of task to the form of the annotation page."""
+RELATIONS = ("entailment", "contradiction", "neutral")
+"""What the form of inference asks for."""
+PROMPTS = {
+    "ja": "最も適切な答えを一つ選んでください。",
+    "ko": "가장 알맞은 답을 하나 고르세요.",
+    "en": "Choose the answer that fits best.",
+}
 
 
 @dataclass(frozen=True)
@@ -42,183 +62,161 @@ class Doubt:
     """Probability of the suggested label less that of gold."""
 
 
-def thresholds(probabilities: Floats, gold: Ints) -> Floats:
+@dataclass(frozen=True)
+class SuspectItems:
+    """The suspects of a set, with what their task sheet holds."""
+
+    suspects: Suspects
+    answers: SystemAnswers
+    """One of the systems that doubt them."""
+    items: list[Example]
+    """The suspects as workers may see them, in an order that does not tell the rank."""
+
+
+def label_thresholds(probabilities: Floats, gold: Ints) -> Floats:
     """For each label, its mean probability where it is gold; infinite where it never is."""
-    k = probabilities.shape[1]
-    return np.array(
-        [
-            probabilities[gold == label, label].mean() if (gold == label).any() else np.inf
-            for label in range(k)
-        ]
-    )
+    thresholds = []
+    for label in range(probabilities.shape[1]):
+        is_gold = gold == label
+        thresholds.append(probabilities[is_gold, label].mean() if is_gold.any() else np.inf)
+    return np.array(thresholds)
 
 
-def doubts(probabilities: Floats, gold: Ints) -> list[Doubt]:
+def find_doubts(probabilities: Floats, gold: Ints) -> list[Doubt]:
     """Items whose gold another label beats with confidence, the likeliest errors first."""
-    n = len(gold)
-    rows = np.arange(n)
+    rows = np.arange(len(gold))
     of_gold = np.where(gold < 0, 0.0, probabilities[rows, gold])
-    able = (probabilities >= thresholds(probabilities, gold)) & (probabilities > of_gold[:, None])
-    able[rows[gold >= 0], gold[gold >= 0]] = False
-    best = np.where(able, probabilities, -1.0).argmax(axis=1)
+    beats = (probabilities >= label_thresholds(probabilities, gold)) & (
+        probabilities > of_gold[:, None]
+    )
+    beats[rows[gold >= 0], gold[gold >= 0]] = False
+    best = np.where(beats, probabilities, -1.0).argmax(axis=1)
     margin = probabilities[rows, best] - of_gold
-    found = np.flatnonzero(able.any(axis=1))
-    order = found[np.argsort(-margin[found], kind="stable")]
+    doubted = np.flatnonzero(beats.any(axis=1))
+    order = doubted[np.argsort(-margin[doubted], kind="stable")]
     return [Doubt(int(i), int(best[i]), float(margin[i])) for i in order]
 
 
-FORM = {
-    "inference": "inference",
-    "relation": "relation",
-    "choice": "multiple-choice",
-    "text": "choice",
-}
-RELATIONS = ("entailment", "contradiction", "neutral")
-"""What the form of inference asks for."""
-PROMPTS = {
-    "ja": "最も適切な答えを一つ選んでください。",
-    "ko": "가장 알맞은 답을 하나 고르세요.",
-    "en": "Choose the answer that fits best.",
-}
-
-
-Doubted = tuple[Suspects, Sitting, list[Example]]
-"""Suspects, one of the systems that doubt them, and the items of their sheet."""
-
-
-def suspects(sittings: Sequence[Sitting], how: How) -> tuple[Doubted, ...]:
+def find_suspects(
+    every: Sequence[SystemAnswers], options: AnalysisOptions
+) -> tuple[SuspectItems, ...]:
     """For every set with labels, the suspects and the items of their sheet."""
-    groups: dict[tuple[str, str, str], list[Sitting]] = {}
-    for sitting in sittings:
-        if (
-            sitting.task.kind in CLASSES
-            and len(_own(sitting))
-            and not (_constant(sitting) or _learned(sitting))
-        ):
-            ids = digest(
-                [example.id for example in sitting.examples]
-            )  # folds of a sweep leave items out
-            key = (sitting.task.name, sitting.loaded.names[sitting.set], ids)
-            groups.setdefault(key, []).append(sitting)
-    able = [part for part in map(_whole, groups.values()) if len(part) > 1 or _tells(part[0])]
-    names = [f"{part[0].task.name}--{part[0].set}" for part in able]
-    again = {
-        name for name in names if names.count(name) > 1
-    }  # such as two datasets of one's own, called the same
-    places = [
-        f"{n}--{digest(p[0].loaded.stem)[:8]}" if n in again else n
-        for n, p in zip(names, able, strict=True)
-    ]
-    return tuple(_suspects(part, how, place) for part, place in zip(able, places, strict=True))
+    groups: dict[tuple[str, str, str], list[SystemAnswers]] = {}
+    for answers in every:
+        if answers.task.kind in KINDS_WITH_MAJORITY and _has_say(answers):
+            # Folds of a sweep leave items out: only systems that answered the same ones are pooled.
+            ids = digest_values([example.id for example in answers.examples])
+            key = (answers.task.name, answers.full_name, ids)
+            groups.setdefault(key, []).append(answers)
+    pools = [_fullest(group) for group in groups.values()]
+    # Without probabilities, one system's every error would be a suspect.
+    pools = [pool for pool in pools if len(pool) > 1 or not isinstance(pool[0].probabilities, str)]
+    names = [f"{pool[0].task.name}--{pool[0].set}" for pool in pools]
+    counts = Counter(names)
+    suspects = []
+    for pool, name in zip(pools, names, strict=True):
+        folder = name
+        if counts[name] > 1:  # such as two custom datasets of one name
+            folder = f"{name}--{digest_values(pool[0].loaded.stem)[:8]}"
+        suspects.append(_pool_suspects(pool, options, folder))
+    return tuple(suspects)
 
 
-def _own(sitting: Sitting) -> Ints:
+def _has_say(answers: SystemAnswers) -> bool:
+    """Whether a system's answers tell something about the labels.
+
+    A constant answer is no opinion on any item, and agreement with items that were learned from tells nothing.
+    """
+    protocol = answers.spec.protocol
+    has_learned = not protocol.folds and answers.full_name in protocol.train
+    is_constant = all(len({str(given) for given in items.answers}) < 2 for items in answers.runs)
+    return len(_own_items(answers)) > 0 and not (is_constant or has_learned)
+
+
+def _own_items(answers: SystemAnswers) -> Ints:
     """The places of items whose label is their own; where it is that of another item, that one is to be looked at."""
-    own = [e.origin is None or e.origin.gold != "inherited" for e in sitting.examples]
+    own = [
+        example.origin is None or example.origin.gold != "inherited" for example in answers.examples
+    ]
     return np.flatnonzero(own)
 
 
-def _learned(sitting: Sitting) -> bool:
-    """Whether the system learned from the items it answered: then its agreement tells nothing."""
-    protocol = sitting.loaded.spec.protocol
-    return not protocol.folds and sitting.loaded.names[sitting.set] in protocol.train
-
-
-def _tells(sitting: Sitting) -> bool:
-    """Whether a system gives probabilities; without them, one system's every error would be a suspect."""
-    labels = labels_of(sitting.task, sitting.runs)
-    return not any(isinstance(probabilities(items, labels), str) for items in sitting.runs)
-
-
-def _constant(sitting: Sitting) -> bool:
-    """Whether the system gives one answer to everything, and so has no opinion on any item."""
-    return all(len({str(answer) for answer in items.answers}) < 2 for items in sitting.runs)
-
-
-def _whole(part: Sequence[Sitting]) -> Sequence[Sitting]:
+def _fullest(group: Sequence[SystemAnswers]) -> Sequence[SystemAnswers]:
     """Systems that saw and learned all there is, where there are such; else those that there are."""
-    full = [s for s in part if not s.loaded.system.variation]
-    whole = [s for s in part if not s.loaded.system.inputs]
-    return full or whole or part
+    as_published = [each for each in group if not each.spec.variation.title]
+    all_inputs = [each for each in group if not each.spec.variation.inputs]
+    return as_published or all_inputs or group
 
 
-def _suspects(part: Sequence[Sitting], how: How, place: str) -> Doubted:
-    first, own = part[0], _own(part[0])
-    labels = labels_of(first.task, first.runs)
-    gold = places(first.runs[0].gold, labels)[own]
-    each = [_opinion(sitting, labels) for sitting in part]
-    mean = np.mean([table for table, _ in each], axis=0)
-    found = [replace(doubt, item=int(own[doubt.item])) for doubt in doubts(mean[own], gold)]
-    chosen = found[: how.top]
-    votes = np.stack([vote for _, vote in each])
-    named = _referenced(first)
-    items = tuple(
-        _suspect(first, doubt, labels, mean, votes, f"{named}/{first.examples[doubt.item].id}")
-        for doubt in chosen
-    )
-    limits = thresholds(mean[own], gold)
-    suspected = Suspects(
+def _pool_suspects(
+    pool: Sequence[SystemAnswers], options: AnalysisOptions, folder: str
+) -> SuspectItems:
+    first = pool[0]
+    own = _own_items(first)
+    gold = first.gold_indices[own]
+    opinions = [_opinion(answers) for answers in pool]
+    mean = np.mean([probabilities for probabilities, _ in opinions], axis=0)
+    votes = np.stack([vote for _, vote in opinions])
+    doubts = [
+        dataclasses.replace(doubt, item=int(own[doubt.item]))
+        for doubt in find_doubts(mean[own], gold)
+    ]
+    source = _reference(first)
+    items, shown = [], []
+    for doubt in doubts[: options.top]:
+        example = first.examples[doubt.item]
+        suspect = _suspect(first, doubt, mean, votes, f"{source}/{example.id}")
+        inputs = {key: example.inputs[key] for key in first.task.inputs if key in example.inputs}
+        items.append(suspect)
+        shown.append(Example(id=suspect.example, inputs=inputs, group=example.group))
+    thresholds = zip(first.labels, label_thresholds(mean[own], gold), strict=True)
+    suspects = Suspects(
         task=first.task.name,
         set=first.set,
-        systems=tuple(s.loaded.stem for s in part),
+        systems=tuple(answers.loaded.stem for answers in pool),
         n=len(gold),
-        thresholds={
-            name: float(x) for name, x in zip(labels, limits, strict=True) if np.isfinite(x)
-        },
-        total=len(found),
-        items=items,
-        sheet=f"{SUSPECTS}/{place}" if items else "",
+        thresholds={label: float(limit) for label, limit in thresholds if np.isfinite(limit)},
+        total=len(doubts),
+        items=tuple(items),
+        sheet=f"{SUSPECTS}/{folder}" if items else "",
     )
-    shown = [
-        _shown(first.examples[d.item], first.task.inputs, s.example)
-        for d, s in zip(chosen, items, strict=True)
-    ]
-    return (
-        suspected,
-        first,
-        sorted(shown, key=lambda e: digest(e.id)),
-    )  # the order must not tell the rank
+    return SuspectItems(suspects, first, sorted(shown, key=lambda item: digest_values(item.id)))
 
 
-def _referenced(sitting: Sitting) -> str:
-    """Dataset and split as references have them: one of one's own by the name on its card, wherever it lies."""
-    dataset, split = name_and_split(sitting.loaded.names[sitting.set])
-    split = (
-        "train" if split and split == declared_protocol(dataset).stand_in else split
-    )  # its items are rows of train
-    return f"{sitting.loaded.called if dataset == sitting.task.dataset else dataset}:{split}"
+def _reference(answers: SystemAnswers) -> str:
+    """Dataset and split as references have them: a custom dataset by the name on its card, wherever it lies."""
+    dataset, split = name_and_split(answers.full_name)
+    if split and split == declared_protocol(dataset).stand_in:
+        split = "train"  # its items are rows of train
+    name = answers.loaded.sets.card.name if dataset == answers.task.dataset else dataset
+    return f"{name}:{split}"
 
 
-def _opinion(sitting: Sitting, labels: Sequence[str]) -> tuple[Floats, Ints]:
+def _opinion(answers: SystemAnswers) -> tuple[Floats, Ints]:
     """The mean probabilities of a system (the share of its seeds where it gives none), and its answer to each item."""
-    answers = np.stack([places(items.answers, labels) for items in sitting.runs])
-    shares = np.stack([(answers == label).mean(axis=0) for label in range(len(labels))], axis=1)
-    tables = [probabilities(items, labels) for items in sitting.runs]
-    told = [table for table in tables if not isinstance(table, str)]
-    if len(told) == len(tables):
-        mean = np.stack(told).mean(axis=0)
-        full = np.isfinite(mean).all(axis=1, keepdims=True)
-        return np.where(full, np.nan_to_num(mean), shares), _vote(shares)
-    return shares, _vote(shares)
-
-
-def _vote(shares: Floats) -> Ints:
-    return np.where(shares.sum(axis=1) > 0, shares.argmax(axis=1), -1).astype(np.int64)
+    given = answers.answer_indices
+    labels = range(len(answers.labels))
+    shares = np.stack([(given == label).mean(axis=0) for label in labels], axis=1)
+    votes = np.where(shares.sum(axis=1) > 0, shares.argmax(axis=1), -1).astype(np.int64)
+    probabilities = answers.probabilities
+    if isinstance(probabilities, str):
+        return shares, votes
+    mean = probabilities.mean(axis=0)
+    is_known = np.isfinite(mean).all(axis=1, keepdims=True)
+    return np.where(is_known, np.nan_to_num(mean), shares), votes
 
 
 def _suspect(
-    sitting: Sitting, doubt: Doubt, labels: Sequence[str], mean: Floats, votes: Ints, name: str
+    answers: SystemAnswers, doubt: Doubt, mean: Floats, votes: Ints, reference: str
 ) -> Suspect:
-    i, example = doubt.item, sitting.examples[doubt.item]
-    gold = sitting.runs[0].gold[i]
+    i, labels = doubt.item, answers.labels
+    example, gold = answers.examples[i], answers.runs[0].gold[i]
     place = labels.index(str(gold)) if str(gold) in labels else -1
-    spoken = (
-        int(labels[doubt.suggested]) if sitting.task.kind == "choice" else labels[doubt.suggested]
-    )
+    suggested = labels[doubt.suggested]
     return Suspect(
-        example=name,
+        example=reference,
         gold=gold,
-        suggested=spoken,
+        suggested=int(suggested) if answers.task.kind == "choice" else suggested,
         p_gold=float(mean[i, place]) if place >= 0 else 0.0,
         p_suggested=float(mean[i, doubt.suggested]),
         against=int((votes[:, i] != place).sum()),
@@ -229,21 +227,17 @@ def _suspect(
     )
 
 
-def _shown(example: Example, inputs: Sequence[str], name: str) -> Example:
-    """An item as workers may see it: no gold, no answer of a model, nothing of how it was made."""
-    kept = {key: example.inputs[key] for key in inputs if key in example.inputs}
-    return Example(id=name, inputs=kept, group=example.group)
-
-
-def write_sheet(folder: Path, sitting: Sitting, examples: Sequence[Example], workers: int) -> None:
-    """`tasks.jsonl`, `tasks.csv` and `sheet.json`, as builds write them."""
-    task, language = sitting.task, sitting.loaded.system.language
-    form = FORM[task.kind]
-    form = "choice" if form == "inference" and not set(task.labels) <= set(RELATIONS) else form
+def write_suspect_sheet(folder: Path, found: SuspectItems, workers: int) -> None:
+    """The task sheet of suspects, as builds write them; it holds no gold and no answer of a model."""
+    answers, task = found.answers, found.answers.task
+    language = answers.loaded.sets.language
+    form = FORMS_BY_KIND[task.kind]
+    if form == "inference" and not set(task.labels) <= set(RELATIONS):
+        form = "choice"
     sheet = Sheet(
         recipe="suspects",
-        name=f"{task.name}--{sitting.set}",
-        title=f"Second look at {_referenced(sitting)}",
+        name=f"{task.name}--{answers.set}",
+        title=f"Second look at {_reference(answers)}",
         form=form,
         question=task.question,
         prompt=PROMPTS.get(language, PROMPTS["en"]),
@@ -251,39 +245,27 @@ def write_sheet(folder: Path, sitting: Sitting, examples: Sequence[Example], wor
         scale=None,
         texts=1,
         workers=workers,
-        items=len(examples),
-        answer=FORMS[form].answer,
+        items=len(found.items),
+        answer=ANSWER_SHAPES[form],
         language=language,
-        tasks=digest([e.id for e in examples], [e.inputs for e in examples]),
+        tasks=digest_items(found.items),
     )
-    with atomic_write(folder / TASKS) as stream:
-        for example in examples:
-            stream.write(fit(example)[0] + b"\n")
-    write_cells(folder / CELLS, examples)
-    with atomic_write(folder / SHEET) as stream:
-        stream.write(msgspec.json.format(encode_json(sheet), indent=2) + b"\n")
+    write_task_sheet(folder, sheet, found.items)
 
 
 def collect_command(folder: Path, project: str) -> str:
     """What a user types to take a sheet to workers, on annotation pages of their own."""
     sheet = read_json(folder / SHEET, Sheet)
     settings: dict[str, object] = {"question": sheet.question}
-    settings |= {"naturalness": False} if sheet.form == "inference" else {}
-    settings |= {"labels": sheet.labels} if sheet.form in ("choice", "relation") else {}
-    words = [
-        "nikawa",
-        "collect",
-        "new",
-        project,
-        "--examples",
-        str(folder / TASKS),
-        "--form",
-        sheet.form,
-    ]
-    words += ["--workers-per-item", str(sheet.workers), "--title", sheet.title]
-    words += ["--language", sheet.language if sheet.language in PROMPTS else "en"]
-    said = (
-        (name, value if isinstance(value, str) else encode_json(value).decode())
-        for name, value in settings.items()
-    )
-    return join([*words, *(word for name, value in said for word in ("--set", f"{name}={value}"))])
+    if sheet.form == "inference":
+        settings["naturalness"] = False
+    if sheet.form in ("choice", "relation"):
+        settings["labels"] = sheet.labels
+    language = sheet.language if sheet.language in PROMPTS else "en"
+    words = ["nikawa", "collect", "new", project, "--examples", str(folder / TASKS)]
+    words += ["--form", sheet.form, "--workers-per-item", str(sheet.workers)]
+    words += ["--title", sheet.title, "--language", language]
+    for name, value in settings.items():
+        text = value if isinstance(value, str) else encode_json(value).decode()
+        words += ["--set", f"{name}={text}"]
+    return join(words)

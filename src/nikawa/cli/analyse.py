@@ -105,9 +105,9 @@ def _run(
             runs,
             out=out,
             data=data,
-            how=options,
+            options=options,
             overwrite=overwrite,
-            progress=lambda what, done, total: bar.update(
+            on_progress=lambda what, done, total: bar.update(
                 bar_task, description=what, completed=done, total=total
             ),
         )

@@ -10,7 +10,7 @@ import typer
 from nikawa.cli.terminal.output import Data, Json, Quiet, print_json, status
 
 if TYPE_CHECKING:
-    from nikawa.reporting.job import Options, Reported
+    from nikawa.reporting.job import ReportOptions, Reported
 
 PANEL = "Evaluate"
 
@@ -53,9 +53,9 @@ def report(
     quiet: Quiet = False,
 ) -> None:
     """Write a page about runs: scores with intervals and ties, slices, calibration, every example; tables for a paper."""
-    from nikawa.reporting.job import Options
+    from nikawa.reporting.job import ReportOptions
 
-    options = Options(
+    options = ReportOptions(
         data,
         title,
         digits,
@@ -91,7 +91,7 @@ def report(
             typer.echo(f"no browser was found here: open {page} yourself", err=True)
 
 
-def _run(runs: list[str], out: Path, options: Options, quiet: bool) -> Reported:
+def _run(runs: list[str], out: Path, options: ReportOptions, quiet: bool) -> Reported:
     from nikawa.reporting.job import report as run
 
     with status("reporting", quiet):

@@ -121,11 +121,11 @@ def check_data() -> Outcome:
         (r.dataset, sum(r.sizes.values()), len(r.findings), sum(not f.known for f in r.findings))
         for r in reports
     )
-    found = sorted({finding.check for report in reports for finding in report.findings})
+    checks = sorted({finding.check for report in reports for finding in report.findings})
     columns = ("dataset", "examples", "findings", "of them new")
     return Outcome(
         tables=(Table(columns=columns, rows=rows, numbers=columns[1:]),),
-        lines=(f"Found: {', '.join(found)}" if found else "Nothing to complain of.",),
+        lines=(f"Found: {', '.join(checks)}" if checks else "Nothing to complain of.",),
         figures={"findings": {report.dataset: len(report.findings) for report in reports}},
     )
 
@@ -144,12 +144,12 @@ def weigh_judgements() -> Outcome:
         columns = ("worker", "inference: agrees with gold", "similarity: mean distance")
         tables.append(Table(title=name, columns=columns, rows=tuple(rows), numbers=columns[1:]))
         figures[name] = {"judged": remade[1], "gold_remade": remade[0]}
-    told = ", ".join(
+    summary = ", ".join(
         f"{f['gold_remade']} of {f['judged']} in {name}" for name, f in figures.items()
     )
     lines = (
         "The workers are simulated; no person was asked.",
-        f"Gold made again by majority and mean: {told}.",
+        f"Gold made again by majority and mean: {summary}.",
     )
     return Outcome(tables=tuple(tables), lines=lines, figures=figures)
 
@@ -203,8 +203,8 @@ def analyse_sentences() -> Outcome:
             )
         )
         figures[language] = {"analyser": tool.name, "tokens": len(tokens)}
-    told = ", ".join(f"{f['analyser']} for {language}" for language, f in figures.items())
-    return Outcome(tables=tuple(tables), lines=(f"Analysed by {told}.",), figures=figures)
+    summary = ", ".join(f"{f['analyser']} for {language}" for language, f in figures.items())
+    return Outcome(tables=tuple(tables), lines=(f"Analysed by {summary}.",), figures=figures)
 
 
 def write_and_read_back() -> Outcome:
@@ -217,9 +217,9 @@ def write_and_read_back() -> Outcome:
         write_folder(dataset, copy)
         rows = tuple((file.name, file.stat().st_size) for file in sorted(copy.iterdir()))
         same = load(str(copy)).splits == dataset.splits
-    told = "Read back: every example is the same." if same else "Read back: the examples differ."
+    summary = "Read back: every example is the same." if same else "Read back: the examples differ."
     table = Table(columns=("file", "bytes"), rows=rows, numbers=("bytes",))
-    return Outcome(tables=(table,), lines=(told,), figures={"files": len(rows), "same": same})
+    return Outcome(tables=(table,), lines=(summary,), figures={"files": len(rows), "same": same})
 
 
 def where_next(out: Path) -> Outcome:
@@ -252,15 +252,15 @@ def make_temporal(out: Path) -> Outcome:
         for name, s in report.splits.items()
     )
     columns = ("split", "problems", "cells", *LABELS)
-    told = (
+    summary = (
         f"Artifact test ({report.gate.tokeniser}): {len(report.gate.over)} of {report.gate.vocabulary:,} tokens "
         "give a label away. Nor do any at ten problems a cell; in JAMP's published training data 35 do."
     )
     first: dict[str, Example] = {}
     for example in test:
         first.setdefault(example.meta["category"], example)
-    found = list(first.values())
-    chosen = [found[i * len(found) // SHOWN] for i in range(min(SHOWN, len(found)))]
+    problems = list(first.values())
+    chosen = [problems[i * len(problems) // SHOWN] for i in range(min(SHOWN, len(problems)))]
     rows = tuple(
         (e.meta["category"], f"{e.inputs['premise']}\n→ {e.inputs['hypothesis']}", e.gold["label"])
         for e in chosen
@@ -277,7 +277,7 @@ def make_temporal(out: Path) -> Outcome:
         "over": len(report.gate.over),
         "shown": len(tables[-1].rows),
     }
-    return Outcome(tables=tables, lines=(told,), figures=figures)
+    return Outcome(tables=tables, lines=(summary,), figures=figures)
 
 
 def temporal(out: Path) -> Path:
@@ -299,7 +299,7 @@ def _generate(folder: Path, gate: int | None = None) -> GenerateReport:
 
 def _seen(test: tuple[Example, ...], splits: list[str]) -> Table:
     counts = {split: Counter(example.meta[split] for example in test) for split in splits}
-    rows = tuple((split, found["seen"], found["unseen"]) for split, found in counts.items())
+    rows = tuple((split, count["seen"], count["unseen"]) for split, count in counts.items())
     columns = ("trained on", "test problems of a seen kind", "of an unseen kind")
     return Table(title="what a split tests", columns=columns, rows=rows, numbers=columns[1:])
 
@@ -374,11 +374,11 @@ def score_and_compare() -> Outcome:
             name: [_answered(Path(folder) / f"{i}.jsonl", system)]
             for i, (name, system) in enumerate(systems.items())
         }
-        found = compare([TASK], files, split="train", rounds=2000)
+        comparison = compare([TASK], files, split="train", rounds=2000)
     scores = tuple(
-        (s.system, f"{s.value:.1f}", s.ties) for s in found.systems if s.metric == "pearson"
+        (s.system, f"{s.value:.1f}", s.ties) for s in comparison.systems if s.metric == "pearson"
     )
-    pair = found.pairs[0]
+    pair = comparison.pairs[0]
     line = (
         f"Difference {pair.difference:+.1f} ({pair.low:+.1f} to {pair.high:+.1f}), p = {pair.p:.3f}; "
         f"differences below {pair.smallest:.0f} could hardly be told from chance with so few items."
@@ -450,7 +450,7 @@ def _weighed(path: Path, gold: dict[str, str]) -> Outcome:
     from nikawa.aggregation.agree import agree
     from nikawa.aggregation.job import aggregate
 
-    found = agree(str(path)).report
+    report = agree(str(path)).report
     verdicts = aggregate(str(path)).verdicts["label"]
     right = sum(
         value == gold[item]
@@ -458,7 +458,7 @@ def _weighed(path: Path, gold: dict[str, str]) -> Outcome:
     )
     rows = tuple(
         (m.name, m.level, _figure(m.value), f"{_figure(m.low)} to {_figure(m.high)}")
-        for m in found.measures
+        for m in report.measures
     )
     table = Table(
         columns=("agreement", "level", "value", "95% interval"), rows=rows, numbers=("value",)
@@ -475,8 +475,7 @@ def _figure(value: float | None) -> str:
 
 def train_and_report(out: Path) -> Outcome:
     """Embedded models with two seeds on a generated benchmark, one of them shown half of it, reported on a page."""
-    from nikawa.reporting.job import Options as How
-    from nikawa.reporting.job import report
+    from nikawa.reporting.job import ReportOptions, report
     from nikawa.runs.job import RunOptions, RunRequest, run
 
     runs = out / RUNS
@@ -485,7 +484,7 @@ def train_and_report(out: Path) -> Outcome:
     done = [run(request, RunOptions(out=runs, workers=1)) for request in (whole, half)]
     cells = [cell for part in done for cell in part.cells]
     folders = dict.fromkeys(str(runs / name) for cell in cells for name in cell.runs)
-    page = report(list(folders), out / REPORT, How(overwrite=True))
+    page = report(list(folders), out / REPORT, ReportOptions(overwrite=True))
     seeded = any(cell.sd for cell in cells)
     lines = () if seeded else ("The seeds change nothing: these models leave nothing to chance.",)
     line = f"Intervals, paired tests, slices and every error: open {page.page}"
@@ -510,8 +509,8 @@ def _compared(cells: Sequence[Cell], runs: Path, folder: Path) -> str:
         for cell in cells
         if cell.metric == METRIC and cell.model in MODELS[1:] and not cell.variation
     }
-    found = compare([str(folder)], files, split=MAIN, rounds=ROUNDS)
-    pair = next(pair for pair in found.pairs if pair.metric == METRIC)
+    comparison = compare([str(folder)], files, split=MAIN, rounds=ROUNDS)
+    pair = next(pair for pair in comparison.pairs if pair.metric == METRIC)
     chance = f"p < {1 / ROUNDS:g}" if pair.p <= 1 / ROUNDS else f"p = {pair.p:.3f}"
     return (
         f"{pair.second} against {pair.first}: {pair.difference:+.1f} {METRIC} ({pair.low:+.1f} to {pair.high:+.1f}), {chance}; "
@@ -528,7 +527,7 @@ def _scores(cells: Sequence[Cell]) -> Table:
             "" if cell.mean is None else f"{cell.mean:.1f} ± {cell.sd or 0.0:.1f}"
         )
     shown = tuple(
-        (system, *(found.get(name, "") for name in metrics)) for system, found in rows.items()
+        (system, *(values.get(name, "") for name in metrics)) for system, values in rows.items()
     )
     title = f"{cells[0].n:,} test problems, {len(SEEDS)} seeds, percent"
     return Table(title=title, columns=("system", *metrics), rows=shown, numbers=metrics)

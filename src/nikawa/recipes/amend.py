@@ -30,20 +30,20 @@ from nikawa.io.staged import recover, staged_files
 from nikawa.recipes.changelog import Release, changelog, versions
 from nikawa.recipes.corrections import Checker, Corrected, read_relabels
 from nikawa.recipes.figures import plain_figures, relabelled
-from nikawa.recipes.release import BUILT, CHANGELOG, CHANGES, PAGE, Built
+from nikawa.recipes.release import CHANGELOG, CHANGES, PAGE
 from nikawa.recipes.score_changes import Versions, known_tasks, moved_scores, shaped_tasks
 from nikawa.recipes.store import digest
 from nikawa.records import Dataset, Example, Record, Task, reference
-from nikawa.reporting.card import markdown
+from nikawa.reporting.card import BUILT, Built, markdown
 from nikawa.version import __version__
 
 
 def amended_lineage(
-    before: Dataset, folder: Path | None, release: Release, found: Corrected
+    before: Dataset, folder: Path | None, release: Release, corrected: Corrected
 ) -> Iterator[Lineage]:
     """An entry for every example; one without a lineage so far gets one that says so."""
     changes: dict[str, list[Change]] = {}
-    for one in found.corrections:
+    for one in corrected.corrections:
         change = Change(
             version=release.version,
             question=one.question,
@@ -61,7 +61,7 @@ def amended_lineage(
 
 def _entries(before: Dataset, folder: Path | None) -> Iterator[Lineage]:
     """The entries there are, in the order of the examples; the others from the examples alone."""
-    told = (
+    changes = (
         {e.example: e for e in read_lineage(folder)}
         if folder is not None and (folder / LINEAGE).is_file()
         else {}
@@ -69,7 +69,7 @@ def _entries(before: Dataset, folder: Path | None) -> Iterator[Lineage]:
     for split, examples in before.splits.items():
         for example in examples:
             name = reference(before.name, split, example.id)
-            yield told.get(name) or _bare(name, split, example, before)
+            yield changes.get(name) or _bare(name, split, example, before)
 
 
 def _bare(name: str, split: str, example: Example, before: Dataset) -> Lineage:
@@ -169,14 +169,14 @@ def amend(
     _refuse_loss(out, origin)
     version = next_version(origin.dataset.version, how.version)
     tasks = origin.tasks()
-    found = Checker(origin.dataset, tasks, relabel).check(read_relabels(relabel))
-    after = _amended(origin.dataset, found, version)
-    asked = tasks or shaped_tasks(origin.folder, origin.dataset)
+    corrected = Checker(origin.dataset, tasks, relabel).check(read_relabels(relabel))
+    after = _amended(origin.dataset, corrected, version)
+    questions_asked = tasks or shaped_tasks(origin.folder, origin.dataset)
     scores, notes = moved_scores(
-        Versions(origin.dataset, after, found, asked), how.runs, how.answers
+        Versions(origin.dataset, after, corrected, questions_asked), how.runs, how.answers
     )
     counts: dict[str, Counter[str]] = {}
-    for one in found.corrections:
+    for one in corrected.corrections:
         plain = not isinstance(one.before, list | dict)
         move = (
             f"{name_answer(one.before)} -> {name_answer(one.after)}" if plain else "another answer"
@@ -187,36 +187,38 @@ def amend(
         previous=origin.dataset.version,
         date=_day(how.date),
         reason=how.reason,
-        corrections=tuple(found.corrections),
+        corrections=tuple(corrected.corrections),
         counts={question: dict(moves.most_common()) for question, moves in counts.items()},
-        splits={s: len(found.gold[s]) for s in origin.dataset.splits if s in found.gold},
+        splits={s: len(corrected.gold[s]) for s in origin.dataset.splits if s in corrected.gold},
         scores=tuple(scores),
-        notes=(*found.notes, *notes),
+        notes=(*corrected.notes, *notes),
     )
-    _write(origin, after, release, found, out)
+    _write(origin, after, release, corrected, out)
     sizes = {split: len(examples) for split, examples in after.splits.items()}
     return AmendReport(dataset=after.name, out=str(out), splits=sizes, release=release)
 
 
-def next_version(old: str, asked: str | None) -> str:
+def next_version(old: str, requested: str | None) -> str:
     """The version asked for, which must be later, or the next minor one."""
-    found = _VERSION.fullmatch(old)
-    if asked is None:
-        if found is None:
+    parts = _VERSION.fullmatch(old)
+    if requested is None:
+        if parts is None:
             raise BadInput(
                 f"the version {old!r} cannot be counted up",
                 cure="say which comes next: --version X.Y",
             )
-        mark, major, minor, patch = found.groups()
+        mark, major, minor, patch = parts.groups()
         return f"{mark}{major}.{int(minor or 0) + 1}" + (".0" if patch is not None else "")
-    new = _VERSION.fullmatch(asked)
+    new = _VERSION.fullmatch(requested)
     if new is None:
         raise BadInput(
-            f"{asked!r} is no version", cure="write numbers parted by points, such as 1.1"
+            f"{requested!r} is no version", cure="write numbers parted by points, such as 1.1"
         )
-    if found is not None and _order(new) <= _order(found):
-        raise BadInput(f"{asked} does not come after {old}", cure="say a later version, or none")
-    return asked
+    if parts is not None and _order(new) <= _order(parts):
+        raise BadInput(
+            f"{requested} does not come after {old}", cure="say a later version, or none"
+        )
+    return requested
 
 
 def _order(version: re.Match[str]) -> tuple[int, ...]:
@@ -242,20 +244,22 @@ def _refuse_loss(out: Path, origin: Origin) -> None:
         raise BadInput(what, file=out, cure="name the whole dataset, or another folder")
 
 
-def _amended(dataset: Dataset, found: Corrected, version: str) -> Dataset:
+def _amended(dataset: Dataset, corrected: Corrected, version: str) -> Dataset:
     splits = {
-        split: tuple(found.example(split, example) for example in examples)
-        if split in found.gold
+        split: tuple(corrected.example(split, example) for example in examples)
+        if split in corrected.gold
         else examples
         for split, examples in dataset.splits.items()
     }
-    count = len(found.corrections)
-    said = f"{count:,} gold {'answer was' if count == 1 else 'answers were'} corrected at {version}; scores on earlier versions are not comparable."
-    card = replace(dataset.card, version=version, problems=(*dataset.card.problems, said))
+    count = len(corrected.corrections)
+    notice = f"{count:,} gold {'answer was' if count == 1 else 'answers were'} corrected at {version}; scores on earlier versions are not comparable."
+    card = replace(dataset.card, version=version, problems=(*dataset.card.problems, notice))
     return replace(dataset, version=version, card=card, splits=splits)
 
 
-def _write(origin: Origin, after: Dataset, release: Release, found: Corrected, out: Path) -> None:
+def _write(
+    origin: Origin, after: Dataset, release: Release, corrected: Corrected, out: Path
+) -> None:
     """All files of the release, the card last."""
     releases = (release, *origin.releases)
     built = _built(origin, after, release)
@@ -263,7 +267,7 @@ def _write(origin: Origin, after: Dataset, release: Release, found: Corrected, o
     with _folder(out) as folder:
         for split, examples in after.splits.items():
             write_records(folder / f"{split}.jsonl", examples)
-        write_lineage(folder, amended_lineage(origin.dataset, origin.folder, release, found))
+        write_lineage(folder, amended_lineage(origin.dataset, origin.folder, release, corrected))
         (folder / CHANGES).write_bytes(msgspec.json.format(pack_json(releases), indent=2) + b"\n")
         (folder / CHANGELOG).write_text(changelog(after.name, releases), "utf-8")
         (folder / PAGE).write_text(

@@ -21,7 +21,7 @@ from nikawa.recipes.figures import figures_of
 from nikawa.recipes.recipe import FROM, Ask
 from nikawa.recipes.store import Store, Trace, config_values, digest
 from nikawa.records import Card, Example, Judgement, Record, reference
-from nikawa.reporting.card import Figures, markdown
+from nikawa.reporting.card import BUILT, Built, Figures, markdown
 from nikawa.version import __version__
 
 LISTED = 20
@@ -78,36 +78,36 @@ class History:
 
         A caption may also have been drawn for something else: of a parent only what came before its child was made counts.
         """
-        found: dict[str, frozenset[str]] = {}
+        ancestors: dict[str, frozenset[str]] = {}
 
         def visit(name: str, stages: frozenset[str]) -> None:
             for parent in self.parents.get(name, ()):
                 visit(parent, self.upstream[self.born[name]])
-            found[name] = found.pop(name, frozenset()) | stages
+            ancestors[name] = ancestors.pop(name, frozenset()) | stages
 
         visit(item, self.upstream[last])
-        return found
+        return ancestors
 
     def siblings(self, line: Iterable[str]) -> list[Sibling]:
         """What was dropped of all that was made from the items of a line, and those of them dropped later, each once."""
-        found: dict[tuple[str, str], Sibling] = {}
+        siblings: dict[tuple[str, str], Sibling] = {}
         for item in line:
             for gone in (*self.lost.get(item, ()), *self.dropped.get(item, ())):
-                found[gone.item, gone.stage] = gone
-        return list(found.values())
+                siblings[gone.item, gone.stage] = gone
+        return list(siblings.values())
 
 
 def _upstream(store: Store) -> dict[str, frozenset[str]]:
     """By stage the stages it rests on, and itself."""
-    found: dict[str, frozenset[str]] = {}
+    stages: dict[str, frozenset[str]] = {}
     for stage in store.recipe.stages:
         before = {
             store.recipe.stage(name).name
             for name in stage.reads
             if name not in store.recipe.sources
         }
-        found[stage.name] = frozenset({stage.name}).union(*(found[name] for name in before))
-    return found
+        stages[stage.name] = frozenset({stage.name}).union(*(stages[name] for name in before))
+    return stages
 
 
 def lineages(
@@ -138,17 +138,17 @@ def lineages(
                     if step.stage in stages
                 ),
                 judgements=tuple(
-                    said
+                    judgement
                     for one, stages in line.items()
-                    for asked, said in history.judged.get(one, ())
-                    if asked in stages
+                    for ask, judgement in history.judged.get(one, ())
+                    if ask in stages
                 ),
                 siblings=tuple(siblings[:LISTED]),
                 siblings_more=max(0, len(siblings) - LISTED),
             )
 
 
-BUILT, PAGE = "build.json", "README.md"
+PAGE = "README.md"
 CHANGES, CHANGELOG = "changelog.json", "CHANGELOG.md"
 """What corrected versions add; a build that replaces one takes them away."""
 Splits = dict[str, list[tuple[str, Example]]]
@@ -165,17 +165,6 @@ class Released(Record, frozen=True, kw_only=True):
     workers_are: str
     fresh: bool = True
     """False where it was there already."""
-
-
-class Built(Record, frozen=True, kw_only=True):
-    """`build.json`: what a release was made of, and its figures."""
-
-    recipe: str
-    version: str
-    key: str
-    nikawa: str
-    config: dict[str, Any]
-    figures: Figures
 
 
 def release(store: Store, overwrite: bool) -> Released:
@@ -275,7 +264,7 @@ def _old(out: Path) -> list[str]:
 
 def _splits(store: Store) -> Splits:
     """The examples as they are released: numbered where the recipe says so, without what only the build needs."""
-    recipe, number, found = store.recipe, 0, {}
+    recipe, number, splits = store.recipe, 0, {}
     for split, name in recipe.splits.items():
         pairs, number = [], number if recipe.continued else 0
         for example in store.examples(name):
@@ -283,17 +272,17 @@ def _splits(store: Store) -> Splits:
             public = str(number) if recipe.numbered else example.id
             pairs.append((example.id, replace(example, id=public, meta=meta)))
             number += 1
-        found[split] = pairs
-    if not any(found.values()):
+        splits[split] = pairs
+    if not any(splits.values()):
         cure = "look at what the stages dropped, and loosen the settings or give more text"
         raise BadInput(f"nothing is left to release of {recipe.name}", file=store.out, cure=cure)
-    return {split: pairs for split, pairs in found.items() if pairs}
+    return {split: pairs for split, pairs in splits.items() if pairs}
 
 
 def _card(store: Store, figures: Figures) -> Card:
     """The recipe's card with what the build tells."""
     card = store.recipe.card(store.config)
-    said = "; ".join(f"{a.name}: {a.each} an item, {a.workers} in all" for a in figures.asks)
+    annotation = "; ".join(f"{a.name}: {a.each} an item, {a.workers} in all" for a in figures.asks)
     made_up = (
         "The workers are simulated: no person judged these examples, and the labels mean nothing.",
     )
@@ -304,7 +293,7 @@ def _card(store: Store, figures: Figures) -> Card:
         version=store.config.version,
         licence=store.config.licence,
         languages=(store.recipe.language,),
-        workers=f"{said} (simulated)" if figures.simulated else said,
+        workers=f"{annotation} (simulated)" if figures.simulated else annotation,
         workers_are=figures.workers_are,
         problems=(made_up if figures.simulated else ()) + lacking + card.problems,
     )

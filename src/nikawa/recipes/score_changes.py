@@ -17,8 +17,9 @@ from nikawa.io.answers import read_answers
 from nikawa.recipes.changelog import ScoreMove
 from nikawa.recipes.corrections import Corrected
 from nikawa.records import Dataset, Example, Prediction, Task, Unit
+from nikawa.runs.load import find_runs
 from nikawa.runs.records import RunSpec
-from nikawa.runs.store import StoredRun, official_scores, stored_runs
+from nikawa.runs.store import StoredRun, official_scores
 from nikawa.scoring.score import AnsweredTask, build_items, choose_metrics
 
 SAME = 1e-9
@@ -73,11 +74,11 @@ def values_of(
     """Every official metric of a task, items whose labels are hidden left out; NaN where it is not defined."""
     shown = [example for example in examples if not example.hidden]
     part = AnsweredTask(task, shown, build_items(task, shown, answers))
-    found: dict[str, tuple[float, Unit]] = {}
+    values: dict[str, tuple[float, Unit]] = {}
     for metric in choose_metrics(task, (), part.items):
         value = float(part.under(metric, "official")[0].value) * metric.scale(task)
-        found[metric.name] = (value, metric.unit(task))
-    return found
+        values[metric.name] = (value, metric.unit(task))
+    return values
 
 
 def equal(one: float, other: float) -> bool:
@@ -198,21 +199,21 @@ def moved_scores(
     if not versions.tasks:
         what = f"no task of {versions.before.name} is known, so nothing can be scored"
         raise BadInput(what, cure="leave --runs and --answers out")
-    found = Found()
+    result = Found()
     for folder in runs:
-        here = [_add_run(found, run, versions) for run in stored_runs(folder)]
+        here = [_add_run(result, run, versions) for run in find_runs([folder]).results]
         if not any(here):
-            found.notes.append(f"{folder} holds no finished run on {versions.before.name}")
+            result.notes.append(f"{folder} holds no finished run on {versions.before.name}")
     for given in answers:
-        _add_answers(found, given, versions)
-    return moves_of(found.systems, versions), found.notes
+        _add_answers(result, given, versions)
+    return moves_of(result.systems, versions), result.notes
 
 
-def _add_run(found: Found, run: StoredRun, versions: Versions) -> bool:
+def _add_run(result: Found, run: StoredRun, versions: Versions) -> bool:
     """The sets of a finished run that hold corrected examples; whether the run is one on this dataset at all."""
-    spec = run.spec if run.done else None
-    task = _task_of(spec, versions) if spec is not None and spec.stage == "result" else None
-    if spec is None or task is None:
+    spec = run.spec
+    task = _task_of(spec, versions)
+    if task is None:
         return False
     run.check()
     names = {
@@ -226,14 +227,14 @@ def _add_run(found: Found, run: StoredRun, versions: Versions) -> bool:
         if any(f"{name}:{split}" in spec.protocol.train for name in names)
     )
     if learned:
-        found.notes.append(
+        result.notes.append(
             f"{run.path.name} learned from {learned:,} corrected answers: run it again"
         )
     for split in versions.before.splits:
         called = (split, *(f"{name}.{split}" for name in names))
         answered = next((s for s in run.sets if s in called), None)
         if answered is not None and versions.corrected.count(split, task.question):
-            _add_set(found, run, System(_title(spec), task, split, {}), answered, versions)
+            _add_set(result, run, System(_title(spec), task, split, {}), answered, versions)
     return True
 
 
@@ -255,27 +256,27 @@ def _title(spec: RunSpec) -> str:
 
 
 def _add_set(
-    found: Found, run: StoredRun, system: System, answered: str, versions: Versions
+    result: Found, run: StoredRun, system: System, answered: str, versions: Versions
 ) -> None:
     task, split = system.task, system.split
     answers = {p.example: p for p in run.predictions(answered, task)}
     examples = versions.examples(task, split, after=False)
     lacking = sum(example.id not in answers for example in examples)
     if lacking or len(answers) != len(examples):
-        found.notes.append(
+        result.notes.append(
             f"{run.path.name} answered another {split} ({len(answers):,} answers, {lacking:,} examples lack one): not scored"
         )
         return
-    found.systems.append(System(system.name, task, split, answers))
+    result.systems.append(System(system.name, task, split, answers))
     stored = {score.metric: score.value for score in official_scores(run.scores(), answered)}
     for metric, (value, _) in values_of(task, examples, answers).items():
         if not equal(value, stored.get(metric, value)):
-            found.notes.append(
+            result.notes.append(
                 f"{run.path.name}: the stored {metric} {stored[metric]:.4f} on {split} is not that of {versions.before.version} ({value:.4f})"
             )
 
 
-def _add_answers(found: Found, given: str, versions: Versions) -> None:
+def _add_answers(result: Found, given: str, versions: Versions) -> None:
     """A file of answers, given as FILE or TASK=FILE."""
     name, equals, rest = given.partition("=")
     asked = versions.asked()
@@ -291,9 +292,9 @@ def _add_answers(found: Found, given: str, versions: Versions) -> None:
         raise BadInput(f"the corrections concern {len(tasks)} tasks", cure=cure)
     system = _best_split(path, tasks[0], versions)
     if versions.corrected.count(system.split, tasks[0].question):
-        found.systems.append(system)
+        result.systems.append(system)
     else:
-        found.notes.append(
+        result.notes.append(
             f"{path.name} answers {system.split}, where nothing of {tasks[0].name} is corrected"
         )
 
@@ -306,13 +307,13 @@ def _best_split(path: Path, task: Task, versions: Versions) -> System:
         if not examples:
             continue
         numbered = has_numbered_labels(task)
-        found = read_answers(path, task, examples, numbered_labels=numbered)
-        if not found.predictions:
+        answers = read_answers(path, task, examples, numbered_labels=numbered)
+        if not answers.predictions:
             continue
         fits = (
-            len(found.predictions),
-            -len(found.missing),
-            System(path.stem, task, split, found.predictions),
+            len(answers.predictions),
+            -len(answers.missing),
+            System(path.stem, task, split, answers.predictions),
         )
         best = fits if best is None or fits[:2] > best[:2] else best
     if best is None:

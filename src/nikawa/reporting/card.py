@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import field
 
 from nikawa.records import Card, Record
 from nikawa.reporting.tables import Table
+
+BUILT = "build.json"
+"""What a build writes beside the dataset it made."""
 
 
 class StageFigures(Record, frozen=True, kw_only=True):
@@ -66,6 +69,17 @@ class Figures(Record, frozen=True, kw_only=True):
     findings: tuple[Found, ...] = ()
     spans: dict[str, dict[str, int]] = field(default_factory=dict)
     """By split, how often each label of spans occurs, where the gold is spans."""
+
+
+class Built(Record, frozen=True, kw_only=True):
+    """`build.json`: what a release was made of, and its figures."""
+
+    recipe: str
+    version: str
+    key: str
+    nikawa: str
+    config: dict[str, Any]
+    figures: Figures
 
 
 def markdown(card: Card, figures: Figures) -> str:

@@ -10,18 +10,18 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from nikawa.datasets.custom import is_own, name_of
+from nikawa.datasets.custom import dataset_title, is_custom
 from nikawa.errors import BadInput
 from nikawa.io.json import encode_json
 from nikawa.metrics import metrics
-from nikawa.models import named
+from nikawa.models import find_model
 from nikawa.records import Score, Task
 from nikawa.reporting.page_data import Choices, Chooser, Number, Tried
 from nikawa.reporting.scores import stored_number
-from nikawa.reporting.systems import TaskRuns, places, seen_from, titled
-from nikawa.runs.material import SELECT, task_of
-from nikawa.runs.store import RUN, SCORES, StoredRun, stored_runs
-from nikawa.runs.value import RunSpec, SetScores
+from nikawa.reporting.systems import TaskRuns, relative_address, title_system
+from nikawa.runs.data import SELECTION_SET, task_of
+from nikawa.runs.records import RunSpec, SetScores
+from nikawa.runs.store import SCORES, StoredRun
 
 Settings = dict[str, Any]
 
@@ -64,17 +64,6 @@ class _Column:
         return {n for n in names if len({encode_json(settings.get(n)) for settings in each}) > 1}
 
 
-def find_choosing(given: Sequence[str]) -> list[StoredRun]:
-    """Finished runs that settings were chosen by, of what a user names."""
-    found: dict[Path, StoredRun] = {}
-    for place in places(given):
-        runs = [StoredRun(place)] if (place / RUN).is_file() else stored_runs(place)
-        for run in runs:
-            if run.done and run.spec.stage == "selection":
-                found.setdefault(run.path.resolve(), run)
-    return list(found.values())
-
-
 def find_choices(
     parts: Sequence[TaskRuns], runs: Iterable[StoredRun], out: Path | None = None
 ) -> tuple[dict[str, Choices], tuple[Choices, ...]]:
@@ -93,12 +82,12 @@ def find_choices(
 def _read(stored: StoredRun, out: Path | None) -> Choosing:
     """A run with its score under the first metric of the task, held against its marker."""
     stored.check()
-    spec, folder = stored.spec, seen_from(out, stored.path)
+    spec, folder = stored.spec, relative_address(out, stored.path)
     metric = task_of(spec).metrics[0]
     for i, scores in enumerate(stored.scores()):
         for j, score in enumerate(scores.scores):
             if (scores.set, score.where, score.metric, score.mode) == (
-                SELECT,
+                SELECTION_SET,
                 "",
                 metric,
                 "official",
@@ -149,7 +138,7 @@ def _columns(runs: Sequence[Choosing]) -> list[_Column]:
         key = encode_json((spec.model, spec.variation, spec.protocol, spec.data))
         groups.setdefault(key, {}).setdefault(encode_json(spec.settings), []).append(run)
     specs = [next(iter(by.values()))[0].spec for by in groups.values()]
-    names = [titled(spec) for spec in specs]
+    names = [title_system(spec) for spec in specs]
     found = [
         _Column(
             name if names.count(name) == 1 else f"{name} [{replace(spec, settings={}).hash[:4]}]",
@@ -164,7 +153,7 @@ def _columns(runs: Sequence[Choosing]) -> list[_Column]:
 def _defaults(spec: RunSpec) -> Settings:
     """Settings of a model as they come; a run keeps those alone that depart from them."""
     try:
-        kind = named(spec.predictor)[0]
+        kind = find_model(spec.predictor)[0]
     except BadInput:  # a model that is not here any more
         return {}
     fields = msgspec.structs.fields(kind.settings) if kind.settings else ()
@@ -244,7 +233,9 @@ def _joined(one: Tried, two: Tried) -> Tried:
 def _chooser(column: _Column, task: Task) -> Chooser:
     protocol, runs = column.spec.protocol, column.runs
     name = protocol.select
-    name = name.replace(task.dataset, name_of(task.dataset)) if is_own(task.dataset) else name
+    name = (
+        name.replace(task.dataset, dataset_title(task.dataset)) if is_custom(task.dataset) else name
+    )
     return Chooser(
         system=column.name,
         set=name,

@@ -1,9 +1,13 @@
-"""What a report tells of a dataset: its card, how far people agreed, what the texts give away."""
+"""What a report tells of a dataset: its card, how far people agreed, what the texts give away.
+
+Agreement is that of published judgements, of the judgements beside a custom dataset, or of the build that made one.
+Where labels are hidden, nothing is shown that tells how often each was given.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -11,70 +15,31 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from nikawa.datasets import benchmarks
-from nikawa.datasets.custom import card_and_language, is_custom
+from nikawa.datasets.custom import is_custom
 from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput, MissingData
 from nikawa.generation.card import made_by
 from nikawa.io.folders import JUDGEMENTS
 from nikawa.io.json import read_json
-from nikawa.recipes.release import BUILT, Built
 from nikawa.records import Card, Record
-from nikawa.reporting.card import Figures
+from nikawa.reporting.card import BUILT, Built, Figures
 from nikawa.reporting.fragments import slug
 from nikawa.reporting.page_data import Note
 from nikawa.reporting.sources import address, inside
 from nikawa.reporting.systems import TaskRuns
 
 if TYPE_CHECKING:
-    from nikawa.aggregation.agree import AgreeReport
+    from nikawa.aggregation.agree import AgreeOptions, AgreeReport
     from nikawa.checks.probe import ArtifactReport
-    from nikawa.reporting.card import Figures
-
-
-def judgements_of(dataset: str) -> str:
-    """The judgements that are kept beside the splits of a folder; empty where there are none."""
-    path = Path(dataset) / JUDGEMENTS
-    return str(path) if is_custom(dataset) and path.is_file() else ""
-
-
-def hides(dataset: str, data: Path | None = None) -> bool:
-    """Whether labels of a folder are hidden: how often workers gave each answer would then tell of them."""
-    splits = ExampleReader(data).own(dataset).splits
-    return any(example.hidden for examples in splits.values() for example in examples)
-
-
-def figures_of(dataset: str) -> Figures | None:
-    """The figures of the build that made a folder; None where none did."""
-    path = Path(dataset) / BUILT
-    return read_json(path, Built).figures if is_custom(dataset) and path.is_file() else None
-
-
-def asked(figures: Figures) -> Iterator[tuple[tuple[str, int, str], tuple[str, ...]]]:
-    """The agreement of a build: where each figure stands in its file, and a row of what was asked, of whom, and the figure."""
-    for i, ask in enumerate(figures.asks):
-        for name, value in ask.agreement.items():
-            words = (
-                f"{ask.items:,}",
-                f"{ask.workers:,}" + (" (some simulated)" if ask.simulated else ""),
-            )
-            yield ("asks", i, name), (ask.title, *words, name, f"{value:.3f}")
-
-
-def data_commands(datasets: Iterable[str]) -> list[str]:
-    """What makes the datasets anew, where their cards tell."""
-    own = {name: made_by(card_and_language(name)[0]) for name in datasets if is_custom(name)}
-    return [f"{line} --out {quote(name)}" for name, line in own.items() if line]
-
 
 FOLDER = "dataset"
 """Where the files of findings are, beside the page."""
-
-LABELLED = ("text", "inference", "relation")
-SHOWN = 10
-RESAMPLES = 200
+LABELLED_KINDS = ("text", "inference", "relation")
+MAX_WORDS_SHOWN = 10
+AGREEMENT_RESAMPLES = 200
 SIDES = {"inference": "hypothesis"}
 """The input a worker wrote, which gives labels away; all inputs together elsewhere."""
-MEASURES = {
+MEASURE_TITLES = {
     "alpha": "Krippendorff's alpha",
     "percent": "agreement of pairs",
     "cohen": "Cohen's kappa",
@@ -95,20 +60,123 @@ class Finding:
     whole: Record | None = None
 
 
-def findings(part: TaskRuns, data: Path | None) -> tuple[Finding, ...]:
-    """The findings about the dataset of a task."""
-    name = part.task.dataset
-    card = Finding(card_note(card_and_language(name)[0], name))
-    return (*agreement(part, data), *artifacts(part, data), card)
+@dataclass
+class FindingReader:
+    """Reads the findings about datasets; what tasks of one dataset share is computed once."""
+
+    data: Path | None = None
+    _artifacts: dict[tuple[str, str, str], ArtifactReport] = field(default_factory=dict)
+
+    def read(self, task: TaskRuns) -> Iterator[Finding]:
+        """The findings about the dataset of a task."""
+        if is_custom(task.task.dataset):
+            yield from self._custom_agreement(task)
+        else:
+            yield from self._published_agreement(task)
+        yield from self._find_artifacts(task)
+        yield Finding(card_note(task.answered.card, task.task.dataset))
+
+    def _published_agreement(self, task: TaskRuns) -> Iterator[Finding]:
+        """Agreement of the published judgements, where there are any here."""
+        from nikawa.aggregation.agree import AgreeOptions
+
+        dataset, question = task.task.dataset, task.task.question
+        if benchmarks()[dataset].judgements is None:
+            return
+        line = f"nikawa agree {dataset} --question {question} --resamples {AGREEMENT_RESAMPLES}"
+        options = AgreeOptions(question=question, resamples=AGREEMENT_RESAMPLES)
+        try:
+            report = self._agree(dataset, options)
+        except MissingData as problem:
+            yield Finding(Note(title="Agreement", text=f"Not measured: {problem}", command=line))
+            return
+        except BadInput:  # the dataset publishes no answers to this question
+            return
+        file = _file_of(task, "agreement")
+        yield Finding(_agreement_note(report, file, line), file, report)
+
+    def _custom_agreement(self, task: TaskRuns) -> Iterator[Finding]:
+        """Agreement of the judgements beside a custom dataset, or of the build that made it."""
+        from nikawa.aggregation.agree import AgreeOptions
+
+        name, question = task.task.dataset, task.task.question
+        judgements, built = Path(name) / JUDGEMENTS, Path(name) / BUILT
+        if not judgements.is_file():
+            if built.is_file():
+                figures = read_json(built, Built).figures
+                if self._hides_labels(name):
+                    figures = replace(figures, labels={}, spans={})
+                file = _file_of(task, "build")
+                yield Finding(_build_note(figures, file, name), file, figures)
+            return
+        line = (
+            f"nikawa agree {quote(str(judgements))} --question {question} --examples {quote(name)} "
+            f"--resamples {AGREEMENT_RESAMPLES}"
+        )
+        options = AgreeOptions(question=question, examples=name, resamples=AGREEMENT_RESAMPLES)
+        try:
+            report = self._agree(str(judgements), options)
+        except BadInput as problem:
+            yield Finding(Note(title="Agreement", text=f"Not measured: {problem}", command=line))
+            return
+        report = replace(report, workers_are=task.answered.card.workers_are)
+        if self._hides_labels(name):
+            report = replace(report, distribution={})
+        file = _file_of(task, "agreement")
+        yield Finding(_agreement_note(report, file, line), file, report)
+
+    def _agree(self, spec: str, options: AgreeOptions) -> AgreeReport:
+        from nikawa.aggregation.agree import agree
+
+        return agree(spec, self.data, options).report
+
+    def _hides_labels(self, dataset: str) -> bool:
+        """Whether labels of a custom dataset are hidden: how often workers gave each answer would then tell of them."""
+        splits = ExampleReader(self.data).own(dataset).splits
+        return any(example.hidden for examples in splits.values() for example in examples)
+
+    def _find_artifacts(self, task: TaskRuns) -> Iterator[Finding]:
+        """Words that go with a label more than chance allows, in what was learned from."""
+        from nikawa.checks.probe import Options
+        from nikawa.checks.probe import artifacts as probe
+
+        train = [name for system in task.systems for name in system.spec.protocol.train]
+        if task.task.kind not in LABELLED_KINDS or not train:
+            return
+        spec, question = train[0], task.task.question
+        side = SIDES.get(task.task.kind, "both")
+        line = f"nikawa probe artifacts {quote(spec)} --side {side} --question {question}"
+        key = (spec, side, question)
+        try:
+            if key not in self._artifacts:
+                options = Options(side=side, question=question)
+                self._artifacts[key] = probe(spec, self.data, options).report
+        except BadInput as problem:
+            yield Finding(Note(title="Artifacts", text=f"Not tested: {problem}", command=line))
+            return
+        file = _file_of(task, "artifacts")
+        report = self._artifacts[key]
+        yield Finding(_artifacts_note(report, file, line), file, report)
 
 
-def _place(part: TaskRuns, what: str) -> str:
-    """The file of what was found."""
-    return f"{FOLDER}/{address(slug(part.name))}-{what}.json"
+def data_commands(tasks: Sequence[TaskRuns]) -> list[str]:
+    """What makes custom datasets anew, where their cards tell."""
+    commands = {}
+    for task in tasks:
+        dataset = task.task.dataset
+        line = made_by(task.answered.card) if is_custom(dataset) else ""
+        if line:
+            commands[dataset] = f"{line} --out {quote(dataset)}"
+    return list(commands.values())
 
 
-def card_note(card: Card, name: str) -> Note:
-    """What the card says."""
+def _file_of(task: TaskRuns, what: str) -> str:
+    """The file of what was found, as an address from the page."""
+    return f"{FOLDER}/{address(slug(task.name))}-{what}.json"
+
+
+def card_note(card: Card, dataset: str) -> Note:
+    """What the card of a dataset says."""
     rows = [
         ("version", card.version),
         ("licence", card.licence),
@@ -118,140 +186,80 @@ def card_note(card: Card, name: str) -> Note:
         ("made by", made_by(card)),
         *(("known problem", problem) for problem in card.problems),
     ]
-    shown = tuple((name, words) for name, words in rows if words)
-    line = f"nikawa data show {quote(name)}"
     return Note(
-        title=f"The card of {card.name}", columns=("", ""), rows=shown, command=line, folded=True
+        title=f"The card of {card.name}",
+        columns=("", ""),
+        rows=tuple((name, words) for name, words in rows if words),
+        command=f"nikawa data show {quote(dataset)}",
+        folded=True,
     )
 
 
-def agreement(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
-    """Agreement of the published judgements, where there are any here."""
-    if is_custom(part.task.dataset):
-        yield from own_agreement(part, data)
-        return
-    if benchmarks()[part.task.dataset].judgements is None:
-        return
-    from nikawa.aggregation.agree import AgreeOptions, agree
-
-    spec = part.task.dataset
-    line = f"nikawa agree {spec} --question {part.task.question} --resamples {RESAMPLES}"
-    try:
-        found = agree(
-            spec, data, AgreeOptions(question=part.task.question, resamples=RESAMPLES)
-        ).report
-    except MissingData as problem:
-        yield Finding(Note(title="Agreement", text=f"Not measured: {problem}", command=line))
-        return
-    except BadInput:  # the dataset publishes no answers to this question
-        return
-    yield Finding(_agreed(found, _place(part, "agreement"), line), _place(part, "agreement"), found)
-
-
-def own_agreement(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
-    """Agreement of the judgements beside a dataset of one's own, or of the build that made it."""
-    from nikawa.aggregation.agree import AgreeOptions, agree
-
-    name, question = part.task.dataset, part.task.question
-    spec, figures = judgements_of(name), figures_of(name)
-    if figures is not None and not spec:
-        kept = replace(figures, labels={}, spans={}) if hides(name, data) else figures
-        yield _built(kept, _place(part, "build"), name)
-    if not spec:
-        return
-    line = f"nikawa agree {quote(spec)} --question {question} --examples {quote(name)} --resamples {RESAMPLES}"
-    try:
-        found = agree(
-            spec, data, AgreeOptions(question=question, examples=name, resamples=RESAMPLES)
-        ).report
-    except BadInput as problem:
-        yield Finding(Note(title="Agreement", text=f"Not measured: {problem}", command=line))
-        return
-    told = replace(found, workers_are=card_and_language(name)[0].workers_are)
-    told = replace(told, distribution={}) if hides(name, data) else told
-    yield Finding(_agreed(told, _place(part, "agreement"), line), _place(part, "agreement"), told)
-
-
-def _built(figures: Figures, place: str, name: str) -> Finding:
-    rows = list(asked(figures))
-    columns = ("asked", "items", "workers", "agreement", "value")
-    note = Note(
+def _build_note(figures: Figures, place: str, dataset: str) -> Note:
+    """The agreement of a build: what was asked, of whom, and each measure."""
+    rows, sources = [], []
+    for i, ask in enumerate(figures.asks):
+        workers = f"{ask.workers:,}" + (" (some simulated)" if ask.simulated else "")
+        for name, value in ask.agreement.items():
+            rows.append((ask.title, f"{ask.items:,}", workers, name, f"{value:.3f}"))
+            sources.append(inside(place, "asks", i, "agreement", name))
+    return Note(
         title="Agreement",
         text="Of those who were asked when the dataset was built.",
-        columns=columns,
-        rows=tuple(row for _, row in rows),
+        columns=("asked", "items", "workers", "agreement", "value"),
+        rows=tuple(rows),
         numbers=("items", "value"),
         source=place,
-        sources=tuple(inside(place, first, i, "agreement", last) for (first, i, last), _ in rows),
-        command=f"nikawa data show {quote(name)}",
+        sources=tuple(sources),
+        command=f"nikawa data show {quote(dataset)}",
     )
-    return Finding(note, place, figures)
 
 
-def _agreed(found: AgreeReport, place: str, line: str) -> Note:
-    known = [(i, m) for i, m in enumerate(found.measures) if m.value is not None]
-    columns = ("measure", "level", "value", "95% interval")
+def _agreement_note(report: AgreeReport, place: str, line: str) -> Note:
+    rows, sources = [], []
+    for i, measure in enumerate(report.measures):
+        if measure.value is None:
+            continue
+        interval = ""
+        if measure.low is not None and measure.high is not None:
+            interval = f"{measure.low:.3f}–{measure.high:.3f}"
+        title = MEASURE_TITLES.get(measure.name, measure.name)
+        rows.append((title, measure.level, f"{measure.value:.3f}", interval))
+        sources.append(inside(place, "measures", i))
+    simulated = " of simulated workers" if report.workers_are == "simulated" else ""
     return Note(
-        title="Agreement of simulated workers" if found.workers_are == "simulated" else "Agreement",
-        text=f"{found.items:,} items, {found.workers:,} workers ({found.workers_are}), {found.answers:,} answers.",
-        columns=columns,
-        rows=tuple(
-            (MEASURES.get(m.name, m.name), m.level, f"{m.value:.3f}", _range(m.low, m.high))
-            for _, m in known
-        ),
-        numbers=columns[2:],
+        title=f"Agreement{simulated}",
+        text=f"{report.items:,} items, {report.workers:,} workers ({report.workers_are}), {report.answers:,} answers.",
+        columns=("measure", "level", "value", "95% interval"),
+        rows=tuple(rows),
+        numbers=("value", "95% interval"),
         source=place,
-        sources=tuple(inside(place, "measures", i) for i, _ in known),
+        sources=tuple(sources),
         command=line,
     )
 
 
-def _range(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{low:.3f}–{high:.3f}"
-
-
-def artifacts(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
-    """Words that go with a label more than chance allows, in what was learned from."""
-    train = [name for s in part.systems for name in s.spec.protocol.train]
-    if part.task.kind not in LABELLED or not train:
-        return
-    from nikawa.checks.probe import Options
-    from nikawa.checks.probe import artifacts as probe
-
-    spec, side = train[0], SIDES.get(part.task.kind, "both")
-    line = f"nikawa probe artifacts {quote(spec)} --side {side} --question {part.task.question}"
-    try:
-        found = probe(spec, data, Options(side=side, question=part.task.question)).report
-    except BadInput as problem:
-        yield Finding(Note(title="Artifacts", text=f"Not tested: {problem}", command=line))
-        return
-    yield Finding(
-        _given_away(found, _place(part, "artifacts"), line), _place(part, "artifacts"), found
+def _artifacts_note(report: ArtifactReport, place: str, line: str) -> Note:
+    over = [(i, pair) for i, pair in enumerate(report.over) if pair.label not in report.uneven]
+    words = len({pair.token for _, pair in over})
+    text = (
+        f"{report.dataset}, {' and '.join(report.sides)}: of {report.vocabulary:,} words, {words:,} go with a label more often than "
+        f"chance allows (binomial test, {report.alpha:g} over the vocabulary)."
     )
-
-
-def _given_away(found: ArtifactReport, place: str, line: str) -> Note:
-    over = [(i, pair) for i, pair in enumerate(found.over) if pair.label not in found.uneven]
-    columns = ("word", "label", "examples", "share")
+    if report.uneven:
+        text += f" Left out: {', '.join(report.uneven)}, so frequent that any common word would be over the line."
+    rows, sources = [], []
+    for i, pair in over[:MAX_WORDS_SHOWN]:
+        share = f"{pair.share:.2f}"
+        rows.append((pair.token, pair.label, f"{pair.count:,} of {pair.n:,}", share))
+        sources.append(inside(place, "over", i))
     return Note(
         title="Artifacts",
-        text=_told(found, len({pair.token for _, pair in over})),
-        columns=columns,
-        rows=tuple(
-            (p.token, p.label, f"{p.count:,} of {p.n:,}", f"{p.share:.2f}") for _, p in over[:SHOWN]
-        ),
-        numbers=columns[2:],
+        text=text,
+        columns=("word", "label", "examples", "share"),
+        rows=tuple(rows),
+        numbers=("examples", "share"),
         source=place,
-        sources=tuple(inside(place, "over", i) for i, _ in over[:SHOWN]),
+        sources=tuple(sources),
         command=line,
     )
-
-
-def _told(found: ArtifactReport, tokens: int) -> str:
-    said = (
-        f"{found.dataset}, {' and '.join(found.sides)}: of {found.vocabulary:,} words, {tokens:,} go with a label more often than "
-        f"chance allows (binomial test, {found.alpha:g} over the vocabulary)."
-    )
-    if found.uneven:
-        said += f" Left out: {', '.join(found.uneven)}, so frequent that any common word would be over the line."
-    return said

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nikawa.datasets.custom import card_of
+from nikawa.datasets.custom import card_and_language
 from nikawa.io.json import encode_json
 from nikawa.metrics import metrics
 from nikawa.records import Example, Prediction, Span, Task
 from nikawa.reporting.systems import SystemRuns, TaskRuns
-from nikawa.runs.material import set_name
-from nikawa.scoring.score import Part, items_of
+from nikawa.runs.data import set_name
+from nikawa.scoring.score import AnsweredTask, build_items
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 """-1 is the first of them, 62 the last."""
@@ -253,7 +253,7 @@ def _parents(part: TaskRuns, pairs: Sequence[tuple[str, Example]]) -> list[int]:
     full = {
         set_name(name, part.task): name for s in part.systems for name in s.spec.protocol.evaluate
     }
-    home, called = f"{part.task.dataset}:", f"{card_of(part.task.dataset)[0].name}:"
+    home, called = f"{part.task.dataset}:", f"{card_and_language(part.task.dataset)[0].name}:"
     full = {
         key: called + name.removeprefix(home) if name.startswith(home) else name
         for key, name in full.items()
@@ -312,7 +312,9 @@ def _detail(
             shared_spans(e.gold.get(task.question), p.answer)
             for e, p in zip(examples, answers, strict=True)
         ]
-    part = Part(task, examples, items_of(task, examples, {p.example: p for p in answers}))
+    part = AnsweredTask(
+        task, examples, build_items(task, examples, {p.example: p for p in answers})
+    )
     for name in task.metrics:
         detail = part.under(metrics()[name], "official")[0].detail
         if detail is not None and len(detail) == len(examples):

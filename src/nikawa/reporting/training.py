@@ -10,7 +10,7 @@ from nikawa.reporting.fragments import detail, slug, text
 from nikawa.reporting.page_data import Section, Trace, Training
 from nikawa.reporting.plots import Trail, trails
 from nikawa.reporting.sources import inside, source, source_line
-from nikawa.reporting.systems import Answered, SystemRuns, TaskRuns
+from nikawa.reporting.systems import ReportRun, SystemRuns, TaskRuns
 from nikawa.runs.store import ABOUT
 
 LINES = 8
@@ -35,7 +35,7 @@ def _training(system: SystemRuns) -> Training | None:
     )
 
 
-def _trace(run: Answered) -> Trace | None:
+def _trace(run: ReportRun) -> Trace | None:
     """The loss of a run by step; nothing where its model tells none, or of one step alone."""
     told = run.stored.about().model.get("history")
     each = enumerate(told if isinstance(told, list) else ())

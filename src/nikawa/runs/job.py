@@ -14,23 +14,23 @@ import msgspec
 from nikawa.errors import BadInput
 from nikawa.execute import Executor, Killed, executors, open_executor
 from nikawa.execute.here import Here
-from nikawa.models import named
-from nikawa.models.base import Progress, _silent
+from nikawa.models import find_model
+from nikawa.models.base import Progress, ignore_progress
 from nikawa.records import Record
-from nikawa.runs.material import task_of
-from nikawa.runs.plan import Family, Plan, Request, Settings, name_and_model, plan
+from nikawa.runs.data import task_of
+from nikawa.runs.plan import Family, Plan, RunRequest, Settings, plan_runs, split_model_name
+from nikawa.runs.records import Outcome, RunSpec, short_name
 from nikawa.runs.store import StoredRun
-from nikawa.runs.summary import Cell, choose, diverged, notes_of, summarise
-from nikawa.runs.value import Outcome, RunSpec, short_name
-from nikawa.runs.work import Place, work
+from nikawa.runs.summary import Cell, choose_settings, diverged_settings, model_notes, summarise
+from nikawa.runs.work import RunPlace, do_run
 
 
-def longest_first(runs: Sequence[RunSpec]) -> list[RunSpec]:
+def order_longest_first(runs: Sequence[RunSpec]) -> list[RunSpec]:
     """Runs by what they read, as far as that is known without reading it; of equals the first stays first."""
-    return sorted(runs, key=size_of, reverse=True)
+    return sorted(runs, key=estimate_work, reverse=True)
 
 
-def size_of(run: RunSpec) -> tuple[float, int]:
+def estimate_work(run: RunSpec) -> tuple[float, int]:
     """Examples learned from, each as often as it is met; then examples that are answered."""
     rows = {part.name: part.n for part in run.data}
     learned = _varied(run, sum(rows.get(name, 0) for name in run.protocol.train))
@@ -48,13 +48,13 @@ def _varied(run: RunSpec, rows: int) -> float:
 
 def _epochs(run: RunSpec) -> float:
     """How often each is met; once by models that have no word for it."""
-    kind = named(run.predictor)[0].settings
+    kind = find_model(run.predictor)[0].settings
     usual = {f.encode_name: f.default for f in msgspec.structs.fields(kind)} if kind else {}
     told = run.settings.get("epochs", usual.get("epochs", 1))
     return float(told) if isinstance(told, int | float) else 1.0
 
 
-__all__ = ["Cell", "Chosen", "Options", "Problem", "Request", "RunReport", "run", "run_all"]
+__all__ = ["Cell", "Chosen", "Problem", "RunOptions", "RunReport", "RunRequest", "run", "run_all"]
 
 RunExecutor = Executor[RunSpec, Outcome | Killed[RunSpec]]
 Told = Callable[[Outcome | None, int, int], None]
@@ -62,7 +62,7 @@ Told = Callable[[Outcome | None, int, int], None]
 
 
 @dataclass(frozen=True)
-class Options:
+class RunOptions:
     """Where and how to run."""
 
     out: Path = Path("runs")
@@ -77,7 +77,7 @@ class Options:
     only_choose: bool = False
     """Choose among the values of a grid and stop: no test set is asked."""
     told: Told = field(default=lambda outcome, done, total: None)
-    progress: Progress = _silent
+    progress: Progress = ignore_progress
     """What a run tells while it is under way; heard only where runs are done in this process."""
 
 
@@ -124,15 +124,15 @@ class RunReport(Record, frozen=True, kw_only=True):
     """What models note of themselves: a vocabulary of another language, a dev set that was not there."""
 
 
-def run(request: Request, options: Options | None = None) -> RunReport:
+def run(request: RunRequest, options: RunOptions | None = None) -> RunReport:
     """Do every run that is asked for and is not done yet, then sum up; a run that fails does not stop the others."""
     return run_all((request,), options)
 
 
-def run_all(requests: Sequence[Request], options: Options | None = None) -> RunReport:
+def run_all(requests: Sequence[RunRequest], options: RunOptions | None = None) -> RunReport:
     """The same for several requests at once: their runs share the processes, and a graphics card."""
-    how = options or Options()
-    plans = [plan(request, how.data) for request in requests]
+    how = options or RunOptions()
+    plans = [plan_runs(request, how.data) for request in requests]
     left_out = tuple(dict.fromkeys(line for each in plans for line in each.left_out))
     planned = Plan(tuple(family for each in plans for family in each.families), left_out)
     if _open(planned, how.out):
@@ -143,8 +143,8 @@ def run_all(requests: Sequence[Request], options: Options | None = None) -> RunR
         return _carried_out(planned, how, executor)
 
 
-def _carried_out(planned: Plan, how: Options, executor: RunExecutor) -> RunReport:
-    tally = _Tally(how.told, list if isinstance(executor, Here) else longest_first)
+def _carried_out(planned: Plan, how: RunOptions, executor: RunExecutor) -> RunReport:
+    tally = _Tally(how.told, list if isinstance(executor, Here) else order_longest_first)
     more = 0 if how.only_choose else sum(len(f.seeds) for f in planned.families)
     tally.take(
         executor, [spec for family in planned.families for spec in family.choosing()], more=more
@@ -167,7 +167,7 @@ def _carried_out(planned: Plan, how: Options, executor: RunExecutor) -> RunRepor
             for cell in summarise(family, settings, how.out, tally.broken)
         ),
         chosen=tuple(
-            _chosen(family, *found, diverged(family, how.out, tally.broken))
+            _chosen(family, *found, diverged_settings(family, how.out, tally.broken))
             for family, found in winners
             if found and len(family.options) > 1
         ),
@@ -176,7 +176,7 @@ def _carried_out(planned: Plan, how: Options, executor: RunExecutor) -> RunRepor
         notes=tuple(
             f"{_titled(family)}: {note}"
             for family, settings in final
-            for note in notes_of(family, settings, how.out, tally.broken)
+            for note in model_notes(family, settings, how.out, tally.broken)
         ),
     )
 
@@ -194,7 +194,7 @@ def _open(planned: Plan, out: Path) -> bool:
 def _ready(planned: Plan) -> None:
     """Refuse a model that nothing can be made of before a folder is made for it."""
     for name in dict.fromkeys(family.predictor for family in planned.families):
-        kind, argument = named(name)
+        kind, argument = find_model(name)
         kind.ready(argument)
 
 
@@ -215,7 +215,7 @@ def _writable(out: Path) -> None:
         raise
 
 
-def _executor(how: Options, requests: Sequence[Request], planned: Plan) -> RunExecutor:
+def _executor(how: RunOptions, requests: Sequence[RunRequest], planned: Plan) -> RunExecutor:
     alone = _alone(name for request in requests for name in request.models)
     workers = how.workers or (1 if alone else _processors())
     threads = how.threads or (_processors() if alone else 1)
@@ -225,15 +225,15 @@ def _executor(how: Options, requests: Sequence[Request], planned: Plan) -> RunEx
     )
     workers = max(1, min(workers, most))
     name = how.executor or ("pool" if workers > 1 else "here")
-    heard = how.progress if name == "here" else _silent
+    heard = how.progress if name == "here" else ignore_progress
     settings = {name: value for request in requests for name, value in request.settings.items()}
-    place = Place(how.out, how.data, how.keep_state, heard, settings)
-    return executors()[name].make(partial(work, place=place), workers, threads)
+    place = RunPlace(how.out, how.data, how.keep_state, heard, settings)
+    return executors()[name].make(partial(do_run, place=place), workers, threads)
 
 
 def _alone(models: Iterable[str]) -> bool:
     """Whether a model is made from something outside (a server, a checkpoint): it is not run beside itself."""
-    return any(named(name_and_model(given)[1])[0].argument for given in models)
+    return any(find_model(split_model_name(given)[1])[0].argument for given in models)
 
 
 def _processors() -> int:
@@ -242,7 +242,11 @@ def _processors() -> int:
 
 def _settings(family: Family, out: Path, broken: Collection[str]) -> tuple[float, Settings] | None:
     """The settings of a family, chosen on dev where there is a choice; None where no run of it was done."""
-    return (0.0, family.options[0]) if len(family.options) == 1 else choose(family, out, broken)
+    return (
+        (0.0, family.options[0])
+        if len(family.options) == 1
+        else choose_settings(family, out, broken)
+    )
 
 
 def _titled(family: Family) -> str:
@@ -252,7 +256,7 @@ def _titled(family: Family) -> str:
 
 def _unchosen(family: Family, out: Path, broken: Collection[str]) -> Iterator[Problem]:
     """One line where settings that diverged leave nothing to choose; runs that failed have lines of their own."""
-    lost, among = len(diverged(family, out, broken)), len(family.options)
+    lost, among = len(diverged_settings(family, out, broken)), len(family.options)
     if lost:
         how_many = (
             f"all {among} settings diverged"

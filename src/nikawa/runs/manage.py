@@ -11,12 +11,12 @@ import msgspec
 
 from nikawa.errors import BadInput
 from nikawa.records import Record
-from nikawa.runs.material import task_of
+from nikawa.runs.data import task_of
+from nikawa.runs.records import DIVERGED
 from nikawa.runs.store import DONE, RUN, Busy, StoredRun, open_run, stored_runs
-from nikawa.runs.value import DIVERGED
 
 
-class Listed(Record, frozen=True, kw_only=True):
+class ListedRun(Record, frozen=True, kw_only=True):
     """One line of the list of runs."""
 
     run: str
@@ -71,7 +71,7 @@ class RunDiff(Record, frozen=True, kw_only=True):
     answers: tuple[AnswerPair, ...]
 
 
-def list_runs(out: Path, task: str | None = None, model: str | None = None) -> list[Listed]:
+def list_runs(out: Path, task: str | None = None, model: str | None = None) -> list[ListedRun]:
     """Every run below a folder, or those of a task or a model."""
     found = [_listed(run) for run in stored_runs(out, broken=True)]
     kept = (
@@ -84,15 +84,15 @@ def list_runs(out: Path, task: str | None = None, model: str | None = None) -> l
     )
 
 
-def _listed(run: StoredRun) -> Listed:
+def _listed(run: StoredRun) -> ListedRun:
     try:
         if not run.done and not (run.path / RUN).exists():  # killed before it could say what it is
-            return Listed(
+            return ListedRun(
                 run=run.path.name, task=run.path.name.partition("--")[0], state=_state(run)
             )
         spec = run.spec
         state = _state(run)
-        row = Listed(
+        row = ListedRun(
             run=run.path.name,
             task=spec.task,
             model=spec.model,
@@ -111,7 +111,7 @@ def _listed(run: StoredRun) -> Listed:
         row = msgspec.structs.replace(row, set=main.set, metric=first.metric, **scored)
         return msgspec.structs.replace(row, **_finished(run))
     except (BadInput, IndexError, OSError) as problem:
-        return Listed(run=run.path.name, state="broken", problem=str(problem))
+        return ListedRun(run=run.path.name, state="broken", problem=str(problem))
 
 
 def _state(run: StoredRun) -> str:
@@ -195,7 +195,7 @@ def _answer_pairs(one: StoredRun, other: StoredRun) -> Iterator[AnswerPair]:
             yield AnswerPair(set=name, n=len(both), differ=sum(a[key] != b[key] for key in both))
 
 
-def to_remove(
+def pick_runs(
     names: Iterable[str], out: Path, *, unfinished: bool, task: str | None, model: str | None
 ) -> list[StoredRun]:
     """The runs that are named, or that a filter picks; with no name and no filter none."""

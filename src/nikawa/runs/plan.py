@@ -11,35 +11,33 @@ from typing import Any
 import msgspec
 
 from nikawa.datasets import benchmarks
-from nikawa.datasets.custom import declared_protocol, is_own, named_tasks
+from nikawa.datasets.custom import declared_protocol, find_tasks, is_custom
 from nikawa.datasets.names import custom_path
 from nikawa.datasets.reader import DataVersion, ExampleReader, source_task
 from nikawa.errors import BadInput
-from nikawa.models import Model, Trainable, model, models, named
-from nikawa.models.base import Setup, settings_of
+from nikawa.models import Model, Trainable, find_model, model, models
+from nikawa.models.base import Setup, read_settings
 from nikawa.records import Task
-from nikawa.runs.protocol import protocol_for
+from nikawa.runs.protocol import choose_protocol
+from nikawa.runs.records import FILE, Protocol, RunSpec, Stage, Variation, short_name
 from nikawa.runs.store import digest_of
-from nikawa.runs.value import FILE, Protocol, RunSpec, Stage, Variation, short_name
 from nikawa.spec import name_and_split
-from nikawa.text.compose import composed
+from nikawa.text.compose import compose_text
 
-LONGEST = 80
+MAX_NAME_CHARS = 80
 """Most characters of a name."""
 
 
-def name_and_model(given: str) -> tuple[str, str]:
+def split_model_name(given: str) -> tuple[str, str]:
     """`mine=replay:FILE` as the user's name for a model and the model; the name is empty where there is none."""
     name, equals, model = given.partition("=")
     kind, colon, _ = name.partition(":")
     if not equals or (colon and kind in models()):  # the path has the sign: replay:a=b.jsonl
         return "", given
-    name = composed(name.strip())  # one name, whichever system it was typed on
-    if not name or len(name) > LONGEST or ":" in name or not name.isprintable():
+    name = compose_text(name.strip())  # one name, whichever system it was typed on
+    if not name or len(name) > MAX_NAME_CHARS or ":" in name or not name.isprintable():
         what = f"{name!r} cannot name a model" if name else "a model is given an empty name"
-        cure = (
-            f"write NAME={model}, NAME of up to {LONGEST} characters that can be seen, and no colon"
-        )
+        cure = f"write NAME={model}, NAME of up to {MAX_NAME_CHARS} characters that can be seen, and no colon"
         raise BadInput(what, cure=cure)
     return name, model
 
@@ -47,7 +45,7 @@ def name_and_model(given: str) -> tuple[str, str]:
 def refuse_shared_names(given: Iterable[str]) -> None:
     """A name stands for one model: two under it could not be told apart in a table."""
     known: dict[str, str] = {}
-    for name, predictor in map(name_and_model, dict.fromkeys(given)):
+    for name, predictor in map(split_model_name, dict.fromkeys(given)):
         called = name or predictor
         if known.setdefault(called, predictor) != predictor:
             raise BadInput(
@@ -60,7 +58,7 @@ Settings = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Request:
+class RunRequest:
     """What is asked for; every combination of it is run."""
 
     tasks: tuple[str, ...]
@@ -82,7 +80,7 @@ class Request:
     labels: Mapping[str, str] = field(default_factory=dict)
     choose_seeds: int = 0
     """How many of the seeds choose among the values of a grid; 0: all of them."""
-    per_task: Mapping[str, Request] = field(default_factory=dict)
+    per_task: Mapping[str, RunRequest] = field(default_factory=dict)
     """Settings and grid of single tasks, from a preset."""
 
 
@@ -121,7 +119,7 @@ class Family:
                 protocol=self.protocol,
                 data=self._data(stage),
                 stage=stage,
-                own=self.task if is_own(self.task.dataset) else msgspec.UNSET,
+                own=self.task if is_custom(self.task.dataset) else msgspec.UNSET,
                 name=self.name or msgspec.UNSET,
             )
             for seed in (self.choosers if stage == "selection" and self.choosers else self.seeds)
@@ -149,12 +147,12 @@ class Plan:
     left_out: tuple[str, ...]
 
 
-def plan(request: Request, data: Path | None = None) -> Plan:
+def plan_runs(request: RunRequest, data: Path | None = None) -> Plan:
     """Every family of runs that is asked for; a part of a suite that cannot be run is left out and told."""
     _check(request)
     reader, families, left_out = ExampleReader(data), list[Family](), list[str]()
     for name in request.tasks:
-        asked = named_tasks(name, reader.own)
+        asked = find_tasks(name, reader.own)
         for task, given in product(asked, request.models):
             try:
                 families += _families(task, given, request.per_task.get(task.name, request), reader)
@@ -180,9 +178,9 @@ def _refuse_namesakes(families: Iterable[Family]) -> None:
             raise BadInput(what, cure="rename one of them, or run one at a time")
 
 
-def _check(request: Request) -> None:
+def _check(request: RunRequest) -> None:
     """Refuse what no task or model could make good."""
-    models = [named(name_and_model(given)[1])[0] for given in request.models]
+    models = [find_model(split_model_name(given)[1])[0] for given in request.models]
     refuse_shared_names(request.models)
     asked = (request, *request.per_task.values())
     for name in sorted({name for part in asked for name in (*part.settings, *part.grid)}):
@@ -219,16 +217,18 @@ def _setting_names(kind: Model) -> set[str]:
     )
 
 
-def _families(task: Task, given: str, request: Request, reader: ExampleReader) -> Iterator[Family]:
-    name, predictor = name_and_model(given)
-    kind, argument = named(predictor)
+def _families(
+    task: Task, given: str, request: RunRequest, reader: ExampleReader
+) -> Iterator[Family]:
+    name, predictor = split_model_name(given)
+    kind, argument = find_model(predictor)
     if task.kind not in kind.kinds:
         raise BadInput(
             f"{kind.name} does not answer {task.kind} tasks",
             cure=f"it answers: {', '.join(kind.kinds)}",
         )
     options = _different(_options(kind, task, request))
-    made = model(predictor, settings=options[0] | outside_of(kind, request.settings))
+    made = model(predictor, settings=options[0] | runtime_settings(kind, request.settings))
     shown = any(settings.get("shots", "shots" not in _setting_names(kind)) for settings in options)
     learns = (
         isinstance(made, Trainable) and shown
@@ -237,7 +237,7 @@ def _families(task: Task, given: str, request: Request, reader: ExampleReader) -
     for variation in _variations(task, request):
         for train in variation.train:
             reader.training(train, task, variation.labels)  # labels that do not fit are told now
-        protocol = protocol_for(task, variation, reader, learns=learns, sweep=len(options) > 1)
+        protocol = choose_protocol(task, variation, reader, learns=learns, sweep=len(options) > 1)
         yield Family(
             task,
             predictor,
@@ -270,12 +270,12 @@ def _different(options: Iterable[Settings]) -> tuple[Settings, ...]:
     )
 
 
-def outside_of(kind: Model, settings: Mapping[str, Any]) -> Settings:
+def runtime_settings(kind: Model, settings: Mapping[str, Any]) -> Settings:
     """Settings that tell how the work is done, which define nothing."""
     return {name: settings[name] for name in kind.outside if name in settings}
 
 
-def _options(kind: Model, task: Task, request: Request) -> Iterator[Settings]:
+def _options(kind: Model, task: Task, request: RunRequest) -> Iterator[Settings]:
     """Every combination of settings the model has, checked; those that say what holds anyway are left out."""
     known = _setting_names(kind)
     fixed = {name: value for name, value in request.settings.items() if name in known}
@@ -285,7 +285,7 @@ def _options(kind: Model, task: Task, request: Request) -> Iterator[Settings]:
         if kind.settings is None:
             yield {}
             continue
-        made = settings_of(kind.settings, Setup(settings=settings))
+        made = read_settings(kind.settings, Setup(settings=settings))
         plain = msgspec.to_builtins(made)
         defaults = {f.encode_name: f.default for f in msgspec.structs.fields(kind.settings)}
         given = {
@@ -302,12 +302,12 @@ def _picked(kind: Model, task: Task, settings: Settings) -> Settings:
     """The model that `baseline` stands for is written down: what it is may change with a later version."""
     if kind.name != "baseline" or settings.get("model"):
         return {}
-    from nikawa.models.baseline import pick
+    from nikawa.models.baseline import choose_baseline
 
-    return {"model": pick(task)}
+    return {"model": choose_baseline(task)}
 
 
-def _variations(task: Task, request: Request) -> Iterator[Variation]:
+def _variations(task: Task, request: RunRequest) -> Iterator[Variation]:
     inputs = _kept(task, request.inputs)
     own = declared_protocol(task.dataset).training_sets
     trainings: Sequence[tuple[str, ...]] = (
@@ -339,5 +339,5 @@ def _spelled(name: str, task: Task) -> str:
     if dataset in benchmarks():
         return f"{name}:train" if name == dataset else name
     path, split = custom_path(name)
-    home = is_own(task.dataset) and path.resolve() == Path(task.dataset).resolve()
+    home = is_custom(task.dataset) and path.resolve() == Path(task.dataset).resolve()
     return f"{task.dataset}:{split or 'train'}" if home else name

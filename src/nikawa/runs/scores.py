@@ -7,17 +7,21 @@ the same numbers. Items whose labels are hidden are answered, but not scored.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from nikawa.datasets.custom import declared_protocol
 from nikawa.metrics import metrics
 from nikawa.records import Example, Prediction, Score, Task
-from nikawa.runs.material import Material
-from nikawa.runs.store import StoredRun
-from nikawa.runs.value import RunSpec, SetScores
-from nikawa.scoring.score import Options, Part, chosen, evaluate, items_of
+from nikawa.runs.records import RunSpec, SetScores
+from nikawa.scoring.score import (
+    AnsweredTask,
+    ScoreOptions,
+    build_items,
+    choose_metrics,
+    score_examples,
+)
 
 
 def score_all(
@@ -29,22 +33,27 @@ def score_all(
     `where` names the part of the set that `examples` are; empty: all of it.
     """
     shown = [example for example in examples if not example.hidden]
-    return list(evaluate(task, shown, answers, Options(lenient=True), where))
+    return list(score_examples(task, shown, answers, ScoreOptions(lenient=True), where))
 
 
 def score_first(task: Task, examples: Sequence[Example], answers: Sequence[Prediction]) -> float:
     """The task's first metric as a number to maximise, without an interval: for models that stop early."""
     by_example = {prediction.example: prediction for prediction in answers}
-    part = Part(task, examples, items_of(task, examples, by_example))
-    metric = chosen(task, task.metrics[:1], part.items)[0]
+    part = AnsweredTask(task, examples, build_items(task, examples, by_example))
+    metric = choose_metrics(task, task.metrics[:1], part.items)[0]
     value = float(part.under(metric, "official")[0].value * metric.scale(task))
     return -value if metric.better == "lower" else value
 
 
-def score_set(spec: RunSpec, material: Material, stored: StoredRun, name: str) -> SetScores:
-    """The scores of a set of a run, from its file of answers."""
-    task, examples = material.task, material.sets[name]
-    answers = {answer.example: answer for answer in stored.predictions(name, task, examples)}
+def score_set(
+    spec: RunSpec,
+    task: Task,
+    name: str,
+    examples: Sequence[Example],
+    predictions: Iterable[Prediction],
+) -> SetScores:
+    """The scores of the set `name` of a run, from its stored answers."""
+    answers = {prediction.example: prediction for prediction in predictions}
     shown = [example for example in examples if not example.hidden]
     unanswered = Counter(
         unanswered_reason(answers[example.id])

@@ -15,6 +15,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from shlex import quote
@@ -29,11 +30,11 @@ from nikawa.io.json import encode_json, pack_json, read_json, read_json_lines
 from nikawa.io.jsonl import write as write_lines
 from nikawa.io.locks import is_locked, lock_file
 from nikawa.records import Example, Prediction, Record, Score, Span, Task
-from nikawa.runs.value import About, RunSpec, SetScores
+from nikawa.runs.records import About, RunSpec, SetScores
 
 RUN, ABOUT, SCORES, DONE, LOCK = "run.json", "about.json", "scores.json", "done.json", "lock"
 PREDICTIONS, STATE = "predictions", "state"
-PATIENCE = 3.0
+LOCK_SECONDS = 3.0
 """Seconds to wait for the lock of a process that is just dying."""
 
 
@@ -53,7 +54,7 @@ class StoredRun:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    @property
+    @cached_property
     def spec(self) -> RunSpec:
         """The value that defines it."""
         return read_json(self.path / RUN, RunSpec)
@@ -149,7 +150,7 @@ class StoredRun:
         """Keep other processes out; the lock dies with this one."""
         cure = "wait for it, or end it"
         busy = Busy("another process works on this run", file=self.path, cure=cure)
-        with lock_file(self.path / LOCK, busy=busy, patience=PATIENCE):
+        with lock_file(self.path / LOCK, busy=busy, patience=LOCK_SECONDS):
             yield
 
     def busy(self) -> bool:
@@ -209,7 +210,7 @@ def _with_nan(raw: Any, path: Path) -> SetScores:
         ) from None
 
 
-BESIDE = ("work", "state", "pretraining.json")
+NOT_THE_MODEL = ("work", "state", "pretraining.json")
 """What lies in a checkpoint's folder and tells how it was made, not what it is."""
 
 
@@ -222,7 +223,7 @@ def digest_of(path: Path) -> str:
                 f
                 for f in found
                 if f.suffix != ".md"
-                and f.parts[0] not in BESIDE
+                and f.parts[0] not in NOT_THE_MODEL
                 and not any(part.startswith(".") for part in f.parts)
             ]
         parts = [(str(f), digest_of(path / f)) for f in found]
@@ -263,7 +264,7 @@ def open_run(name: str | Path, out: Path | None = None) -> StoredRun:
     raise unknown("run", word, [run.path.name for run in runs])
 
 
-def scores_of(scores: Iterable[SetScores], name: str, where: str = "") -> list[Score]:
+def official_scores(scores: Iterable[SetScores], name: str, where: str = "") -> list[Score]:
     """The scores of one set, or of a part of it, in official mode."""
     return [
         s

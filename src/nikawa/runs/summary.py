@@ -15,10 +15,10 @@ import msgspec
 from nikawa.errors import BadInput
 from nikawa.metrics import metrics
 from nikawa.records import Record, Score, Unit
-from nikawa.runs.material import SELECT
+from nikawa.runs.data import SELECTION_SET
 from nikawa.runs.plan import Family, Settings
-from nikawa.runs.store import StoredRun, scores_of
-from nikawa.runs.value import RunSpec, SetScores
+from nikawa.runs.records import RunSpec, SetScores
+from nikawa.runs.store import StoredRun, official_scores
 
 DIFFERENCE = "seen - unseen"
 
@@ -62,7 +62,7 @@ class Cell(Record, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedRun:
     """A finished run with its scores."""
 
     run: RunSpec
@@ -74,13 +74,15 @@ class Finished:
         return any(part.diverged for part in self.scores)
 
 
-def finished(runs: Iterable[RunSpec], out: Path, broken: Collection[str] = ()) -> list[Finished]:
+def read_finished(
+    runs: Iterable[RunSpec], out: Path, broken: Collection[str] = ()
+) -> list[FinishedRun]:
     """Those of the runs that are done; folders known to be `broken` are left out."""
     stored = ((run, StoredRun(out / run.folder)) for run in runs if run.folder not in broken)
-    return [Finished(run, found.scores()) for run, found in stored if found.done]
+    return [FinishedRun(run, found.scores()) for run, found in stored if found.done]
 
 
-def choose(
+def choose_settings(
     family: Family, out: Path, broken: Collection[str] = ()
 ) -> tuple[float, Settings] | None:
     """The settings that do best where settings are chosen, by the mean of the task's first metric, which comes first.
@@ -92,10 +94,15 @@ def choose(
     lower = metrics()[metric].better == "lower"
     best: tuple[float, Settings] | None = None
     for settings in family.options:
-        done = finished(family.runs(settings, "selection"), out, broken)
+        done = read_finished(family.runs(settings, "selection"), out, broken)
         if any(f.diverged for f in done):
             continue
-        values = [s.value for f in done for s in scores_of(f.scores, SELECT) if s.metric == metric]
+        values = [
+            s.value
+            for f in done
+            for s in official_scores(f.scores, SELECTION_SET)
+            if s.metric == metric
+        ]
         mean = fmean(values) if values else math.nan
         value = -math.inf if math.isnan(mean) else -mean if lower else mean
         if values and (best is None or value > best[0]):
@@ -103,11 +110,11 @@ def choose(
     return (-best[0], best[1]) if best is not None and lower else best
 
 
-def diverged(family: Family, out: Path, broken: Collection[str] = ()) -> list[Settings]:
+def diverged_settings(family: Family, out: Path, broken: Collection[str] = ()) -> list[Settings]:
     """The settings of a choice that a training diverged with."""
     if len(family.options) == 1:
         return []
-    tried = ((s, finished(family.runs(s, "selection"), out, broken)) for s in family.options)
+    tried = ((s, read_finished(family.runs(s, "selection"), out, broken)) for s in family.options)
     return [settings for settings, done in tried if any(f.diverged for f in done)]
 
 
@@ -115,8 +122,8 @@ def summarise(
     family: Family, settings: Settings, out: Path, broken: Collection[str] = ()
 ) -> list[Cell]:
     """The figures of a family under its settings: every set, every metric, over the seeds that are done."""
-    done = finished(family.runs(settings), out, broken)
-    columns: dict[tuple[str, str, str], list[tuple[Finished, Score]]] = {}
+    done = read_finished(family.runs(settings), out, broken)
+    columns: dict[tuple[str, str, str], list[tuple[FinishedRun, Score]]] = {}
     for one in done:
         for part in one.scores:
             for score in part.scores:
@@ -132,7 +139,7 @@ def _cell(
     family: Family,
     settings: Settings,
     key: tuple[str, str, str],
-    values: Sequence[tuple[Finished, Score]],
+    values: Sequence[tuple[FinishedRun, Score]],
 ) -> Cell:
     name, where, metric = key
     scores = [score for _, score in values]
@@ -168,7 +175,7 @@ def _cell(
     )
 
 
-def notes_of(
+def model_notes(
     family: Family, settings: Settings, out: Path, broken: Collection[str] = ()
 ) -> list[str]:
     """What the models of a family's results note of themselves, each once."""
@@ -197,7 +204,7 @@ def mean_and_sd(values: Sequence[float]) -> tuple[float | None, float | None]:
 
 
 def _differences(
-    cells: Sequence[Cell], columns: dict[tuple[str, str, str], list[tuple[Finished, Score]]]
+    cells: Sequence[Cell], columns: dict[tuple[str, str, str], list[tuple[FinishedRun, Score]]]
 ) -> Iterator[Cell]:
     """Seen minus unseen, seed by seed, as JAMP's Table 8 has it."""
     from msgspec.structs import replace

@@ -15,14 +15,20 @@ from typing import Any
 
 from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput, NikawaError
-from nikawa.models import Predictor, Trainable, model, named
-from nikawa.models.base import Diverged, Progress, _silent
+from nikawa.models import Predictor, Trainable, find_model, model
+from nikawa.models.base import Diverged, Progress, ignore_progress
 from nikawa.records import Example, Prediction, Task
-from nikawa.runs.material import Material, bare, gather, to_learn, varied
-from nikawa.runs.plan import outside_of
+from nikawa.runs.data import (
+    RunData,
+    load_run_data,
+    strip_to_inputs,
+    strip_to_training,
+    take_training_part,
+)
+from nikawa.runs.plan import runtime_settings
+from nikawa.runs.records import DIVERGED, About, Outcome, RunSpec, Status
 from nikawa.runs.scores import score_first, score_set, unanswered_reason
 from nikawa.runs.store import Busy, StoredRun, read_predictions, write_predictions
-from nikawa.runs.value import DIVERGED, About, Outcome, RunSpec, Status
 
 PACKAGES = (
     "nikawa",
@@ -52,18 +58,18 @@ ANSWER_TYPES: dict[str, tuple[type, ...]] = {
 
 
 @dataclass(frozen=True)
-class Place:
+class RunPlace:
     """Where runs are kept and data lies: what a run needs of the machine it is done on."""
 
     out: Path
     data: Path | None = None
     keep_state: bool = False
-    progress: Progress = _silent
+    progress: Progress = ignore_progress
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Settings that tell how models work, not what comes out; each takes those it declares to be so."""
 
 
-def work(spec: RunSpec, place: Place) -> Outcome:
+def do_run(spec: RunSpec, place: RunPlace) -> Outcome:
     """Do a run unless it is done; whatever goes wrong is in the outcome, never raised, but for an interruption."""
     begin = time.perf_counter()
     stored = StoredRun(place.out / spec.folder)
@@ -91,7 +97,7 @@ def work(spec: RunSpec, place: Place) -> Outcome:
     )
 
 
-def _do_unless_done(spec: RunSpec, stored: StoredRun, place: Place) -> Status:
+def _do_unless_done(spec: RunSpec, stored: StoredRun, place: RunPlace) -> Status:
     if not stored.done:
         with stored.locked():
             if (
@@ -118,13 +124,13 @@ def _write_traceback(stored: StoredRun, error: Exception) -> str:
     return f"{line}; see {stored.state / ERROR}"
 
 
-def _do(spec: RunSpec, stored: StoredRun, place: Place) -> None:
+def _do(spec: RunSpec, stored: StoredRun, place: RunPlace) -> None:
     started, clock = _now(), _Clock()
     stored.begin(spec)
-    material = gather(spec, ExampleReader(place.data))
-    job = _Job(spec, stored, place, material, clock)
+    data = load_run_data(spec, ExampleReader(place.data))
+    job = _Job(spec, stored, place, data, clock)
     try:
-        if material.folds:
+        if data.folds:
             job.answer_folds()
         else:
             job.answer_sets()
@@ -133,15 +139,18 @@ def _do(spec: RunSpec, stored: StoredRun, place: Place) -> None:
             raise
         job.answer_nothing(problem)
     begin = time.perf_counter()
-    scores = [score_set(spec, material, stored, name) for name in material.sets]
+    scores = []
+    for name, examples in data.sets.items():
+        answers = stored.predictions(name, data.task, examples)
+        scores.append(score_set(spec, data.task, name, examples, answers))
     clock.add("score", begin)
     about = About(
         started=started,
         finished=_now(),
         seconds=clock.seconds,
         trained=clock.trained,
-        python=python(),
-        packages=packages(),
+        python=describe_python(),
+        packages=package_versions(),
         data=spec.data,
         seed=spec.seed,
         model=clock.about,
@@ -167,47 +176,47 @@ class _Job:
 
     spec: RunSpec
     stored: StoredRun
-    place: Place
-    material: Material
+    place: RunPlace
+    data: RunData
     clock: _Clock
 
     def answer_sets(self) -> None:
         """Learn once and answer every set that is not answered yet."""
-        task = self.material.seen
+        task = self.data.seen
         unanswered = {
             name: examples
-            for name, examples in self.material.sets.items()
+            for name, examples in self.data.sets.items()
             if not self.stored.answers_file(name).exists()
         }
         if not unanswered:
             return
         predictor = self.make_model("model")
-        self.learn(predictor, self.material.train, "model")
+        self.learn(predictor, self.data.train, "model")
         for name, examples in unanswered.items():
             answers = self.ask(predictor, task, examples)
             write_predictions(self.stored.answers_file(name), answers)
 
     def answer_folds(self) -> None:
         """Answer fold by fold; what a killed run had answered is taken up."""
-        ((name, examples),) = self.material.sets.items()
+        ((name, examples),) = self.data.sets.items()
         if self.stored.answers_file(name).exists():
             return
         answers: dict[str, Prediction] = {}
-        for fold, training, held_out in self.material.parts():
+        for fold, training, held_out in self.data.parts():
             path = self.stored.state / f"fold-{fold}.jsonl"
             if not path.exists():
                 predictor = self.make_model(f"model-{fold}")
-                learned = varied(self.spec, self.material.task, training)
+                learned = take_training_part(self.spec, self.data.task, training)
                 self.learn(predictor, learned, f"model-{fold}")
-                write_predictions(path, self.ask(predictor, self.material.seen, held_out))
-            for prediction in read_predictions(path, self.material.task, held_out):
+                write_predictions(path, self.ask(predictor, self.data.seen, held_out))
+            for prediction in read_predictions(path, self.data.task, held_out):
                 answers[prediction.example] = prediction
         write_predictions(self.stored.answers_file(name), [answers[e.id] for e in examples])
 
     def answer_nothing(self, problem: Diverged) -> None:
         """Write down that there is no answer and why: settings that diverge are not tried again."""
         why = f"{DIVERGED}: {problem.what}"
-        for name, examples in self.material.sets.items():
+        for name, examples in self.data.sets.items():
             predictions = [Prediction(example=example.id, why=why) for example in examples]
             write_predictions(self.stored.answers_file(name), predictions)
 
@@ -215,7 +224,7 @@ class _Job:
         """A fresh model with a folder of its own."""
         path = self.stored.state / folder
         path.mkdir(parents=True, exist_ok=True)
-        outside = outside_of(named(self.spec.predictor)[0], self.place.settings)
+        outside = runtime_settings(find_model(self.spec.predictor)[0], self.place.settings)
         return model(
             self.spec.predictor,
             seed=self.spec.seed,
@@ -229,9 +238,13 @@ class _Job:
         """Let the model learn, if it is one that does; what can be saved is kept with its state, where that is kept."""
         if not isinstance(predictor, Trainable) or not examples:
             return
-        begin, task = time.perf_counter(), self.material.seen
+        begin, task = time.perf_counter(), self.data.seen
         try:
-            predictor.fit(task, to_learn(task, examples), to_learn(task, self.material.select))
+            predictor.fit(
+                task,
+                strip_to_training(task, examples),
+                strip_to_training(task, self.data.select),
+            )
         except Diverged:
             self.note_about(predictor)  # how its losses went
             raise
@@ -246,7 +259,7 @@ class _Job:
     ) -> list[Prediction]:
         """The model's answers, one an example and in order."""
         begin, name = time.perf_counter(), self.spec.predictor
-        predictions = predictor.predict(task, bare(task, examples))
+        predictions = predictor.predict(task, strip_to_inputs(task, examples))
         if [p.example for p in predictions] != [e.id for e in examples]:
             what = f"the model {name} did not answer each of the {len(examples)} examples once, in order"
             raise BadInput(what, cure="mend its predict: one prediction an example")
@@ -283,7 +296,7 @@ def _now() -> str:
 
 
 @cache
-def packages() -> dict[str, str]:
+def package_versions() -> dict[str, str]:
     """The version of each of `PACKAGES` that is installed."""
     versions = {}
     for name in PACKAGES:
@@ -294,6 +307,6 @@ def packages() -> dict[str, str]:
     return versions
 
 
-def python() -> str:
+def describe_python() -> str:
     """The interpreter, and the kind of machine without its name."""
     return f"{platform.python_implementation()} {platform.python_version()} {platform.system()} {platform.machine()}"

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from nikawa.reporting.items import POINTS, Items, Table
-from nikawa.reporting.job import Options, report
+from nikawa.reporting.job import ReportOptions, report
 from nikawa.reporting.page import write_report
 from nikawa.reporting.page_data import Number, Page, Section, SystemRow
-from nikawa.runs.job import Options as RunOptions
-from nikawa.runs.job import Request, run
+from nikawa.runs.job import RunOptions as RunOptions
+from nikawa.runs.job import RunRequest, run
 
 MANY = 10_000
 NASTY = '<script>window.hacked=1</script><img src=x onerror="window.hacked=2">'
@@ -25,13 +25,13 @@ LABELS = ("entailment", "neutral", "contradiction")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a few runs in Japanese and Korean, with analyses, a learning curve and a missing input."""
     place = tmp_path_factory.mktemp("small")
-    request = Request(
+    request = RunRequest(
         tasks=("mini-ja-nli", "mini-ko-sts"), models=("majority", "baseline"), seeds=(0, 1)
     )
     some = replace(request, tasks=("mini-ja-nli",), models=("baseline",), seeds=(0,))
     for one in (request, replace(some, inputs=("hypothesis",)), replace(some, shares=(0.5,))):
         run(one, RunOptions(out=place / "runs", workers=1))
-    report([str(place / "runs")], place / "report", Options(rounds=200))
+    report([str(place / "runs")], place / "report", ReportOptions(rounds=200))
     return place / "report" / "index.html"
 
 

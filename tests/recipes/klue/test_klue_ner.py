@@ -13,8 +13,8 @@ from nikawa.errors import BadInput
 from nikawa.io.json import read_json
 from nikawa.io.records import read_examples, write_records
 from nikawa.recipes.build import BuildReport
-from nikawa.recipes.release import Built
 from nikawa.records import Example, Span
+from nikawa.reporting.card import Built
 
 NAMES = ("김하늘", "이바다", "박구름", "최나무", "정노을", "한바람", "오이슬", "윤가람")
 SENTENCES = [

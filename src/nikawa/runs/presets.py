@@ -11,9 +11,9 @@ import msgspec
 
 from nikawa.errors import BadInput, unknown
 from nikawa.io.lines import read_whole
-from nikawa.runs.plan import Request
+from nikawa.runs.plan import RunRequest
 
-FOLDER = Path(__file__).parent / "presets"
+PRESETS = Path(__file__).parent / "presets"
 
 
 class TaskPreset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,12 +39,12 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def preset_names() -> list[str]:
     """The presets that come with the package."""
-    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+    return sorted(path.stem for path in PRESETS.glob("*.toml"))
 
 
 def read_preset(name: str) -> Preset:
     """A preset by its name, or from a file."""
-    path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
+    path = Path(name) if name.endswith(".toml") else PRESETS / f"{name}.toml"
     if not path.is_file():
         if name.endswith(".toml"):
             raise BadInput("no such file", file=path, cure="check the path")
@@ -57,7 +57,7 @@ def read_preset(name: str) -> Preset:
         ) from None
 
 
-def under(preset: Preset, request: Request) -> Request:
+def apply_preset(preset: Preset, request: RunRequest) -> RunRequest:
     """The request with what the preset says where it says nothing itself."""
     general = replace(
         request,
@@ -74,13 +74,13 @@ def under(preset: Preset, request: Request) -> Request:
     return replace(general, per_task=single)
 
 
-def _grid(grid: dict[str, list[Any]], request: Request) -> dict[str, tuple[Any, ...]]:
+def _grid(grid: dict[str, list[Any]], request: RunRequest) -> dict[str, tuple[Any, ...]]:
     """The preset's grid less what the request sets, and the request's."""
     kept = {name: tuple(values) for name, values in grid.items() if name not in request.settings}
     return {**kept, **request.grid}
 
 
-def _single(general: Request, part: TaskPreset, request: Request) -> Request:
+def _single(general: RunRequest, part: TaskPreset, request: RunRequest) -> RunRequest:
     grid = {**general.grid, **_grid(part.grid, request)}
     fixed = {name: value for name, value in part.settings.items() if name not in request.grid}
     settings = {**general.settings, **fixed, **request.settings}

@@ -1,0 +1,148 @@
+"""Task sheets: the items that people are asked about, as files that annotation pages and spreadsheets read.
+
+A sheet is a folder with `tasks.jsonl` (the items as records), `tasks.csv` (the same for a spreadsheet) and `sheet.json`
+(what is asked about them). Builds write one a question, analyses write one for suspected label errors, and the
+annotation server takes them as a project.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nikawa.io.atomic import atomic_write
+from nikawa.io.fit import fit
+from nikawa.io.json import encode_json
+from nikawa.records import Example, Record
+
+SHEET, TASKS, CELLS = "sheet.json", "tasks.jsonl", "tasks.csv"
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""How a cell begins that a spreadsheet computes."""
+READING_ORDER = (
+    "title",
+    "context",
+    "premise",
+    "hypothesis",
+    "sentence1",
+    "sentence2",
+    "english",
+    "japanese",
+    "marked",
+    "text",
+    "source",
+    "relation",
+    "targets",
+    "question",
+    "choices",
+    "answer",
+    "candidates",
+    "votes",
+    "check",
+)
+"""How a person reads the columns of a sheet, what is held against something after it; files keep inputs by name."""
+ANSWER_SHAPES = {
+    "choice": "one of the labels",
+    "inference": "entailment, contradiction or neutral",
+    "relation": "one of the relations",
+    "ranked": "labels, the best first, as a list or with > between",
+    "scale": "a number of the scale",
+    "multiple-choice": "the number of a choice, from 0, or its text",
+    "write-hypotheses": "so many texts, as a list or a line each",
+    "write-contradictions": "so many texts, as a list or a line each",
+    "write-question": "so many {question, answer}, as a list or two lines each",
+    "further-answers": "a text",
+    "concept-question": "a text",
+    "translation": "a text in the language of the data",
+    "distractors": "so many texts, as a list or a line each",
+    "span-tagging": "a list of {start, end, label}, or the text with <span:LABEL> in it",
+}
+"""Form to the shape of an answer, in words."""
+
+
+class Sheet(Record, frozen=True, kw_only=True):
+    """What is asked of people: `sheet.json` beside the tasks, for the annotation pages as well as for readers."""
+
+    recipe: str
+    name: str
+    title: str
+    form: str
+    question: str
+    prompt: str
+    labels: tuple[str, ...]
+    scale: tuple[float, float] | None
+    texts: int
+    """How many texts a worker writes, where texts are asked for."""
+    workers: int
+    """How many different workers answer about each item."""
+    items: int
+    answer: str
+    """The shape of an answer, in words."""
+    language: str
+    tasks: str
+    """Digest of the items."""
+    reports: tuple[str, ...] = ()
+    """Words that hand an item back, instead of an answer."""
+
+
+def digest_values(*parts: Any) -> str:
+    """A short digest of plain values."""
+    return blake2b(encode_json(parts), digest_size=16).hexdigest()
+
+
+def digest_items(examples: Sequence[Example]) -> str:
+    """The digest of a sheet's items: their ids and inputs."""
+    return digest_values([e.id for e in examples], [e.inputs for e in examples])
+
+
+def write_task_sheet(
+    folder: Path, sheet: Sheet, examples: Sequence[Example], *, overwrite: bool = False
+) -> None:
+    """Write the three files of a sheet; of the examples people see ids and inputs, no gold and nothing of how they were made."""
+    with atomic_write(folder / TASKS, overwrite=overwrite) as stream:
+        for example in examples:
+            shown = Example(id=example.id, inputs=example.inputs, group=example.group)
+            stream.write(fit(shown)[0] + b"\n")
+    write_cells(folder / CELLS, examples)
+    with atomic_write(folder / SHEET, overwrite=overwrite) as stream:
+        stream.write(msgspec.json.format(encode_json(sheet), indent=2) + b"\n")
+
+
+def write_cells(path: Path, examples: Iterable[Example]) -> None:
+    """Items as a CSV sheet: id and inputs; lists as lines of a cell. It opens in spreadsheets as UTF-8.
+
+    Workers write some of the texts: one that a spreadsheet would take for a formula gets an apostrophe in front.
+    """
+    examples = list(examples)
+    names = {name for example in examples for name in example.inputs}
+    columns = [name for name in READING_ORDER if name in names]
+    columns += sorted(names.difference(columns))
+    with atomic_write(path, overwrite=True) as stream, io.StringIO() as text:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["example", *columns])
+        for example in examples:
+            cells = [format_cell(example.inputs.get(name)) for name in columns]
+            writer.writerow([format_cell(example.id), *cells])
+        stream.write(b"\xef\xbb\xbf" + text.getvalue().encode())
+
+
+def format_cell(value: Any) -> str:
+    """A value as a cell of a spreadsheet that computes nothing."""
+    if value is None:
+        return ""
+    text = "\n".join(map(_plain, value)) if isinstance(value, list | tuple) else _plain(value)
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else encode_json(value).decode()
+
+
+def unquote_cell(cell: str) -> str:
+    """What stood in a cell before the apostrophe that keeps it from being a formula."""
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell

@@ -1,0 +1,152 @@
+"""What a run works on: the training examples, those to choose settings on, and the sets to answer, as its spec names them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from nikawa.datasets import tasks
+from nikawa.datasets.custom import declared_protocol
+from nikawa.datasets.reader import ExampleReader, with_full_reference
+from nikawa.datasets.subsets import fold_of, hold_out, hold_rows, share_of, shots_of
+from nikawa.errors import BadInput
+from nikawa.records import Example, Task
+from nikawa.runs.records import FILE, RunSpec
+from nikawa.spec import name_and_split
+
+SELECTION_SET = "select"
+"""The name of the set that settings are chosen on."""
+
+
+@dataclass(frozen=True)
+class RunData:
+    """The examples of a run, gold and all."""
+
+    task: Task
+    """The task as published; `seen` has the inputs the model sees."""
+    seen: Task
+    train: list[Example]
+    select: list[Example]
+    sets: dict[str, list[Example]]
+    """Name of a file of answers to the examples it answers."""
+    folds: dict[str, int] = field(default_factory=dict)
+    """Example to fold, where the set is answered by models of its other folds."""
+
+    def parts(self) -> Iterator[tuple[int, list[Example], list[Example]]]:
+        """(Fold, what is learned from, what is answered) where there are folds."""
+        (examples,) = self.sets.values()
+        for fold in sorted(set(self.folds.values())):
+            training = [example for example in examples if self.folds[example.id] != fold]
+            held_out = [example for example in examples if self.folds[example.id] == fold]
+            yield fold, training, held_out
+
+
+def task_of(spec: RunSpec) -> Task:
+    """The task of a run: its own where it brings one, else as registered."""
+    return spec.own if isinstance(spec.own, Task) else tasks()[spec.task]
+
+
+def load_run_data(spec: RunSpec, reader: ExampleReader) -> RunData:
+    """Read what a run names, and hold it against the digests the run was planned with."""
+    check_data(spec, reader)
+    task, protocol = task_of(spec), spec.protocol
+    seen = replace(task, inputs=spec.variation.inputs) if spec.variation.inputs else task
+    rest, select = _split_training(spec, task, reader)
+    if not protocol.folds or spec.stage == "selection":
+        train = take_training_part(spec, task, rest)
+        if spec.stage == "selection":
+            return RunData(task, seen, train, select, {SELECTION_SET: select})
+        return RunData(task, seen, train, select, _evaluated_sets(spec, task, reader))
+    name = protocol.evaluate[0]
+    fold_unit = declared_protocol(task.dataset).fold_unit
+    numbers = fold_of(rest, protocol.folds, name, fold_unit)
+    folds = {example.id: numbers[fold_unit(example)] for example in rest}
+    return RunData(task, seen, [], select, {set_name(name, task): rest}, folds)
+
+
+def load_answered_sets(spec: RunSpec, reader: ExampleReader) -> dict[str, list[Example]]:
+    """The sets a run answers; what it learned from is read only where that decides about them. See `check_data`."""
+    if spec.protocol.folds or spec.stage == "selection":
+        return load_run_data(spec, reader).sets
+    return _evaluated_sets(spec, task_of(spec), reader)
+
+
+def _evaluated_sets(spec: RunSpec, task: Task, reader: ExampleReader) -> dict[str, list[Example]]:
+    names = spec.protocol.evaluate
+    return {set_name(name, task): list(reader.examples(name, task)) for name in names}
+
+
+def check_data(spec: RunSpec, reader: ExampleReader) -> None:
+    """Refuse data that is not what the run was planned with: answers belong to the examples they were given to."""
+    if isinstance(spec.own, Task) and not Path(spec.own.dataset).exists():
+        cure = "bring it back, or start from the folder that nikawa run was started in"
+        raise BadInput("the dataset of the run is not here", file=spec.own.dataset, cure=cure)
+    for planned in spec.data:
+        if planned.version == FILE:
+            continue
+        if reader.describe(planned.name).digest != planned.digest:
+            what = f"{planned.name} here is not the data the run was planned with ({planned.version}, {planned.digest})"
+            raise BadInput(what, cure="bring that data, or plan the run anew with the same command")
+
+
+def _split_training(
+    spec: RunSpec, task: Task, reader: ExampleReader
+) -> tuple[list[Example], list[Example]]:
+    """What is left to learn from, and what settings are chosen on."""
+    protocol = spec.protocol
+    training: list[Example] = []
+    for name in protocol.train:
+        examples = reader.training(name, task, spec.variation.labels)
+        if len(protocol.train) == 1:
+            training += examples
+        else:
+            training += [with_full_reference(name, example) for example in examples]
+    if not protocol.select:
+        return training, []
+    if not protocol.select_share:
+        return training, list(reader.training(protocol.select, task, {}))
+    cell_of = declared_protocol(task.dataset).cell_of
+    if cell_of is not None and all(name.startswith(f"{task.dataset}:") for name in protocol.train):
+        held = hold_rows(training, 1, cell_of, protocol.select)
+        rest = [example for example in training if example.id not in held]
+        return rest, [example for example in training if example.id in held]
+    return hold_out(training, protocol.select_share, protocol.select)
+
+
+def take_training_part(spec: RunSpec, task: Task, examples: list[Example]) -> list[Example]:
+    """The share or the shots that are learned from."""
+    if spec.variation.share != 1.0:
+        examples = share_of(examples, spec.variation.share, spec.seed)
+    if spec.variation.shots:
+        examples = shots_of(task, examples, spec.variation.shots, spec.seed)
+    return examples
+
+
+def set_name(name: str, task: Task) -> str:
+    """What the file of answers to a set is called: `test`, or `jsick.test` for one of another dataset."""
+    dataset, split = name_and_split(name)
+    return split if dataset == task.dataset else f"{dataset}.{split}"
+
+
+def strip_to_inputs(task: Task, examples: Sequence[Example]) -> list[Example]:
+    """What a model may see when it answers: ids and the inputs of the task."""
+    return [
+        Example(id=example.id, inputs={name: example.inputs[name] for name in task.inputs})
+        for example in examples
+    ]
+
+
+def strip_to_training(task: Task, examples: Sequence[Example]) -> list[Example]:
+    """What a model may see when it learns: the same, the gold of the question, and which belong together."""
+    return [
+        Example(
+            id=example.id,
+            inputs={name: example.inputs[name] for name in task.inputs},
+            gold={task.question: example.gold[task.question]},
+            group=example.group,
+        )
+        for example in examples
+    ]

@@ -1,0 +1,268 @@
+"""Find stored runs and read them with the examples they answered: one loader for every command that reads runs.
+
+The same rule holds everywhere:
+
+* A user names run folders, folders of runs, or patterns that match either.
+* Only finished runs count. An unfinished run in a folder, and one whose `run.json` cannot be read, is skipped with
+  the reason. A run that is named by its own folder must be finished: it would be missed.
+* A run that lies in several folders (the same hash: a copy, or done again elsewhere) counts once, at the first
+  place that was named.
+* Runs that chose settings (stage `selection`) are no results: they are kept apart.
+* Files that are not what the run wrote, and data that is not here as it was, are faults. A fault is raised, or, where
+  the caller says `skip_faults`, its system is skipped with the reason; where no system is left, the first fault is raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from glob import glob
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from nikawa.datasets.custom import card_and_language
+from nikawa.datasets.reader import ExampleReader
+from nikawa.errors import BadInput, MissingData
+from nikawa.io.json import encode_json
+from nikawa.records import Card, Example, Prediction, Task
+from nikawa.runs.data import check_data, load_answered_sets, task_of
+from nikawa.runs.records import About, RunSpec, SetScores
+from nikawa.runs.store import RUN, StoredRun, stored_runs
+
+CHOOSES_SETTINGS = "a run of a sweep, on the set settings are chosen on"
+UNFINISHED = "not finished"
+
+
+@dataclass(frozen=True)
+class FoundRuns:
+    """The runs that a user named."""
+
+    results: list[StoredRun]
+    choosing: list[StoredRun]
+    """Finished runs that settings were chosen by."""
+    skipped: dict[str, str] = field(default_factory=dict)
+    """Folder of every run that is no finished result to why it is none."""
+
+    def require_results(self) -> list[StoredRun]:
+        """The results; refused where there is none, with why the others are none."""
+        if not self.results:
+            why = "; ".join(sorted(set(self.skipped.values()))) or "there is none"
+            raise BadInput(f"no finished run: {why}", cure="nikawa run list shows their state")
+        return self.results
+
+
+def find_runs(names: Iterable[str | Path]) -> FoundRuns:
+    """The runs of folders, of folders of runs, and of patterns; see the rule above."""
+    results: dict[str, StoredRun] = {}
+    choosing: dict[str, StoredRun] = {}
+    skipped: dict[str, str] = {}
+    for run, is_named in (found for name in names for found in _runs_at(str(name))):
+        folder = run.path.name
+        try:
+            spec = run.spec
+        except BadInput as problem:
+            if is_named:
+                raise
+            skipped[folder] = str(problem)
+            continue
+        if not run.done and is_named:
+            cure = "start the command that made it again"
+            raise BadInput("is not finished", file=run.path, cure=cure)
+        if spec.stage != "result":
+            skipped[folder] = CHOOSES_SETTINGS
+            if run.done:
+                choosing.setdefault(spec.hash, run)
+        elif not run.done:
+            skipped[folder] = UNFINISHED
+        else:
+            results.setdefault(spec.hash, run)
+    return FoundRuns(list(results.values()), list(choosing.values()), skipped)
+
+
+def _runs_at(name: str) -> Iterator[tuple[StoredRun, bool]]:
+    """The runs that a name stands for, and whether it is a run's own folder."""
+    path = Path(name)
+    if path.is_file():
+        raise BadInput("is a file", file=path, cure="name a run's folder, or a folder of runs")
+    if (path / RUN).is_file():
+        yield StoredRun(path), True
+        return
+    if path.is_dir():
+        runs = stored_runs(path)
+        if not runs:
+            cure = "name a folder that nikawa run wrote"
+            raise BadInput("holds no run", file=path, cure=cure)
+    else:
+        runs = []
+        for match in map(Path, sorted(glob(name))):  # noqa: PTH207 — the pattern may be absolute
+            if (match / RUN).is_file():
+                runs.append(StoredRun(match))
+            elif match.is_dir():
+                runs += stored_runs(match)
+        if not runs:
+            cure = "name a folder that nikawa run wrote"
+            raise BadInput("no such folder, and no run matches", file=path, cure=cure)
+    for run in runs:
+        yield run, False
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedRun:
+    """One run with its answers; each of its files is read once."""
+
+    stored: StoredRun
+    spec: RunSpec
+    answers: dict[str, list[Prediction]]
+    """Set to answers, in the order of its examples."""
+
+    @cached_property
+    def scores(self) -> tuple[SetScores, ...]:
+        """The scores of every set, as they were stored."""
+        return tuple(self.stored.scores())
+
+    @cached_property
+    def about(self) -> About:
+        """How it came about."""
+        return self.stored.about()
+
+    @cached_property
+    def answers_by_id(self) -> dict[str, dict[str, Prediction]]:
+        """Set to example to answer."""
+        return {
+            name: {prediction.example: prediction for prediction in predictions}
+            for name, predictions in self.answers.items()
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class AnsweredSets:
+    """The sets that runs answered; systems that answered the same ones share this."""
+
+    task: Task
+    """As published."""
+    examples: dict[str, list[Example]]
+    """Set to all of its examples."""
+    card: Card
+    """Of the task's dataset."""
+    language: str
+
+    @cached_property
+    def shown(self) -> dict[str, list[Example]]:
+        """Set to the examples whose gold may be shown."""
+        return {
+            name: [example for example in examples if not example.hidden]
+            for name, examples in self.examples.items()
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedSystem:
+    """A model under one protocol with its examples and answers: runs that differ in their seeds alone, seeds in order."""
+
+    runs: tuple[LoadedRun, ...]
+    sets: AnsweredSets
+
+    @property
+    def spec(self) -> RunSpec:
+        """That of the first seed."""
+        return self.runs[0].spec
+
+    @property
+    def task(self) -> Task:
+        """As published."""
+        return self.sets.task
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Of its runs."""
+        return tuple(run.spec.seed for run in self.runs)
+
+    @property
+    def trained(self) -> int:
+        """Examples learned from, mean over seeds."""
+        counts = [run.about.trained for run in self.runs]
+        return round(sum(counts) / len(counts))
+
+    @property
+    def full_names(self) -> dict[str, str]:
+        """Set to its full name: `jsick:test`; folds answer the first evaluated set alone."""
+        return dict(zip(self.sets.examples, self.spec.protocol.evaluate, strict=False))
+
+    @cached_property
+    def stem(self) -> str:
+        """How its files are called: the folder of its run with seed 0."""
+        return replace(self.spec, seed=0).folder
+
+
+def load_systems(
+    runs: Iterable[StoredRun], reader: ExampleReader, *, skip_faults: bool = False
+) -> tuple[list[LoadedSystem], dict[str, str]]:
+    """Runs by system, each with the examples it answered; and the runs skipped for a fault, with the reason.
+
+    A dataset, a card and a file of answers is read once, however many systems rest on it.
+    """
+    groups: dict[str, list[StoredRun]] = {}
+    for run in runs:
+        groups.setdefault(replace(run.spec, seed=0).hash, []).append(run)
+    loader = _Loader(reader)
+    systems: list[LoadedSystem] = []
+    skipped: dict[str, str] = {}
+    first_fault: BadInput | None = None
+    for group in groups.values():
+        try:
+            systems.append(loader.load(sorted(group, key=lambda run: run.spec.seed)))
+        except BadInput as problem:
+            if not skip_faults:
+                raise _located(problem, group[0]) from problem
+            first_fault = first_fault or problem
+            skipped |= {run.path.name: str(problem) for run in group}
+    if not systems and first_fault is not None:
+        raise first_fault
+    return systems, skipped
+
+
+def _located(problem: BadInput, run: StoredRun) -> BadInput:
+    """The fault with the run it is of, where it names no file; a command to fetch missing data stays as it is."""
+    if isinstance(problem, MissingData) or problem.file is not None:
+        return problem
+    cure = f"{problem.cure}; or report the other runs alone"
+    return BadInput(problem.what, file=run.path, cure=cure)
+
+
+@dataclass
+class _Loader:
+    """Reads systems; those that rest on the same sets share them."""
+
+    reader: ExampleReader
+    sets: dict[bytes, AnsweredSets] = field(default_factory=dict)
+    cards: dict[str, tuple[Card, str]] = field(default_factory=dict)
+
+    def load(self, runs: Sequence[StoredRun]) -> LoadedSystem:
+        """The runs of one system; files that were changed are refused."""
+        for run in runs:
+            run.check()
+        sets = self.read_sets(runs[0].spec)
+        loaded = []
+        for run in runs:
+            answers = {
+                name: run.predictions(name, sets.task, examples)
+                for name, examples in sets.examples.items()
+            }
+            loaded.append(LoadedRun(run, run.spec, answers))
+        return LoadedSystem(tuple(loaded), sets)
+
+    def read_sets(self, spec: RunSpec) -> AnsweredSets:
+        """The sets a run answered; runs of other training data share them, unless it decides which examples they hold."""
+        check_data(spec, self.reader)
+        task, protocol = task_of(spec), spec.protocol
+        depends_on_training = bool(protocol.folds) or spec.stage == "selection"
+        training = (protocol, spec.stage, spec.variation) if depends_on_training else None
+        key = encode_json((task, protocol.evaluate, training))
+        if key not in self.sets:
+            examples = load_answered_sets(spec, self.reader)
+            if task.dataset not in self.cards:
+                self.cards[task.dataset] = card_and_language(task.dataset)
+            self.sets[key] = AnsweredSets(task, examples, *self.cards[task.dataset])
+        return self.sets[key]

@@ -1,0 +1,204 @@
+"""What a run is: one value that defines its outcome and knows its inputs by name.
+
+Nothing in it speaks of a machine: the same value is run here, in another process or on a cluster, and its hash names
+the folder of the result. The data a run rests on is named with version and digest, so other data make another run.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import blake2b
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from nikawa.datasets.reader import DataVersion
+from nikawa.io.json import encode_json
+from nikawa.records import Record, Run, Score, Task
+from nikawa.spec import name_and_split
+
+ProtocolKind = Literal["standard", "dev", "folds", "stand-in", "answers"]
+Stage = Literal["result", "selection"]
+
+FILE = "file"
+"""The version of what is no dataset but a file of a model."""
+DIVERGED = "diverged"
+"""The reason of answers that a diverged training could not give."""
+MAX_MODEL_CHARS = 48
+"""Most characters of a model's name in a folder's name."""
+
+
+def short_name(predictor: str) -> str:
+    """`encoder:some/where/mine` as `encoder:mine`."""
+    head, colon, path = predictor.partition(":")
+    return f"{head}{colon}{path.rstrip('/').rpartition('/')[2]}"
+
+
+class Variation(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """How a run departs from the task as published; empty: not at all."""
+
+    inputs: tuple[str, ...] = ()
+    """The inputs that are kept, where some are left out."""
+    share: float = 1.0
+    """The share of the training data that is learned from."""
+    shots: int = 0
+    """Training examples a label, drawn by seed; 0: all of them."""
+    train: tuple[str, ...] = ()
+    """Training sets instead of the task's own."""
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    """Label of such a set to label of the task."""
+
+    @property
+    def title(self) -> str:
+        """The departure in words, for tables; empty where there is none."""
+        parts = [
+            f"{'+'.join(self.inputs)} only" if self.inputs else "",
+            f"trained on {'+'.join(self.train)}" if self.train else "",
+            f"{self.share * 100:.6g}% of train" if self.share != 1.0 else "",
+            f"{self.shots} shot{'s' if self.shots > 1 else ''}" if self.shots else "",
+        ]
+        return ", ".join(part for part in parts if part)
+
+
+class Protocol(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """Which sets are learned from, chosen on and evaluated, and why these."""
+
+    kind: ProtocolKind
+    train: tuple[str, ...] = ()
+    """Sets that are learned from; empty for a model that does not learn."""
+    select: str = ""
+    """The set settings are chosen on; empty: none."""
+    select_share: float = 0.0
+    """Above 0: `select` is this share of the training data, whole groups, cut out of it."""
+    evaluate: tuple[str, ...]
+    """Sets the result is told on, the main one first."""
+    folds: int = 0
+    """Above 0: each example of the evaluated set is answered by a model of the other folds."""
+    mark: str = ""
+    """How tables mark it; empty: train, dev and test as published."""
+    why: str = ""
+
+
+class RunSpec(Run, frozen=True, kw_only=True):
+    """A model on a task: everything that defines the outcome."""
+
+    variation: Variation = Variation()
+    protocol: Protocol
+    data: tuple[DataVersion, ...]
+    """Every set used, with version and digest, and the model's files."""
+    stage: Stage = "result"
+    """`selection`: answers the set that settings are chosen on, and no other."""
+    own: Task | msgspec.UnsetType = msgspec.UNSET
+    """The task itself where it is not a registered one; its dataset is a path, which counts by its content."""
+    name: str | msgspec.UnsetType = msgspec.UNSET
+    """What the user calls the model, where they named it; another name makes another run."""
+
+    @property
+    def model(self) -> str:
+        """What the model is called: as the user named it, else by its own name."""
+        return self._plain if isinstance(self.name, msgspec.UnsetType) else self.name
+
+    @property
+    def _plain(self) -> str:
+        """The model's own name; one made from a file or folder here is called by its name, wherever that lies."""
+        short = short_name(self.predictor)
+        own = any(part.version == FILE and part.name == short for part in self.data)
+        return short if own else self.predictor
+
+    @property
+    def hash(self) -> str:
+        """Twelve hexadecimal digits that name this value."""
+        value = replace(self, predictor=self._plain)
+        if isinstance(self.own, Task):
+            value = _placeless(value, self.own)
+        return blake2b(encode_json(value), digest_size=6).hexdigest()
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder: task, model, hash."""
+        return f"{self.task}--{_slug(self.model) or _slug(self._plain)}--{self.hash}"
+
+
+def _slug(name: str) -> str:
+    """A name as a part of a folder's; empty where nothing of it can be one."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:MAX_MODEL_CHARS]
+
+
+def _placeless(spec: RunSpec, own: Task) -> RunSpec:
+    """A run on a dataset of one's own, wherever that lies: its sets are called after the task."""
+
+    def called(name: str) -> str:
+        head, _ = name_and_split(name)
+        return own.name + name.removeprefix(head) if head == own.dataset else name
+
+    def each(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(called, names))
+
+    kept = spec.protocol
+    several = kept.select == "+".join(kept.train)
+    select = "+".join(each(kept.train)) if several else called(kept.select)
+    return replace(
+        spec,
+        own=replace(own, dataset=own.name),
+        variation=replace(spec.variation, train=each(spec.variation.train)),
+        protocol=replace(kept, train=each(kept.train), select=select, evaluate=each(kept.evaluate)),
+        data=tuple(replace(part, name=called(part.name)) for part in spec.data),
+    )
+
+
+class SetScores(Record, frozen=True, kw_only=True):
+    """The scores of one evaluated set."""
+
+    set: str
+    """Its name, which is that of the file below `predictions/`."""
+    n: int
+    """Items that were scored."""
+    hidden: int = 0
+    """Further items, answered but not scored: their labels are hidden."""
+    answered: int
+    unanswered: dict[str, int] = msgspec.field(default_factory=dict)
+    """Reason to count, where the model gave no answer that could be read."""
+    scores: tuple[Score, ...]
+    """`where` is empty for the whole set, else the part of it."""
+
+    @property
+    def diverged(self) -> bool:
+        """Whether nothing was answered, as the training diverged."""
+        return 0 < self.n == self.unanswered.get(DIVERGED)
+
+
+class About(Record, frozen=True, kw_only=True):
+    """How a run came about; nothing here defines the outcome."""
+
+    started: str
+    finished: str
+    seconds: dict[str, float]
+    """Learning, predicting and scoring, in wall-clock seconds."""
+    trained: int
+    """Examples learned from; of the last fold where there are folds."""
+    python: str
+    packages: dict[str, str]
+    data: tuple[DataVersion, ...]
+    seed: int
+    model: dict[str, object] = msgspec.field(default_factory=dict)
+    """What the model tells of itself."""
+
+
+Status = Literal["done", "skipped", "failed", "busy"]
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one run; it survives the trip back from another process or machine."""
+
+    run: RunSpec
+    status: Status
+    problem: str = ""
+    bad_input: bool = False
+    """Whether the problem is in what was given, not in a program."""
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether its result is on disk."""
+        return self.status in ("done", "skipped")
