@@ -18,10 +18,10 @@ from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
 from nikawa.recipes import amend as amending
 from nikawa.recipes.amend import AmendOptions, AmendReport, amend, next_version
-from nikawa.recipes.changelog import Release, ScoreMove, changelog, moves_told
+from nikawa.recipes.changelog import Release, ScoreMove, changelog, describe_moves
 from nikawa.records import Example, Span
 from nikawa.runs.job import RunOptions, RunRequest, run
-from nikawa.scoring.shift import shift
+from nikawa.datasets.shift import shift
 
 E, C, N = "entailment", "contradiction", "neutral"
 DAY = "2026-02-03"
@@ -309,7 +309,8 @@ def test_scores_and_ranks_move(jnli: str, fix: Any, answers: Any, tmp_path: Path
     assert "| odd | 0.3333 | 0.3333 | none | 2 -> 3 | 0 | 0 |" in page
     assert "### Scores and ranks that move from" in page
     assert (
-        moves_told(report.release.scores) == "2 of 3 stored scores move; 1 more changes rank alone"
+        describe_moves(report.release.scores)
+        == "2 of 3 stored scores move; 1 more changes rank alone"
     )
 
 

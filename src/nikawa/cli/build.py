@@ -58,7 +58,7 @@ def run_amend(
 def show_amended(report: AmendReport) -> None:
     """The corrections, the scores that move, and where the release is."""
     from nikawa.cli.terminal.examples import answer_text
-    from nikawa.recipes.changelog import SCORE_COLUMNS, moves_told, score_row
+    from nikawa.recipes.changelog import SCORE_COLUMNS, describe_moves, score_row
 
     release = report.release
     rows = [
@@ -74,7 +74,7 @@ def show_amended(report: AmendReport) -> None:
     if moved:
         print_table(SCORE_COLUMNS, [score_row(score) for score in moved], numbers=SCORE_COLUMNS[4:])
     if release.scores:
-        typer.echo(moves_told(release.scores))
+        typer.echo(describe_moves(release.scores))
     for note in release.notes:
         typer.echo(note)
     sizes = ", ".join(f"{split} {count:,}" for split, count in report.splits.items())

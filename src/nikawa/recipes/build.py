@@ -84,7 +84,7 @@ def build(
         recipe.check(store.config)
     for source in recipe.sources:
         store.source(source)
-    told: list[StageReport] = []
+    reports: list[StageReport] = []
     waiting: list[Waiting] = []
     with _alone(out, recipe.name):
         recover(out, CARD)
@@ -92,15 +92,15 @@ def build(
         for number, stage in enumerate(recipe.stages):
             if progress is not None:
                 progress(stage.name, number, len(recipe.stages))
-            report, found = _step(store, stage, how.simulate)
-            told.append(report)
-            waiting += [found] if found is not None else []
-        open_ = any(report.state in ("waiting", "blocked") for report in told)
+            report, outcome = _step(store, stage, how.simulate)
+            reports.append(report)
+            waiting += [outcome] if outcome is not None else []
+        open_ = any(report.state in ("waiting", "blocked") for report in reports)
         released = None if open_ else release(store, how.overwrite)
     return BuildReport(
         recipe=recipe.name,
         out=str(out),
-        stages=tuple(told),
+        stages=tuple(reports),
         waiting=tuple(waiting),
         released=released,
     )
@@ -114,25 +114,25 @@ def _step(
     if key is None:
         return _report(stage, "blocked", None), None
     if isinstance(stage, Ask):
-        found = ask(store, stage, simulate)
-        if isinstance(found, Waiting):
-            return _report(stage, "waiting", None), found
+        done = ask(store, stage, simulate)
+        if isinstance(done, Waiting):
+            return _report(stage, "waiting", None), done
     else:
-        found = before if before is not None and before.key == key else run_stage(store, stage, key)
-    store.settle(found)
-    kept = before is not None and before.key == found.key
-    return _report(stage, "kept" if kept else "made", found), None
+        done = before if before is not None and before.key == key else run_stage(store, stage, key)
+    store.settle(done)
+    kept = before is not None and before.key == done.key
+    return _report(stage, "kept" if kept else "made", done), None
 
 
 def _report(stage: Stage | Ask, state: str, done: Done | None) -> StageReport:
-    told = StageReport(
+    report = StageReport(
         name=stage.name, title=stage.title, people=isinstance(stage, Ask), state=state
     )
     if done is None:
-        return told
+        return report
     wrote = {name: done.wrote[name] for name in stage.sets if name in done.wrote}
     return msgspec.structs.replace(
-        told, read=done.read, wrote=wrote, dropped=done.dropped, notes=done.notes
+        report, read=done.read, wrote=wrote, dropped=done.dropped, notes=done.notes
     )
 
 
@@ -163,7 +163,7 @@ def read_config(recipe: Recipe, path: Path | None) -> Config:
         raise BadInput(
             f"is not TOML: {problem}", file=path, cure="correct the place it names"
         ) from None
-    known = [found.name for found in msgspec.structs.fields(recipe.config)]
+    known = [field.name for field in msgspec.structs.fields(recipe.config)]
     for name in given:
         if name not in known:
             what = f"{recipe.name} has no setting {name!r}"
@@ -186,15 +186,15 @@ def show_config(recipe: Recipe) -> str:
 
 def settings_of(recipe: Recipe) -> list[dict[str, Any]]:
     """Name, default and meaning of every setting; those of the recipe itself first."""
-    shared = {found.name for found in msgspec.structs.fields(Config)}
+    shared = {field.name for field in msgspec.structs.fields(Config)}
     described = msgspec.json.schema(recipe.config)["$defs"][recipe.config.__name__]["properties"]
     rows = [
         {
-            "name": found.name,
-            "default": msgspec.to_builtins(found.default),
-            "about": described[found.name].get("description", ""),
+            "name": field.name,
+            "default": msgspec.to_builtins(field.default),
+            "about": described[field.name].get("description", ""),
         }
-        for found in msgspec.structs.fields(recipe.config)
+        for field in msgspec.structs.fields(recipe.config)
     ]
     return sorted(rows, key=lambda row: row["name"] in shared)
 

@@ -105,7 +105,7 @@ def _release(release: Release) -> Iterator[str]:
     yield f"## {release.version} ({release.date})"
     yield f"{headline(release).rstrip('.')}. Scores on {release.previous} are not comparable with those on {release.version}."
     kinds = [
-        [q, move, f"{n:,}"] for q, found in release.counts.items() for move, n in found.items()
+        [q, move, f"{n:,}"] for q, moves in release.counts.items() for move, n in moves.items()
     ]
     yield Table(("question", "from -> to", "count"), kinds, ("count",)).markdown()
     rows = [
@@ -162,15 +162,15 @@ def score_row(score: ScoreMove) -> list[str]:
     return [*cells, change, rank, f"{score.gained:g}", f"{score.lost:g}"]
 
 
-def moves_told(scores: Sequence[ScoreMove]) -> str:
+def describe_moves(scores: Sequence[ScoreMove]) -> str:
     """How many stored scores move, and how many keep their value and change rank alone."""
     changed = sum(score.changes for score in scores)
-    told = f"{changed:,} of {len(scores):,} stored scores move"
+    sentence = f"{changed:,} of {len(scores):,} stored scores move"
     ranks = sum(score.moves for score in scores) - changed
     return (
-        f"{told}; {ranks:,} more {'changes' if ranks == 1 else 'change'} rank alone"
+        f"{sentence}; {ranks:,} more {'changes' if ranks == 1 else 'change'} rank alone"
         if ranks
-        else told
+        else sentence
     )
 
 

@@ -72,12 +72,12 @@ def read_relabels(path: Path) -> list[Wanted]:
     if path.is_dir():
         return list(_judged(path))
     rows = _json(path) if path.name.endswith(JSON_LINES) else _sheet(path)
-    found = [_wanted(line, row, path, path.name.endswith(JSON_LINES)) for line, row in rows]
-    if not found:
+    corrections = [_wanted(line, row, path, path.name.endswith(JSON_LINES)) for line, row in rows]
+    if not corrections:
         raise BadInput(
             "holds no correction", file=path, cure="write a line an item below the heading"
         )
-    return found
+    return corrections
 
 
 def _judged(folder: Path) -> Iterator[Wanted]:
@@ -85,12 +85,12 @@ def _judged(folder: Path) -> Iterator[Wanted]:
     if not (folder / ITEMS).is_file():
         cure = "name a file of corrections, or a folder that nikawa aggregate wrote"
         raise BadInput(f"holds no {ITEMS}", file=folder, cure=cure)
-    told = read_json(folder / SUMMARY, dict[str, Any])
-    found = 0
+    summary = read_json(folder / SUMMARY, dict[str, Any])
+    count = 0
     for line, row in read_json_lines(folder / ITEMS, Settled):
         if row.verdict == ACCEPTED:
-            by = f"{told.get('workers', 'several')} workers, {row.by}"
-            found += 1
+            by = f"{summary.get('workers', 'several')} workers, {row.by}"
+            count += 1
             yield Wanted(
                 line,
                 row.example,
@@ -101,7 +101,7 @@ def _judged(folder: Path) -> Iterator[Wanted]:
                 typed=True,
                 again=True,
             )
-    if not found:
+    if not count:
         raise BadInput(
             "holds no item that got gold",
             file=folder / ITEMS,
@@ -134,21 +134,21 @@ def _sheet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _named(row: dict[str, Any], path: Path, line: int) -> dict[str, Any]:
     """The row under our names; further columns are passed over, two for one field are refused."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     places = {alias: field for field, aliases in NAMES.items() for alias in aliases}
     for name, value in row.items():
         field = places.get(name.strip().lower())
         if field is None:
             continue
-        if field in found:
+        if field in values:
             what = f"two columns give the {field}, one of them {name!r}"
             raise BadInput(what, file=path, line=line, cure="keep one of them")
-        found[field] = value
+        values[field] = value
     for field in ("example", "label"):
-        if field not in found:
+        if field not in values:
             what = f"has no {'id' if field == 'example' else 'new label'}"
             raise BadInput(what, file=path, line=line, cure=f"call it {listed(NAMES[field])}")
-    return found
+    return values
 
 
 def _wanted(line: int, row: dict[str, Any], path: Path, typed: bool) -> Wanted:
@@ -182,17 +182,17 @@ def nests(dataset: Dataset, question: str) -> bool:
     return any(share_characters(_spans(gold)) for gold in golds if isinstance(gold, list | tuple))
 
 
-def misshapen(made: Example, old: Example, question: str, tasks: Sequence[Task]) -> list[str]:
+def shape_faults(made: Example, old: Example, question: str, tasks: Sequence[Task]) -> list[str]:
     """The faults of shape that a correction brings; labels are told apart, with the ones there are."""
-    asked = [task for task in tasks if task.question == question]
-    before = set(faults(asked, old))
-    found = [name for name in faults(asked, made) if name not in before and name != LABEL]
+    questions = [task for task in tasks if task.question == question]
+    before = set(faults(questions, old))
+    names = [name for name in faults(questions, made) if name not in before and name != LABEL]
     if (
         any(span.start == span.end for span in _spans(made.gold[question]))
-        and "span-empty" not in found
+        and "span-empty" not in names
     ):
-        found.append("span-empty")
-    return found
+        names.append("span-empty")
+    return names
 
 
 def unknown_label(value: Any, known: Iterable[str]) -> tuple[str, str] | None:
@@ -233,12 +233,12 @@ class Corrected:
     def notes(self) -> tuple[str, ...]:
         """What is to be told beside the corrections."""
         changed = len(self.corrections)
-        told = f"{self.kept + changed:,} answers were looked at again: {self.kept:,} stay, {changed:,} change"
-        return (told,) if self.kept else ()
+        sentence = f"{self.kept + changed:,} answers were looked at again: {self.kept:,} stay, {changed:,} change"
+        return (sentence,) if self.kept else ()
 
     def count(self, split: str, question: str) -> int:
         """How many answers to a question a split has corrected."""
-        return sum(question in found for found in self.gold.get(split, {}).values())
+        return sum(question in gold for gold in self.gold.get(split, {}).values())
 
     def example(self, split: str, example: Example) -> Example:
         """An example with its corrections."""
@@ -264,12 +264,12 @@ class Checker:
                 self.homes.setdefault(example.id, []).append(split)
                 self.examples[split, example.id] = example
                 for question, value in example.gold.items():
-                    found = (value,) if isinstance(value, str) else inner_labels(value)
-                    self.labels.setdefault(question, set()).update(found)
+                    labels = (value,) if isinstance(value, str) else inner_labels(value)
+                    self.labels.setdefault(question, set()).update(labels)
 
     def check(self, wanted: Sequence[Wanted]) -> Corrected:
         """All corrections, or the first fault with its line."""
-        found, lines = Corrected(), dict[tuple[str, str, str], int]()
+        corrected, lines = Corrected(), dict[tuple[str, str, str], int]()
         for one in wanted:
             split, example = self._find(one)
             question = self._question(one, example)
@@ -281,18 +281,18 @@ class Checker:
             name = reference(self.dataset.name, split, example.id)
             old = example.gold[question]
             if new == old:
-                found.kept += 1
+                corrected.kept += 1
                 continue
-            found.corrections.append(
+            corrected.corrections.append(
                 Correction(
                     example=name, question=question, before=old, after=new, why=one.why, by=one.by
                 )
             )
-            found.gold.setdefault(split, {}).setdefault(example.id, {})[question] = new
-        if not found.corrections:
-            what = f"all {found.kept:,} answers that were looked at again stay as they are"
+            corrected.gold.setdefault(split, {}).setdefault(example.id, {})[question] = new
+        if not corrected.corrections:
+            what = f"all {corrected.kept:,} answers that were looked at again stay as they are"
             raise BadInput(what, file=self.path, cure="there is nothing to amend")
-        return found
+        return corrected
 
     def _fault(self, one: Wanted, what: str, cure: str) -> BadInput:
         return BadInput(what, file=self.path, line=one.line, cure=cure)
@@ -372,8 +372,8 @@ class Checker:
         """The labels a question may have: its task's, else those in the data; None where they are too many to be a set."""
         if task is not None and task.labels:
             return set(task.labels)
-        found = self.labels[question]
-        return found if len(found) <= MANY else None
+        labels = self.labels[question]
+        return labels if len(labels) <= MANY else None
 
     def _check_shape(self, one: Wanted, made: Example, old: Example, question: str) -> None:
         """A structure has no fault of shape that the old one had not, and no label that is not known."""
@@ -381,7 +381,7 @@ class Checker:
         known = self._closed(next(iter(tasks), None), question)
         if known is not None and (wrong := unknown_label(made.gold[question], known)) is not None:
             raise self._fault(one, f"{wrong[0]} of {question!r}", wrong[1])
-        for name in misshapen(made, old, question, tasks):
+        for name in shape_faults(made, old, question, tasks):
             if name != OVERLAP or not nests(self.dataset, question):
                 raise self._fault(
                     one,

@@ -39,14 +39,14 @@ def drawn(examples: Iterable[Example], count: int, seed: int, what: str) -> Iter
 
 def answers_of(judgements: Iterable[Judgement]) -> dict[str, list[Judgement]]:
     """The judgements by item."""
-    found: dict[str, list[Judgement]] = {}
+    answers: dict[str, list[Judgement]] = {}
     for judgement in judgements:
-        found.setdefault(judgement.example, []).append(judgement)
-    return found
+        answers.setdefault(judgement.example, []).append(judgement)
+    return answers
 
 
 def decide(
-    inputs: Inputs, items: str, asked: str, rule: str, only: Sequence[str] = (), gold: str = ""
+    inputs: Inputs, items: str, ask: str, rule: str, only: Sequence[str] = (), gold: str = ""
 ) -> Iterator[Outcome]:
     """Give the items of a set the gold that a rule of `nikawa aggregate` makes of the answers to an `Ask`.
 
@@ -58,7 +58,7 @@ def decide(
     examples = list(inputs.examples(items))
     if not examples:
         return
-    judged = list(inputs.judgements(asked))
+    judged = list(inputs.judgements(ask))
     verdicts = apply_rule(Table.from_judgements(judged), rule, "drop")
     place = {name: at for at, name in enumerate(verdicts.table.items)}
     values, votes = verdicts.answers(), answers_of(judged)
@@ -146,15 +146,15 @@ def check_tags(config: Any) -> None:
         find_pack(config.tags)
 
 
-def tagged(examples: Iterable[Example], pack: str) -> Iterator[Example]:
+def add_tags(examples: Iterable[Example], pack: str) -> Iterator[Example]:
     """The examples with the tags a pack finds; as they are where the pack is called `none`."""
     if pack == "none":
         yield from examples
         return
     from nikawa.tagging import find_pack, tag_all
 
-    for found in tag_all(examples, find_pack(pack)):
-        yield replace(found.example, tags=found.example.tags | found.tags)
+    for example in tag_all(examples, find_pack(pack)):
+        yield replace(example.example, tags=example.example.tags | example.tags)
 
 
 def need(value: Any, what: str, path: Any, line: int) -> Any:

@@ -76,8 +76,8 @@ def _findings(splits: Splits) -> Iterator[Found]:
 
     whole = {split: tuple(examples) for split, examples in splits.items()}
     for check in (text_findings, repetition_findings, split_leaks):
-        for found in check("", whole):
-            yield Found(check=found.check, where=found.where, count=found.count)
+        for finding in check("", whole):
+            yield Found(check=finding.check, where=finding.where, count=finding.count)
 
 
 def _workers_are(
@@ -124,9 +124,9 @@ def _licences(store: Store, stages: Sequence[Stage]) -> Iterator[str]:
     seen: set[tuple[Any, Any]] = set()
     for stage in stages:
         if any(name in store.recipe.sources for name in stage.reads):
-            found = [trace.source for trace in store.trace(stage) if trace.source is not None]
-            places = [(source.get("file"), source.get("line")) for source in found]
-            for source, place in zip(found, places, strict=True):
+            sources = [trace.source for trace in store.trace(stage) if trace.source is not None]
+            places = [(source.get("file"), source.get("line")) for source in sources]
+            for source, place in zip(sources, places, strict=True):
                 if place not in seen:
                     yield str(source.get("licence", "not stated"))
             seen.update(places)
@@ -144,7 +144,7 @@ def _labels(question: str, splits: Splits) -> dict[str, dict[str, int]]:
 
 def _spans(question: str, splits: Splits) -> dict[str, dict[str, int]]:
     """By split how often each label of spans occurs; empty where the gold is no spans."""
-    found = {
+    spans = {
         split: Counter(
             part.label
             for example in examples
@@ -154,8 +154,8 @@ def _spans(question: str, splits: Splits) -> dict[str, dict[str, int]]:
         for split, examples in splits.items()
     }
     return (
-        {split: dict(sorted(each.items())) for split, each in found.items()}
-        if any(found.values())
+        {split: dict(sorted(each.items())) for split, each in spans.items()}
+        if any(spans.values())
         else {}
     )
 

@@ -40,69 +40,69 @@ class Form:
     """Whether answers are votes or numbers that agreement can be measured on."""
 
 
-def _label(answer: Any, asked: Asked, example: Example) -> str:
-    labels = asked.ask.labels
+def _label(answer: Any, question: Asked, example: Example) -> str:
+    labels = question.ask.labels
     if str(answer) not in labels:
         raise ValueError(f"{answer!r} is none of {', '.join(labels)}")
     return str(answer)
 
 
-def _ranked(answer: Any, asked: Asked, example: Example) -> list[str]:
+def _ranked(answer: Any, question: Asked, example: Example) -> list[str]:
     parts = answer if isinstance(answer, list) else str(answer).replace("|", ">").split(">")
     names = [
-        _label(part.strip() if isinstance(part, str) else part, asked, example) for part in parts
+        _label(part.strip() if isinstance(part, str) else part, question, example) for part in parts
     ]
     if len(set(names)) != len(names) or not names:
         raise ValueError(f"{answer!r} names a label twice, or none")
-    if asked.ask.texts and len(names) > asked.texts:
-        raise ValueError(f"{len(names)} labels, {asked.texts} at most were asked for")
+    if question.ask.texts and len(names) > question.texts:
+        raise ValueError(f"{len(names)} labels, {question.texts} at most were asked for")
     return names
 
 
-def _number(answer: Any, asked: Asked, example: Example) -> float:
-    low, high = asked.ask.scale or (0.0, 5.0)
+def _number(answer: Any, question: Asked, example: Example) -> float:
+    low, high = question.ask.scale or (0.0, 5.0)
     if isinstance(answer, bool) or not isinstance(answer, int | float) or not low <= answer <= high:
         raise ValueError(f"{answer!r} is no number from {low:g} to {high:g}")
     return answer
 
 
-def _text(answer: Any, asked: Asked, example: Example) -> str:
+def _text(answer: Any, question: Asked, example: Example) -> str:
     text = str(answer).strip() if isinstance(answer, str | int | float) else ""
     if not text:
         raise ValueError("no text")
     return text
 
 
-def _texts(answer: Any, asked: Asked, example: Example) -> list[str]:
+def _texts(answer: Any, question: Asked, example: Example) -> list[str]:
     parts = answer if isinstance(answer, list) else str(answer).split("\n")
-    texts = [_text(part, asked, example) for part in parts if str(part).strip()]
-    if len(texts) != asked.texts:
-        raise ValueError(f"{len(texts)} texts, {asked.texts} were asked for")
+    texts = [_text(part, question, example) for part in parts if str(part).strip()]
+    if len(texts) != question.texts:
+        raise ValueError(f"{len(texts)} texts, {question.texts} were asked for")
     return texts
 
 
-def _question(answer: Any, asked: Asked, example: Example) -> dict[str, str]:
+def _question(answer: Any, question: Asked, example: Example) -> dict[str, str]:
     """A question and its answer: an object, or two lines."""
     lines = str(answer).split("\n") if isinstance(answer, str) else []
     given = dict(zip(("question", "answer"), lines, strict=False)) if lines else answer
     if not isinstance(given, dict) or not {"question", "answer"} <= given.keys():
         raise ValueError("no question with an answer")
-    return {name: _text(given[name], asked, example) for name in ("question", "answer")}
+    return {name: _text(given[name], question, example) for name in ("question", "answer")}
 
 
-def _questions(answer: Any, asked: Asked, example: Example) -> list[dict[str, str]]:
+def _questions(answer: Any, question: Asked, example: Example) -> list[dict[str, str]]:
     """Several questions with answers: a list, or blocks of two lines."""
     parts = answer if isinstance(answer, list) else [answer]
     if isinstance(answer, str):
         lines = [line for line in answer.split("\n") if line.strip()]
         parts = ["\n".join(lines[place : place + 2]) for place in range(0, len(lines), 2)]
-    found = [_question(part, asked, example) for part in parts]
-    if len(found) != asked.texts:
-        raise ValueError(f"{len(found)} questions, {asked.texts} were asked for")
-    return found
+    questions = [_question(part, question, example) for part in parts]
+    if len(questions) != question.texts:
+        raise ValueError(f"{len(questions)} questions, {question.texts} were asked for")
+    return questions
 
 
-def _choice(answer: Any, asked: Asked, example: Example) -> int:
+def _choice(answer: Any, question: Asked, example: Example) -> int:
     choices = example.inputs.get("choices", ())
     if isinstance(answer, str) and answer in choices:
         return int(choices.index(answer))
@@ -111,8 +111,8 @@ def _choice(answer: Any, asked: Asked, example: Example) -> int:
     return answer
 
 
-def _spans(answer: Any, asked: Asked, example: Example) -> list[dict[str, Any]]:
-    text, labels = str(example.inputs.get("text", "")), asked.ask.labels
+def _spans(answer: Any, question: Asked, example: Example) -> list[dict[str, Any]]:
+    text, labels = str(example.inputs.get("text", "")), question.ask.labels
     answer = _unmarked(answer, text, labels) if isinstance(answer, str) else answer
     for span in answer if isinstance(answer, list) else [answer]:
         if not isinstance(span, dict) or not _stands(span, text, labels):
@@ -141,10 +141,10 @@ def _unmarked(answer: str, text: str, labels: Sequence[str]) -> Any:
         except msgspec.DecodeError:
             pass  # a text may begin with a bracket of its own
     spans, plain, end = [], "", 0
-    for found in re.finditer(rf"<([^<>]+):({'|'.join(map(re.escape, labels))})>", answer):
-        plain += answer[end : found.start()]
-        spans.append({"start": len(plain), "end": len(plain) + len(found[1]), "label": found[2]})
-        plain, end = plain + found[1], found.end()
+    for match in re.finditer(rf"<([^<>]+):({'|'.join(map(re.escape, labels))})>", answer):
+        plain += answer[end : match.start()]
+        spans.append({"start": len(plain), "end": len(plain) + len(match[1]), "label": match[2]})
+        plain, end = plain + match[1], match.end()
     if plain + answer[end:] != text:
         raise ValueError(f"{answer!r} without its marks is not the text")
     return spans
@@ -172,11 +172,11 @@ FORMS = {
 """The forms by name, as the annotation pages call them."""
 
 
-def read_answer(answer: Any, asked: Asked, example: Example) -> Any:
+def read_answer(answer: Any, question: Asked, example: Example) -> Any:
     """An answer in the one shape of its form, or the word that hands the item back; see `Form.read`."""
-    if isinstance(answer, str) and answer.strip() in asked.ask.reports:
+    if isinstance(answer, str) and answer.strip() in question.ask.reports:
         return answer.strip()
-    return FORMS[asked.ask.form].read(answer, asked, example)
+    return FORMS[question.ask.form].read(answer, question, example)
 
 
 def vote(answer: Any, ask: Ask) -> Any:

@@ -94,22 +94,22 @@ def answer_files(store: Store, question: Ask) -> list[Path]:
     places = [store.out / PEOPLE / question.name]
     if store.config.answers:
         places.append(store.base / store.config.answers / question.name)
-    found = [path for place in places for path in sorted(place.glob(ANSWERS))]
-    for path in found:
+    files = [path for place in places for path in sorted(place.glob(ANSWERS))]
+    for path in files:
         if path.suffix.lower() in WORKBOOKS:
             raise BadInput(
                 "is a workbook, which is not read", file=path, cure="save its sheet as CSV UTF-8"
             )
-    return [path for path in found if path.name.endswith(SUFFIXES)]
+    return [path for path in files if path.name.endswith(SUFFIXES)]
 
 
-def take_file(path: Path, asked: Asked, answers: Answers) -> None:
+def take_file(path: Path, question: Asked, answers: Answers) -> None:
     """Take the answers of a file; one that is not valid, or given twice, is refused with its place."""
-    how = How(question=asked.ask.question)
+    how = How(question=question.ask.question)
     with _without_options():
         asked_for = {judgement.question for _, judgement in open_judgements(path, how).rows}
     mine = (
-        asked_for & {asked.ask.question} or asked_for
+        asked_for & {question.ask.question} or asked_for
     )  # a file may answer further questions, or call this one otherwise
     reading = open_judgements(path, how)
     answers.columns |= reading.workers_are == "columns"
@@ -125,15 +125,15 @@ def take_file(path: Path, asked: Asked, answers: Answers) -> None:
         example, answer = answers.known.get(item), judgement.answer
         if example is not None:
             answer = unquote_cell(answer) if isinstance(answer, str) else answer
-            answer = _valid(reading, place, (answer, asked, example))
+            answer = _valid(reading, place, (answer, question, example))
             if (
                 judgement.worker in answers.barred.get(item, ())
                 and reading.workers_are != "columns"
             ):
-                what = f"worker {judgement.worker} answered {listed(asked.ask.apart)} for {item!r} and may not judge it"
+                what = f"worker {judgement.worker} answered {listed(question.ask.apart)} for {item!r} and may not judge it"
                 raise reading.fault(place, what, "take the answer out and ask somebody else")
         kept = msgspec.structs.replace(
-            judgement, example=item, question=asked.ask.question, answer=answer
+            judgement, example=item, question=question.ask.question, answer=answer
         )
         if not answers.add(kept):
             what = f"worker {judgement.worker} answers about {item!r} a second time, and otherwise"
@@ -193,8 +193,8 @@ class Waiting(Record, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         had = f"{self.answers:,} of {self.wanted:,} answers are in, {self.lacking:,} of {self.items:,} items lack some"
-        said = f"waiting for judgements in {self.file} ({had}; the tasks are in {self.tasks})"
-        return said + (f"; unknown items: {', '.join(self.unknown)}" if self.unknown else "")
+        sentence = f"waiting for judgements in {self.file} ({had}; the tasks are in {self.tasks})"
+        return sentence + (f"; unknown items: {', '.join(self.unknown)}" if self.unknown else "")
 
 
 def ask(store: Store, question: Ask, simulate: int | None) -> Done | Waiting:
@@ -235,53 +235,55 @@ def _barred(store: Store, question: Ask, items: Mapping[str, Example]) -> dict[s
     took: dict[str, set[str]] = {}
     for judgement in (judgement for name in question.apart for judgement in store.judgements(name)):
         took.setdefault(judgement.example, set()).add(judgement.worker)
-    found = {}
+    writers = {}
     for name, example in items.items():
         line = (name, *(example.origin.parents if example.origin is not None else ()))
-        found[name] = {worker for one in line for worker in took.get(one, ())}
-    return found
+        writers[name] = {worker for one in line for worker in took.get(one, ())}
+    return writers
 
 
-def _simulated(store: Store, asked: Asked, answers: Answers, seed: int) -> None:
+def _simulated(store: Store, question: Asked, answers: Answers, seed: int) -> None:
     """Answers of made-up workers, who are drawn anew for each item and named for what they are."""
-    simulate = asked.ask.simulate
+    simulate = question.ask.simulate
     if simulate is None:
-        raise BadInput(f"{asked.ask.name} cannot be simulated", cure="give the answers of people")
-    view = store.view(asked.ask)
+        raise BadInput(
+            f"{question.ask.name} cannot be simulated", cure="give the answers of people"
+        )
+    view = store.view(question.ask)
     for example in answers.known.values():
         barred = answers.barred.get(example.id, set())
         names = [
-            f"{SIMULATED}{number:03}" for number in range(1, 2 * asked.workers + len(barred) + 1)
+            f"{SIMULATED}{number:03}" for number in range(1, 2 * question.workers + len(barred) + 1)
         ]
         free = [name for name in names if name not in barred]
-        for worker in chance(seed, asked.ask.name, example.id).sample(free, asked.workers):
-            answer = simulate(example, view, chance(seed, asked.ask.name, example.id, worker))
-            answer = read_answer(answer, asked, example)
+        for worker in chance(seed, question.ask.name, example.id).sample(free, question.workers):
+            answer = simulate(example, view, chance(seed, question.ask.name, example.id, worker))
+            answer = read_answer(answer, question, example)
             answers.add(
                 Judgement(
-                    example=example.id, worker=worker, question=asked.ask.question, answer=answer
+                    example=example.id, worker=worker, question=question.ask.question, answer=answer
                 )
             )
 
 
 def _waiting(
-    store: Store, asked: Asked, answers: Answers, lacking: list[Example], files: Sequence[Path]
+    store: Store, question: Asked, answers: Answers, lacking: list[Example], files: Sequence[Path]
 ) -> Waiting:
-    place = store.out / PEOPLE / asked.ask.name
+    place = store.out / PEOPLE / question.ask.name
     if answers.unknown and not answers.given:
         what = f"none of its items was asked about, such as {next(iter(answers.unknown))!r}"
         raise BadInput(what, file=files[0], cure=f"answer about the items of {place / TASKS}")
     if answers.given:
         write_cells(place / MISSING, lacking)
     return Waiting(
-        ask=asked.ask.name,
+        ask=question.ask.name,
         file=str(place / "answers.csv"),
         tasks=str(place / CELLS),
         items=len(answers.known),
-        workers=asked.workers,
+        workers=question.workers,
         lacking=len(lacking),
         answers=answers.given,
-        wanted=len(answers.known) * asked.workers,
+        wanted=len(answers.known) * question.workers,
         unknown=tuple(list(answers.unknown)[:SHOWN]),
     )
 
@@ -335,8 +337,8 @@ def agreement(
     if table is None or not (table.per_item() > 1).any():
         return ()
     options = AgreeOptions(level=None if question.form == "scale" else "nominal")
-    found = measure_rows(table, options, text_lengths(table, items))
-    return tuple(_rounded(row) for row in found if row.value is not None)
+    rows = measure_rows(table, options, text_lengths(table, items))
+    return tuple(_rounded(row) for row in rows if row.value is not None)
 
 
 def _table(question: Ask, judged: Sequence[Judgement]) -> Table | None:

@@ -9,9 +9,9 @@ from nikawa.recipes.store import PEOPLE, Store
 from nikawa.records import Example
 
 
-def write_sheet(store: Store, asked: Asked, examples: list[Example]) -> None:
+def write_sheet(store: Store, question: Asked, examples: list[Example]) -> None:
     """The tasks as records and as a sheet, and what is asked; written once for the same items."""
-    place, ask = store.out / PEOPLE / asked.ask.name, asked.ask
+    place, ask = store.out / PEOPLE / question.ask.name, question.ask
     sheet = Sheet(
         recipe=store.recipe.name,
         name=ask.name,
@@ -21,8 +21,8 @@ def write_sheet(store: Store, asked: Asked, examples: list[Example]) -> None:
         prompt=ask.prompt,
         labels=ask.labels,
         scale=ask.scale,
-        texts=asked.texts,
-        workers=asked.workers,
+        texts=question.texts,
+        workers=question.workers,
         items=len(examples),
         answer=ANSWER_SHAPES[ask.form],
         language=store.recipe.language,

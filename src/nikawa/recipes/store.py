@@ -74,11 +74,11 @@ digest = digest_values
 
 def digest_file(path: Path) -> str:
     """A digest of a file's bytes."""
-    found = blake2b(digest_size=16)
+    hasher = blake2b(digest_size=16)
     with path.open("rb") as stream:
         while block := stream.read(_BLOCK):
-            found.update(block)
-    return found.hexdigest()
+            hasher.update(block)
+    return hasher.hexdigest()
 
 
 @dataclass
@@ -230,12 +230,12 @@ def _traced(outcome: Outcome, stage: Stage) -> Trace:
 
 def counts_of(store: Store, stage: Stage | Ask) -> dict[str, int]:
     """How many items or answers lie in the sets a stage reads."""
-    found = {}
+    counts = {}
     for name in stage.reads:
         if name not in store.recipe.sources:
             done = store.done(store.recipe.stage(name))
-            found[name] = done.wrote.get(name, 0) if done is not None else 0
-    return found
+            counts[name] = done.wrote.get(name, 0) if done is not None else 0
+    return counts
 
 
 def config_values(config: Config) -> Mapping[str, Any]:

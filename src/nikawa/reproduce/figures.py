@@ -84,8 +84,8 @@ def read_figures(paper: str) -> Figures:
 
 
 def _explained(entry: Mapping[str, Any]) -> Explained:
-    found = entry["recomputed"]
-    return Explained(tuple(found) if isinstance(found, list) else found, entry["note"])
+    value = entry["recomputed"]
+    return Explained(tuple(value) if isinstance(value, list) else value, entry["note"])
 
 
 def compute_of(paper: str) -> Compute:

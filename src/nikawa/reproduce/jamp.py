@@ -25,17 +25,17 @@ _YEAR = re.compile(r"(?<!\d)(\d{4})年")
 def compute(data: Path | None) -> Mapping[str, Number | Partial]:
     """Figure id to value, for the files that are here."""
     files = {split: paths[0] for split, paths in files_here(jamp.DATASET, data).items()}
-    found: dict[str, Number | Partial] = dict(_same_files(files))
+    figures: dict[str, Number | Partial] = dict(_same_files(files))
     for split in ("train", "test"):
         if split in files:
             examples = tuple(jamp.read(files[split]))
-            found.update(_table12(split, examples))
+            figures.update(_table12(split, examples))
             if split == "train":
-                found.update(_section3(examples))
+                figures.update(_section3(examples))
     if f"train{WAKATI}" in files:
-        found.update(_appendix_d(jamp.read(files[f"train{WAKATI}"])))
-    found.update(_table13(data))
-    return found
+        figures.update(_appendix_d(jamp.read(files[f"train{WAKATI}"])))
+    figures.update(_table13(data))
+    return figures
 
 
 def _same_files(files: Mapping[str, Path]) -> Iterator[Figure]:

@@ -23,21 +23,21 @@ Value = tuple[str, Number | Partial]
 
 def compute(data: Path | None = None) -> Mapping[str, Number | Partial]:
     """Figure id to value; a total over splits that are not all here is a `Partial`."""
-    found = {name: _splits(name, data) for name in SETS}
+    splits = {name: _splits(name, data) for name in SETS}
     values = [
-        *_sizes(found),
-        *_workers(found["jsts"]),
-        *_origins(found),
-        *_human(found["jsquad"]),
+        *_sizes(splits),
+        *_workers(splits["jsts"]),
+        *_origins(splits),
+        *_human(splits["jsquad"]),
         *_arithmetic(),
-        *_majority(found["jnli"]),
+        *_majority(splits["jnli"]),
     ]
     for tables, name, rows, row_of in (
         (("table2", "ja.table5"), "marc-ja", ("positive", "negative"), _label),
         (("table4", "ja.table6"), "jsts", BINS, _bin),
         (("table5", "ja.table7"), "jnli", ("entailment", "neutral", "contradiction"), _label),
     ):
-        counts = _counts(_labelled(found[name]), row_of)
+        counts = _counts(_labelled(splits[name]), row_of)
         for table in tables:
             values += _table(table, rows, counts)
     return dict(values)
@@ -94,9 +94,9 @@ def _table(
         yield f"{table}.overall.total", _whole(total.total(), counts)
 
 
-def _origins(found: Mapping[str, Splits]) -> Iterator[Value]:
+def _origins(splits: Mapping[str, Splits]) -> Iterator[Value]:
     for name, flows in (("jsts", "ABC"), ("jnli", "AC")):
-        counts = _counts(found[name], _source)
+        counts = _counts(splits[name], _source)
         if counts:
             total = sum(counts.values(), Counter[str]())
             for flow in flows:

@@ -57,30 +57,30 @@ def reproduce(
 
 
 def judge(
-    name: str, printed: Number, found: Number | Partial | None, figures: Figures
+    name: str, printed: Number, recomputed: Number | Partial | None, figures: Figures
 ) -> FigureResult:
     """The verdict on one figure."""
-    if found is None or isinstance(found, Partial):
-        return _result(name, printed, None, "absent", _absence(found))
-    if equal_as_printed(found, printed):
-        return _result(name, printed, found, "equal", "")
+    if recomputed is None or isinstance(recomputed, Partial):
+        return _result(name, printed, None, "absent", _absence(recomputed))
+    if equal_as_printed(recomputed, printed):
+        return _result(name, printed, recomputed, "equal", "")
     for verdict, table in (("slip", figures.slips), ("version", figures.versions)):
         entry = table.get(name)
-        if entry is not None and any(equal_as_printed(found, value) for value in entry.values):
-            return _result(name, printed, found, verdict, entry.note)  # type: ignore[arg-type]
+        if entry is not None and any(equal_as_printed(recomputed, value) for value in entry.values):
+            return _result(name, printed, recomputed, verdict, entry.note)  # type: ignore[arg-type]
     return _result(
         name,
         printed,
-        found,
+        recomputed,
         "differs",
         _hint(figures.slips.get(name) or figures.versions.get(name)),
     )
 
 
-def equal_as_printed(found: Number, printed: Number) -> bool:
+def equal_as_printed(recomputed: Number, printed: Number) -> bool:
     """Whether `found`, rounded to the decimals of `printed`, is `printed`; either way of rounding a half."""
     step = Decimal(1).scaleb(-decimals(printed))
-    exact = Decimal(repr(float(found) if isinstance(found, float) else found))
+    exact = Decimal(repr(float(recomputed) if isinstance(recomputed, float) else recomputed))
     target = Decimal(repr(float(printed) if isinstance(printed, float) else printed))
     return any(
         exact.quantize(step, rounding=way) == target for way in (ROUND_HALF_UP, ROUND_HALF_EVEN)
@@ -95,11 +95,13 @@ def decimals(number: Number) -> int:
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
-def _absence(found: Partial | None) -> str:
-    if found is None:
+def _absence(recomputed: Partial | None) -> str:
+    if recomputed is None:
         return "the files it needs are not here"
     return (
-        f"{found.value:g} without {found.missing}" if found.missing else f"{found.value:g} so far"
+        f"{recomputed.value:g} without {recomputed.missing}"
+        if recomputed.missing
+        else f"{recomputed.value:g} so far"
     )
 
 
@@ -108,7 +110,7 @@ def _hint(entry: Explained | None) -> str:
 
 
 def _result(
-    name: str, printed: Number, found: Number | None, verdict: Verdict, note: str
+    name: str, printed: Number, recomputed: Number | None, verdict: Verdict, note: str
 ) -> FigureResult:
     paper = float(printed) if isinstance(printed, float) else printed
-    return FigureResult(figure=name, paper=paper, recomputed=found, verdict=verdict, note=note)
+    return FigureResult(figure=name, paper=paper, recomputed=recomputed, verdict=verdict, note=note)

@@ -46,7 +46,7 @@ def compute(data: Path | None = None) -> dict[str, Value]:
         for module in _MODULES
     }
     printed = read_figures("klue").printed
-    found: dict[str, Value] = {**dict(_arithmetic(printed)), **dict(_worked_example())}
+    figures: dict[str, Value] = {**dict(_arithmetic(printed)), **dict(_worked_example())}
     for name, value in chain(
         _table1(splits, folder),
         _table("table3", splits["ynat"], lambda e: [_TOPIC_OF[e.gold["label"]]] if e.gold else []),
@@ -58,9 +58,9 @@ def compute(data: Path | None = None) -> dict[str, Value]:
         _table9(splits["klue-ner"]),
     ):
         # A value over all splits outweighs the paper's arithmetic, a partial one does not.
-        if name in printed and not (isinstance(value, Partial) and name in found):
-            found[name] = value
-    return found
+        if name in printed and not (isinstance(value, Partial) and name in figures):
+            figures[name] = value
+    return figures
 
 
 _MODULES = (ynat, klue_sts, klue_nli, klue_ner, klue_re, klue_dp, klue_mrc, wos)
@@ -96,8 +96,8 @@ def _table(
 
 
 def _table1(splits: Mapping[str, Splits], folder: Path) -> Iterator[tuple[str, Value]]:
-    for name, found in splits.items():
-        for split, examples in found.items():
+    for name, parts in splits.items():
+        for split, examples in parts.items():
             size = len({e.group for e in examples}) if name == "wos" else len(examples)
             yield f"table1.{name}.{split}", size / 1000
     yield from _classes(splits)

@@ -18,7 +18,7 @@ from nikawa.recipes.build import BuildOptions, BuildReport, build
 from nikawa.recipes.jsick.guidelines import departures, fault
 from nikawa.recipes.jsick.jsick import read_pairs, sentence_id
 from nikawa.records import Example
-from nikawa.scoring.shift import shift
+from nikawa.datasets.shift import shift
 
 E, C, N = "entailment", "contradiction", "neutral"
 JAPANESE = {

@@ -21,6 +21,7 @@ from nikawa.errors import BadInput
 from nikawa.io.json import read_json, read_json_lines
 from nikawa.pairing.linked import Linked, pair_different_links
 from nikawa.recipes.decide import (
+    add_tags,
     check_removed,
     check_split,
     check_tags,
@@ -30,7 +31,6 @@ from nikawa.recipes.decide import (
     drawn,
     need,
     sorted_into,
-    tagged,
 )
 from nikawa.recipes.recipe import Ask, Config, Dropped, Inputs, Kept, Outcome, Stage, found_in
 from nikawa.records import Example, Origin
@@ -117,13 +117,13 @@ def _coco(path: Path) -> Iterator[Row]:
     whole = read_json(path, Coco)
     images = {image.id: image for image in whole.images}
     licences = {licence.id: licence.name for licence in whole.licenses}
-    for number, found in enumerate(whole.annotations, start=1):
-        image = images.get(found.image_id, Picture(found.image_id))
+    for number, annotation in enumerate(whole.annotations, start=1):
+        image = images.get(annotation.image_id, Picture(annotation.image_id))
         more = {
             "url": image.coco_url or image.flickr_url,
             "licence": licences.get(image.license or -1, ""),
         }
-        yield number, str(found.id), str(found.image_id), found.caption.strip(), more
+        yield number, str(annotation.id), str(annotation.image_id), annotation.caption.strip(), more
 
 
 RELATIONS = ("entailment", "contradiction", "neutral")
@@ -191,13 +191,13 @@ def take_captions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Every caption of the source but those without text and those that say the same of one image."""
     seen: set[tuple[str | None, str]] = set()
     for caption in read_captions(inputs.file("captions")):
-        told = (caption.group, caption.inputs["text"].rstrip(STOP))
-        if not told[1]:
+        key = (caption.group, caption.inputs["text"].rstrip(STOP))
+        if not key[1]:
             yield Dropped(caption, "no text")
-        elif told in seen:
+        elif key in seen:
             yield Dropped(caption, "says the same as another caption of the image")
         else:
-            seen.add(told)
+            seen.add(key)
             yield Kept(caption, "a caption of the source")
 
 
@@ -240,12 +240,12 @@ def pair_different(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Captions of two images, each caption at most once, of which so many are drawn."""
     captions = list(inputs.examples("sentences"))
     linked = [Linked(caption.id, str(caption.group)) for caption in captions]
-    found = []
+    pairs = []
     for one, other in pair_different_links(linked, seed=config.seed):
         first, second = captions[one], captions[other]
         name = f"{first.group}_{second.group}-{first.id}-{second.id}"
-        found.append(made_pair(name, first, second, "B", (first.id, second.id)))
-    yield from drawn(found, config.different_pairs, config.seed, "different")
+        pairs.append(made_pair(name, first, second, "B", (first.id, second.id)))
+    yield from drawn(pairs, config.different_pairs, config.seed, "different")
 
 
 def draw_captions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
@@ -289,12 +289,12 @@ def _judged_pair(caption: Example, text: str, number: int, seen: set[str], confi
     return Kept(made, f"edit distance {far:.3f} < {config.edit_distance:g}")
 
 
-def score(items: str, asked: str) -> Any:
+def score(items: str, ask: str) -> Any:
     """The stage function that gives pairs their mean similarity and deletes those whose answers vary."""
 
     def run(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         rule = f"mean+variance<{config.similarity_variance:g}+round:2"
-        yield from decide(inputs, items, asked, rule, gold="score")
+        yield from decide(inputs, items, ask, rule, gold="score")
 
     return run
 
@@ -313,7 +313,7 @@ def splitting(inputs: Inputs, config: Any, sets: Iterable[str]) -> Iterator[Outc
     yield from (Dropped(example, "deleted by hand") for example in examples if _ids(example) & gone)
     kept = [example for example in examples if not _ids(example) & gone]
     if kept:
-        found = list(tagged(kept, config.tags))
+        found = list(add_tags(kept, config.tags))
         yield from sorted_into(
             found, config.split, config.seed, lambda e: str(e.meta[config.split_by]), SETS
         )

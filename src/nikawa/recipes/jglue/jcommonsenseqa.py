@@ -146,8 +146,10 @@ def simulate_question(example: Example, config: Any, random: Random) -> str:
 
 def simulate_distractors(example: Example, config: Any, random: Random) -> list[str]:
     """Things by chance; now and then a choice that is there already."""
-    found = random.sample(THINGS, config.distractors)
-    return found if random.random() < 0.9 else [example.inputs["choices"][0], *found[1:]]
+    distractors = random.sample(THINGS, config.distractors)
+    return (
+        distractors if random.random() < 0.9 else [example.inputs["choices"][0], *distractors[1:]]
+    )
 
 
 def simulate_choice(example: Example, config: Any, random: Random) -> int:
@@ -216,7 +218,11 @@ def _set(name: str, targets: list[str], parents: tuple[str, ...]) -> Example:
 def tell_apart(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Sets two of whose targets are one word in two spellings are left out."""
     sets = list(inputs.examples("sets"))
-    spelt = {target: {folded(target)} for found in sets for target in found.inputs["targets"]}
+    spelt = {
+        target: {folded(target)}
+        for question_set in sets
+        for target in question_set.inputs["targets"]
+    }
     if config.analyser != "none":
         from nikawa.text import analyser
 
@@ -224,15 +230,15 @@ def tell_apart(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             spelt, analyser(config.analyser).analyse_many(spelt), strict=True
         ):
             spelt[target].add(" ".join(token.norm or token.base for token in tokens))
-    for found in sets:
-        targets = found.inputs["targets"]
+    for question_set in sets:
+        targets = question_set.inputs["targets"]
         same = [
             (a, b) for i, a in enumerate(targets) for b in targets[i + 1 :] if spelt[a] & spelt[b]
         ]
         yield (
-            Dropped(found, "spelling variants", f"{same[0][0]} {same[0][1]}")
+            Dropped(question_set, "spelling variants", f"{same[0][0]} {same[0][1]}")
             if same
-            else Kept(found, "no spelling variants")
+            else Kept(question_set, "no spelling variants")
         )
 
 
@@ -248,16 +254,21 @@ def adopt(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 
 def assign(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """A question is to be written for each target of a set."""
-    for found in inputs.examples("adopted"):
-        for number, target in enumerate(found.inputs["targets"]):
-            told = {
-                "source": found.inputs["source"],
-                "choices": found.inputs["targets"],
+    for question_set in inputs.examples("adopted"):
+        for number, target in enumerate(question_set.inputs["targets"]):
+            inputs_shown = {
+                "source": question_set.inputs["source"],
+                "choices": question_set.inputs["targets"],
                 "answer": target,
             }
-            origin = Origin(recipe="jcommonsenseqa", parents=(found.id,))
+            origin = Origin(recipe="jcommonsenseqa", parents=(question_set.id,))
             yield Kept(
-                replace(found, id=f"{found.id}.{number}", inputs=told, origin=origin),
+                replace(
+                    question_set,
+                    id=f"{question_set.id}.{number}",
+                    inputs=inputs_shown,
+                    origin=origin,
+                ),
                 "one question a target",
             )
 
@@ -267,11 +278,14 @@ def take_questions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     written = answers_of(inputs.judgements("questions"))
     for item in inputs.examples("assigned"):
         for number, judgement in enumerate(written.get(item.id, ())):
-            asked = {**item.inputs, "question": judgement.answer}
+            question_inputs = {**item.inputs, "question": judgement.answer}
             name = item.id if not number else f"{item.id}+{number}"
             parents = item.origin.parents if not number and item.origin else (item.id,)
             made = replace(
-                item, id=name, inputs=asked, origin=Origin(recipe="jcommonsenseqa", parents=parents)
+                item,
+                id=name,
+                inputs=question_inputs,
+                origin=Origin(recipe="jcommonsenseqa", parents=parents),
             )
             why = question_fault(judgement.answer, item.inputs["choices"])
             yield (
@@ -317,14 +331,16 @@ def solve(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Train, dev and test; the questions of a set stay together."""
     questions = list(inputs.examples("solved"))
-    check_removed(config.removed, {found.id for found in questions})
+    check_removed(config.removed, {question.id for question in questions})
     yield from (
-        Dropped(found, "deleted by hand") for found in questions if found.id in config.removed
+        Dropped(question, "deleted by hand")
+        for question in questions
+        if question.id in config.removed
     )
-    kept = [found for found in questions if found.id not in config.removed]
+    kept = [question for question in questions if question.id not in config.removed]
     if kept:
         yield from sorted_into(
-            kept, config.split, config.seed, lambda found: str(found.group), SETS
+            kept, config.split, config.seed, lambda question: str(question.group), SETS
         )
 
 

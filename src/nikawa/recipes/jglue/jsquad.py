@@ -171,14 +171,14 @@ def add_answers(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 def simulate_questions(example: Example, config: Any, random: Random) -> list[dict[str, str]]:
     """Asks what follows some words; now and then the answer is not in the text."""
     body = example.inputs["context"].partition(SEPARATOR)[2]
-    found = []
+    questions = []
     for start in random.sample(range(max(config.questions, len(body) - 12)), config.questions):
         answer = body[start + 6 : start + 12].strip() or body[:4]
         answer = answer if random.random() < 0.9 else "書かれていない"
-        found.append(
+        questions.append(
             {"question": f"「{body[start : start + 6]}」の次に続くのは？", "answer": answer}
         )
-    return found
+    return questions
 
 
 def simulate_answer(example: Example, config: Any, random: Random) -> str:

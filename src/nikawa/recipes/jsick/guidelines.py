@@ -135,13 +135,13 @@ GA, WA, CASE, TOPIC = "が", "は", ("助詞", "格助詞"), ("助詞", "係助�
 
 
 def _article(english: str, tokens: Sequence[Token]) -> Iterator[str]:
-    first, found = (
+    first, match = (
         english.split(maxsplit=1)[0].lower() if english.split() else "",
         dict(_markers(tokens)),
     )
-    if first in ("a", "an") and WA in found and GA not in found:
+    if first in ("a", "an") and WA in match and GA not in match:
         yield "不定冠詞(a, an)の主語は「が」で訳します"
-    if first == "the" and GA in found and WA not in found:
+    if first == "the" and GA in match and WA not in match:
         yield "定冠詞(the)の主語は「は」で訳します"
 
 
@@ -185,8 +185,8 @@ def _quantity(english: str, tokens: Sequence[Token]) -> Iterator[str]:
         if word in NUMBERS and not any(sign in text for sign in NUMBERS[word]):
             yield f"数({word})が訳にありません"
     for pattern, kept in _QUANTIFIERS.items():
-        if (said := pattern.search(english)) and not any(word in text for word in kept):
-            yield f"量化({said[0].lower()})が訳にありません"
+        if (match := pattern.search(english)) and not any(word in text for word in kept):
+            yield f"量化({match[0].lower()})が訳にありません"
 
 
 Check = Callable[[str, Sequence[Token]], Iterator[str]]

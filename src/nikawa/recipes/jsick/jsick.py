@@ -18,7 +18,7 @@ from nikawa.datasets.jsick._rows import LABELS, SPLITS, header_of, label_of, rea
 from nikawa.datasets.jsick.jsick import DATASET
 from nikawa.errors import BadInput, suggest
 from nikawa.io.json import read_json_lines
-from nikawa.recipes.decide import NOBODY, answers_of, check_tags, decide, need, tagged, told
+from nikawa.recipes.decide import NOBODY, add_tags, answers_of, check_tags, decide, need, told
 from nikawa.recipes.jsick.guidelines import NEGATION, departures, fault
 from nikawa.recipes.recipe import (
     FROM,
@@ -148,8 +148,8 @@ def simulate_translation(example: Example, config: Any, random: Random) -> str:
 def simulate_validation(example: Example, config: Any, random: Random) -> str:
     """A bilingual who exchanges the particle where the check asks to look, and finds the rest good."""
     japanese, check = str(example.inputs["japanese"]), str(example.inputs["check"])
-    for asked, wrong in (("「が」で", "は"), ("「は」で", "が")):
-        if asked in check and wrong in japanese:
+    for particle, wrong in (("「が」で", "は"), ("「は」で", "が")):
+        if particle in check and wrong in japanese:
             return japanese.replace(wrong, "が" if wrong == "は" else "は", 1)
     return GOOD
 
@@ -212,12 +212,12 @@ def sentence_id(english: str) -> str:
 
 def take_sentences(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Each English sentence once, in alphabetical order, without pair or label, as the translator saw them."""
-    found: dict[str, Example] = {}
+    sentences: dict[str, Example] = {}
     for pair in inputs.examples("english"):
         for text in pair.inputs.values():
-            found.setdefault(text, pair)
-    for text in sorted(found):
-        place = {FROM: found[text].meta[FROM]}
+            sentences.setdefault(text, pair)
+    for text in sorted(sentences):
+        place = {FROM: sentences[text].meta[FROM]}
         yield Kept(
             Example(id=sentence_id(text), inputs={"english": text}, meta=place),
             "a sentence of the pairs",
@@ -251,8 +251,8 @@ def validate(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Translations as the bilinguals leave them; what is no Japanese sentence even then is dropped."""
     answers = answers_of(inputs.judgements("validation"))
     for item in inputs.examples("translated"):
-        said = [str(judgement.answer) for judgement in answers[item.id]]
-        corrected = Counter(text for text in said if text != GOOD).most_common(1)
+        answers_given = [str(judgement.answer) for judgement in answers[item.id]]
+        corrected = Counter(text for text in answers_given if text != GOOD).most_common(1)
         text = corrected[0][0] if corrected else item.inputs["japanese"]
         rule = "corrected by a bilingual" if corrected else "found good"
         made = replace(item, inputs={"english": item.inputs["english"], "japanese": text})
@@ -337,11 +337,11 @@ def list_pairs(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 def settle(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """The label the authors agreed on, else the majority, in the order of the pairs."""
     answers = answers_of(inputs.judgements("adjudication"))
-    found = {pair.id: pair for name in ("listed", "settled") for pair in inputs.examples(name)}
+    pairs = {pair.id: pair for name in ("listed", "settled") for pair in inputs.examples(name)}
     for source in inputs.examples("paired"):
-        if source.id in found:
+        if source.id in pairs:
             yield _settled(
-                replace(found[source.id], inputs=source.inputs), answers.get(source.id, [])
+                replace(pairs[source.id], inputs=source.inputs), answers.get(source.id, [])
             )
 
 
@@ -363,7 +363,7 @@ def _settled(pair: Example, given: Sequence[Judgement]) -> Outcome:
 
 def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Every pair in the split of its English one, with its tags."""
-    for pair in tagged(inputs.examples("decided"), config.tags):
+    for pair in add_tags(inputs.examples("decided"), config.tags):
         part = str(pair.meta["split"])
         yield Kept(pair, f"split {part}, as the English pair", SETS[part])
 
