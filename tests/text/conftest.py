@@ -12,8 +12,9 @@ from textwrap import dedent
 
 import pytest
 
-from nikawa.text import _child, analysers
-from nikawa.text._engine import Loaded, Shared
+from nikawa.text import analysers
+from nikawa.text import line_program as _child
+from nikawa.text.engine import LoadedAnalyser, SharedEngine
 from nikawa.text.jumanpp import load_jumanpp
 
 FAKE = r"""
@@ -114,7 +115,7 @@ def fake(program: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Ite
     path = program(FAKE)
     monkeypatch.delenv("JUMANPP", raising=False)
     monkeypatch.setenv("PATH", f"{path.parent}{os.pathsep}{os.environ['PATH']}")
-    for name in ("_loaded", "_shared"):
+    for name in ("_named_analyser", "_shared_engine"):
         monkeypatch.setattr(analysers, name, cache(getattr(analysers, name).__wrapped__))
     yield Fake(path)
     for child in list(_child._ALL):
@@ -122,6 +123,6 @@ def fake(program: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 @pytest.fixture
-def jumanpp(fake: Fake) -> Loaded:
+def jumanpp(fake: Fake) -> LoadedAnalyser:
     """The analyser over the small program."""
-    return Loaded("jumanpp", "ja", Shared(load_jumanpp), 0)
+    return LoadedAnalyser("jumanpp", "ja", SharedEngine(load_jumanpp), 0)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nikawa.errors import BadInput, MissingExtra, UnknownName
 from nikawa.text import ANALYSERS, Analyser, Token, analyser
-from nikawa.text import _engine as engine_module
+from nikawa.text import engine as engine_module
 from nikawa.text.sentences import sentences
 
 FAST = [name for name in ANALYSERS if name not in ("ginza", "jumanpp")]
@@ -301,7 +301,7 @@ def test_a_missing_package_names_its_extra(name: str, monkeypatch: pytest.Monkey
     sudachi._dictionary.cache_clear()
     korean._kiwi.cache_clear()
     with pytest.raises(MissingExtra) as caught:
-        analysers._load(ANALYSERS[name].loader)
+        analysers._shared_engine.__wrapped__(name).run([])
     assert f"[{ANALYSERS[name].extra}]'" in str(caught.value)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nikawa.text.compose import composed, compositions
+from nikawa.text.compose import compose_text, find_compositions
 
 LETTERS = st.text(
     st.characters(min_codepoint=0x1100, max_codepoint=0x11FF)
@@ -34,23 +34,23 @@ KEPT = st.text(st.sampled_from("e\u0301\ufa19\u212b가각ガ、 "), max_size=8)
     ],
 )
 def test_pieces(pieces: str, whole: str) -> None:
-    assert composed(pieces) == whole
+    assert compose_text(pieces) == whole
 
 
 @given(LETTERS)
 def test_of_hangul_and_kana_it_is_nfc(text: str) -> None:
-    assert composed(text) == normalize("NFC", text)
+    assert compose_text(text) == normalize("NFC", text)
 
 
 @given(KEPT)
 def test_other_characters_stay(text: str) -> None:
-    assert composed(text) == text
+    assert compose_text(text) == text
 
 
 @given(LETTERS)
 def test_the_places_of_compositions_make_the_same_text(text: str) -> None:
     made, end = "", 0
-    for start, stop, whole in compositions(text):
+    for start, stop, whole in find_compositions(text):
         assert len(whole) == 1 < stop - start
         made, end = made + text[end:start] + whole, stop
-    assert made + text[end:] == composed(text)
+    assert made + text[end:] == compose_text(text)

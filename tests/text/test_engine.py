@@ -11,12 +11,12 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import pytest
 
 from nikawa.text import Token, analyser
-from nikawa.text._engine import PIECE, Cache, Loaded, Shared, cuts
+from nikawa.text.engine import MAX_PIECE, Cache, LoadedAnalyser, SharedEngine, find_cuts
 
 SENTENCE = "二匹の犬が大きな庭を走っている。"
 
 
-def counting(loads: list[int], calls: list[str]) -> Loaded:
+def counting(loads: list[int], calls: list[str]) -> LoadedAnalyser:
     def load() -> object:
         loads.append(1)
 
@@ -27,7 +27,7 @@ def counting(loads: list[int], calls: list[str]) -> Loaded:
 
         return run
 
-    return Loaded("counting", "", Shared(load), 100)  # type: ignore[arg-type]
+    return LoadedAnalyser("counting", "", SharedEngine(load), 100)  # type: ignore[arg-type]
 
 
 def test_a_text_is_analysed_once() -> None:
@@ -112,16 +112,16 @@ def test_texts_that_overflow_an_engine(name: str, text: str) -> None:
 
 
 def test_heads_move_with_their_piece() -> None:
-    found = counting([], []).analyse("犬。" * PIECE)
+    found = counting([], []).analyse("犬。" * MAX_PIECE)
     assert [t.head for t in found] == list(range(len(found)))
 
 
 def test_cuts_prefer_lines_then_sentences_then_words() -> None:
-    assert cuts("ab。c\nde fgh", 6) == [0, 5, 11]
-    assert cuts("ab。cdefghi", 6) == [0, 3, 9, 10]
-    assert cuts("ab cdefg", 6) == [0, 3, 8]
-    assert cuts("abcdeか\u3099", 6) == [0, 5, 7]
-    assert cuts("short", 6) == [0, 5]
+    assert find_cuts("ab。c\nde fgh", 6) == [0, 5, 11]
+    assert find_cuts("ab。cdefghi", 6) == [0, 3, 9, 10]
+    assert find_cuts("ab cdefg", 6) == [0, 3, 8]
+    assert find_cuts("abcdeか\u3099", 6) == [0, 5, 7]
+    assert find_cuts("short", 6) == [0, 5]
 
 
 def test_an_analyser_travels_by_name() -> None:

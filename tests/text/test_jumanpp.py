@@ -19,11 +19,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nikawa.errors import BadInput, MissingExtra
-from nikawa.text import ANALYSERS, _child, analyser
-from nikawa.text._child import Child
-from nikawa.text._engine import PIECE, Loaded
-from nikawa.text.jumanpp import LIMIT, load_jumanpp
-from nikawa.text.starts import starts
+from nikawa.text import ANALYSERS, analyser
+from nikawa.text import line_program as _child
+from nikawa.text.engine import MAX_PIECE, LoadedAnalyser
+from nikawa.text.jumanpp import MAX_LINE_BYTES, load_jumanpp
+from nikawa.text.line_program import LineProgram
+from nikawa.text.starts import find_starts
 
 PIECES = (
     "猫が走った",
@@ -85,7 +86,7 @@ def words(tokens: Any) -> list[str]:
     return [token.surface for token in tokens]
 
 
-def test_a_morpheme_holds_what_its_line_says(jumanpp: Loaded) -> None:
+def test_a_morpheme_holds_what_its_line_says(jumanpp: LoadedAnalyser) -> None:
     cat, ga, run, end = jumanpp.analyse("猫が走った。")
     assert (cat.surface, cat.base, cat.reading, cat.tag) == ("猫", "猫", "ネコ", "名詞,普通名詞")
     assert (cat.norm, cat.notes) == ("猫/ねこ", "代表表記:猫/ねこ 漢字読み:訓 カテゴリ:動物")
@@ -100,7 +101,7 @@ def test_a_morpheme_holds_what_its_line_says(jumanpp: Loaded) -> None:
     assert (end.surface, end.head, end.deprel) == ("。", None, None)
 
 
-def test_it_is_what_mecab_with_its_dictionary_tells(jumanpp: Loaded) -> None:
+def test_it_is_what_mecab_with_its_dictionary_tells(jumanpp: LoadedAnalyser) -> None:
     """The fields are laid out alike, so that what reads `juman` reads this."""
     for mine, theirs in zip(
         jumanpp.analyse("猫が走った"), analyser("juman").analyse("猫が走った"), strict=True
@@ -120,17 +121,17 @@ def test_it_is_what_mecab_with_its_dictionary_tells(jumanpp: Loaded) -> None:
             assert getattr(mine, name) == getattr(theirs, name)
 
 
-def test_of_several_entries_the_first_is_told(jumanpp: Loaded) -> None:
+def test_of_several_entries_the_first_is_told(jumanpp: LoadedAnalyser) -> None:
     (found,) = jumanpp.analyse("もも")
     assert (found.surface, found.norm) == ("もも", "股/もも")
 
 
-def test_the_sign_that_begins_further_entries_may_be_a_word(jumanpp: Loaded) -> None:
+def test_the_sign_that_begins_further_entries_may_be_a_word(jumanpp: LoadedAnalyser) -> None:
     (found,) = jumanpp.analyse("@")
     assert (found.surface, found.base, found.norm) == ("@", "＠", "＠/あっと")
 
 
-def test_an_unknown_word_is_its_own_base(jumanpp: Loaded) -> None:
+def test_an_unknown_word_is_its_own_base(jumanpp: LoadedAnalyser) -> None:
     latin, number = jumanpp.analyse("nikawa23")
     assert (latin.surface, latin.base, latin.norm, latin.reading) == (
         "nikawa",
@@ -143,7 +144,7 @@ def test_an_unknown_word_is_its_own_base(jumanpp: Loaded) -> None:
 
 @pytest.mark.parametrize("told_as", ["\\ ", "\\␣", "\\t", "\u3000"])
 def test_blanks_are_no_tokens_however_they_are_told(
-    told_as: str, fake: Any, jumanpp: Loaded
+    told_as: str, fake: Any, jumanpp: LoadedAnalyser
 ) -> None:
     fake.blank(told_as)
     text = " 猫  が\t走った\r\n もも "
@@ -152,7 +153,7 @@ def test_blanks_are_no_tokens_however_they_are_told(
     holds(text, tokens)
 
 
-def test_the_wide_space_of_the_text_is_a_word(jumanpp: Loaded) -> None:
+def test_the_wide_space_of_the_text_is_a_word(jumanpp: LoadedAnalyser) -> None:
     found = jumanpp.analyse("猫\u3000 が")
     assert [(t.surface, t.tag, t.start) for t in found] == [
         ("猫", "名詞,普通名詞", 0),
@@ -161,7 +162,7 @@ def test_the_wide_space_of_the_text_is_a_word(jumanpp: Loaded) -> None:
     ]
 
 
-def test_a_word_may_hold_a_blank(jumanpp: Loaded) -> None:
+def test_a_word_may_hold_a_blank(jumanpp: LoadedAnalyser) -> None:
     face, cat = jumanpp.analyse("(^ ^)猫")
     assert (face.surface, face.base, face.reading, face.norm) == (
         "(^ ^)",
@@ -172,12 +173,12 @@ def test_a_word_may_hold_a_blank(jumanpp: Loaded) -> None:
     assert (cat.surface, cat.start) == ("猫", 5)
 
 
-def test_a_reading_may_be_empty(jumanpp: Loaded) -> None:
+def test_a_reading_may_be_empty(jumanpp: LoadedAnalyser) -> None:
     (found,) = jumanpp.analyse("空")
     assert (found.reading, found.base, found.norm) == ("", "空", "空/そら")
 
 
-def test_two_characters_that_become_one_are_both_stood_on(jumanpp: Loaded) -> None:
+def test_two_characters_that_become_one_are_both_stood_on(jumanpp: LoadedAnalyser) -> None:
     found = jumanpp.analyse("猫ｶﾞﾗｽ猫")
     assert [(t.surface, t.start, t.end) for t in found] == [
         ("猫", 0, 1),
@@ -190,12 +191,12 @@ def test_two_characters_that_become_one_are_both_stood_on(jumanpp: Loaded) -> No
     "text",
     ["", " ", "\n\n", "\r\n", "# 猫が走った", "EOS", "@ 猫", "NIL", '"猫"', "\\ 猫", "a\"b 'c'"],
 )
-def test_awkward_texts(text: str, jumanpp: Loaded) -> None:
+def test_awkward_texts(text: str, jumanpp: LoadedAnalyser) -> None:
     holds(text, jumanpp.analyse(text))
 
 
 @pytest.mark.slow
-def test_any_text(jumanpp: Loaded) -> None:
+def test_any_text(jumanpp: LoadedAnalyser) -> None:
     letters = st.text(
         st.characters(codec="utf-8", exclude_characters="\0死殺眠誤注欠変乱"), max_size=4
     )
@@ -210,7 +211,7 @@ def test_any_text(jumanpp: Loaded) -> None:
     check()
 
 
-def test_lines_are_asked_apart(fake: Any, jumanpp: Loaded) -> None:
+def test_lines_are_asked_apart(fake: Any, jumanpp: LoadedAnalyser) -> None:
     text = "猫が\n\n走った。\nもも\n"
     tokens = jumanpp.analyse(text)
     assert words(tokens) == ["猫", "が", "走った", "。", "もも"]
@@ -218,40 +219,42 @@ def test_lines_are_asked_apart(fake: Any, jumanpp: Loaded) -> None:
     assert fake.log("line")[1:] == [6, 12, 6]
 
 
-def test_a_line_too_long_is_cut_where_sentences_end(fake: Any, jumanpp: Loaded) -> None:
+def test_a_line_too_long_is_cut_where_sentences_end(fake: Any, jumanpp: LoadedAnalyser) -> None:
     sentence = "猫が「もも。」と走った。"
-    text = sentence * (PIECE // len(sentence))
+    text = sentence * (MAX_PIECE // len(sentence))
     tokens = jumanpp.analyse(text)
     holds(text, tokens)
-    assert words(tokens) == words(jumanpp.analyse(sentence)) * (PIECE // len(sentence))
+    assert words(tokens) == words(jumanpp.analyse(sentence)) * (MAX_PIECE // len(sentence))
     sizes, whole = fake.log("line")[1:-1], len(sentence.encode())
-    assert len(sizes) == -(-len(text.encode()) // (LIMIT // whole * whole))
-    assert all(size <= LIMIT and size % whole == 0 for size in sizes)
+    assert len(sizes) == -(-len(text.encode()) // (MAX_LINE_BYTES // whole * whole))
+    assert all(size <= MAX_LINE_BYTES and size % whole == 0 for size in sizes)
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "a" * 5000,
-        "猫" * 3 * PIECE,
+        "猫" * 3 * MAX_PIECE,
         "😀" * 3000,
         "か\u3099" * 2000,
         "猫、" * 2000,
         " " * 9000 + "猫",
     ],
 )
-def test_a_line_without_a_sentence_is_cut_anywhere(text: str, fake: Any, jumanpp: Loaded) -> None:
+def test_a_line_without_a_sentence_is_cut_anywhere(
+    text: str, fake: Any, jumanpp: LoadedAnalyser
+) -> None:
     holds(text, jumanpp.analyse(text))
-    assert max(fake.log("line")) <= LIMIT
+    assert max(fake.log("line")) <= MAX_LINE_BYTES
 
 
-def test_a_line_as_long_as_it_may_be_is_not_cut(fake: Any, jumanpp: Loaded) -> None:
+def test_a_line_as_long_as_it_may_be_is_not_cut(fake: Any, jumanpp: LoadedAnalyser) -> None:
     jumanpp.analyse("猫" * 1365)
     jumanpp.analyse("猫" * 1366)
     assert fake.log("line")[1:] == [4095, 4095, 3]
 
 
-def test_many_texts_are_asked_at_once_of_one_program(fake: Any, jumanpp: Loaded) -> None:
+def test_many_texts_are_asked_at_once_of_one_program(fake: Any, jumanpp: LoadedAnalyser) -> None:
     """More than two pipes hold, both ways: neither side may wait for the other."""
     texts = [f"{'猫が走った。' * 150}{i}" for i in range(300)]
     found = list(jumanpp.analyse_many(texts))
@@ -260,7 +263,7 @@ def test_many_texts_are_asked_at_once_of_one_program(fake: Any, jumanpp: Loaded)
 
 
 def test_places_where_words_begin(fake: Any) -> None:
-    assert starts(["猫が 走った", ""], "jumanpp") == [[0, 1, 3], []]
+    assert find_starts(["猫が 走った", ""], "jumanpp") == [[0, 1, 3], []]
 
 
 def test_the_analyser_by_its_name(fake: Any) -> None:
@@ -274,9 +277,9 @@ def test_the_analyser_by_its_name(fake: Any) -> None:
 
 
 def test_encoders_read_its_words(fake: Any) -> None:
-    from nikawa.models.encoder.settings import words_by
+    from nikawa.models.encoder.settings import find_words
 
-    assert words_by("jumanpp")("猫が 走った。") == [(0, 1), (1, 2), (3, 6), (6, 7)]
+    assert find_words("jumanpp")("猫が 走った。") == [(0, 1), (1, 2), (3, 6), (6, 7)]
 
 
 def test_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -329,7 +332,7 @@ def test_a_program_named_by_the_environment(
     ],
 )
 def test_trouble_is_one_line_and_the_next_text_is_answered(
-    text: str, told: str, jumanpp: Loaded
+    text: str, told: str, jumanpp: LoadedAnalyser
 ) -> None:
     with pytest.raises(BadInput, match=told) as said:
         list(jumanpp.analyse_many(["もも", text, "もも"]))
@@ -337,15 +340,15 @@ def test_trouble_is_one_line_and_the_next_text_is_answered(
     assert words(jumanpp.analyse("猫が")) == ["猫", "が"]
 
 
-def test_remarks_are_passed_over(jumanpp: Loaded) -> None:
+def test_remarks_are_passed_over(jumanpp: LoadedAnalyser) -> None:
     assert words(jumanpp.analyse("猫注")) == ["猫", "注"]
 
 
 def test_a_program_that_hangs_is_ended(
-    fake: Any, jumanpp: Loaded, monkeypatch: pytest.MonkeyPatch
+    fake: Any, jumanpp: LoadedAnalyser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jumanpp.analyse("猫")
-    monkeypatch.setattr(_child, "SILENCE", 0.3)
+    monkeypatch.setattr(_child, "MAX_SILENCE_SECONDS", 0.3)
     with pytest.raises(
         BadInput, match=r"jumanpp did not answer '眠' within 0\.3 s; it was ended; see what"
     ):
@@ -356,7 +359,7 @@ def test_a_program_that_hangs_is_ended(
 
 
 def test_a_program_that_ended_between_two_texts_is_started_again(
-    fake: Any, jumanpp: Loaded
+    fake: Any, jumanpp: LoadedAnalyser
 ) -> None:
     jumanpp.analyse("猫")
     os.kill(fake.log("start")[0], signal.SIGKILL)
@@ -366,7 +369,7 @@ def test_a_program_that_ended_between_two_texts_is_started_again(
 
 
 def test_an_interruption_leaves_no_answer_behind(
-    jumanpp: Loaded, monkeypatch: pytest.MonkeyPatch
+    jumanpp: LoadedAnalyser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jumanpp.analyse("猫")
 
@@ -405,10 +408,10 @@ def test_a_file_that_is_no_program(tmp_path: Path) -> None:
     with pytest.raises(
         BadInput, match=r"jumanpp: jumanpp cannot be started: Exec format error; see that it"
     ):
-        Child("jumanpp", str(path)).ask(["猫"])
+        LineProgram("jumanpp", str(path)).ask(["猫"])
 
 
-def test_threads_get_their_own_answers(fake: Any, jumanpp: Loaded) -> None:
+def test_threads_get_their_own_answers(fake: Any, jumanpp: LoadedAnalyser) -> None:
     texts = [f"{i}猫が{i}" for i in range(60)]
     with ThreadPoolExecutor(6) as pool:
         found = list(pool.map(jumanpp.analyse, texts))
@@ -416,7 +419,7 @@ def test_threads_get_their_own_answers(fake: Any, jumanpp: Loaded) -> None:
     assert len(fake.log("start")) == 1
 
 
-def test_a_forked_child_starts_its_own(fake: Any, jumanpp: Loaded) -> None:
+def test_a_forked_child_starts_its_own(fake: Any, jumanpp: LoadedAnalyser) -> None:
     """While another thread of the parent is at work, and without a word to the parent's program."""
     text = "猫が走った。"
     expected = jumanpp.analyse(text)
@@ -430,7 +433,7 @@ def test_a_forked_child_starts_its_own(fake: Any, jumanpp: Loaded) -> None:
     assert len(set(fake.log("start"))) == 2
 
 
-def test_a_forked_child_does_not_keep_the_program_alive(jumanpp: Loaded) -> None:
+def test_a_forked_child_does_not_keep_the_program_alive(jumanpp: LoadedAnalyser) -> None:
     """It would hold the other end of a pipe whose closing tells the program to end."""
     jumanpp.analyse("猫")
     (pipe,) = [
@@ -483,27 +486,27 @@ def test_a_program_that_outlives_its_input_is_killed(
     program: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = program("import time; input(); print('EOS', flush=True); time.sleep(60)")
-    child = Child("jumanpp", str(path))
+    child = LineProgram("jumanpp", str(path))
     assert child.ask(["猫"]) == [[]]
-    monkeypatch.setattr(_child, "GRACE", 0.1)
+    monkeypatch.setattr(_child, "MAX_EXIT_SECONDS", 0.1)
     began = time.monotonic()
     child.close()
     assert time.monotonic() - began < 5
 
 
 @pytest.fixture
-def real(monkeypatch: pytest.MonkeyPatch) -> Loaded:
+def real(monkeypatch: pytest.MonkeyPatch) -> LoadedAnalyser:
     """Juman++ itself; tests that ask for it are skipped where it is not installed."""
-    from nikawa.text._engine import Shared
+    from nikawa.text.engine import SharedEngine
 
     try:
         load_jumanpp()
     except MissingExtra as absent:
         pytest.skip(str(absent))
-    return Loaded("jumanpp", "ja", Shared(load_jumanpp), 0)
+    return LoadedAnalyser("jumanpp", "ja", SharedEngine(load_jumanpp), 0)
 
 
-def test_the_program_itself(real: Loaded) -> None:
+def test_the_program_itself(real: LoadedAnalyser) -> None:
     for text in (*PIECES, '猫が 走った。\nEOS # @ "a b"', "猫が走った。" * 2000, "a" * 5000):
         holds(text, real.analyse(text))
     assert [t.base for t in real.analyse("猫が走った")] == ["猫", "が", "走る"]

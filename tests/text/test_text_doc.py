@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from nikawa.text import ANALYSERS, Token
-from nikawa.text._engine import PIECE
+from nikawa.text.engine import MAX_PIECE
 
 TEXT = (Path(__file__).parents[2] / "docs" / "text.md").read_text("utf-8")
 
@@ -26,4 +26,4 @@ def test_the_table_lists_every_analyser_with_its_extra() -> None:
 
 def test_every_field_is_explained() -> None:
     assert all(f"`{field}`" in TEXT for field in Token.__struct_fields__)
-    assert f"{PIECE:,} characters" in TEXT
+    assert f"{MAX_PIECE:,} characters" in TEXT

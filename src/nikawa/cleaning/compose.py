@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from nikawa.cleaning.base import Edit, Step
-from nikawa.text.compose import compositions
+from nikawa.text.compose import find_compositions
 
 
 def compose(text: str, language: str) -> list[Edit]:
     """Put letters together; what makes no single character stays."""
-    return list(compositions(text))
+    return list(find_compositions(text))
 
 
 STEPS = (Step("compose", "Hangul and kana written in parts (NFD)", 12, edits=compose),)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nikawa.errors import BadInput
 from nikawa.io.lines import guess_encoding
-from nikawa.text.compose import composed
+from nikawa.text.compose import compose_text
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -119,7 +119,7 @@ def detect_language(text: str, path: Path) -> str:
     """ja or ko, by which of kana and Hangul there is more of."""
     if not text.strip():
         raise BadInput("is empty", file=path, cure="name a file with text in it")
-    whole = composed(text)
+    whole = compose_text(text)
     kana, hangul = len(_KANA.findall(whole)), len(_HANGUL.findall(whole))
     if kana == hangul:
         what = "has neither more kana nor more Hangul: its language cannot be told"

@@ -10,7 +10,7 @@ import msgspec
 
 from nikawa.errors import unknown
 from nikawa.registry import Registry
-from nikawa.text._engine import CACHE, Loaded, Shared, new_lock
+from nikawa.text.engine import CACHE_CHARACTERS, LoadedAnalyser, SharedEngine, new_lock
 from nikawa.text.protocol import Analyser, Engine
 
 
@@ -48,7 +48,7 @@ for _info in (
     ANALYSERS.add(_info.name, _info)
 
 
-def analyser(name: str, *, cache: int = CACHE) -> Analyser:
+def analyser(name: str, *, cache: int = CACHE_CHARACTERS) -> Analyser:
     """The analyser called `name`, or the default of a language (`ja`, `ko`).
 
     Its dictionary is loaded at once, once a process. `cache` is how many characters of text it remembers the
@@ -63,26 +63,25 @@ def analyser(name: str, *, cache: int = CACHE) -> Analyser:
     if name not in ANALYSERS:
         raise unknown("analyser", name, [*ANALYSERS, *DEFAULTS])
     with _NAMING:
-        found = _loaded(name, cache)
-    _shared(name).run([])
-    return found
+        named = _named_analyser(name, cache)
+    _shared_engine(name).run([])  # loads the dictionary now, not at the first text
+    return named
 
 
-def again(name: str, cache: int) -> Analyser:
-    """The same in another process; see `Loaded.__reduce__`."""
+def load_again(name: str, cache: int) -> Analyser:
+    """The same in another process; see `LoadedAnalyser.__reduce__`."""
     return analyser(name, cache=cache)
 
 
 @once
-def _loaded(name: str, cache: int) -> Loaded:
-    return Loaded(name, ANALYSERS[name].language, _shared(name), cache)
+def _named_analyser(name: str, cache: int) -> LoadedAnalyser:
+    return LoadedAnalyser(name, ANALYSERS[name].language, _shared_engine(name), cache)
 
 
 @once
-def _shared(name: str) -> Shared:
-    return Shared(lambda: _load(ANALYSERS[name].loader))
+def _shared_engine(name: str) -> SharedEngine:
+    def load() -> Engine:
+        module, function = ANALYSERS[name].loader.split(":")
+        return cast(Engine, getattr(import_module(f"nikawa.text.{module}"), function)())
 
-
-def _load(loader: str) -> Engine:
-    module, function = loader.split(":")
-    return cast(Engine, getattr(import_module(f"nikawa.text.{module}"), function)())
+    return SharedEngine(load)

@@ -17,7 +17,7 @@ _PIECES = re.compile(
 """Letters of a syllable, a syllable and its final, kana and its mark."""
 
 
-def compositions(text: str) -> Iterator[tuple[int, int, str]]:
+def find_compositions(text: str) -> Iterator[tuple[int, int, str]]:
     """(Start, end, the one character) of pieces that make one; か and a half-voiced mark make none."""
     for found in _PIECES.finditer(text) if _PIECE.search(text) else ():
         whole = normalize("NFC", found[0])
@@ -25,7 +25,7 @@ def compositions(text: str) -> Iterator[tuple[int, int, str]]:
             yield found.start(), found.end(), whole
 
 
-def composed(text: str) -> str:
+def compose_text(text: str) -> str:
     """The text with its Hangul and kana composed."""
     if not _PIECE.search(text):
         return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nikawa.text._engine import join, require
+from nikawa.text.engine import join_tokens, require
 from nikawa.text.protocol import Engine, Token
 
 EXTRA = "ja-ginza"
@@ -26,14 +26,14 @@ def load_ginza() -> Engine:
         except error:
             # A few characters grow eighteenfold when Sudachi normalises them, past its own limit.
             half = len(text) // 2
-            return list(join((tokens(text[:half]), tokens(text[half:])), (0, half)))
+            return list(join_tokens((tokens(text[:half]), tokens(text[half:])), (0, half)))
 
     def run(texts: Sequence[str]) -> Iterator[list[Token]]:
         try:
-            found = [_tokens(doc) for doc in language.pipe(texts)]
+            analyses = [_tokens(doc) for doc in language.pipe(texts)]
         except error:
-            found = [tokens(text) for text in texts]
-        return iter(found)
+            analyses = [tokens(text) for text in texts]
+        return iter(analyses)
 
     return run
 
@@ -41,32 +41,26 @@ def load_ginza() -> Engine:
 def _tokens(doc: Any) -> list[Token]:
     words = [word for word in doc if word.text.strip(_ASCII_SPACE)]
     index = {word.i: i for i, word in enumerate(words)}
-    return [_token(word, i, index) for i, word in enumerate(words)]
-
-
-def _token(word: Any, i: int, index: dict[int, int]) -> Token:
-    surface, start = word.text, word.idx
-    ctype, _, cform = next(iter(word.morph.get("Inflection")), "").partition(";")
-    return Token(
-        surface,
-        word.lemma_ or surface,
-        tuple(word.tag_.split("-")),
-        next(iter(word.morph.get("Reading")), ""),
-        ctype,
-        cform,
-        start,
-        start + len(surface),
-        surface,
-        word.norm_,
-        word.pos_,
-        _head(word, i, index),
-        word.dep_,
-    )
-
-
-def _head(word: Any, i: int, index: dict[int, int]) -> int:
-    """The nearest governor that is not white space; a word without one is a root."""
-    governor = word.head
-    while governor.i not in index and governor.head.i != governor.i:
-        governor = governor.head
-    return index.get(governor.i, i)
+    tokens = []
+    for i, word in enumerate(words):
+        governor = word.head  # the nearest that is not white space; a word without one is a root
+        while governor.i not in index and governor.head.i != governor.i:
+            governor = governor.head
+        ctype, _, cform = next(iter(word.morph.get("Inflection")), "").partition(";")
+        token = Token(
+            surface=word.text,
+            base=word.lemma_ or word.text,
+            pos=tuple(word.tag_.split("-")),
+            reading=next(iter(word.morph.get("Reading")), ""),
+            ctype=ctype,
+            cform=cform,
+            start=word.idx,
+            end=word.idx + len(word.text),
+            form=word.text,
+            norm=word.norm_,
+            notes=word.pos_,
+            head=index.get(governor.i, i),
+            deprel=word.dep_,
+        )
+        tokens.append(token)
+    return tokens

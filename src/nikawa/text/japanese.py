@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from nikawa.text._engine import require, spaced
+from nikawa.text.engine import require, space_for_mecab
 from nikawa.text.protocol import Engine, Token
 
 # An empty -O: the type that UniDic's own settings name would override -F.
@@ -33,47 +33,48 @@ class Entry(NamedTuple):
 
 def load_ipadic() -> Engine:
     """MeCab with IPADIC."""
-    return _mecab(require("fugashi", "ja"), require("ipadic", "ja").DICDIR, _ipadic)
+    return _mecab(require("fugashi", "ja"), require("ipadic", "ja").DICDIR, read_ipadic_entry)
 
 
 def load_unidic() -> Engine:
     """MeCab with UniDic (the light edition)."""
     return _mecab(
-        require("fugashi", "ja-unidic"), require("unidic_lite", "ja-unidic").DICDIR, _unidic
+        require("fugashi", "ja-unidic"),
+        require("unidic_lite", "ja-unidic").DICDIR,
+        read_unidic_entry,
     )
 
 
 def load_juman() -> Engine:
     """MeCab with JumanDIC."""
-    return _mecab(require("fugashi", "ja-juman"), require("jumandic", "ja-juman").DICDIR, _juman)
+    return _mecab(
+        require("fugashi", "ja-juman"), require("jumandic", "ja-juman").DICDIR, read_juman_entry
+    )
 
 
 def _mecab(fugashi: Any, folder: str, entry: Callable[[str], Entry]) -> Engine:
     parse = fugashi.GenericTagger(f'-r {os.devnull} -d "{folder}" {_FORMAT}').parse
     known = lru_cache(maxsize=1 << 16)(entry)
 
+    def analyse(text: str) -> list[Token]:
+        safe = space_for_mecab(text)
+        tokens, end = [], 0
+        for line in parse(safe).split("\n")[:-1]:  # the last line is EOS
+            surface, _, feature = line.partition("\t")
+            start = safe.find(surface, end)
+            end = start + len(surface)
+            word = text[start:end]
+            base, pos, reading, ctype, cform, norm, notes = known(feature)
+            base = base or word
+            tokens.append(
+                Token(word, base, pos, reading, ctype, cform, start, end, word, norm or base, notes)
+            )
+        return tokens
+
     def run(texts: Sequence[str]) -> Iterator[list[Token]]:
-        for text in texts:
-            safe = spaced(text)
-            # The last line is EOS.
-            yield _tokens(text, safe, parse(safe).split("\n")[:-1], known)
+        return map(analyse, texts)
 
     return run
-
-
-def _tokens(text: str, safe: str, lines: list[str], known: Callable[[str], Entry]) -> list[Token]:
-    tokens, end = [], 0
-    for line in lines:
-        surface, _, feature = line.partition("\t")
-        start = safe.find(surface, end)
-        end = start + len(surface)
-        word = text[start:end]
-        base, pos, reading, ctype, cform, norm, notes = known(feature)
-        base = base or word
-        tokens.append(
-            Token(word, base, pos, reading, ctype, cform, start, end, word, norm or base, notes)
-        )
-    return tokens
 
 
 def _fields(feature: str) -> list[str]:
@@ -85,26 +86,29 @@ def _fields(feature: str) -> list[str]:
     return feature.split(",")
 
 
-def _said(fields: list[str], index: int) -> str:
+def _field(fields: list[str], index: int) -> str:
     value = fields[index] if index < len(fields) else ""
     return "" if value == "*" else value
 
 
-def _ipadic(feature: str) -> Entry:
+def read_ipadic_entry(feature: str) -> Entry:
+    """An entry of IPADIC; it has no headword apart from the base form."""
     f = _fields(feature)
-    return Entry(_said(f, 6), tuple(f[:4]), _said(f, 7), _said(f, 4), _said(f, 5), "", "")
+    return Entry(_field(f, 6), tuple(f[:4]), _field(f, 7), _field(f, 4), _field(f, 5), "", "")
 
 
-def _unidic(feature: str) -> Entry:
+def read_unidic_entry(feature: str) -> Entry:
+    """An entry of UniDic; its lemma is the headword."""
     f = _fields(feature)
     return Entry(
-        _said(f, 10), tuple(f[:4]), _said(f, 17), _said(f, 4), _said(f, 5), _said(f, 7), ""
+        _field(f, 10), tuple(f[:4]), _field(f, 17), _field(f, 4), _field(f, 5), _field(f, 7), ""
     )
 
 
-def _juman(feature: str) -> Entry:
+def read_juman_entry(feature: str) -> Entry:
+    """An entry of JumanDIC; its 代表表記 is the headword."""
     f = _fields(feature)
-    notes = _said(f, 6)
+    notes = _field(f, 6)
     headword = next((n.split(":", 1)[1] for n in notes.split() if n.startswith("代表表記:")), "")
-    reading = _said(f, 5).translate(TO_KATAKANA)
-    return Entry(_said(f, 4), tuple(f[:2]), reading, _said(f, 2), _said(f, 3), headword, notes)
+    reading = _field(f, 5).translate(TO_KATAKANA)
+    return Entry(_field(f, 4), tuple(f[:2]), reading, _field(f, 2), _field(f, 3), headword, notes)

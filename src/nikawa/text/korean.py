@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from nikawa.records import Span
-from nikawa.text._engine import check, cuts, require, spaced
+from nikawa.text.engine import check_text, find_cuts, require, space_for_mecab
 from nikawa.text.protocol import Engine, Token
 
 _PREDICATES = {"VV", "VA", "VX", "VCP", "VCN", "XSV", "XSA"}
@@ -22,9 +22,19 @@ def load_kiwi() -> Engine:
     """Kiwi, one text at a time: its own batches use threads, which hang after a fork."""
     tokenize = _kiwi().tokenize
 
+    def analyse(text: str) -> list[Token]:
+        tokens = []
+        for m in tokenize(text):
+            start, end = m.start, m.start + m.len
+            tag, _, regular = m.tag.partition("-")
+            base = _base(m.form, tag)
+            tokens.append(
+                Token(text[start:end], base, (tag,), "", regular, "", start, end, m.form, base)
+            )
+        return tokens
+
     def run(texts: Sequence[str]) -> Iterator[list[Token]]:
-        for text in texts:
-            yield [_from_kiwi(text, m) for m in tokenize(text)]
+        return map(analyse, texts)
 
     return run
 
@@ -34,29 +44,19 @@ def _kiwi() -> Any:
     return require("kiwipiepy", "ko").Kiwi(num_workers=1)
 
 
-def kiwi_sentences(text: str) -> list[Span]:
+def split_by_kiwi(text: str) -> list[Span]:
     """Kiwi's own sentence splitter; white space around a sentence is left out."""
-    check(text)
-    places = cuts(text)
-    found = []
-    for start, end in pairwise(places):
-        found += [
-            Span(start + s.start, start + s.end) for s in _kiwi().split_into_sents(text[start:end])
-        ]
-    return found
+    check_text(text)
+    spans = []
+    for start, end in pairwise(find_cuts(text)):
+        for sentence in _kiwi().split_into_sents(text[start:end]):
+            spans.append(Span(start + sentence.start, start + sentence.end))
+    return spans
 
 
-def joined(morphemes: list[tuple[str, str]]) -> str:
+def join_morphemes(morphemes: list[tuple[str, str]]) -> str:
     """The text of (form, tag) morphemes, with the allomorphs and contractions they ask for."""
     return str(_kiwi().join(morphemes))
-
-
-def _from_kiwi(text: str, m: Any) -> Token:
-    start = m.start
-    end = start + m.len
-    tag, _, regular = m.tag.partition("-")
-    base, form = _base(m.form, tag), m.form
-    return Token(text[start:end], base, (tag,), "", regular, "", start, end, form, base)
 
 
 def _base(form: str, tag: str) -> str:
@@ -67,34 +67,36 @@ def load_mecab_ko() -> Engine:
     """MeCab with mecab-ko-dic."""
     parse = require("mecab", "ko-mecab").MeCab().parse
 
+    def analyse(text: str) -> list[Token]:
+        safe = space_for_mecab(text)
+        tokens, end = [], 0
+        for m in parse(safe):
+            # Its own spans are wrong where the text starts with white space.
+            start = safe.find(m.surface, end)
+            end = start + len(m.surface)
+            tokens.append(_mecab_token(m.feature, text[start:end], start))
+        return tokens
+
     def run(texts: Sequence[str]) -> Iterator[list[Token]]:
-        for text in texts:
-            safe = spaced(text)
-            yield _from_mecab(text, safe, parse(safe))
+        return map(analyse, texts)
 
     return run
 
 
-def _from_mecab(text: str, safe: str, found: Any) -> list[Token]:
-    tokens, end = [], 0
-    for m in found:
-        # Its own spans are wrong where the text starts with white space.
-        start = safe.find(m.surface, end)
-        end = start + len(m.surface)
-        tokens.append(_mecab_token(m.feature, text[start:end], start))
-    return tokens
-
-
 def _mecab_token(feature: Any, surface: str, start: int) -> Token:
-    end = start + len(surface)
     pos = tuple(feature.pos.split("+"))
-    parts = _parts(feature.expression) if feature.type == "Inflect" else []
-    form = "+".join(parts) or surface
-    base = _base(parts[0] if parts else surface, pos[0])
-    notes = feature.expression or feature.semantic or ""
-    return Token(surface, base, pos, "", "", "", start, end, form, base, notes)
-
-
-def _parts(expression: str | None) -> list[str]:
-    """The forms in `하/VV/*+았/EP/*`."""
-    return [part.split("/")[0] for part in (expression or "").split("+") if part]
+    forms = []
+    if feature.type == "Inflect":  # 하/VV/*+았/EP/*
+        parts = (feature.expression or "").split("+")
+        forms = [part.split("/")[0] for part in parts if part]
+    base = _base(forms[0] if forms else surface, pos[0])
+    return Token(
+        surface,
+        base,
+        pos,
+        start=start,
+        end=start + len(surface),
+        form="+".join(forms) or surface,
+        norm=base,
+        notes=feature.expression or feature.semantic or "",
+    )

@@ -16,6 +16,8 @@ from nikawa.registry import Registry
 
 Changed = tuple[int, int, str]
 """(start, end) of the original and what stands there now."""
+NormalForm = tuple[Callable[[str], str], Callable[[str], Iterator[Changed]]]
+"""How to make a form, without and with offsets."""
 
 
 class Normalised(NamedTuple):
@@ -29,9 +31,10 @@ class Normalised(NamedTuple):
         """The original offsets of characters `start` to `end`; an empty stretch stays empty."""
         if start < end:
             return self.starts[start], self.ends[end - 1]
-        place = (
-            self.starts[start] if start < len(self.starts) else (self.ends[-1] if self.ends else 0)
-        )
+        if start < len(self.starts):
+            place = self.starts[start]
+        else:
+            place = self.ends[-1] if self.ends else 0
         return place, place
 
 
@@ -79,18 +82,18 @@ _CLUSTER = re.compile(
 def _clusters(text: str) -> Iterator[tuple[int, int]]:
     """Stretches that normalise on their own; rarer marks are joined to what stands before them."""
     start = end = 0
-    for found in _CLUSTER.finditer(text):
-        if found.start() and unicodedata.category(found.group()[0])[0] == "M":
-            end = found.end()
+    for cluster in _CLUSTER.finditer(text):
+        if cluster.start() and unicodedata.category(cluster.group()[0])[0] == "M":
+            end = cluster.end()
             continue
         if end > start:
             yield start, end
-        start, end = found.span()
+        start, end = cluster.span()
     if end > start:
         yield start, end
 
 
-def _unicode(form: str) -> tuple[Callable[[str], str], Callable[[str], Iterator[Changed]]]:
+def _unicode_form(form: str) -> NormalForm:
     def plain(text: str) -> str:
         return unicodedata.normalize(form, text)  # type: ignore[arg-type]
 
@@ -106,15 +109,11 @@ def _unicode(form: str) -> tuple[Callable[[str], str], Callable[[str], Iterator[
 _SPACE = re.compile(r"\s+")
 
 
-def _collapse(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _spaces(text: str) -> Iterator[Changed]:
-    for found in _SPACE.finditer(text):
-        inside = found.start() > 0 and found.end() < len(text)
-        if found.group() != " " or not inside:
-            yield found.start(), found.end(), " " if inside else ""
+def _space_changes(text: str) -> Iterator[Changed]:
+    for run in _SPACE.finditer(text):
+        inside = run.start() > 0 and run.end() < len(text)
+        if run.group() != " " or not inside:
+            yield run.start(), run.end(), " " if inside else ""
 
 
 _WIDE_ASCII = {chr(code): chr(code + 0xFEE0) for code in range(0x21, 0x7F)}
@@ -133,30 +132,25 @@ _TO_WIDE = _WIDE_ASCII | _WIDE_KANA | _VOICED
 _TO_NARROW = {wide: narrow for narrow, wide in _TO_WIDE.items()}
 
 
-def _table(
-    table: dict[str, str],
-) -> tuple[Callable[[str], str], Callable[[str], Iterator[Changed]]]:
+def _table_form(table: dict[str, str]) -> NormalForm:
     # Longer entries first: ｶﾞ is one character, not two.
     keys = "|".join(re.escape(key) for key in sorted(table, key=len, reverse=True) if len(key) > 1)
     singles = "[" + "".join(re.escape(key) for key in table if len(key) == 1) + "]"
     pattern = re.compile(f"{keys}|{singles}" if keys else singles)
 
     def plain(text: str) -> str:
-        return pattern.sub(lambda found: table[found.group()], text)
+        return pattern.sub(lambda match: table[match.group()], text)
 
     def changes(text: str) -> Iterator[Changed]:
-        for found in pattern.finditer(text):
-            yield found.start(), found.end(), table[found.group()]
+        for match in pattern.finditer(text):
+            yield match.start(), match.end(), table[match.group()]
 
     return plain, changes
 
 
-FORMS: Registry[tuple[Callable[[str], str], Callable[[str], Iterator[Changed]]]] = Registry(
-    "normal form"
-)
-"""How to make each form, without and with offsets."""
-FORMS.add("nfc", _unicode("NFC"))
-FORMS.add("nfkc", _unicode("NFKC"))
-FORMS.add("fullwidth", _table(_TO_WIDE))
-FORMS.add("halfwidth", _table(_TO_NARROW))
-FORMS.add("spaces", (_collapse, _spaces))
+FORMS: Registry[NormalForm] = Registry("normal form")
+FORMS.add("nfc", _unicode_form("NFC"))
+FORMS.add("nfkc", _unicode_form("NFKC"))
+FORMS.add("fullwidth", _table_form(_TO_WIDE))
+FORMS.add("halfwidth", _table_form(_TO_NARROW))
+FORMS.add("spaces", (lambda text: " ".join(text.split()), _space_changes))

@@ -24,10 +24,10 @@ def load_whitespace() -> Engine:
 def _splitter(pattern: re.Pattern[str]) -> Engine:
     def run(texts: Sequence[str]) -> Iterator[list[Token]]:
         for text in texts:
-            yield [_token(found.group(), found.start()) for found in pattern.finditer(text)]
+            tokens = []
+            for match in pattern.finditer(text):
+                word, (start, end) = match.group(), match.span()
+                tokens.append(Token(word, word, (), start=start, end=end, form=word, norm=word))
+            yield tokens
 
     return run
-
-
-def _token(word: str, start: int) -> Token:
-    return Token(word, word, (), "", "", "", start, start + len(word), word, word)

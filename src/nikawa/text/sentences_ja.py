@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 
-from nikawa.text.sentences import Rules, blank
+from nikawa.text.sentence_rules import EMOJI, SentenceRules, is_blank
 
-EMOJI = "\u2600-\u27bf\u2b50\u2b55\ufe0f\u200d\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
 _STOPS = "。｡！？!?‼⁇⁈⁉"
 _LAUGHED = "(?:笑|爆笑|苦笑|泣|汗|怒|涙|爆)"
 _ASIDE = f"[（(]{_LAUGHED}[）)]"
@@ -42,37 +41,33 @@ def _end(text: str, start: int, mark: re.Match[str]) -> int:
     at, end = mark.span()
     first = text[at]
     if first in "。｡":
-        return (
-            -1
-            if text.endswith(_NAMES[0], start, at) and text[end : end + 1] in "のはがをにとも"
-            else _past(text, end)
-        )
+        in_name = text.endswith(_NAMES[0], start, at) and text[end : end + 1] in "のはがをにとも"
+        return -1 if in_name else _skip_closers(text, end)
     if first in "！？!?‼⁇⁈⁉":
-        return _after_cry(text, start, at, end)
+        if text.endswith(_NAMES[1:], start, at) or _QUOTED.match(text, end):
+            return -1
+        if first in "!?" and (_is_inside_latin(text, at, end) or _QUERY.match(text, end)):
+            return -1
+        return _skip_closers(text, end)
     if first in ".．":
         return _after_point(text, start, at, end)
     if first in "…‥・":
         return end if text[end : end + 1].isspace() else -1
     if end - at == 1 and first in _BRACKETS:
         return -1
-    return _after_aside(text, start, at, end)
+    # Laughter, emoji and （笑） end a sentence after a final form, unless a particle or a mark follows.
+    if at <= start or text[at - 1] not in _FINAL or end == len(text):
+        return -1
+    return -1 if _GOES_ON.match(text, end) else end
 
 
-def _past(text: str, end: int) -> int:
+def _skip_closers(text: str, end: int) -> int:
     """Closing marks without an opening one belong to what they follow."""
-    found = _STRAY_CLOSE.match(text, end)
-    return found.end() if found else end
+    closers = _STRAY_CLOSE.match(text, end)
+    return closers.end() if closers else end
 
 
-def _after_cry(text: str, start: int, at: int, end: int) -> int:
-    if text.endswith(_NAMES[1:], start, at):
-        return -1
-    if text[at] in "!?" and (_inside_latin(text, at, end) or _QUERY.match(text, end)):
-        return -1
-    return -1 if _QUOTED.match(text, end) else _past(text, end)
-
-
-def _inside_latin(text: str, at: int, end: int) -> bool:
+def _is_inside_latin(text: str, at: int, end: int) -> bool:
     before, after = text[at - 1 : at], text[end : end + 1]
     return before.isascii() and after.isascii() and not before.isspace() and bool(after.strip())
 
@@ -81,22 +76,11 @@ def _after_point(text: str, start: int, at: int, end: int) -> int:
     before, after = text[max(start, at - 1) : at], text[end : end + 1]
     if end - at > 1:
         return end if after.isspace() else -1
-    if not before or _latin_or_digit(before):
+    if not before or before.isdigit() or before.isascii() or "Ａ" <= before <= "ｚ":
         return -1
     if text[at] == "." and after.isascii() and after.isalnum():
         return -1
-    return _past(text, end)
-
-
-def _latin_or_digit(character: str) -> bool:
-    return character.isdigit() or character.isascii() or "Ａ" <= character <= "ｚ"
-
-
-def _after_aside(text: str, start: int, at: int, end: int) -> int:
-    """Laughter, emoji and （笑） end a sentence after a final form, unless a particle or a mark follows."""
-    if at <= start or text[at - 1] not in _FINAL or end == len(text):
-        return -1
-    return -1 if _GOES_ON.match(text, end) else end
+    return _skip_closers(text, end)
 
 
 def _closed(text: str, start: int, opening: int, closing: int) -> int:
@@ -104,11 +88,11 @@ def _closed(text: str, start: int, opening: int, closing: int) -> int:
     if last not in _STOPS:
         return -1
     if bracket in "（(":
-        return end if blank(text, start, opening) and not _GOES_ON.match(text, end) else -1
+        return end if is_blank(text, start, opening) and not _GOES_ON.match(text, end) else -1
     if bracket not in '「“｢"' or _GOES_ON.match(text, end):
         return -1
     after = text[end : end + 1]
     return end if last in "。｡" or after.isspace() or (after and after in "「“｢") else -1
 
 
-RULES = Rules(_EVENTS, _PAIRS, _end, _closed)
+RULES = SentenceRules(_EVENTS, _PAIRS, _end, _closed)

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 
-from nikawa.text.sentences import Rules, blank
-from nikawa.text.sentences_ja import EMOJI
+from nikawa.text.sentence_rules import EMOJI, SentenceRules, is_blank
 
 _LAUGH = "[ㅋㅎㅠㅜ]"
 _OPENING, _CLOSING = "“‘「『（(［[【〈《\"'", "”’」』）)］]】〉》\"'"
@@ -38,119 +37,78 @@ _FINAL_SHORT = frozenset("다요죠까임음함됨")
 _FINAL_LOOSE = frozenset("다요죠까네어아지임음함용당야군걸")
 _LIST_MARKS = frozenset("가나다라마바사ㄱㄴㄷㄹㅁㅂㅅ")
 _LATIN_WORD = re.compile(r"[A-Za-z.]+$")
-_ABBREVIATIONS = frozenset(
-    (
-        "mr",
-        "mrs",
-        "ms",
-        "dr",
-        "prof",
-        "st",
-        "vs",
-        "etc",
-        "no",
-        "vol",
-        "fig",
-        "inc",
-        "ltd",
-        "co",
-        "corp",
-        "jr",
-        "sr",
-        "ph",
-        "cf",
-        "pp",
-        "ed",
-        "al",
-    )
+_ABBREVIATION = re.compile(
+    "mr|mrs|ms|dr|prof|st|vs|etc|no|vol|fig|inc|ltd|co|corp|jr|sr|ph|cf|pp|ed|al"
 )
 
 
 def _end(text: str, start: int, mark: re.Match[str]) -> int:
     at, end = mark.span()
-    first = text[at]
-    if first in _BRACKETS or first == "'" or blank(text, start, at):
+    first, before = text[at], text[at - 1]
+    if first in _BRACKETS or first == "'" or is_blank(text, start, at):
         return -1
     if first in "ㅋㅎㅠㅜ":
-        return _tail(text, end) if text[at - 1] in _FINAL_LOOSE and _gap(text, end) else -1
+        return _add_tail(text, end) if before in _FINAL_LOOSE and _is_gap(text, end) else -1
     run = mark.group().rstrip("~")
     if run.strip(".…‥"):
-        return _after_cry(text, at, end)
-    if len(run) > 1 or run != ".":
-        return _after_ellipsis(text, at, end)
-    return _after_stop(text, start, at, end)
+        return _end_after_cry(text, at, end)
+    if run == ".":
+        return _end_after_stop(text, start, at, end)
+    if before not in _FINAL or _QUOTED.match(text, end):  # an ellipsis
+        return -1
+    return _add_tail(text, end) if _is_gap(text, end) or _is_hangul(text[end]) else -1
 
 
-def _gap(text: str, end: int) -> bool:
+def _is_gap(text: str, end: int) -> bool:
     return end == len(text) or text[end].isspace()
 
 
-def _tail(text: str, end: int) -> int:
-    """What belongs to the sentence after its mark: laughter, emoji, closing marks without an opening one."""
-    found = _TAIL.match(text, end)
-    return found.end() if found else end
-
-
-def _after_cry(text: str, at: int, end: int) -> int:
-    after = text[end : end + 1]
-    if after.isascii() and after.isalnum() and text[at - 1].isascii():
-        return -1
-    if after in ("=", "&", "/", "%") or _QUOTED.match(text, end):
-        return -1
-    return (
-        -1 if after.isascii() and after.isalnum() and _QUERY.match(text, end) else _tail(text, end)
-    )
-
-
-def _after_ellipsis(text: str, at: int, end: int) -> int:
-    if text[at - 1] not in _FINAL or _QUOTED.match(text, end):
-        return -1
-    return _tail(text, end) if _gap(text, end) or _hangul(text[end]) else -1
-
-
-def _hangul(character: str) -> bool:
+def _is_hangul(character: str) -> bool:
     return "가" <= character <= "힣"
 
 
-def _after_stop(text: str, start: int, at: int, end: int) -> int:
+def _add_tail(text: str, end: int) -> int:
+    """What belongs to the sentence after its mark: laughter, emoji, closing marks without an opening one."""
+    tail = _TAIL.match(text, end)
+    return tail.end() if tail else end
+
+
+def _end_after_cry(text: str, at: int, end: int) -> int:
+    after = text[end : end + 1]
+    if after in ("=", "&", "/", "%") or _QUOTED.match(text, end):
+        return -1
+    if after.isascii() and after.isalnum() and (text[at - 1].isascii() or _QUERY.match(text, end)):
+        return -1
+    return _add_tail(text, end)
+
+
+def _end_after_stop(text: str, start: int, at: int, end: int) -> int:
     before = text[at - 1]
     if before.isdigit():
         return -1
-    if before.isascii() and before.isalpha() and _abbreviation(text, start, at):
+    if before.isascii() and before.isalpha():
+        latin = _LATIN_WORD.search(text, max(start, at - 12), at)
+        word = latin.group().lower() if latin else ""
+        if len(word) < 2 or "." in word or _ABBREVIATION.fullmatch(word):
+            return -1
+    if _is_gap(text, end):
+        is_list_mark = at - start < 8 and text[start:at].strip() in _LIST_MARKS
+        return -1 if is_list_mark else _add_tail(text, end)
+    # no white space follows: only after a final ending
+    if before not in _FINAL_SHORT or not _is_hangul(text[max(at - 2, 0)]):
         return -1
-    if _gap(text, end):
-        return -1 if _list_mark(text, start, at) else _tail(text, end)
-    return _after_tight_stop(text, at, end)
-
-
-def _abbreviation(text: str, start: int, at: int) -> bool:
-    found = _LATIN_WORD.search(text, max(start, at - 12), at)
-    word = found.group().lower() if found else ""
-    return len(word) < 2 or "." in word or word in _ABBREVIATIONS
-
-
-def _list_mark(text: str, start: int, at: int) -> bool:
-    return at - start < 8 and text[start:at].strip() in _LIST_MARKS
-
-
-def _after_tight_stop(text: str, at: int, end: int) -> int:
-    before, after = text[at - 1], text[end]
-    if before not in _FINAL_SHORT or not _hangul(text[max(at - 2, 0)]) or _QUOTED.match(text, end):
+    if _QUOTED.match(text, end):
         return -1
-    follows = (
-        _hangul(after)
-        or after in _QUOTES
-        or after in "([（［ㅋㅎㅠㅜ~^;”’」』）)"
-        or ord(after) > 0x2600
-    )
-    return _tail(text, end) if follows else -1
+    after = text[end]
+    may_begin = _is_hangul(after) or after in _QUOTES or after in "([（［ㅋㅎㅠㅜ~^;”’」』）)"
+    return _add_tail(text, end) if may_begin or ord(after) > 0x2600 else -1
 
 
 def _closed(text: str, start: int, opening: int, closing: int) -> int:
     end, last, bracket = closing + 1, text[closing - 1], text[opening]
-    if last not in ".!?…。！？" or not _gap(text, end) or _QUOTED_APART.match(text, end):
+    if last not in ".!?…。！？" or not _is_gap(text, end) or _QUOTED_APART.match(text, end):
         return -1
-    return end if bracket in _QUOTES or blank(text, start, opening) else -1
+    return end if bracket in _QUOTES or is_blank(text, start, opening) else -1
 
 
-RULES = Rules(_EVENTS, _PAIRS, _end, _closed)
+RULES = SentenceRules(_EVENTS, _PAIRS, _end, _closed)

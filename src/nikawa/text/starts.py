@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any
 
-from nikawa.text._engine import check, cuts, require, spaced
 from nikawa.text.analysers import DEFAULTS, analyser
-from nikawa.text.protocol import Token
+from nikawa.text.engine import check_text, find_cuts, require, space_for_mecab
 
 _MECAB = {
     "ipadic": ("ipadic", "ja"),
@@ -20,20 +19,28 @@ _MECAB = {
 """Analysers that are MeCab with a dictionary package, and the extra that brings it."""
 
 
-def starts(texts: Sequence[str], name: str) -> list[list[int]]:
+def find_starts(texts: Sequence[str], name: str) -> list[list[int]]:
     """For each text the places, ascending, at which a morpheme begins, by the analyser called `name` (or of a language).
 
     The same as the starts of `analyse`, less those of Korean morphemes that share a character with the one before.
     """
     name = DEFAULTS.get(name, name)
     if name in _MECAB:
-        parse = _wakati(name)
-        return [_mecab(text, parse) for text in texts]
-    return [_apart(tokens) for tokens in analyser(name, cache=0).analyse_many(texts)]
+        parse = _mecab_splitter(name)
+        return [_find_starts_by_mecab(text, parse) for text in texts]
+    all_starts = []
+    for tokens in analyser(name, cache=0).analyse_many(texts):
+        starts, end = [], 0
+        for token in tokens:
+            if token.start >= end:
+                starts.append(token.start)
+            end = max(end, token.end)
+        all_starts.append(starts)
+    return all_starts
 
 
 @cache
-def _wakati(name: str) -> Callable[[str], str]:
+def _mecab_splitter(name: str) -> Callable[[str], str]:
     package, extra = _MECAB[name]
     folder = require(package, extra).DICDIR
     parse: Any = (
@@ -42,22 +49,13 @@ def _wakati(name: str) -> Callable[[str], str]:
     return lambda text: str(parse(text))
 
 
-def _mecab(text: str, parse: Callable[[str], str]) -> list[int]:
-    check(text)
-    safe, found = spaced(text), list[int]()
-    for first, last in pairwise(cuts(text)):
+def _find_starts_by_mecab(text: str, parse: Callable[[str], str]) -> list[int]:
+    check_text(text)
+    safe, starts = space_for_mecab(text), list[int]()
+    for first, last in pairwise(find_cuts(text)):
         end = first
         for word in filter(None, parse(safe[first:last]).rstrip("\n").split(" ")):
             start = safe.find(word, end)
             end = start + len(word)
-            found.append(start)
-    return found
-
-
-def _apart(tokens: Iterable[Token]) -> list[int]:
-    places, end = [], 0
-    for token in tokens:
-        if token.start >= end:
-            places.append(token.start)
-        end = max(end, token.end)
-    return places
+            starts.append(start)
+    return starts

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from nikawa.text._engine import require
+from nikawa.text.engine import require
 from nikawa.text.protocol import Engine, Token
 
 EXTRA = "ja-sudachi"
-_REMEMBERED = 1 << 16
+MAX_WORDS_KEPT = 1 << 16
 _Word = tuple[str, tuple[str, ...], str, str, str, str]
 _ASCII_SPACE = " \t\n\r\x0b\x0c"
 
@@ -41,12 +41,12 @@ def _sudachi(mode: str) -> Engine:
 
     def tokens(text: str, offset: int = 0) -> list[Token]:
         try:
-            found = tokenizer.tokenize(text)
+            morphemes = tokenizer.tokenize(text)
         except error:
             # A few characters grow eighteenfold when Sudachi normalises them, past its own limit.
             half = len(text) // 2
             return tokens(text[:half], offset) + tokens(text[half:], offset + half)
-        return _tokens(text, found, offset, known)
+        return _tokens(text, morphemes, offset, known)
 
     def run(texts: Sequence[str]) -> Iterator[list[Token]]:
         yield from map(tokens, texts)
@@ -54,16 +54,16 @@ def _sudachi(mode: str) -> Engine:
     return run
 
 
-def _tokens(text: str, found: Any, offset: int, known: dict[int, _Word]) -> list[Token]:
+def _tokens(text: str, morphemes: Any, offset: int, known: dict[int, _Word]) -> list[Token]:
     tokens: list[Token] = []
     start = 0
-    for m in found:
+    for m in morphemes:
         first, end = m.begin(), m.end()
         # The later parts of a ligature (㍿ is two words in mode A) are empty: they share its characters.
         start = first if first < end else start
         surface = text[start:end]
         if surface.strip(_ASCII_SPACE):
-            base, pos, reading, ctype, cform, norm = _word(m, known)
+            base, pos, reading, ctype, cform, norm = _look_up(m, known)
             at = start + offset
             tokens.append(
                 Token(
@@ -73,7 +73,7 @@ def _tokens(text: str, found: Any, offset: int, known: dict[int, _Word]) -> list
     return tokens
 
 
-def _word(m: Any, known: dict[int, _Word]) -> _Word:
+def _look_up(m: Any, known: dict[int, _Word]) -> _Word:
     """What the dictionary says of a word, asked once; unknown words share ids and are asked every time."""
     number = m.word_id()
     if (word := known.get(number)) is not None:
@@ -83,7 +83,7 @@ def _word(m: Any, known: dict[int, _Word]) -> _Word:
     norm = m.normalized_form()
     word = (m.dictionary_form() or norm, pos[:4], m.reading_form(), ctype, cform, norm)
     if not m.is_oov():
-        if len(known) >= _REMEMBERED:
+        if len(known) >= MAX_WORDS_KEPT:
             known.clear()
         known[number] = word
     return word

@@ -5,7 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nikawa.errors import BadInput, UnknownName
-from nikawa.text.korean_forms import COPULA, FORMS, PAIRS, attach, copula, has_final, inflect, join
+from nikawa.text.conjugation_ko import (
+    COPULA,
+    FORMS,
+    PAIRS,
+    attach,
+    copula,
+    has_final,
+    inflect,
+    join_by_kiwi,
+)
 
 
 @pytest.mark.parametrize(
@@ -223,4 +232,4 @@ def kiwi_tag(verb: str, past: str) -> str:
 def test_the_rules_agree_with_kiwi(row: str) -> None:
     verb, past, *_ = row.split()
     for form, ending in KIWI.items():
-        assert join([(verb[:-1], kiwi_tag(verb, past)), *ending]) == inflect(verb, form)
+        assert join_by_kiwi([(verb[:-1], kiwi_tag(verb, past)), *ending]) == inflect(verb, form)

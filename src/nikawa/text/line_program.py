@@ -14,17 +14,17 @@ from weakref import WeakSet, finalize
 
 from nikawa.errors import BadInput
 
-SILENCE = 120.0
+MAX_SILENCE_SECONDS = 120.0
 """Seconds without a word after which a program that owes an answer is given up; a model is read in far less."""
-GRACE = 1.0
+MAX_EXIT_SECONDS = 1.0
 """Seconds a program has to end once its input has."""
-BLOCK = 1 << 16
+BLOCK_BYTES = 1 << 16
 END = b"EOS"
 
-_ALL: WeakSet[Child] = WeakSet()
+_ALL: WeakSet[LineProgram] = WeakSet()
 
 
-class Child:
+class LineProgram:
     """A program under its name. It ends with this process, is not shared with a forked one, and starts again when asked."""
 
     def __init__(self, name: str, program: str) -> None:
@@ -39,7 +39,7 @@ class Child:
         """What the program answers to each line, its `EOS` left out. No line may hold a line break."""
         if not lines:
             return []
-        running = self._started()
+        running = self._start()
         try:
             return self._talk(running, lines)
         except BaseException:  # what is left unread would pass for the next answer
@@ -61,7 +61,7 @@ class Child:
             _close(self._running.stdin, self._running.stdout, self._log)
         self._running = self._log = self._end = None
 
-    def _started(self) -> Popen[bytes]:
+    def _start(self) -> Popen[bytes]:
         if self._running is not None and self._running.poll() is None:
             return self._running
         self.close()  # it ended between two questions
@@ -80,7 +80,7 @@ class Child:
             log.close()
             what = f"{self.name} cannot be started: {problem.strerror}"
             raise BadInput(what, file=self.program, cure="see that it runs by itself") from None
-        self._log, self._end = log, finalize(self, _ended, self._running, log)
+        self._log, self._end = log, finalize(self, _end_program, self._running, log)
         os.set_blocking(_number(self._running.stdin), False)
         return self._running
 
@@ -93,16 +93,16 @@ class Child:
         poll.register(taken, select.POLLIN)
         poll.register(given, select.POLLOUT)
         while len(answers) < len(lines):
-            ready = dict(poll.poll(SILENCE * 1000))
+            ready = dict(poll.poll(MAX_SILENCE_SECONDS * 1000))
             if not ready:
-                raise self._silent(lines[len(answers)])
+                raise self._report_silence(lines[len(answers)])
             if given in ready:
-                left = left[_written(given, left) :]
+                left = left[_write_some(given, left) :]
                 if not left:
                     poll.unregister(given)
             if taken in ready:
-                if not (block := os.read(taken, BLOCK)):
-                    raise self._died(running, lines[len(answers)])
+                if not (block := os.read(taken, BLOCK_BYTES)):
+                    raise self._report_death(running, lines[len(answers)])
                 *whole, rest = (rest + block).split(b"\n")
                 for line in whole:
                     if line.rstrip(b"\r") == END:
@@ -112,25 +112,33 @@ class Child:
                         answer.append(line.decode("utf-8", "replace").rstrip("\r"))
         return answers
 
-    def _silent(self, line: str) -> BadInput:
-        what = f"{self.name} did not answer {line!r} within {SILENCE:g} s"
+    def _report_silence(self, line: str) -> BadInput:
+        what = f"{self.name} did not answer {line!r} within {MAX_SILENCE_SECONDS:g} s"
         return BadInput(
             what, cure=f"it was ended; see what it does with that text by itself: {self.program}"
         )
 
-    def _died(self, running: Popen[bytes], line: str) -> BadInput:
+    def _report_death(self, running: Popen[bytes], line: str) -> BadInput:
         with suppress(TimeoutExpired):
-            running.wait(GRACE)
-        how = _how(running.poll())
-        said = self._said()
-        what = f"{self.name} {how} at {line!r}" + (f": {said}" if said else "")
+            running.wait(MAX_EXIT_SECONDS)
+        status = running.poll()
+        if status is None:
+            how = "stopped answering"
+        elif status >= 0:
+            how = f"ended with status {status}"
+        else:
+            how = f"was ended by signal {-status}"
+            with suppress(ValueError):
+                how = f"was ended by {signal.Signals(-status).name}"
+        last = self._last_error()
+        what = f"{self.name} {how} at {line!r}" + (f": {last}" if last else "")
         return BadInput(what, cure=f"see what it does with that text by itself: {self.program}")
 
-    def _said(self) -> str:
+    def _last_error(self) -> str:
         """The last line of its errors."""
         if self._log is None:
             return ""
-        self._log.seek(max(0, self._log.seek(0, os.SEEK_END) - BLOCK))
+        self._log.seek(max(0, self._log.seek(0, os.SEEK_END) - BLOCK_BYTES))
         lines = [line.strip() for line in self._log.read().decode("utf-8", "replace").splitlines()]
         return next((line for line in reversed(lines) if line), "")
 
@@ -140,31 +148,21 @@ def _number(stream: IO[bytes] | None) -> int:
     return stream.fileno()
 
 
-def _written(place: int, data: memoryview) -> int:
+def _write_some(place: int, data: memoryview) -> int:
     """How much of `data` went out; all of it where nobody is left to read, which the silent other side will tell."""
     try:
-        return os.write(place, data[:BLOCK])
+        return os.write(place, data[:BLOCK_BYTES])
     except BlockingIOError:
         return 0
     except BrokenPipeError:
         return len(data)
 
 
-def _how(status: int | None) -> str:
-    if status is None:
-        return "stopped answering"
-    if status >= 0:
-        return f"ended with status {status}"
-    with suppress(ValueError):
-        return f"was ended by {signal.Signals(-status).name}"
-    return f"was ended by signal {-status}"
-
-
-def _ended(running: Popen[bytes], log: IO[bytes]) -> None:
+def _end_program(running: Popen[bytes], log: IO[bytes]) -> None:
     """A program ends when its input does; one that does not is killed."""
     _close(running.stdin)
     try:
-        running.wait(GRACE)
+        running.wait(MAX_EXIT_SECONDS)
     except TimeoutExpired:
         running.kill()
         running.wait()
@@ -178,10 +176,10 @@ def _close(*streams: IO[bytes] | None) -> None:
                 stream.close()
 
 
-def _after_fork() -> None:
-    for child in list(_ALL):
-        child.forget()
+def _forget_all() -> None:
+    for program in list(_ALL):
+        program.forget()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=_forget_all)

@@ -18,10 +18,10 @@ from msgspec.structs import replace
 from nikawa.errors import BadInput, missing_extra
 from nikawa.text.protocol import Engine, Token
 
-PIECE = 8_000
+MAX_PIECE = 8_000
 """Longest text handed to an engine. MeCab crashes or drops tokens when a length passes 16 bits, Sudachi refuses."""
-BATCH = 128
-CACHE = 1_000_000
+TEXTS_AT_ONCE = 128
+CACHE_CHARACTERS = 1_000_000
 """Characters of text whose analyses are kept: about 150 MB when full."""
 
 # MeCab's dictionaries list U+00D0 as white space where they mean U+000D, and forget form feed.
@@ -65,12 +65,12 @@ def require(module: str, extra: str) -> Any:
         raise missing_extra(f"the package {module!r}", extra) from None
 
 
-def spaced(text: str) -> str:
+def space_for_mecab(text: str) -> str:
     """The text as MeCab must see it, of the same length, so that white space and nothing else is dropped."""
     return text.translate(_PUT_RIGHT) if _MISTAKEN.search(text) else text
 
 
-class Shared:
+class SharedEngine:
     """An engine loaded once a process, at first use, and used by one thread at a time."""
 
     def __init__(self, load: Callable[[], Engine]) -> None:
@@ -96,10 +96,10 @@ class Cache:
     def get(self, text: str) -> tuple[Token, ...] | None:
         """The kept analysis, or None."""
         with self._lock:
-            found = self._kept.get(text)
-            if found is not None:
+            tokens = self._kept.get(text)
+            if tokens is not None:
                 self._kept.move_to_end(text)
-            return found
+            return tokens
 
     def put(self, text: str, tokens: tuple[Token, ...]) -> None:
         """Keep an analysis unless it alone would fill a tenth of the cache."""
@@ -120,7 +120,7 @@ def need_text(value: object) -> None:
         raise TypeError(f"a text is needed, not {type(value).__name__}")
 
 
-def check(text: str) -> None:
+def check_text(text: str) -> None:
     """Refuse what no engine can take: NUL ends a C string, a lone surrogate has no UTF-8."""
     if "\0" in text:
         raise BadInput(f"character {text.index(chr(0)) + 1} of the text is NUL", cure="remove it")
@@ -133,43 +133,40 @@ def check(text: str) -> None:
         ) from None
 
 
-def cuts(text: str, limit: int = PIECE) -> list[int]:
+def find_cuts(text: str, limit: int = MAX_PIECE) -> list[int]:
     """Where to cut a long text: after the last line, sentence or word that fits; 0 and its length included."""
     places, start = [0], 0
     while len(text) - start > limit:
-        start = _cut(text, start, start + limit)
-        places.append(start)
+        end = start + limit
+        for mark in ("\n", "。", ". ", " ", "、"):
+            place = text.rfind(mark, start + 1, end)
+            if place > start:
+                end = place + len(mark)
+                break
+        else:
+            while end > start + 1 and unicodedata.combining(text[end]):
+                end -= 1
+        places.append(end)
+        start = end
     return [*places, len(text)]
 
 
-def _cut(text: str, start: int, end: int) -> int:
-    for mark in ("\n", "。", ". ", " ", "、"):
-        found = text.rfind(mark, start + 1, end)
-        if found > start:
-            return found + len(mark)
-    while end > start + 1 and unicodedata.combining(text[end]):
-        end -= 1
-    return end
-
-
-def join(pieces: Iterable[list[Token]], offsets: Sequence[int]) -> tuple[Token, ...]:
+def join_tokens(pieces: Iterable[list[Token]], offsets: Sequence[int]) -> tuple[Token, ...]:
     """The analyses of the pieces of one text as the analysis of the whole."""
     whole: list[Token] = []
     for tokens, offset in zip(pieces, offsets, strict=False):
         first = len(whole)
-        whole.extend(_moved(token, offset, first) for token in tokens)
+        for token in tokens:
+            head = None if token.head is None else token.head + first
+            start, end = token.start + offset, token.end + offset
+            whole.append(replace(token, start=start, end=end, head=head))
     return tuple(whole)
 
 
-def _moved(token: Token, offset: int, first: int) -> Token:
-    head = None if token.head is None else token.head + first
-    return replace(token, start=token.start + offset, end=token.end + offset, head=head)
-
-
-class Loaded:
+class LoadedAnalyser:
     """The analyser users hold: an engine, its name, and a cache."""
 
-    def __init__(self, name: str, language: str, shared: Shared, cache: int) -> None:
+    def __init__(self, name: str, language: str, shared: SharedEngine, cache: int) -> None:
         self.name, self.language = name, language
         self._shared, self.cache = shared, Cache(cache) if cache else None
         self._capacity = cache
@@ -179,38 +176,37 @@ class Loaded:
 
     def __reduce__(self) -> tuple[Any, tuple[str, int]]:
         """A dictionary cannot travel to another process; its name can."""
-        return (import_module("nikawa.text.analysers").again, (self.name, self._capacity))
+        return (import_module("nikawa.text.analysers").load_again, (self.name, self._capacity))
 
     def analyse(self, text: str) -> tuple[Token, ...]:
         """The morphemes of `text`, in order."""
         need_text(text)
         kept = self.cache.get(text) if self.cache else None
-        return self._fresh([text])[0] if kept is None else kept
+        return self._analyse_new([text])[0] if kept is None else kept
 
     def analyse_many(self, texts: Iterable[str]) -> Iterator[tuple[Token, ...]]:
         """The same for many texts, in order, as a stream."""
         stream = iter(texts)
-        while batch := list(islice(stream, BATCH)):
+        while batch := list(islice(stream, TEXTS_AT_ONCE)):
             for text in batch:
                 need_text(text)
             known = {t: self.cache.get(t) for t in batch} if self.cache else dict.fromkeys(batch)
-            new = [t for t, found in known.items() if found is None]
-            known.update(zip(new, self._fresh(new), strict=True))
+            new = [text for text, tokens in known.items() if tokens is None]
+            known.update(zip(new, self._analyse_new(new), strict=True))
             yield from (tokens for t in batch if (tokens := known[t]) is not None)
 
-    def _fresh(self, texts: list[str]) -> list[tuple[Token, ...]]:
+    def _analyse_new(self, texts: list[str]) -> list[tuple[Token, ...]]:
         for text in texts:
-            check(text)
-        if all(len(text) <= PIECE for text in texts):
+            check_text(text)
+        if all(len(text) <= MAX_PIECE for text in texts):
             done = [tuple(tokens) for tokens in self._shared.run(texts)]
         else:
-            done = [self._long(text) for text in texts]
+            done = []
+            for text in texts:
+                places = find_cuts(text)
+                pieces = [text[a:b] for a, b in pairwise(places)]
+                done.append(join_tokens(self._shared.run(pieces), places))
         if self.cache:
             for text, tokens in zip(texts, done, strict=True):
                 self.cache.put(text, tokens)
         return done
-
-    def _long(self, text: str) -> tuple[Token, ...]:
-        places = cuts(text)
-        pieces = [text[a:b] for a, b in pairwise(places)]
-        return join(self._shared.run(pieces), places)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nikawa.errors import BadInput, UnknownName
 from nikawa.io.tsv import read_tsv
 from nikawa.text import analyser
-from nikawa.text.conjugate import FORMS, conjugate, conjugation_class, forms
+from nikawa.text.conjugation_ja import FORMS, conjugate, conjugation_class, list_forms
 
 SHOWN = (
     "past",
@@ -86,7 +86,7 @@ WORDS = table("""
 @pytest.mark.parametrize("row", WORDS, ids=lambda row: row.split()[0])
 def test_forms(row: str) -> None:
     word, *expected = row.split()
-    made = forms(word)
+    made = list_forms(word)
     assert [made.get(form, "-") for form in SHOWN] == expected
     assert made["dictionary"] == word
 
@@ -106,7 +106,7 @@ def test_the_class_of_either_dictionary_gives_the_same(row: str, name: str) -> N
     word = row.split(maxsplit=1)[0]
     token = analyser(name).analyse(word)[-1]
     if (word, name) != ("駆ける", "ipadic"):  # IPADIC knows a literary 五段 verb only
-        assert forms(word, token.ctype or None) == forms(word)
+        assert list_forms(word, token.ctype or None) == list_forms(word)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_the_class_given_decides_between_homographs(word: str, ctype: str, past:
 @pytest.mark.parametrize("word", ["ありうる", "なりうる", "考えうる", "見うる"])
 @pytest.mark.parametrize("ctype", [None, "一段・得ル"])
 def test_uru_is_eru_in_all_other_forms(word: str, ctype: str | None) -> None:
-    made, root = forms(word, ctype), word.removesuffix("うる")
+    made, root = list_forms(word, ctype), word.removesuffix("うる")
     assert [
         made[form] for form in ("dictionary", "polite", "negative", "past", "te", "conditional")
     ] == [root + end for end in ("うる", "えます", "えない", "えた", "えて", "うれば")]
