@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from nikawa.datasets.subsets import Cell, group_of
-from nikawa.records import Card, Dataset, Example, Finding, Judgement, Task
+from nikawa.records import Card, Dataset, Example, Finding, Judgement, Origin, Task, reference
 
 Examples = tuple[Example, ...]
 Splits = Mapping[str, Examples]
@@ -102,4 +103,26 @@ class Benchmark:
         """The splits it is published with, each once."""
         return list(
             dict.fromkeys(split for source in self.sources for split in source.splits if split)
+        )
+
+
+def hidden_origin(recipe: str, gold: Mapping[str, Any]) -> Origin | None:
+    """The origin of a published example: `hidden` where it has no gold, else there is nothing to say."""
+    return None if gold else Origin(recipe=recipe, gold="hidden")
+
+
+def report_examples(
+    check: str,
+    dataset: Dataset,
+    split: str,
+    examples: Sequence[Example],
+    note: str = "",
+    *,
+    known: bool = False,
+) -> Iterator[Finding]:
+    """One finding about examples of a split, counted with repetition; none where there are none."""
+    if examples:
+        ids = dict.fromkeys(reference(dataset.name, split, example.id) for example in examples)
+        yield Finding(
+            check=check, where=split, count=len(examples), ids=tuple(ids), note=note, known=known
         )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from nikawa.datasets.jamp import jamp
-from nikawa.datasets.jamp._traps import LEFT_OVER
+from nikawa.datasets.jamp.jamp import LEFT_OVER
 from nikawa.datasets.jamp.splits import WAKATI, fragment_of, identical, split_names
 from nikawa.datasets.load import load
 from nikawa.datasets.locate import files_here

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from nikawa.datasets.base import Splits
-from nikawa.datasets.jsick._answers import (
+from nikawa.datasets.jsick.answers import (
     OPERATIONS,
     STRESS_ANSWERS,
     StressAnswers,
@@ -18,7 +18,7 @@ from nikawa.datasets.jsick._answers import (
     read_answers,
     read_stress_answers,
 )
-from nikawa.datasets.jsick._rows import ANSWERS, LABELS, TAGS
+from nikawa.datasets.jsick.rows import ANSWERS, LABELS, TAGS
 from nikawa.metrics.classes import macro_f1_of, macro_precision_of, macro_recall_of
 from nikawa.records import Example
 from nikawa.reproduce.figures import Number, Partial, read_figures

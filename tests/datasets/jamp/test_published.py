@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nikawa.datasets import benchmarks, load
-from nikawa.datasets.jamp._templates import TEMPLATES, read_templates
+from nikawa.datasets.jamp.templates import TEMPLATES, read_templates
 from nikawa.datasets.jamp.splits import categories, regenerate, seen, split_names
 from nikawa.records import Dataset, Example
 

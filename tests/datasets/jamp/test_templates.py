@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.datasets.jamp._templates import COLUMNS, read_templates
+from nikawa.datasets.jamp.templates import COLUMNS, read_templates
 from nikawa.errors import BadInput
 
 Write = Callable[..., Path]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nikawa.datasets.jglue._markup import plain_text
+from nikawa.datasets.jglue.markup import plain_text
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,16 @@ columns is a word; two categories close with an ASCII bracket; `_wakati` files a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from nikawa.datasets.base import Benchmark, Source, Splits
-from nikawa.datasets.jamp._traps import find_problems
+from nikawa.datasets.base import Benchmark, Source, Splits, report_examples
 from nikawa.datasets.jamp.splits import PROTOCOL, WAKATI, split_names
 from nikawa.errors import BadInput, suggest
 from nikawa.io.tsv import read_tsv
-from nikawa.records import Card, Example, Origin, Task
+from nikawa.records import Card, Dataset, Example, Finding, Origin, Task, reference
 
 LABELS = ("entailment", "contradiction", "neutral")
 COLUMNS = (
@@ -28,16 +28,34 @@ COLUMNS = (
     "time_span",
     "category",
 )
+LEFT_OVER = 20
+"""The template that the paper's numbers leave out."""
+LABEL_ERRORS = frozenset({"3763", "3767", "7807", "7809"})
+YEARS = range(2000, 2021)
+SINCE = (1, 3, 4, 5)
+"""Templates whose premise says `A以来…。現在、Bである。`"""
+
+_YEAR = re.compile(r"(?<!\d)(\d{4})年")
+_TIME = r"((?:\d+[年月日時])+)"
+_SINCE = re.compile(f"{_TIME}以来")
+_NOW = re.compile(f"現在、{_TIME}である")
 
 
 def read(path: Path) -> Iterator[Example]:
     """The problems of one published file."""
     for line, row in read_tsv(path, COLUMNS):
-        template = _template(row["template_num"], path, line)
+        number, label = row["template_num"], row["gold_label"]
+        if not number.isdecimal():
+            what, cure = f"template_num {number!r} is not a number", "is this a file of JAMP?"
+            raise BadInput(what, file=path, line=line, cure=cure)
+        if label not in LABELS:
+            what, cure = f"gold_label {label!r} is not a label", suggest(label, LABELS)
+            raise BadInput(what, file=path, line=line, cure=cure)
+        template = int(number)
         yield Example(
             id=row["num"],
             inputs={"premise": row["premise"], "hypothesis": row["hypothesis"]},
-            gold={"label": _label(row["gold_label"], path, line)},
+            gold={"label": label},
             tags=_tags(row["category"]),
             meta={
                 "template": template,
@@ -51,33 +69,11 @@ def read(path: Path) -> Iterator[Example]:
         )
 
 
-def _template(number: str, path: Path, line: int) -> int:
-    if not number.isdecimal():
-        raise BadInput(
-            f"template_num {number!r} is not a number",
-            file=path,
-            line=line,
-            cure="is this a file of JAMP?",
-        )
-    return int(number)
-
-
-def _label(label: str, path: Path, line: int) -> str:
-    if label not in LABELS:
-        raise BadInput(
-            f"gold_label {label!r} is not a label",
-            file=path,
-            line=line,
-            cure=suggest(label, LABELS),
-        )
-    return label
-
-
 def _none(word: str) -> str | None:
     return None if word == "None" else word
 
 
-@cache
+@cache  # ten thousand rows share a few values
 def _tags(category: str) -> frozenset[str]:
     return frozenset({category})
 
@@ -91,6 +87,108 @@ def version_of(splits: Splits) -> str | None:
     """2.1 is 2.0, the published one, without template 20; told by the sizes the paper prints."""
     sizes = {"train": 9750, "test": 344}
     return "2.1" if any(len(splits.get(name, ())) == size for name, size in sizes.items()) else None
+
+
+def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
+    """Left-over template, generator errors, odd years; twins and training splits that differ from the whole."""
+    for split in ("train", "test"):
+        if split in dataset.splits:
+            yield from _row_problems(split, dataset)
+    for split in dataset.splits:
+        if split.endswith(WAKATI):
+            yield from _twin_problems(split, dataset)
+        elif split in split_names() and "train" in dataset.splits:
+            known = {(e.id, *_content(e)) for e in dataset.splits["train"]}
+            strange = [e for e in dataset.splits[split] if (e.id, *_content(e)) not in known]
+            note = "absent from train_all"
+            yield from report_examples("not-in-train", dataset, split, strange, note)
+
+
+def _row_problems(split: str, dataset: Dataset) -> Iterator[Finding]:
+    examples = dataset.splits[split]
+    problems = (
+        (
+            "left-over-template",
+            [e for e in examples if e.meta["template"] == LEFT_OVER],
+            "template 20, all contradiction; the paper's counts leave it out",
+        ),
+        (
+            "generator-label",
+            [e for e in examples if split == "train" and has_wrong_label(e)],
+            "12月 was taken to end a year later; by the calendar the label is not entailment",
+        ),
+        (
+            "year-out-of-range",
+            [e for e in examples if has_strange_year(e)],
+            "the paper draws years from 2000 to 2020",
+        ),
+        (
+            "present-before-since",
+            [e for e in examples if is_present_before_since(e)],
+            "the premise contradicts itself: 現在 lies before 以来",
+        ),
+    )
+    for check, concerned, note in problems:
+        yield from report_examples(check, dataset, split, concerned, note, known=True)
+    categories = {e.meta["category"] for e in examples}
+    if len(categories) == 45:
+        note = "45 categories; the paper speaks of 46 tense fragments"
+        yield Finding(check="category-count", where=split, count=45, note=note, known=True)
+
+
+def has_wrong_label(example: Example) -> bool:
+    """Whether this is one of the four rows with the generator's error, and still carries it."""
+    meta = example.meta
+    return (
+        example.id in LABEL_ERRORS
+        and (meta["time_format"], meta["time_span"]) == ("月", "random")
+        and "12月" in example.inputs["hypothesis"]
+        and example.gold.get("label") == "entailment"
+    )
+
+
+def has_strange_year(example: Example) -> bool:
+    """Whether a time point names a year the paper's range does not hold."""
+    texts = example.inputs["premise"] + example.inputs["hypothesis"]
+    return any(int(year) not in YEARS for year in _YEAR.findall(texts))
+
+
+def is_present_before_since(example: Example) -> bool:
+    """Whether the premise's present lies before the time its state began."""
+    if example.meta["template"] not in SINCE:
+        return False
+    since, now = (pattern.search(example.inputs["premise"]) for pattern in (_SINCE, _NOW))
+    return since is not None and now is not None and _numbers(now[1]) < _numbers(since[1])
+
+
+def _numbers(time: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", time)]
+
+
+def _twin_problems(split: str, dataset: Dataset) -> Iterator[Finding]:
+    """Rows of a segmented twin that are not the plain row with blanks."""
+    plain = split.removesuffix(WAKATI)
+    if plain not in dataset.splits:
+        return
+    texts = {e.id: _content(e) for e in dataset.splits[plain]}
+    twins = {e.id: _content(e) for e in dataset.splits[split]}
+    differ = sorted(id for id in texts.keys() | twins.keys() if texts.get(id) != twins.get(id))
+    if differ:
+        yield Finding(
+            check="wakati-mismatch",
+            where=f"{split} and {plain}",
+            count=len(differ),
+            ids=tuple(reference("jamp", split, id) for id in differ),
+            note="tokens joined do not give the plain row",
+        )
+
+
+def _content(example: Example) -> tuple[str, str, str, int]:
+    """What a row says, blanks left out."""
+    premise, hypothesis = (
+        example.inputs[side].replace(" ", "") for side in ("premise", "hypothesis")
+    )
+    return premise, hypothesis, example.gold["label"], example.meta["template"]
 
 
 def _sources() -> Iterator[Source]:

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, Source
-from nikawa.datasets.jglue._rows import hidden, labelled
+from nikawa.datasets.base import Benchmark, Source, hidden_origin
+from nikawa.datasets.jglue.rows import labelled
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
 from nikawa.io.tsv import read_tsv
@@ -105,7 +105,7 @@ def _example(row: Row) -> Example:
         gold=gold,
         tags=frozenset(name for name in PHENOMENA if values[name]),
         meta={name: values[name] for name in names if values[name]},
-        origin=hidden("jcola", gold),
+        origin=hidden_origin("jcola", gold),
     )
 
 

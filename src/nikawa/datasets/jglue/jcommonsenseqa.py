@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, Source
-from nikawa.datasets.jglue._rows import finding, has_edge_blank, hidden, labelled
+from nikawa.datasets.base import Benchmark, Source, hidden_origin, report_examples
+from nikawa.datasets.jglue.rows import has_edge_blank, labelled
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
 from nikawa.records import Card, Dataset, Example, Finding, Task
@@ -48,7 +48,7 @@ def read(path: Path) -> Iterator[Example]:
             id=str(row.q_id),
             inputs={"question": row.question, "choices": choices},
             gold=gold,
-            origin=hidden("jcommonsenseqa", gold),
+            origin=hidden_origin("jcommonsenseqa", gold),
         )
 
 
@@ -59,11 +59,11 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:
         choices = [e for e in examples for choice in e.inputs["choices"] if has_edge_blank(choice)]
         equal = [e for e in examples if len({c.strip() for c in e.inputs["choices"]}) < 5]
         note = "strip before comparing strings"
-        yield from finding("edge-blank-questions", dataset, split, questions, note)
-        yield from finding(
+        yield from report_examples("edge-blank-questions", dataset, split, questions, note)
+        yield from report_examples(
             "edge-blank-choices", dataset, split, choices, f"choices, not questions; {note}"
         )
-        yield from finding(
+        yield from report_examples(
             "equal-choices", dataset, split, equal, "two choices are equal without white space"
         )
 

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, Source, Splits
-from nikawa.datasets.jglue._captions import caption_meta
-from nikawa.datasets.jglue._rows import choose, hidden, labelled
+from nikawa.datasets.base import Benchmark, Source, Splits, hidden_origin
+from nikawa.datasets.jglue.rows import caption_meta, choose, labelled
 from nikawa.datasets.locate import find_files, path_version
 from nikawa.io.json import read_json_lines
 from nikawa.records import Card, Dataset, Example, Finding, Task, reference
@@ -56,7 +55,7 @@ def read(path: Path) -> Iterator[Example]:
             # A caption belongs to one image, so the image holds together both directions of a pair and
             # every other pair that shares a sentence with it: items of two groups are independent.
             group=meta["image"],
-            origin=hidden("jnli", gold),
+            origin=hidden_origin("jnli", gold),
         )
 
 

@@ -13,8 +13,15 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, RunProtocol, Source, Splits
-from nikawa.datasets.jglue._rows import finding, has_edge_blank, hidden, mixed
+from nikawa.datasets.base import (
+    Benchmark,
+    RunProtocol,
+    Source,
+    Splits,
+    hidden_origin,
+    report_examples,
+)
+from nikawa.datasets.jglue.rows import has_edge_blank, mixed
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json
 from nikawa.records import Card, Dataset, Example, Finding, Task
@@ -95,7 +102,7 @@ def _example(title: str, context: str, question: Question, path: Path) -> Exampl
         gold=gold,
         meta={"article": title, "is_impossible": question.is_impossible},
         group=found[1],
-        origin=hidden("jsquad", gold),
+        origin=hidden_origin("jsquad", gold),
     )
 
 
@@ -126,7 +133,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:
             ),
             ("edge-blank-questions", blank, "strip before comparing strings"),
         ):
-            yield from finding(check, dataset, split, concerned, note)
+            yield from report_examples(check, dataset, split, concerned, note)
 
 
 def _answer_problems(example: Example) -> Iterator[str]:

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, Source, Splits
-from nikawa.datasets.jglue._captions import caption_meta
-from nikawa.datasets.jglue._rows import finding, hidden, labelled
+from nikawa.datasets.base import Benchmark, Source, Splits, hidden_origin, report_examples
+from nikawa.datasets.jglue.rows import caption_meta, labelled
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
 from nikawa.records import Card, Dataset, Example, Finding, Task, reference
@@ -45,7 +44,7 @@ def read(path: Path) -> Iterator[Example]:
             gold=gold,
             meta=meta,
             group=meta["image"],
-            origin=hidden("jsts", gold),
+            origin=hidden_origin("jsts", gold),
         )
 
 
@@ -78,7 +77,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:
         yield from _gaps(dataset.name, split, {int(e.id) for e in examples if e.id.isdecimal()})
         written = [e for e in examples if e.meta["source"] == "C"]
         note = "sentence ids starting with g are worker-written; the authors' notes say only JNLI has them"
-        yield from finding("g-ids", dataset, split, written, note)
+        yield from report_examples("g-ids", dataset, split, written, note)
 
 
 def _gaps(name: str, split: str, numbers: set[int]) -> Iterator[Finding]:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, Source
-from nikawa.datasets.jglue._rows import choose, finding, hidden, labelled
+from nikawa.datasets.base import Benchmark, Source, hidden_origin, report_examples
 from nikawa.datasets.jglue.marc_ja_raw import LABELS, LISTS, Lists, read_lists, read_raw
+from nikawa.datasets.jglue.rows import choose, labelled
 from nikawa.io.json import read_json_lines
 from nikawa.records import Card, Dataset, Example, Finding, Task
 
@@ -41,7 +41,7 @@ def read(path: Path) -> Iterator[Example]:
             id=row.review_id,
             inputs={"text": row.sentence},
             gold=gold,
-            origin=hidden("marc-ja", gold),
+            origin=hidden_origin("marc-ja", gold),
         )
 
 
@@ -75,11 +75,11 @@ def _totals(split: str, lists: Lists) -> Iterator[Finding]:
 def _not_applied(split: str, lists: Lists, dataset: Dataset) -> Iterator[Finding]:
     examples, labels = dataset.splits[split], lists.labels[split]
     left = [e for e in examples if e.id in lists.dropped[split]]
-    yield from finding(
+    yield from report_examples(
         "unfiltered-reviews", dataset, split, left, "converted without the filter lists"
     )
     stars = [e for e in examples if e.gold and e.gold["label"] != labels.get(e.id, e.gold["label"])]
-    yield from finding(
+    yield from report_examples(
         "labels-by-stars", dataset, split, stars, "converted without the label lists"
     )
 

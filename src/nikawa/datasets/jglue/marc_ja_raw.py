@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.datasets.jglue._markup import plain_text
+from nikawa.datasets.jglue.markup import plain_text
 from nikawa.datasets.locate import CLONES, data_root
 from nikawa.errors import BadInput
 from nikawa.io.lines import open_bytes, read_lines

@@ -6,13 +6,25 @@ numbers its rows where the others have SICK's ids; four sentences differ between
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from nikawa.datasets.base import Benchmark, Source
-from nikawa.datasets.jsick._answers import counted, judgements
-from nikawa.datasets.jsick._rows import (
+from nikawa.datasets.jsick.answers import (
+    Answers,
+    counted,
+    judgements,
+    majority,
+    narrow,
+    read_answers,
+)
+from nikawa.datasets.jsick.rows import (
+    ANSWERS,
     LABELS,
+    RELEASED,
+    SPLITS,
     Row,
     label_of,
     meta_of,
@@ -22,7 +34,26 @@ from nikawa.datasets.jsick._rows import (
     split_of_word,
     tags_of,
 )
-from nikawa.records import Card, Dataset, Example, Finding, Task
+from nikawa.records import Card, Dataset, Example, Finding, Task, reference
+
+NUMBERED = "train.tsv-"
+"""What the reader puts before the row numbers of `train.tsv`."""
+KNOWN = {
+    ("train-file-ids", "train.tsv"): 4997,
+    ("train-file-ids", "train"): 4997,
+    ("texts-differ", "train.tsv"): 3,
+    ("texts-differ", "test.tsv"): 1,
+    ("texts-differ", ANSWERS): 4,
+    ("full-width-scores", ANSWERS): 4000,
+    ("gold-not-mean", ANSWERS): 3623,
+    ("gold-not-majority", ANSWERS): 2,
+    ("no-majority", ANSWERS): 46,
+    ("blank-labels", ANSWERS): 2,
+    ("blank-scores", ANSWERS): 3,
+    ("conflicting-labels", "train+dev+test"): 2,
+    ("conflicting-labels", "test"): 1,
+}
+"""How many the published files hold; another count is news."""
 
 
 def read(path: Path) -> Iterator[Example]:
@@ -32,31 +63,26 @@ def read(path: Path) -> Iterator[Example]:
     on all of them, so pairs that share one are not independent.
     """
     for line, row in read_pairs(path):
+        inputs = need_texts(row.premise, row.hypothesis, path, line)
+        label = label_of(row.label, path, line)
         if not (row.data or row.score or row.premise_en):
-            yield _train_file_pair(row, path, line)
+            # A row of `train.tsv`: its number is not SICK's id, so the id is given another form.
+            yield Example(
+                id=f"{NUMBERED}{row.pair}",
+                inputs=inputs,
+                gold={"label": label},
+                meta={"split": "train"},
+                group=row.premise,
+            )
             continue
         yield Example(
             id=row.pair,
-            inputs=need_texts(row.premise, row.hypothesis, path, line),
-            gold={
-                "label": label_of(row.label, path, line),
-                "relatedness": score_of(row.score, path, line),
-            },
+            inputs=inputs,
+            gold={"label": label, "relatedness": score_of(row.score, path, line)},
             tags=tags_of(row.tags, path, line),
             meta=meta_of(row, split_of_word(row.data, path, line)),
             group=row.premise,
         )
-
-
-def _train_file_pair(row: Row, path: Path, line: int) -> Example:
-    """A row of `train.tsv`: its number is not SICK's id, so the id is given another form."""
-    return Example(
-        id=f"train.tsv-{row.pair}",
-        inputs=need_texts(row.premise, row.hypothesis, path, line),
-        gold={"label": label_of(row.label, path, line)},
-        meta={"split": "train"},
-        group=row.premise,
-    )
 
 
 def split_of(example: Example) -> str:
@@ -64,11 +90,141 @@ def split_of(example: Example) -> str:
     return str(example.meta["split"])
 
 
-def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
-    """What is special to these files; only those that are there are looked at."""
-    from nikawa.datasets.jsick._traps import jsick_traps
+class _Text(NamedTuple):
+    """A row of `train.tsv`."""
 
-    return jsick_traps(folder, dataset)
+    pair: str
+    premise: str
+    hypothesis: str
+
+
+Pairs = dict[str, Row]
+
+
+def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:
+    """Ids that mislead, texts that differ between the files, and gold that does not follow the answers.
+
+    Only the files that are there are looked at.
+    """
+    yield from _conflicting_labels(dataset)
+    root = folder / "jsick"
+    pairs: Pairs = {}
+    if (root / RELEASED).is_file():
+        pairs = {row.pair: row for _, row in read_pairs(root / RELEASED)}
+    numbered = [e for e in dataset.splits.get("train", ()) if e.id.startswith(NUMBERED)]
+    if numbered:
+        rows = [_Text(e.id.removeprefix(NUMBERED), *e.inputs.values()) for e in numbered]
+        yield from _misleading_ids("train", rows, pairs)
+    if numbered or not pairs:
+        return
+    if (root / "train.tsv").is_file():
+        rows = [
+            _Text(row.pair, row.premise, row.hypothesis)
+            for _, row in read_pairs(root / "train.tsv")
+        ]
+        yield from _misleading_ids("train.tsv", rows, pairs)
+        texts = {(row.premise, row.hypothesis) for row in rows}
+        absent = [
+            row
+            for row in pairs.values()
+            if row.data != "test" and (row.premise, row.hypothesis) not in texts
+        ]
+        yield from _older_texts("train.tsv", absent)
+    for name in ("test.tsv", ANSWERS):
+        if (root / name).is_file():
+            changed = []
+            for _, row in read_pairs(root / name):
+                new = pairs.get(row.pair, row)
+                if (row.premise, row.hypothesis) != (new.premise, new.hypothesis):
+                    changed.append(new)
+            yield from _older_texts(name, changed)
+    if (root / ANSWERS).is_file():
+        answers = [row for row in read_answers(root / ANSWERS) if row.pair in pairs]
+        for check, (count_in, note) in ANSWER_CHECKS.items():
+            counts = {_reference(pairs[row.pair]): count_in(row) for row in answers}
+            ids = [name for name, count in counts.items() if count]
+            yield from _report(check, ANSWERS, ids, note, count=sum(counts.values()))
+
+
+def _conflicting_labels(dataset: Dataset) -> Iterator[Finding]:
+    """Pairs that occur more than once, with more than one label."""
+    labels: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    for split, examples in dataset.splits.items():
+        for example in examples:
+            key = (example.inputs["premise"], example.inputs["hypothesis"])
+            labels[key][reference(dataset.name, split, example.id)] = example.gold["label"]
+    repeated = [by_name for by_name in labels.values() if len(set(by_name.values())) > 1]
+    ids = [name for by_name in repeated for name in by_name]
+    note = "the same two sentences in the same order, with different labels"
+    where = "+".join(dataset.splits)
+    yield from _report("conflicting-labels", where, ids, note, count=len(repeated))
+
+
+def _misleading_ids(where: str, rows: Sequence[_Text], pairs: Pairs) -> Iterator[Finding]:
+    """How far `train.tsv` is from the released pairs, joined by id and joined by text."""
+    if not pairs:
+        note = (
+            f"pair_ID is a row number, not SICK's id; get {RELEASED} and join on the two sentences"
+        )
+        every = tuple(reference("jsick", "train", NUMBERED + row.pair) for row in rows)
+        yield Finding(
+            check="train-file-ids", where=where, count=len(rows), ids=every, note=note, known=True
+        )
+        return
+    texts = {(row.premise, row.hypothesis) for row in pairs.values()}
+    joined = sum((row.premise, row.hypothesis) in texts for row in rows)
+    misled = [
+        row.pair for row in rows if row.pair not in pairs or pairs[row.pair].premise != row.premise
+    ]
+    note = f"pair_ID is a row number; joined on the two sentences, {joined:,} of {len(rows):,} rows are found"
+    ids = [reference("jsick", "train", NUMBERED + pair) for pair in misled]
+    yield from _report("train-file-ids", where, ids, note)
+
+
+def _older_texts(where: str, rows: Iterable[Row]) -> Iterator[Finding]:
+    note = f"an older text than that of {RELEASED}"
+    yield from _report("texts-differ", where, [_reference(row) for row in rows], note)
+
+
+def _has_full_width_score(row: Answers) -> int:
+    return int(any(not text.isascii() for text in row.scores))
+
+
+def _is_not_mean(row: Answers) -> int:
+    scores = [float(narrow(text)) for text in row.scores if text]
+    return int(bool(scores) and abs(sum(scores) / len(scores) - float(row.score)) > 0.05 + 1e-9)
+
+
+ANSWER_CHECKS: dict[str, tuple[Callable[[Answers], int], str]] = {
+    "full-width-scores": (
+        _has_full_width_score,
+        "an answer is a full-width digit, which the gold score leaves out",
+    ),
+    "gold-not-mean": (_is_not_mean, "the gold score is not the mean of the published answers"),
+    "gold-not-majority": (
+        lambda row: int(majority(row.labels) not in (None, row.label)),
+        "the gold label is not the majority of the published answers",
+    ),
+    "no-majority": (lambda row: int(majority(row.labels) is None), "the authors decided the label"),
+    "blank-labels": (lambda row: row.labels.count(""), "no answer is published; it is left out"),
+    "blank-scores": (lambda row: row.scores.count(""), "no answer is published; it is left out"),
+}
+"""Check to how often a row has the problem, and what it means."""
+
+
+def _reference(row: Row) -> str:
+    return reference("jsick", SPLITS.get(row.data, "all"), row.pair)
+
+
+def _report(
+    check: str, where: str, ids: Iterable[str], note: str, count: int | None = None
+) -> Iterator[Finding]:
+    """One finding, or none where there is nothing to tell."""
+    ids = tuple(ids)
+    count = len(ids) if count is None else count
+    if count:
+        known = KNOWN.get((check, where)) == count
+        yield Finding(check=check, where=where, count=count, ids=ids, note=note, known=known)
 
 
 DATASET = Benchmark(

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nikawa.datasets.base import Benchmark, Source
-from nikawa.datasets.jsick._rows import (
+from nikawa.datasets.jsick.jsick import split_of
+from nikawa.datasets.jsick.rows import (
     LABELS,
     label_of,
     meta_of,
@@ -16,7 +17,6 @@ from nikawa.datasets.jsick._rows import (
     split_of_word,
     tags_of,
 )
-from nikawa.datasets.jsick.jsick import split_of
 from nikawa.errors import BadInput
 from nikawa.records import Card, Example, Task
 

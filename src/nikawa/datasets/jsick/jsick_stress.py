@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nikawa.datasets.base import Benchmark, RunProtocol, Source
-from nikawa.datasets.jsick._answers import (
+from nikawa.datasets.jsick.answers import (
     STRESS_ANSWERS,
     StressAnswers,
     read_stress_answers,
     stress_judgements,
 )
-from nikawa.datasets.jsick._rows import (
+from nikawa.datasets.jsick.rows import (
     COLUMNS,
     LABELS,
     RELEASED,
@@ -43,9 +43,11 @@ FOLDERS = {
 CHANGED = "mod_A"
 ORIGIN = "sentence_A_Ja_origin"
 PREDICTION = "pred_ori"
+KNOWN_ORIGINS = {"scramble-o": 1666, "scramble-ni": 797, "scramble-de": 1006}
+"""Rows of the published files whose original is none; another count is news."""
 
 
-class _Around(NamedTuple):
+class _SetContext(NamedTuple):
     """What the files around a set's own tell of its pairs, by pair id."""
 
     set: str
@@ -55,23 +57,17 @@ class _Around(NamedTuple):
 
 def read(path: Path) -> Iterator[Example]:
     """The pairs of one set; its folder tells which, the answers file above it which pairs were judged."""
-    around = _around(path)
-    extra = (CHANGED, ORIGIN, PREDICTION) if PREDICTION in header_of(path) else (CHANGED, ORIGIN)
-    for line, cells in read_cells(path, (*COLUMNS, *extra)):
-        row, own = (
-            Row._make(cells[: len(COLUMNS)]),
-            dict(zip(extra, cells[len(COLUMNS) :], strict=True)),
-        )
-        yield _example(row, own, around, path, line)
-
-
-def _around(path: Path) -> _Around:
     name = set_of(path)
     answers_file = path.parent.parent / STRESS_ANSWERS
     judged = read_stress_answers(answers_file) if answers_file.is_file() else ()
     answers = {row.pair: row for row in judged if row.set == name}
     originals = find_originals(path) if name.startswith("scramble") else {}
-    return _Around(name, originals, answers)
+    context = _SetContext(name, originals, answers)
+    extra = (CHANGED, ORIGIN, PREDICTION) if PREDICTION in header_of(path) else (CHANGED, ORIGIN)
+    for line, cells in read_cells(path, (*COLUMNS, *extra)):
+        row = Row._make(cells[: len(COLUMNS)])
+        more = dict(zip(extra, cells[len(COLUMNS) :], strict=True))
+        yield _make_example(row, more, context, path, line)
 
 
 def set_of(path: Path) -> str:
@@ -99,53 +95,48 @@ def find_originals(path: Path) -> dict[str, str]:
     return {}
 
 
-def _example(row: Row, own: dict[str, str], around: _Around, path: Path, line: int) -> Example:
-    inherited = {
-        "label": label_of(row.label, path, line),
-        "relatedness": score_of(row.score, path, line),
+def _make_example(
+    row: Row, more: dict[str, str], context: _SetContext, path: Path, line: int
+) -> Example:
+    label, score = label_of(row.label, path, line), score_of(row.score, path, line)
+    inputs = need_texts(row.premise, row.hypothesis, path, line)
+    tags = tags_of(row.tags, path, line)
+    if more[CHANGED].casefold() not in (
+        "true",
+        "false",
+    ):  # TRUE in some of the files, True in others
+        what = f"{CHANGED} {more[CHANGED]!r} is neither TRUE nor FALSE"
+        raise BadInput(what, file=path, line=line, cure="fetch it again")
+    is_scrambled = context.set.startswith("scramble")
+    original = context.originals.get(row.pair) if is_scrambled else more[ORIGIN]
+    meta: dict[str, Any] = {
+        **meta_of(row, context.set),
+        "inherited_label": label,
+        "inherited_relatedness": score,
+        "changed": more[CHANGED].casefold() == "true",
     }
-    original = around.originals.get(row.pair) if around.set.startswith("scramble") else own[ORIGIN]
-    judged = around.answers.get(row.pair)
+    if original:
+        meta["original_premise"] = original
+    if PREDICTION in more:
+        meta["published_prediction"] = more[PREDICTION]
+    judged = context.answers.get(row.pair)
+    gold: dict[str, Any] = {"label": label, "relatedness": score}
+    if judged is not None:
+        gold = {"label": judged.label, "relatedness": float(judged.score)}
     return Example(
         id=row.pair,
-        inputs=need_texts(row.premise, row.hypothesis, path, line),
-        gold=inherited
-        if judged is None
-        else {"label": judged.label, "relatedness": float(judged.score)},
-        tags=tags_of(row.tags, path, line),
-        meta=meta_of(row, around.set) | _meta(inherited, original, own, path, line),
+        inputs=inputs,
+        gold=gold,
+        tags=tags,
+        meta=meta,
         group=original or row.premise,
         origin=Origin(
             recipe="jsick-stress",
             parents=(reference("jsick", "test", row.pair),),
-            step=around.set,
+            step=context.set,
             gold="inherited" if judged is None else "annotated",
         ),
     )
-
-
-def _meta(
-    inherited: dict[str, Any], original: str | None, own: dict[str, str], path: Path, line: int
-) -> dict[str, Any]:
-    meta: dict[str, Any] = {f"inherited_{question}": value for question, value in inherited.items()}
-    meta["changed"] = _truth(own[CHANGED], path, line)
-    if original:
-        meta["original_premise"] = original
-    if PREDICTION in own:
-        meta["published_prediction"] = own[PREDICTION]
-    return meta
-
-
-def _truth(text: str, path: Path, line: int) -> bool:
-    """`TRUE` in some of the files, `True` in others."""
-    if text.casefold() not in ("true", "false"):
-        raise BadInput(
-            f"{CHANGED} {text!r} is neither TRUE nor FALSE",
-            file=path,
-            line=line,
-            cure="fetch it again",
-        )
-    return text.casefold() == "true"
 
 
 def split_of(example: Example) -> str:
@@ -154,10 +145,24 @@ def split_of(example: Example) -> str:
 
 
 def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
-    """Rows whose published original is not the original premise."""
-    from nikawa.datasets.jsick._traps import stress_traps
-
-    return stress_traps(folder, dataset)
+    """Rows of the scrambled sets at hand whose published original is not the original premise."""
+    for name, stress_set in FOLDERS.items():
+        path = folder / "jsick-stress" / name / "test.tsv"
+        is_loaded = stress_set.startswith("scramble") and stress_set in dataset.splits
+        if not is_loaded or not path.is_file():
+            continue
+        true = find_originals(path)
+        rows = (cells for _, cells in read_cells(path, ("pair_ID", ORIGIN)))
+        wrong = [pair for pair, text in rows if true.get(pair, text) != text]
+        if wrong:
+            yield Finding(
+                check="scramble-origin",
+                where=stress_set,
+                count=len(wrong),
+                ids=tuple(reference("jsick-stress", stress_set, pair) for pair in wrong),
+                note=f"{ORIGIN} holds the swapped sentence; take the original from the test set",
+                known=KNOWN_ORIGINS.get(stress_set) == len(wrong),
+            )
 
 
 DATASET = Benchmark(

@@ -11,17 +11,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from nikawa.datasets.base import Benchmark
-from nikawa.datasets.klue._blocks import Block, read_blocks
-from nikawa.datasets.klue._common import (
+from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
+from nikawa.datasets.klue.shared import (
     CITATION,
     CURE,
     HOMEPAGE,
     LICENCE,
     VERSION,
-    finding,
+    Block,
     is_test,
-    origin,
+    read_blocks,
     sources,
 )
 from nikawa.errors import BadInput, suggest
@@ -89,7 +88,7 @@ def read(path: Path) -> Iterator[Example]:
             inputs={"text": block.header, "words": words},
             gold=gold,
             meta={"source": block.source},
-            origin=origin(NAME, gold),
+            origin=hidden_origin(NAME, gold),
         )
 
 
@@ -131,7 +130,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
             for e in examples
             if " ".join(w["form"] for w in e.inputs["words"]) != e.inputs["text"]
         ]
-        yield from finding(
+        yield from report_examples(
             "words-not-text", dataset, split, apart, "the words joined by blanks are not the text"
         )
         yield from _uneven(dataset, split, examples)
@@ -140,7 +139,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
             for fault in shape(example.gold["tree"]["heads"]) if example.gold else ():
                 odd.setdefault(fault, []).append(example)
         for fault in sorted(odd):
-            yield from finding(
+            yield from report_examples(
                 fault, dataset, split, odd[fault], "no published tree of dev is like this"
             )
 

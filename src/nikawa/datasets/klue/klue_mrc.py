@@ -13,16 +13,14 @@ from typing import Any
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark
-from nikawa.datasets.klue._common import (
+from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
+from nikawa.datasets.klue.shared import (
     CITATION,
     CURE,
     HOMEPAGE,
     LICENCE,
     VERSION,
-    finding,
     is_test,
-    origin,
     read_document,
     sources,
 )
@@ -92,7 +90,7 @@ def read(path: Path) -> Iterator[Example]:
                     gold=gold,
                     meta=_meta(article, question),
                     group=group,
-                    origin=origin(NAME, gold),
+                    origin=hidden_origin(NAME, gold),
                 )
 
 
@@ -139,7 +137,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Answers that are not where they say; impossible questions of a type that should have answers."""
     for split, examples in dataset.splits.items():
         away = [e for e in examples if any(not _at_place(e, a) for a in e.gold.get("answers", ()))]
-        yield from finding(
+        yield from report_examples(
             "answer-not-at-start", dataset, split, away, "the context holds other characters there"
         )
         odd = [
@@ -148,7 +146,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
             if "question_type" in e.meta
             and e.meta["is_impossible"] != (e.meta["question_type"] == 3)
         ]
-        yield from finding(
+        yield from report_examples(
             "type-against-impossible",
             dataset,
             split,

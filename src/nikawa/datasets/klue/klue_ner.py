@@ -13,18 +13,17 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from nikawa.datasets.base import Benchmark, Splits
-from nikawa.datasets.klue._blocks import Block, read_blocks
-from nikawa.datasets.klue._common import (
+from nikawa.datasets.base import Benchmark, Splits, hidden_origin, report_examples
+from nikawa.datasets.klue.shared import (
     CITATION,
     CURE,
     HOMEPAGE,
     LICENCE,
     VERSION,
-    finding,
+    Block,
     is_test,
-    origin,
     published,
+    read_blocks,
     sources,
 )
 from nikawa.errors import BadInput
@@ -80,7 +79,7 @@ def _example(block: Block, text: str, spans: list[Span] | None, orphans: int) ->
     if orphans:
         meta["orphan_tags"] = orphans
     return Example(
-        id=block.id, inputs={"text": text}, gold=gold, meta=meta, origin=origin(NAME, gold)
+        id=block.id, inputs={"text": text}, gold=gold, meta=meta, origin=hidden_origin(NAME, gold)
     )
 
 
@@ -113,7 +112,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     }
     for split, examples in dataset.splits.items():
         spaced = [e for e in examples if any(first.isspace() for first in _first(e))]
-        yield from finding(
+        yield from report_examples(
             "entity-on-space",
             dataset,
             split,
@@ -121,7 +120,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
             "the official scorer drops space rows and so the entity",
         )
         angled = [e for e in examples if "<" in _first(e)]
-        yield from finding(
+        yield from report_examples(
             "entity-on-bracket",
             dataset,
             split,
@@ -129,11 +128,11 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
             "a title's own < was taken into the entity, its > was not",
         )
         orphans = [e for e in examples if "orphan_tags" in e.meta]
-        yield from finding(
+        yield from report_examples(
             "orphan-tags", dataset, split, orphans, "I- rows that continue no entity are ignored"
         )
         marked = [e for e in examples if (split, e.id) in broken]
-        yield from finding(
+        yield from report_examples(
             "broken-markup",
             dataset,
             split,
@@ -141,7 +140,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
             "the header line's mark-up is not what the rows say; rows hold",
         )
         jamo = [e for e in examples if _JAMO.search(e.inputs["text"])]
-        yield from finding(
+        yield from report_examples(
             "conjoining-jamo",
             dataset,
             split,

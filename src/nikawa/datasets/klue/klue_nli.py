@@ -13,15 +13,13 @@ from typing import Any
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark
-from nikawa.datasets.klue._common import (
+from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
+from nikawa.datasets.klue.shared import (
     CITATION,
     HOMEPAGE,
     LICENCE,
     VERSION,
-    finding,
     labelled,
-    origin,
     published,
     read_array,
     refuse,
@@ -66,7 +64,7 @@ def read(path: Path) -> Iterator[Example]:
             gold=gold,
             meta=meta,
             group=row.premise,
-            origin=origin(NAME, gold),
+            origin=hidden_origin(NAME, gold),
         )
 
 
@@ -91,7 +89,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     for split, examples in dataset.splits.items():
         odd = [e for e in examples if not SHORTEST <= len(e.inputs["premise"]) <= LONGEST]
         note = f"premises outside {SHORTEST} to {LONGEST} characters ({len({e.group for e in odd})} distinct)"
-        yield from finding("premise-length", dataset, split, odd, note)
+        yield from report_examples("premise-length", dataset, split, odd, note)
 
 
 DATASET = Benchmark(

@@ -11,16 +11,14 @@ from typing import Any
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark
-from nikawa.datasets.klue._common import (
+from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
+from nikawa.datasets.klue.shared import (
     CITATION,
     CURE,
     HOMEPAGE,
     LICENCE,
     VERSION,
-    finding,
     labelled,
-    origin,
     published,
     read_array,
     read_document,
@@ -116,7 +114,9 @@ def read(path: Path) -> Iterator[Example]:
         }
         if row.source:
             meta["source"] = row.source
-        yield Example(id=row.guid, inputs=inputs, gold=gold, meta=meta, origin=origin(NAME, gold))
+        yield Example(
+            id=row.guid, inputs=inputs, gold=gold, meta=meta, origin=hidden_origin(NAME, gold)
+        )
 
 
 def _span(sentence: str, entity: Entity, number: int, path: Path) -> Span:
@@ -147,11 +147,11 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     }
     for split, examples in dataset.splits.items():
         away = [e for e in examples if (split, e.id) in misplaced]
-        yield from finding(
+        yield from report_examples(
             "entity-not-at-place", dataset, split, away, "the characters there are not its word"
         )
         odd = [e for e in examples if e.inputs["subject"].label not in SUBJECTS]
-        yield from finding(
+        yield from report_examples(
             "subject-type", dataset, split, odd, "the paper has PER and ORG subjects only"
         )
     for path in sorted(folder.glob(RELATION_LIST)):

@@ -13,15 +13,13 @@ from typing import Any
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark
-from nikawa.datasets.klue._common import (
+from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
+from nikawa.datasets.klue.shared import (
     CITATION,
     HOMEPAGE,
     LICENCE,
     VERSION,
-    finding,
     is_test,
-    origin,
     published,
     read_array,
     refuse,
@@ -75,7 +73,7 @@ def read(path: Path) -> Iterator[Example]:
             inputs={"sentence1": row.sentence1, "sentence2": row.sentence2},
             gold=gold,
             meta=meta,
-            origin=origin(NAME, gold),
+            origin=hidden_origin(NAME, gold),
         )
 
 
@@ -115,7 +113,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     }
     for split, examples in dataset.splits.items():
         few = [e for e in examples if e.meta.get("ratings", FULL) < FULL]
-        yield from finding(
+        yield from report_examples(
             "few-ratings",
             dataset,
             split,
@@ -123,7 +121,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
             "the paper says seven workers rated every pair; two were removed",
         )
         wrong = [e for e in examples if (split, e.id) in odd]
-        yield from finding(
+        yield from report_examples(
             "label-not-mean",
             dataset,
             split,

@@ -13,16 +13,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, Source
-from nikawa.datasets.klue._common import (
+from nikawa.datasets.base import Benchmark, Source, hidden_origin, report_examples
+from nikawa.datasets.klue.shared import (
     CITATION,
     CURE,
     HOMEPAGE,
     LICENCE,
     VERSION,
-    finding,
     is_test,
-    origin,
     read_array,
     read_document,
     refuse,
@@ -70,7 +68,7 @@ def read(path: Path) -> Iterator[Example]:
                 gold=gold,
                 meta={"domains": row.domains, "turn": count},
                 group=row.guid,
-                origin=origin(NAME, gold),
+                origin=hidden_origin(NAME, gold),
             )
 
 
@@ -114,7 +112,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     known = next((ontology(path) for path in find_files(ONTOLOGY, folder)), None)
     for split, examples in dataset.splits.items():
         twice = [e for e in examples if _repeats(e.gold.get("state", ()))]
-        yield from finding(
+        yield from report_examples(
             "slot-twice", dataset, split, twice, "one slot has two values in one state"
         )
         if known is not None:
@@ -123,7 +121,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
                 for e in examples
                 if any(not _in(entry, known) for entry in e.gold.get("state", ()))
             ]
-            yield from finding(
+            yield from report_examples(
                 "not-in-ontology", dataset, split, odd, "ontology.json has no such slot or value"
             )
 

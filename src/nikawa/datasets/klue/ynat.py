@@ -13,15 +13,13 @@ from typing import Any
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark
-from nikawa.datasets.klue._common import (
+from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
+from nikawa.datasets.klue.shared import (
     CITATION,
     HOMEPAGE,
     LICENCE,
     VERSION,
-    finding,
     labelled,
-    origin,
     published,
     read_array,
     refuse,
@@ -70,7 +68,11 @@ def read(path: Path) -> Iterator[Example]:
         facts = {"category": row.predefined_news_category, "date": row.date, "url": row.url}
         meta: dict[str, Any] = {key: value for key, value in facts.items() if value}
         yield Example(
-            id=row.guid, inputs={"text": row.title}, gold=gold, meta=meta, origin=origin(NAME, gold)
+            id=row.guid,
+            inputs={"text": row.title},
+            gold=gold,
+            meta=meta,
+            origin=hidden_origin(NAME, gold),
         )
 
 
@@ -110,7 +112,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     }
     for split, examples in dataset.splits.items():
         odd = [e for e in examples if (split, e.id) in lonely]
-        yield from finding(
+        yield from report_examples(
             "label-not-majority",
             dataset,
             split,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nikawa.datasets.mini._mini import mini
+from nikawa.datasets.mini.shared import mini
 
 DATASET = mini(
     "ko",

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from nikawa.datasets.jglue._captions import caption_meta
+from nikawa.datasets.jglue.rows import caption_meta
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json, read_json_lines
 from nikawa.pairing.linked import Linked, pair_different_links

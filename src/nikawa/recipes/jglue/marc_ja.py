@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from nikawa.datasets.jglue._markup import plain_text
+from nikawa.datasets.jglue.markup import plain_text
 from nikawa.datasets.jglue.marc_ja import DATASET
 from nikawa.datasets.jglue.marc_ja_raw import LABELS, _rows, mostly_ascii
 from nikawa.errors import BadInput

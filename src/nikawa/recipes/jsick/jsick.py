@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from nikawa.datasets.jsick._rows import LABELS, SPLITS, header_of, label_of, read_cells, score_of
+from nikawa.datasets.jsick.rows import LABELS, SPLITS, header_of, label_of, read_cells, score_of
 from nikawa.datasets.jsick.jsick import DATASET
 from nikawa.errors import BadInput, suggest
 from nikawa.io.json import read_json_lines

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from nikawa.errors import BadInput
-from nikawa.records import Dataset, Example, Finding, Origin, reference
 
 
 class HasLabel(Protocol):
@@ -40,11 +39,6 @@ def mixed(path: Path, line: int | None, what: str = "label") -> BadInput:
     )
 
 
-def hidden(recipe: str, gold: dict[str, Any]) -> Origin | None:
-    """The origin of an example without gold."""
-    return None if gold else Origin(recipe=recipe, gold="hidden")
-
-
 def choose(label: str, labels: Iterable[str], path: Path, line: int) -> str:
     """`label`, which must be one of `labels`."""
     if label not in labels:
@@ -57,17 +51,25 @@ def choose(label: str, labels: Iterable[str], path: Path, line: int) -> str:
     return label
 
 
-def finding(
-    check: str, dataset: Dataset, split: str, examples: list[Example], note: str = ""
-) -> Iterator[Finding]:
-    """One finding for `examples`, counted with repetition; none where there are none."""
-    if examples:
-        ids = tuple(
-            dict.fromkeys(reference(dataset.name, split, example.id) for example in examples)
-        )
-        yield Finding(check=check, where=split, count=len(examples), ids=ids, note=note)
-
-
 def has_edge_blank(text: str) -> bool:
     """Whether white space begins or ends the text."""
     return text != text.strip()
+
+
+def caption_meta(pair: str, path: Path, line: int) -> dict[str, Any]:
+    """`img-s1-s2` is A (same image), `imgA_imgB-s1-s2` B, a sentence id starting with `g` C (worker-written).
+
+    `pair` names the two sentences without their order, so it is shared by both directions and by JSTS and JNLI.
+    """
+    parts = pair.split("-")
+    if len(parts) != 3 or not all(parts):
+        raise BadInput(
+            f"yjcaptions_id {pair!r} is not image-sentence-sentence",
+            file=path,
+            line=line,
+            cure="is this JSTS or JNLI?",
+        )
+    image, first, second = parts
+    flow = "C" if first.startswith("g") or second.startswith("g") else "B" if "_" in image else "A"
+    unordered = "-".join(sorted((first, second)))
+    return {"source": flow, "yjcaptions_id": pair, "image": image, "pair": unordered}

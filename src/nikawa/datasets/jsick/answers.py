@@ -6,11 +6,11 @@ A column is not a person: six people shared the work, and who filled which cell 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from nikawa.datasets.jsick._rows import (
+from nikawa.datasets.jsick.rows import (
     ANSWERS,
     LABELS,
     SPLITS,
@@ -67,19 +67,23 @@ _STRESS = ("case_particles", "rephrase_type", "entailment_label_origin", *_three
 def read_answers(path: Path) -> Iterator[Answers]:
     """The rows of `jsick-all-annotations.tsv`."""
     for line, cells in read_cells(path, (*_GOLD, *_EACH), crlf=True):
-        _check(cells[1:9], path, line)
+        _check_answers(cells[1:9], path, line)
         yield Answers(line, cells[0], cells[1], cells[2], cells[3:6], cells[6:9])
 
 
 def read_stress_answers(path: Path) -> Iterator[StressAnswers]:
     """The rows of `jsick-stress-all-annotations.tsv`."""
     for line, cells in read_cells(path, (*_GOLD, *_EACH, *_STRESS), crlf=True):
-        _check(cells[1:9], path, line)
+        _check_answers(cells[1:9], path, line)
         particle, operation, inherited = cells[9:12]
+        for word, words in ((operation, OPERATIONS), (particle, PARTICLES)):
+            if word not in words:
+                cure = f"one of {', '.join(words)} is expected"
+                raise BadInput(f"{word!r} names no stress set", file=path, line=line, cure=cure)
         yield StressAnswers(
             line=line,
             pair=cells[0].partition("_")[0],
-            set=f"{_known(operation, OPERATIONS, path, line)}-{_known(particle, PARTICLES, path, line)}",
+            set=f"{OPERATIONS[operation]}-{PARTICLES[particle]}",
             label=cells[1],
             score=cells[2],
             inherited=inherited,
@@ -89,7 +93,7 @@ def read_stress_answers(path: Path) -> Iterator[StressAnswers]:
         )
 
 
-def _check(cells: tuple[str, ...], path: Path, line: int) -> None:
+def _check_answers(cells: tuple[str, ...], path: Path, line: int) -> None:
     """Gold and answers must be readable; an answer, though not the gold, may be blank."""
     gold, score, *answers = cells
     label_of(gold, path, line)
@@ -100,32 +104,26 @@ def _check(cells: tuple[str, ...], path: Path, line: int) -> None:
         score_of(narrow(text), path, line)
 
 
-def _known(word: str, words: Mapping[str, str], path: Path, line: int) -> str:
-    if word not in words:
-        cure = f"one of {', '.join(words)} is expected"
-        raise BadInput(f"{word!r} names no stress set", file=path, line=line, cure=cure)
-    return words[word]
-
-
 def judgements(folder: Path) -> Iterator[Judgement]:
     """Every worker's label and relatedness; blank cells are no answers and are left out."""
-    yield from _all_judged(folder, plain=False)
+    yield from _read_judgements(folder, drop_full_width=False)
 
 
 def counted(folder: Path) -> Iterator[Judgement]:
     """The answers that made the published gold: scores in full-width digits were lost on the way."""
-    yield from _all_judged(folder, plain=True)
+    yield from _read_judgements(folder, drop_full_width=True)
 
 
-def _all_judged(folder: Path, plain: bool) -> Iterator[Judgement]:
+def _read_judgements(folder: Path, drop_full_width: bool) -> Iterator[Judgement]:
     path = folder / "jsick" / ANSWERS
     _require(path)
     words = split_words(path.with_name("jsick.tsv"))
     for row in read_answers(path):
         split = SPLITS.get(words.get(row.pair, "all"), "all")
-        if plain:
-            row = row._replace(scores=tuple(text if text.isascii() else "" for text in row.scores))  # noqa: PLW2901
-        yield from _judged(row, reference("jsick", split, row.pair))
+        scores = row.scores
+        if drop_full_width:
+            scores = tuple(text if text.isascii() else "" for text in scores)
+        yield from _judgements_of(row.labels, scores, reference("jsick", split, row.pair))
 
 
 def stress_judgements(folder: Path) -> Iterator[Judgement]:
@@ -137,16 +135,18 @@ def stress_judgements(folder: Path) -> Iterator[Judgement]:
     _require(path)
     for row in read_stress_answers(path):
         example = reference("jsick-stress", row.set, row.pair)
-        yield from _judged(row, example)
+        yield from _judgements_of(row.labels, row.scores, example)
         for worker, remark in zip(WORKERS, row.remarks, strict=True):
             yield Judgement(example=example, worker=worker, question="naturalness", answer=remark)
 
 
-def _judged(row: Answers | StressAnswers, example: str) -> Iterator[Judgement]:
-    for worker, text in zip(WORKERS, row.labels, strict=True):
+def _judgements_of(
+    labels: Sequence[str], scores: Sequence[str], example: str
+) -> Iterator[Judgement]:
+    for worker, text in zip(WORKERS, labels, strict=True):
         if text:
             yield Judgement(example=example, worker=worker, question="label", answer=text)
-    for worker, text in zip(WORKERS, row.scores, strict=True):
+    for worker, text in zip(WORKERS, scores, strict=True):
         if text:
             yield Judgement(
                 example=example, worker=worker, question="relatedness", answer=float(narrow(text))

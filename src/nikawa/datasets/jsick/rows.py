@@ -130,20 +130,16 @@ def _lines(path: Path, crlf: bool) -> Iterator[tuple[int, str]]:
 
 def read_pairs(path: Path) -> Iterator[tuple[int, Row]]:
     """The pairs of any of JSICK's own files, whichever layout it has."""
-    if "entailment_label_Ja1" in header_of(path):
-        yield from _answer_pairs(path)
+    if "entailment_label_Ja1" not in header_of(path):
+        for line, cells in read_cells(path, COLUMNS):
+            yield line, Row._make(cells)
         return
-    for line, cells in read_cells(path, COLUMNS):
-        yield line, Row._make(cells)
-
-
-def _answer_pairs(path: Path) -> Iterator[tuple[int, Row]]:
     words = split_words(path.parent / RELEASED)
     empty = dict.fromkeys(Row._fields, "")
     names = [Row._fields[COLUMNS.index(column)] for column in SHARED]
     for line, cells in read_cells(path, SHARED, crlf=True):
-        found = dict(zip(names, cells, strict=True))
-        yield line, Row(**{**empty, **found, "data": words.get(found["pair"], "all")})
+        values = dict(zip(names, cells, strict=True))
+        yield line, Row(**{**empty, **values, "data": words.get(values["pair"], "all")})
 
 
 def split_words(released: Path) -> dict[str, str]:
@@ -213,7 +209,7 @@ def _tag_set(text: str) -> frozenset[str]:
 
 def meta_of(row: Row, split: str) -> dict[str, str]:
     """What to slice a pair by; cells that are empty are left out."""
-    named = {
+    values = {
         "split": split,
         "image": row.image,
         "caption": row.caption,
@@ -221,7 +217,7 @@ def meta_of(row: Row, split: str) -> dict[str, str]:
         "corrected_ab": row.corrected_ab,
         "corrected_ba": row.corrected_ba,
     }
-    return {name: value for name, value in named.items() if value}
+    return {name: value for name, value in values.items() if value}
 
 
 def need_texts(premise: str, hypothesis: str, path: Path, line: int) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +16,6 @@ from nikawa.datasets.locate import find_files
 from nikawa.errors import BadInput, suggest
 from nikawa.io.json import json_fault
 from nikawa.io.lines import decode_line, open_bytes
-from nikawa.records import Dataset, Example, Finding, Origin, reference
 
 T = TypeVar("T")
 
@@ -121,15 +121,53 @@ def is_test(path: Path) -> bool:
     return guess_split(path) == "test"
 
 
-def origin(name: str, gold: dict[str, Any]) -> Origin | None:
-    """Nothing to say of published gold; `hidden` where there is none."""
-    return None if gold else Origin(recipe=name, gold="hidden")
+_HEADER = re.compile(r"## (?P<id>\S+\d)[-_](?P<source>[A-Za-z]+)\t(?P<text>.*)")
+_COMMENT = "##"
 
 
-def finding(
-    check: str, dataset: Dataset, split: str, examples: Sequence[Example], note: str
-) -> Iterator[Finding]:
-    """One finding over examples of a split, or none where there are none."""
-    if examples:
-        ids = tuple(reference(dataset.name, split, example.id) for example in examples)
-        yield Finding(check=check, where=split, count=len(ids), ids=ids, note=note)
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One sentence of a column file."""
+
+    id: str
+    source: str
+    header: str
+    """The text of the header line, as published."""
+    body: str
+    """The rows, each with its line feed."""
+    line: int
+    """Line of the first row."""
+
+
+def read_blocks(path: Path) -> Iterator[Block]:
+    """The sentences of one published file."""
+    line, found = 1, False
+    for chunk in read_text(path).split("\n\n"):
+        block = _block(chunk, line, path)
+        if block is not None:
+            found = True
+            yield block
+        line += chunk.count("\n") + 2
+    if not found:
+        raise BadInput("holds no sentence", file=path, cure=CURE)
+
+
+def _block(chunk: str, line: int, path: Path) -> Block | None:
+    body = chunk.strip("\n")
+    line += len(chunk) - len(chunk.lstrip("\n"))
+    while body.startswith(_COMMENT):
+        head, _, body = body.partition("\n")
+        line += 1
+        found = _HEADER.fullmatch(head)
+        if found:
+            if not body:
+                raise BadInput(f"{found['id']} has no rows", file=path, line=line - 1, cure=CURE)
+            return Block(found["id"], found["source"], found["text"], body + "\n", line)
+    if body:
+        raise BadInput(
+            "rows without a line '## guid<TAB>text' above them",
+            file=path,
+            line=line,
+            cure="look for a stray blank line",
+        )
+    return None
