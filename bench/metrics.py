@@ -70,12 +70,12 @@ def ner_peers(data: dict[str, Any]) -> tuple[float, float]:
 
 
 def entity(data: dict[str, Any]) -> float:
-    tags = klue_ner.encoded(data["gold"], data["pred"])
+    tags = klue_ner.encode_tags(data["gold"], data["pred"])
     return 100 * float(macro_f1_of(klue_ner.entity_counts(tags).sum(axis=0)))
 
 
 def characters(data: dict[str, Any]) -> float:
-    return 100 * klue_ner.official_char_f1(klue_ner.encoded(data["gold"], data["pred"]))
+    return 100 * klue_ner.official_char_f1(klue_ner.encode_tags(data["gold"], data["pred"]))
 
 
 def squad(rows: list[dict[str, Any]]) -> list[float]:
@@ -120,10 +120,10 @@ def against_official() -> None:
         ("klue_ner_char_macro_f1", lambda: characters(ner), 20),
         ("jsquad squad_evaluate (EM+char F1)", lambda: squad(questions), 3),
         ("klue_mrc_rouge_w", lambda: rouge(answers), 3),
-        ("klue_dp_uas_macro_f1", lambda: 100 * klue_dp.uas_macro(klue_dp.encoded(trees)).value, 3),
+        ("klue_dp_uas_macro_f1", lambda: 100 * klue_dp.uas_macro(klue_dp.encode_words(trees)).value, 3),
         (
             "klue_dp_las_macro_f1",
-            lambda: 100 * klue_dp.las_macro(klue_dp.encoded(trees), True).value,
+            lambda: 100 * klue_dp.las_macro(klue_dp.encode_words(trees), True).value,
             3,
         ),
         ("wos_slot_micro_f1", lambda: slots(turns), 1),

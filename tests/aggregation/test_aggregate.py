@@ -12,6 +12,7 @@ from unicodedata import normalize
 
 import pytest
 
+from nikawa.aggregation.golden import GOLDEN
 from nikawa.aggregation.human import score_humans
 from nikawa.aggregation.job import AggregateOptions, aggregate, report_workers
 from nikawa.aggregation.report import collect_gold, write_result
@@ -21,7 +22,7 @@ from nikawa.datasets import load
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples, write_records
 from nikawa.records import Example, Judgement, Span
-from nikawa.scoring.conformance import conformance
+from nikawa.scoring.conformance import check_conformance
 
 Nikawa = Callable[..., CompletedProcess[str]]
 
@@ -526,7 +527,7 @@ def test_published_columns_are_refused(shared_data: Path) -> None:
 
 
 def test_golden_rules_conform(shared_data: Path) -> None:
-    report = conformance(shared_data.parent / "golden" / "agreement.json")
+    report = check_conformance(shared_data.parent / "golden" / "agreement.json", GOLDEN)
     (group,) = [group for group in report.groups if group.name == "klue_sts_label_rules"]
     assert (group.passed, group.failures) == (group.cases, ())
 

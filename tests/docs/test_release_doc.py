@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build
-from nikawa.recipes.amend_read import NAMES
-from nikawa.scoring.shift import shift
+from nikawa.cli.terminal.app import build
+from nikawa.recipes.corrections import NAMES
+from nikawa.datasets.shift import shift
 
 TEXT = (Path(__file__).parents[2] / "docs" / "release.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```(csv|sh|python)\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nikawa.metrics import Items, golden_adapters, metrics
 from nikawa.metrics.classes import macro_f1_of
 from nikawa.metrics.correlation import average_ranks, pearson_value
-from nikawa.metrics.klue_ner import TYPES, encoded, entity_counts, tag_codes
+from nikawa.metrics.klue_ner import TYPES, encode_tags, entity_counts, tag_codes
 from nikawa.metrics.klue_re import auprc_of
 
 PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=40)
@@ -102,7 +102,7 @@ def test_entities_as_in_seqeval(sentences: list[list[tuple[str, str]]]) -> None:
     gold, answers = (
         [[pair[side] for pair in sentence] for sentence in sentences] for side in (0, 1)
     )
-    tags = encoded(*[[[table[tag] for tag in s] for s in side] for side in (gold, answers)])  # type: ignore[arg-type]
+    tags = encode_tags(*[[[table[tag] for tag in s] for s in side] for side in (gold, answers)])  # type: ignore[arg-type]
     real = f1_score(gold, answers, average="macro", mode="strict", scheme=IOB2)
     assert float(macro_f1_of(entity_counts(tags).sum(axis=0))) == pytest.approx(
         real, abs=1e-12, nan_ok=True

@@ -13,7 +13,7 @@ from nikawa.datasets import tasks
 from nikawa.errors import BadInput
 from nikawa.metrics import Items, Mode, golden_adapters, metrics
 from nikawa.metrics.klue_mrc import rouge_w
-from nikawa.metrics.klue_ner import encoded, official_char_f1
+from nikawa.metrics.klue_ner import encode_tags, official_char_f1
 from nikawa.records import Span
 
 TYPES = ("PS", "LC", "OG", "DT", "TI", "QT")
@@ -63,10 +63,10 @@ def test_encoded_sentences_score_as_spans_do() -> None:
         [{"text": "abc"}, {"text": "abcd"}],
         TYPES,
     )
-    tags = encoded([[0, 1, 12], [12, 10, 11, 12]], [[0, 12, 12], [2, 10, 11, 12]])
+    tags = encode_tags([[0, 1, 12], [12, 10, 11, 12]], [[0, 12, 12], [2, 10, 11, 12]])
     assert official_char_f1(tags) == pytest.approx(value("char-macro-f1", items))
     with pytest.raises(BadInput, match="differ in length"):
-        encoded([[0]], [[0, 12]])
+        encode_tags([[0]], [[0, 12]])
 
 
 def test_no_entity_anywhere() -> None:

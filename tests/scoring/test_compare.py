@@ -12,7 +12,7 @@ import pytest
 
 from nikawa.errors import BadInput
 from nikawa.scoring.compare import compare
-from nikawa.scoring.score import Options, score
+from nikawa.scoring.score import ScoreOptions, score
 from nikawa.stats.paired import tie_groups
 
 N = 240
@@ -119,7 +119,7 @@ def test_slices_and_items_where_they_differ(tmp_path: Path, data: Path) -> None:
         "a": [answers(tmp_path / "a.jsonl", 0.6, 1)],
         "b": [answers(tmp_path / "b.jsonl", 0.8, 2)],
     }
-    found = compare(["jnli"], systems, data=data, options=Options(by=("gold",)), rounds=300)
+    found = compare(["jnli"], systems, data=data, options=ScoreOptions(by=("gold",)), rounds=300)
     whole, *parts = found.slices
     assert whole.where == "all"
     assert sum(s.wins for s in parts) == whole.wins == found.pairs[0].wins
@@ -185,7 +185,7 @@ def test_score_of_a_system_is_the_score(tmp_path: Path, data: Path) -> None:
     found = compare(["jnli"], {"a": [path], "b": [path]}, data=data, rounds=200)
     assert (
         found.systems[0].value
-        == score("jnli", path, data=data, options=Options(resamples=10)).report.scores[0].value
+        == score("jnli", path, data=data, options=ScoreOptions(resamples=10)).report.scores[0].value
     )
 
 
@@ -268,7 +268,11 @@ def test_order_of_seeds_does_not_matter(tmp_path: Path, data: Path) -> None:
     other = [answers(tmp_path / f"o{i}.jsonl", 0.7, 60 + i) for i in range(3)]
     one, two = (
         compare(
-            ["jnli"], {"a": order, "b": other}, data=data, rounds=500, options=Options(by=("gold",))
+            ["jnli"],
+            {"a": order, "b": other},
+            data=data,
+            rounds=500,
+            options=ScoreOptions(by=("gold",)),
         )
         for order in (runs, runs[::-1])
     )
@@ -342,7 +346,7 @@ def test_progress_is_told_to_the_end(tmp_path: Path, data: Path) -> None:
         ) -> None:
             heard.append((what, done, total))
 
-        compare(["jnli"], systems, data=data, rounds=3000, options=Options(tell=tell))
+        compare(["jnli"], systems, data=data, rounds=3000, options=ScoreOptions(on_progress=tell))
         last = [done for what, done, _ in heard if what == "comparing"]
         assert last == sorted(last)
         assert last[-1] == next(total for what, _, total in heard if what == "comparing") == 6000
@@ -350,7 +354,7 @@ def test_progress_is_told_to_the_end(tmp_path: Path, data: Path) -> None:
 
 
 def test_a_set_of_ones_own_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nikawa.datasets.hidden import load_veiled
+    from nikawa.datasets.hidden import load_and_hide
 
     rows = [
         {"id": str(i), "inputs": {"text": f"杯{i}"}, "gold": {"label": LABELS[i % 3]}}
@@ -361,9 +365,9 @@ def test_a_set_of_ones_own_is_read_once(tmp_path: Path, monkeypatch: pytest.Monk
 
     def counted(spec: str, data: Path | None = None) -> Any:
         calls.append(spec)
-        return load_veiled(spec, data=data)
+        return load_and_hide(spec, data=data)
 
-    monkeypatch.setattr("nikawa.scoring.compare.load_veiled", counted)
+    monkeypatch.setattr("nikawa.scoring.compare.load_and_hide", counted)
     systems = {name: [answers(tmp_path / f"{name}.jsonl", 0.7, 1)] for name in ("a", "b")}
     compare([str(tmp_path / "own.jsonl")], systems, rounds=100)
     assert len(calls) == len(set(calls)) > 0

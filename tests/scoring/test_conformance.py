@@ -9,9 +9,16 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build
+from nikawa.aggregation.golden import GOLDEN
+from nikawa.cli.terminal.app import build
 from nikawa.errors import BadInput
-from nikawa.scoring.conformance import EXACT, Refusal, conformance, difference, settle
+from nikawa.scoring.conformance import (
+    EXACT,
+    Refusal,
+    call_or_refuse,
+    check_conformance,
+    find_difference,
+)
 
 OWN = Path(__file__).parents[1] / "metrics" / "golden.json"
 NAN = {"special": "nan"}
@@ -34,7 +41,7 @@ def case(expected: Any, gold: list[int] | None = None) -> dict[str, Any]:
 
 
 def test_own_cases_pass() -> None:
-    report = conformance(OWN)
+    report = check_conformance(OWN)
     assert [f for group in report.groups for f in group.failures] == []
     assert report.failed == 0
     assert sum(group.cases for group in report.groups) == 27
@@ -62,7 +69,7 @@ def refusing() -> float:
     ],
 )
 def test_agreement(expected: Any, found: Any) -> None:
-    assert difference(expected, found, EXACT) == ""
+    assert find_difference(expected, found, EXACT) == ""
 
 
 @pytest.mark.parametrize(
@@ -85,16 +92,16 @@ def test_agreement(expected: Any, found: Any) -> None:
     ],
 )
 def test_difference_is_named(expected: Any, found: Any, said: str) -> None:
-    assert said in difference(expected, found, EXACT)
+    assert said in find_difference(expected, found, EXACT)
 
 
 def test_whatever_is_raised_is_a_refusal() -> None:
-    assert isinstance(settle(lambda: int("no number")), Refusal)
-    assert settle(lambda: 3) == 3
+    assert isinstance(call_or_refuse(lambda: int("no number")), Refusal)
+    assert call_or_refuse(lambda: 3) == 3
 
 
 def test_failures_name_case_and_place(tmp_path: Path) -> None:
-    report = conformance(write(tmp_path, {"jcola_mcc": case({"mcc": 0, "acc": 0.75})}))
+    report = check_conformance(write(tmp_path, {"jcola_mcc": case({"mcc": 0, "acc": 0.75})}))
     (group,) = report.groups
     assert (group.cases, group.passed, report.failed) == (1, 0, 1)
     assert group.failures[0].why == "acc: expected 0.75, found 0.5"
@@ -105,11 +112,11 @@ def test_float32_groups_have_their_tolerance(tmp_path: Path) -> None:
     for off, failed in ((0.9e-5, 0), (1.1e-4, 1)):
         expected = {"float32": 100 - off}
         group = {"cases": [{"id": 1, "input": scores, "expected": expected}]}
-        assert conformance(write(tmp_path, {"klue_sts_pearsonr": group})).failed == failed
+        assert check_conformance(write(tmp_path, {"klue_sts_pearsonr": group})).failed == failed
 
 
 def test_unknown_group_fails_whole(tmp_path: Path) -> None:
-    report = conformance(
+    report = check_conformance(
         write(tmp_path, {"nobody": case(1), "empty": {"cases": []}, "jglue_accuracy": case(0.5)})
     )
     assert [(g.name, g.cases, g.passed) for g in report.groups] == [
@@ -143,7 +150,7 @@ def test_no_golden_file(text: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "broken.json"
     path.write_text(text, "utf-8")
     with pytest.raises(BadInput) as problem:
-        conformance(path)
+        check_conformance(path)
     assert said in str(problem.value)
     assert str(problem.value).startswith(str(path))
     assert "; " in str(problem.value)
@@ -152,7 +159,7 @@ def test_no_golden_file(text: str, said: str, tmp_path: Path) -> None:
 
 def test_absent_file(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no such file"):
-        conformance(tmp_path / "absent.json")
+        check_conformance(tmp_path / "absent.json")
 
 
 def test_command_prints_a_line_a_group(tmp_path: Path) -> None:
@@ -189,5 +196,5 @@ def test_agreement_is_held_against_golden_cases_too(tmp_path: Path) -> None:
     single = {"id": 2, "input": [[1, 1], [1, 1]], "expected": {"nominal": RAISES}}
     kappa = {"id": 3, "input": [[3, 0], [0, 3]], "expected": 1.0}
     groups = {"agreement": {"cases": [alike, single]}, "fleiss_kappa": {"cases": [kappa]}}
-    report = conformance(write(tmp_path, groups))
+    report = check_conformance(write(tmp_path, groups), GOLDEN)
     assert [(group.passed, group.failures) for group in report.groups] == [(2, ()), (1, ())]

@@ -13,12 +13,19 @@ import pytest
 from nikawa.datasets import load, tasks
 from nikawa.errors import BadInput
 from nikawa.records import Example, Prediction
-from nikawa.runs.score import score_all
-from nikawa.scoring.score import Options, evaluate, per_item, score, task_and_split
-from nikawa.scoring.versions import score_versions, versions_here
+from nikawa.runs.scores import score_all
+from nikawa.scoring.score import (
+    ScoreOptions,
+    find_task_and_split,
+    list_item_details,
+    list_versions,
+    score,
+    score_examples,
+    score_versions,
+)
 from nikawa.stats.slices import list_slice_keys
 
-QUICK = Options(resamples=300)
+QUICK = ScoreOptions(resamples=300)
 KINDS = [name for name in tasks() if name.startswith("mini-")]
 Write = Callable[[str, dict[str, Any]], Path]
 
@@ -80,7 +87,7 @@ def test_missing_answers_need_a_word(write: Write) -> None:
     path = write("gap", answers)
     with pytest.raises(BadInput, match=f"1 of 9 items have no answer, such as {gone}.*--partial"):
         score("mini-ko-nli", path)
-    report = score("mini-ko-nli", path, options=Options(partial=True, resamples=100)).report
+    report = score("mini-ko-nli", path, options=ScoreOptions(partial=True, resamples=100)).report
     assert report.partial
     assert (report.missing, report.scores[0].n, report.scores[0].value) == (1, 8, 100)
 
@@ -109,7 +116,7 @@ def test_every_odd_id_is_listed(write: Write) -> None:
     path = write("odd", answers)
     repeated = json.dumps({"id": ids[1], "answer": answers[ids[1]]}) + "\n"
     path.write_text(path.read_text("utf-8") + repeated, "utf-8")
-    report = score("mini-ja-nli", path, options=Options(partial=True, resamples=20)).report
+    report = score("mini-ja-nli", path, options=ScoreOptions(partial=True, resamples=20)).report
     assert report.missing_ids == (ids[3],)
     assert report.unknown_ids == ("zzz",)
     assert report.duplicate_ids == (ids[1],)
@@ -128,7 +135,7 @@ def test_nothing_readable_is_refused(write: Write) -> None:
     with pytest.raises(BadInput, match=r"such as '1' to .*a number, not a label; .*--form indices"):
         score("mini-ja-nli", places)
     assert (
-        score("mini-ja-nli", places, options=Options(form="indices", resamples=20))
+        score("mini-ja-nli", places, options=ScoreOptions(form="indices", resamples=20))
         .report.scores[0]
         .value
         > 0
@@ -153,13 +160,15 @@ def test_answers_to_something_else_are_refused(write: Write) -> None:
 
 def test_slices_have_their_own_n(write: Write) -> None:
     path = write("all", right("mini-ja-nli"))
-    report = score("mini-ja-nli", path, options=Options(by=("gold", "tag"), resamples=100)).report
+    report = score(
+        "mini-ja-nli", path, options=ScoreOptions(by=("gold", "tag"), resamples=100)
+    ).report
     by = {s.where: s.n for s in report.scores}
     assert by[""] == 9
     assert sum(n for where, n in by.items() if where.startswith("gold=")) == 9
     assert any(where.startswith("tag=") for where in by)
     with pytest.raises(BadInput, match=r"no example has a 'colour'.*gold"):
-        score("mini-ja-nli", path, options=Options(by=("colour",)))
+        score("mini-ja-nli", path, options=ScoreOptions(by=("colour",)))
 
 
 def test_confusion_counts_every_item(write: Write) -> None:
@@ -173,7 +182,9 @@ def test_confusion_counts_every_item(write: Write) -> None:
 
 def test_similarity_bins(write: Write) -> None:
     report = score(
-        "mini-ko-sts", write("b", right("mini-ko-sts")), options=Options(by=("bin",), resamples=20)
+        "mini-ko-sts",
+        write("b", right("mini-ko-sts")),
+        options=ScoreOptions(by=("bin",), resamples=20),
     ).report
     bins = {s.where for s in report.scores if s.where}
     assert bins <= {f"bin={i}-{i + 1}" for i in range(5)}
@@ -218,7 +229,7 @@ def test_detail_of_every_item(write: Write) -> None:
     answers[first] = "まったく別の答え"
     items = {
         i["example"]: i
-        for i in per_item(score("mini-ja-qa", write("detail", answers), options=QUICK))
+        for i in list_item_details(score("mini-ja-qa", write("detail", answers), options=QUICK))
     }
     assert items[first]["detail"]["jsquad-em"] == 0
     assert sum(i["detail"]["jsquad-em"] for i in items.values()) == len(items) - 1
@@ -231,8 +242,8 @@ def test_detail_of_similarity_stays_with_its_item(write: Write) -> None:
     answers |= {first: "close", third: gold + 1}
     path = write("sts", answers)
     for names, shown in ((), "squared-error"), (("mse",), "mse"):
-        scored = score("mini-ko-sts", path, options=Options(metrics=names, resamples=20))
-        items = {i["example"]: i["detail"] for i in per_item(scored)}
+        scored = score("mini-ko-sts", path, options=ScoreOptions(metrics=names, resamples=20))
+        items = {i["example"]: i["detail"] for i in list_item_details(scored)}
         assert (items[first][shown], items[second][shown]) == (None, 0)
         assert items[third][shown] == pytest.approx(1)
         assert ("squared-error" in items[third]) == (shown == "squared-error")
@@ -242,17 +253,17 @@ def test_detail_under_the_metrics_asked_for(write: Write) -> None:
     scored = score(
         "mini-ja-nli",
         write("m", right("mini-ja-nli")),
-        options=Options(metrics=("mcc",), resamples=20),
+        options=ScoreOptions(metrics=("mcc",), resamples=20),
     )
-    assert {name for item in per_item(scored) for name in item["detail"]} == {
+    assert {name for item in list_item_details(scored) for name in item["detail"]} == {
         "right"
     }  # no item has an MCC
     scored = score(
         "mini-ja-nli",
         write("m2", right("mini-ja-nli")),
-        options=Options(metrics=("mcc", "accuracy")),
+        options=ScoreOptions(metrics=("mcc", "accuracy")),
     )
-    assert {name for item in per_item(scored) for name in item["detail"]} == {"accuracy"}
+    assert {name for item in list_item_details(scored) for name in item["detail"]} == {"accuracy"}
 
 
 def test_hidden_gold_gives_no_detail(tmp_path: Path, write: Write) -> None:
@@ -263,19 +274,21 @@ def test_hidden_gold_gives_no_detail(tmp_path: Path, write: Write) -> None:
 
 def test_a_dataset_of_several_tasks_asks_which() -> None:
     with pytest.raises(BadInput, match="mini-ja has 5 tasks; name one: mini-ja-nli"):
-        task_and_split("mini-ja")
-    assert task_and_split("jnli:dev") == (tasks()["jnli"], "dev")
+        find_task_and_split("mini-ja")
+    assert find_task_and_split("jnli:dev") == (tasks()["jnli"], "dev")
 
 
 def test_a_metric_of_another_kind_is_refused(write: Write) -> None:
     with pytest.raises(BadInput, match="pearson does not score inference"):
         score(
-            "mini-ja-nli", write("m", right("mini-ja-nli")), options=Options(metrics=("pearson",))
+            "mini-ja-nli",
+            write("m", right("mini-ja-nli")),
+            options=ScoreOptions(metrics=("pearson",)),
         )
     report = score(
         "mini-ja-nli",
         write("m", right("mini-ja-nli")),
-        options=Options(metrics=("macro-f1",), resamples=50),
+        options=ScoreOptions(metrics=("macro-f1",), resamples=50),
     ).report
     assert [s.metric for s in report.scores] == ["macro-f1"]
 
@@ -311,7 +324,7 @@ def lay_jnli(root: Path, version: str, labels: Sequence[str | None]) -> None:
 def test_against_every_release(tmp_path: Path, write: Write) -> None:
     lay_jnli(tmp_path, "1.1", ["entailment", "neutral", "neutral"])
     lay_jnli(tmp_path, "1.3", ["entailment", "entailment", "neutral"])
-    assert versions_here("jnli", tmp_path) == ["1.1", "1.3"]
+    assert list_versions("jnli", tmp_path) == ["1.1", "1.3"]
     path = write("v", {str(i): "entailment" for i in range(3)})
     found = score_versions("jnli", path, data=tmp_path, options=QUICK)
     assert [r.version for r in found.reports] == ["1.1", "1.3"]
@@ -364,4 +377,4 @@ def test_a_run_without_answers_is_scored_all_the_same(write: Write) -> None:
     assert {s.metric for s in found} >= {"pearson", "spearman"}
     assert all(isnan(s.value) and s.n == len(scored.examples) for s in found)
     with pytest.raises(BadInput, match="a correlation of 0 answers"):
-        list(evaluate(scored.task, scored.examples, refused, Options(), ""))
+        list(score_examples(scored.task, scored.examples, refused, ScoreOptions(), ""))

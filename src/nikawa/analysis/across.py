@@ -21,7 +21,7 @@ from nikawa.analysis.stress import (
     stress_item,
 )
 from nikawa.io.json import encode_json
-from nikawa.metrics.accuracy import right
+from nikawa.metrics.accuracy import mark_right
 from nikawa.runs.data import set_name
 from nikawa.runs.load import LoadedSystem
 from nikawa.runs.records import RunSpec
@@ -55,8 +55,8 @@ def _compare_with_majority(
     gold, units = answers.runs[0].gold, answers.sample.units
     n, unit_count = len(gold), count_units(units)
     label, count = Counter(gold).most_common(1)[0]
-    hits = np.stack([right(items.gold, items.answers) for items in answers.runs])
-    majority_hits = right(gold, [label] * n)
+    hits = np.stack([mark_right(items.gold, items.answers) for items in answers.runs])
+    majority_hits = mark_right(gold, [label] * n)
     table = np.column_stack([*hits, *(hits - majority_hits), np.ones(n)])
     drawn = resample_sums(table, units, resamples=options.resamples, seed=options.seed)
     scores_drawn, gaps_drawn = np.split((drawn[:, :-1] / drawn[:, -1:]).T, 2)  # runs by resamples
@@ -103,7 +103,7 @@ def _accuracy_with_all_inputs(
     wanted = _seedless_key(replace(spec, variation=replace(spec.variation, inputs=())))
     for other in every:
         if other.set == answers.set and _seedless_key(other.spec) == wanted:
-            accuracies = [right(items.gold, items.answers).mean() for items in other.runs]
+            accuracies = [mark_right(items.gold, items.answers).mean() for items in other.runs]
             return 100 * float(np.mean(accuracies))
     return None
 

@@ -22,7 +22,7 @@ from nikawa.analysis.results import Calibration, ClassScore, Confusion, CrossTab
 from nikawa.datasets.custom import declared_protocol
 from nikawa.metrics import metrics
 from nikawa.metrics.confusion import UNREAD
-from nikawa.metrics.confusion import confusion as count_confusion
+from nikawa.metrics.confusion import count_confusion as count_confusion
 from nikawa.records import Example
 from nikawa.scoring.match import LABELLED_KINDS
 from nikawa.stats.masks import make_figure, measure_parts, resample_sums

@@ -23,7 +23,7 @@ from nikawa.datasets.hidden import load_and_hide
 from nikawa.errors import BadInput
 from nikawa.io.answers import Answers, read_answers
 from nikawa.metrics import Items, metrics
-from nikawa.metrics.accuracy import right
+from nikawa.metrics.accuracy import mark_right
 from nikawa.metrics.base import mean
 from nikawa.perturbation.selection import CASES, FAMILIES, case_of, family_of
 from nikawa.records import Dataset, Example, Prediction, Record, Task
@@ -298,7 +298,7 @@ def stress(
 def _same(before: Sequence[Any], after: Sequence[Any]) -> Evaluation:
     """Share of equal answers; one that could not be read equals nothing."""
     told = [object() if answer is None else answer for answer in before]
-    return mean(right(told, after))
+    return mean(mark_right(told, after))
 
 
 def _pearson(before: Sequence[Any], after: Sequence[Any]) -> Evaluation:

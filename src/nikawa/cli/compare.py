@@ -135,10 +135,10 @@ def compare(
 ) -> None:
     """Compare systems on the same items: paired tests, intervals, ties."""
     from nikawa.scoring.compare import compare as run
-    from nikawa.scoring.score import Options
+    from nikawa.scoring.score import ScoreOptions
 
     with _telling(quiet or json) as tell:
-        options = Options(by=tuple(by or ()), hidden=hidden, tell=tell)
+        options = ScoreOptions(by=tuple(by or ()), hidden=hidden, on_progress=tell)
         comparison = run(
             task, named(systems), split=split, data=data, options=options, rounds=rounds
         )

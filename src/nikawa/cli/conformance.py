@@ -10,7 +10,7 @@ import typer
 from nikawa.cli.terminal.output import Json, Quiet, print_json, print_table
 
 if TYPE_CHECKING:
-    from nikawa.scoring.conformance import GroupResult, Report
+    from nikawa.scoring.conformance import ConformanceReport, GroupResult
 
 
 PANEL = "Data"
@@ -29,11 +29,12 @@ def conformance(
     quiet: Quiet = False,
 ) -> None:
     """Run the cases of a golden file; status 1 when one fails."""
+    from nikawa.aggregation.golden import GOLDEN
     from nikawa.cli.terminal.output import status
-    from nikawa.scoring.conformance import conformance as run
+    from nikawa.scoring.conformance import check_conformance
 
     with status(f"running the cases of {file.name}", quiet):
-        report = run(file)
+        report = check_conformance(file, GOLDEN)
     if json:
         print_json(report)
     elif not quiet:
@@ -41,7 +42,7 @@ def conformance(
     raise typer.Exit(int(report.failed > 0))
 
 
-def _print(report: Report) -> None:
+def _print(report: ConformanceReport) -> None:
     from rich.text import Text
 
     rows = [

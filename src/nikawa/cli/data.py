@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from nikawa.datasets import Benchmark
     from nikawa.datasets.fetch import Summary
     from nikawa.records import Dataset, Example
-    from nikawa.scoring.shift import ShiftReport
-    from nikawa.scoring.shift_parts import Part
+    from nikawa.datasets.shift import ShiftReport
+    from nikawa.datasets.shift import ShiftPart
 
 
 def card(
@@ -146,13 +146,13 @@ def shift(
     quiet: Quiet = False,
 ) -> None:
     """Tell how gold differs between a dataset and its translation, or between two versions."""
-    from nikawa.scoring.shift import as_json
-    from nikawa.scoring.shift import shift as run
-    from nikawa.scoring.shift_parts import SPLIT, TAG
+    from nikawa.datasets.shift import shift_to_json
+    from nikawa.datasets.shift import shift as run
+    from nikawa.datasets.shift import SPLIT, TAG
 
     report = run(before, after, question=question, by=tuple(by or (SPLIT, TAG)), data=data)
     if json:
-        print_json(as_json(report))
+        print_json(shift_to_json(report))
     elif quiet:
         return
     elif style is not None:
@@ -166,9 +166,9 @@ def shift(
 
 
 def _show_shift(report: ShiftReport, n: int) -> None:
-    from nikawa.scoring.shift import summary
+    from nikawa.datasets.shift import summarise_shift
 
-    typer.echo(summary(report))
+    typer.echo(summarise_shift(report))
     whole = report.parts[0]
     names = tuple(whole.table)
     rows = [(one, *row.values(), sum(row.values())) for one, row in whole.table.items()]
@@ -231,11 +231,11 @@ def _by_part(report: ShiftReport) -> tuple[tuple[str, ...], list[tuple[Any, ...]
     return columns, rows
 
 
-def _head(part: Part) -> tuple[Any, ...]:
+def _head(part: ShiftPart) -> tuple[Any, ...]:
     return part.where or "all", part.n, part.changed, f"{100 * part.share:.1f}"
 
 
-def _figures(part: Part) -> list[str]:
+def _figures(part: ShiftPart) -> list[str]:
     found = part.numbers
     if found is None:  # a part may hold labels where the whole holds both
         return [""] * 5
@@ -302,9 +302,9 @@ def list_datasets(data: Data = None, json: Json = False, quiet: Quiet = False) -
 
 
 def _listed(benchmark: Benchmark, data: Path | None) -> dict[str, Any]:
-    from nikawa.datasets.locate import present, repository_folder
+    from nikawa.datasets.locate import files_here, repository_folder
 
-    here = present(benchmark, data)
+    here = files_here(benchmark, data)
     files = [str(path) for paths in here.values() for path in paths]
     splits = {
         name for source in benchmark.sources if source.split in here for name in source.splits
@@ -441,11 +441,11 @@ def export(
 ) -> None:
     """Write a copy that other tools read."""
     from nikawa.datasets.export import export as run
-    from nikawa.datasets.hidden import load_veiled
+    from nikawa.datasets.hidden import load_and_hide
     from nikawa.datasets.names import find_benchmark
 
     with status(f"exporting {name}", quiet):
-        dataset = load_veiled(name, data=data)
+        dataset = load_and_hide(name, data=data)
         benchmark = find_benchmark(name)
         tasks = benchmark.tasks if benchmark is not None else ()
         run(dataset, tasks, to, out, overwrite=overwrite)

@@ -27,9 +27,9 @@ from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
     from nikawa.records import Score
-    from nikawa.scoring.report import ScoreReport
-    from nikawa.scoring.score import Scored
-    from nikawa.scoring.versions import VersionReport
+    from nikawa.scoring.score import ScoreReport
+    from nikawa.scoring.score import ScoreResult
+    from nikawa.scoring.score import VersionReport
 
 Columns = ("where", "metric", "mode", "score", "95% interval", "n")
 DATA = ("where", "metric", "mode", "unit", "score", "low", "high", "n")
@@ -101,11 +101,11 @@ def score(
 ) -> None:
     """Score answers exactly as the official scorer does, with 95% intervals."""
     from nikawa.io.atomic import refuse_existing
-    from nikawa.scoring.score import Options
+    from nikawa.scoring.score import ScoreOptions
     from nikawa.scoring.score import score as run
-    from nikawa.scoring.versions import score_versions
+    from nikawa.scoring.score import score_versions
 
-    options = Options(
+    options = ScoreOptions(
         by=tuple(by or ()), partial=partial, metrics=tuple(metric or ()), form=form, hidden=hidden
     )
     if versions:
@@ -206,9 +206,9 @@ def _more(count: int) -> str:
 
 
 def _shortened(text: str) -> str:
-    from nikawa.scoring.match import shortened
+    from nikawa.scoring.match import shorten
 
-    return shortened(text)
+    return shorten(text)
 
 
 def counted(report: ScoreReport) -> str:
@@ -257,13 +257,13 @@ def _few(s: Score) -> bool:
     return s.low is None and not isnan(s.value)
 
 
-def _write_items(scored: Scored, path: Path, overwrite: bool) -> None:
+def _write_items(scored: ScoreResult, path: Path, overwrite: bool) -> None:
     from nikawa.io.atomic import atomic_write
     from nikawa.io.json import encode_json
-    from nikawa.scoring.score import per_item
+    from nikawa.scoring.score import list_item_details
 
     with atomic_write(path, overwrite=overwrite) as stream:
-        for item in per_item(scored):
+        for item in list_item_details(scored):
             stream.write(encode_json(item) + b"\n")
 
 

@@ -10,7 +10,16 @@ from typing import Any
 from nikawa.metrics.base import Evaluation, ItemForm, Items, Metric, Mode
 from nikawa.registry import Registry, collect_plugins, scan
 
-__all__ = ["Evaluation", "ItemForm", "Items", "Metric", "Mode", "golden_adapters", "metrics"]
+__all__ = [
+    "Adapter",
+    "Evaluation",
+    "ItemForm",
+    "Items",
+    "Metric",
+    "Mode",
+    "golden_adapters",
+    "metrics",
+]
 
 Adapter = Callable[[Any], Any]
 """Maps the input of a golden case to what the official function returns for it."""

@@ -18,7 +18,8 @@ from nikawa.metrics.base import (
     Items,
     Metric,
     Mode,
-    codes,
+    encode_labels,
+    from_sums,
     golden_items,
     mean,
     ratio,
@@ -26,11 +27,20 @@ from nikawa.metrics.base import (
 
 
 def accuracy(items: Items, mode: Mode = "official") -> Additive:
-    """Share of right answers; NaN for no items at all."""
-    return mean(right(items.gold, items.answers))
+    """Share of right answers; NaN for no items at all.
+
+    >>> accuracy(Items(gold=["a", "b"], answers=["a", "a"])).value
+    0.5
+    """
+    return mean(items.share(mark_items))
 
 
-def right(gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+def mark_items(items: Items) -> Floats:
+    """1.0 for each item answered right."""
+    return mark_right(items.gold, items.answers)
+
+
+def mark_right(gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
     """1.0 where the answer is the gold one."""
     return np.fromiter((g == a for g, a in zip(gold, answers, strict=True)), np.float64, len(gold))
 
@@ -38,30 +48,24 @@ def right(gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
 def mcc(items: Items, mode: Mode = "official") -> Additive:
     """Matthews correlation over the labels that occur; an unread answer is a class of its own."""
     labels = sorted({*items.labels, *items.gold, *items.answers}, key=str)
-    gold, answer = codes(items.gold, labels), codes(items.answers, labels)
-    eye = np.eye(max(len(labels), 1))
+    gold, answer = encode_labels(items.gold, labels), encode_labels(items.answers, labels)
+    k = len(labels)
+    eye = np.eye(max(k, 1))
+
+    def finish(sums: Floats) -> Floats:
+        hits, n = sums[..., 0], sums[..., 1]
+        gold_counts, answer_counts = sums[..., 2 : 2 + k], sums[..., 2 + k :]
+        covariance = hits * n - (gold_counts * answer_counts).sum(-1)
+        gold_spread = n * n - (gold_counts * gold_counts).sum(-1)
+        answer_spread = n * n - (answer_counts * answer_counts).sum(-1)
+        return ratio(covariance, np.sqrt(gold_spread * answer_spread))
+
     statistics = np.column_stack([gold == answer, np.ones(len(gold)), eye[gold], eye[answer]])
-    evaluation = Additive(
-        statistics, lambda sums: _mcc(sums, len(labels)), 0.0, right(items.gold, items.answers)
-    )
-    value = float(evaluation.finish(statistics.sum(axis=0)))
-    return Additive(statistics, evaluation.finish, value, evaluation.detail)
-
-
-def _mcc(sums: Floats, k: int) -> Floats:
-    hits, n = sums[..., 0], sums[..., 1]
-    gold, answered = sums[..., 2 : 2 + k], sums[..., 2 + k :]
-    covariance = hits * n - (gold * answered).sum(-1)
-    spread = (n * n - (gold * gold).sum(-1)) * (n * n - (answered * answered).sum(-1))
-    return ratio(covariance, np.sqrt(spread))
+    return from_sums(statistics, finish, items.share(mark_items))
 
 
 def _golden_accuracy(case: dict[str, list[int]]) -> float:
     return accuracy(Items(case["gold"], case["pred"])).value
-
-
-def _golden_percent(case: dict[str, list[int]]) -> float:
-    return _golden_accuracy(case) * 100
 
 
 def _golden_mcc(case: dict[str, list[int]]) -> dict[str, Callable[[], float]]:
@@ -86,6 +90,6 @@ METRICS = (
 )
 GOLDEN = {
     "jglue_accuracy": _golden_accuracy,
-    "klue_nli_acc": _golden_percent,
+    "klue_nli_acc": lambda case: _golden_accuracy(case) * 100,
     "jcola_mcc": _golden_mcc,
 }

@@ -7,9 +7,10 @@ value for many weightings at once from sufficient statistics, without running th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NoReturn, Protocol
+from functools import cached_property
+from typing import Any, Literal, NoReturn, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from nikawa.records import Task, Unit
 
 Mode = Literal["official", "documented"]
 Better = Literal["higher", "lower"]
+T = TypeVar("T")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -36,6 +38,21 @@ class Items:
     """The task's closed set of answers, in its published order."""
     scores: Sequence[Mapping[str, float] | None] = ()
     """Scores by label, for metrics that rank."""
+
+    @cached_property
+    def _shared(self) -> dict[Any, Any]:
+        return {}
+
+    def share(self, compute: Callable[..., T], *options: Hashable) -> T:
+        """`compute(self, *options)`, done once for all the metrics that need it.
+
+        Exact match and F1 of an answer, say, compare the same normalised texts.
+        """
+        key = (compute, *options)
+        if key not in self._shared:
+            self._shared[key] = compute(self, *options)
+        result: T = self._shared[key]
+        return result
 
 
 class Evaluation(Protocol):
@@ -79,13 +96,11 @@ class Additive:
 
     def grouped(self, groups: Ints) -> Additive:
         """Sum the statistics of each group first."""
+        if not len(groups):
+            return Additive(self.statistics, self.finish, self.value)
         order = np.argsort(groups, kind="stable")
         starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
-        summed = (
-            np.add.reduceat(self.statistics[order], starts, axis=0)
-            if len(groups)
-            else self.statistics
-        )
+        summed = np.add.reduceat(self.statistics[order], starts, axis=0)
         return Additive(summed, self.finish, self.value)
 
 
@@ -174,6 +189,13 @@ class Metric:
         return 100.0 if self.unit(task) == "percent" else 1.0
 
 
+def from_sums(
+    statistics: Floats, finish: Callable[[Floats], Floats], detail: Floats | None = None
+) -> Additive:
+    """A metric that is a function of sums over items, with its value."""
+    return Additive(statistics, finish, float(finish(statistics.sum(axis=0))), detail)
+
+
 def mean(detail: Floats) -> Additive:
     """A metric that is the mean of a score an item."""
     return Additive(
@@ -196,7 +218,7 @@ def f1(hits: Floats, answered: Floats, wanted: Floats, undefined: float = 0.0) -
     return ratio(2 * hits, answered + wanted, undefined)
 
 
-def codes(values: Sequence[Any], labels: Sequence[Any]) -> Ints:
+def encode_labels(values: Sequence[Any], labels: Sequence[Any]) -> Ints:
     """Position of each value in `labels`; -1 for what is not there, None among it."""
     place = {label: i for i, label in enumerate(labels)}
     return np.fromiter((place.get(value, -1) for value in values), np.int64, len(values))
@@ -206,12 +228,12 @@ def golden_items(case: Mapping[str, Sequence[Any]], labels: Sequence[Any] = ()) 
     """The items of a golden case of gold and predictions; what scikit-learn refuses is refused."""
     gold, answers = case["gold"], case["pred"]
     if not gold:
-        refuse_nothing()
+        refuse_no_items()
     if len(gold) != len(answers) or any(answer is None for answer in answers):
         raise BadInput("gold without an answer", cure="the official scorer needs one an item")
     return Items(gold, answers, labels=labels)
 
 
-def refuse_nothing() -> NoReturn:
+def refuse_no_items() -> NoReturn:
     """Refuse a case of no items, as scikit-learn does."""
     raise BadInput("there are no items", cure="the official scorer needs at least one")

@@ -7,12 +7,12 @@ so a class nobody uses is not counted and a class only answered counts 0 (scikit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from nikawa.metrics.accuracy import right
+from nikawa.metrics.accuracy import mark_items
 from nikawa.metrics.base import (
     Additive,
     Floats,
@@ -20,13 +20,14 @@ from nikawa.metrics.base import (
     Items,
     Metric,
     Mode,
-    codes,
+    encode_labels,
     f1,
+    from_sums,
     golden_items,
     ratio,
 )
 
-THRESHOLD = 3.0
+PARAPHRASE_THRESHOLD = 3.0
 """From this similarity on, KLUE-STS calls a pair a paraphrase."""
 
 
@@ -47,7 +48,7 @@ def split_counts(sums: Floats) -> tuple[Floats, Floats, Floats]:
     return hits, answered, wanted
 
 
-def over_present(values: Floats, answered: Floats, wanted: Floats) -> Floats:
+def mean_over_present(values: Floats, answered: Floats, wanted: Floats) -> Floats:
     """Mean over the classes that occur; NaN where none does."""
     present = (answered + wanted) > 0
     return ratio((values * present).sum(-1), present.sum(-1).astype(np.float64), np.nan)
@@ -56,19 +57,19 @@ def over_present(values: Floats, answered: Floats, wanted: Floats) -> Floats:
 def macro_f1_of(sums: Floats) -> Floats:
     """Macro F1 from summed class counts."""
     hits, answered, wanted = split_counts(sums)
-    return over_present(f1(hits, answered, wanted), answered, wanted)
+    return mean_over_present(f1(hits, answered, wanted), answered, wanted)
 
 
 def macro_precision_of(sums: Floats) -> Floats:
     """Macro precision from summed class counts; a class never answered counts 0."""
     hits, answered, wanted = split_counts(sums)
-    return over_present(ratio(hits, answered), answered, wanted)
+    return mean_over_present(ratio(hits, answered), answered, wanted)
 
 
 def macro_recall_of(sums: Floats) -> Floats:
     """Macro recall from summed class counts; a class without gold counts 0."""
     hits, answered, wanted = split_counts(sums)
-    return over_present(ratio(hits, wanted), answered, wanted)
+    return mean_over_present(ratio(hits, wanted), answered, wanted)
 
 
 def micro_f1_of(sums: Floats) -> Floats:
@@ -77,58 +78,60 @@ def micro_f1_of(sums: Floats) -> Floats:
     return f1(hits.sum(-1), answered.sum(-1), wanted.sum(-1))
 
 
-def from_counts(
-    counts: Floats, finish: Callable[[Floats], Floats], detail: Floats | None
-) -> Additive:
-    """A class metric and its value."""
-    return Additive(counts, finish, float(finish(counts.sum(axis=0))), detail)
+def macro_f1(items: Items, mode: Mode = "official") -> Additive:
+    """Mean F1 of the classes that occur.
+
+    >>> round(macro_f1(Items(gold=["a", "a", "b"], answers=["a", "b", "b"])).value, 4)
+    0.6667
+    """
+    return from_sums(items.share(item_class_counts), macro_f1_of, items.share(mark_items))
 
 
-def _macro(finish: Callable[[Floats], Floats]) -> Callable[[Items, Mode], Additive]:
-    def evaluate(items: Items, mode: Mode = "official") -> Additive:
-        labels = _occurring(items)
-        counts = class_counts(codes(items.gold, labels), codes(items.answers, labels), len(labels))
-        return from_counts(counts, finish, right(items.gold, items.answers))
-
-    return evaluate
+def macro_precision(items: Items, mode: Mode = "official") -> Additive:
+    """Mean precision of the classes that occur."""
+    return from_sums(items.share(item_class_counts), macro_precision_of, items.share(mark_items))
 
 
-macro_f1 = _macro(macro_f1_of)
-macro_precision = _macro(macro_precision_of)
-macro_recall = _macro(macro_recall_of)
+def macro_recall(items: Items, mode: Mode = "official") -> Additive:
+    """Mean recall of the classes that occur."""
+    return from_sums(items.share(item_class_counts), macro_recall_of, items.share(mark_items))
+
+
+def item_class_counts(items: Items) -> Floats:
+    """The counts of each item over the classes that occur."""
+    labels = _occurring_labels(items)
+    gold, answers = encode_labels(items.gold, labels), encode_labels(items.answers, labels)
+    return class_counts(gold, answers, len(labels))
+
+
+def _occurring_labels(items: Items) -> list[Any]:
+    return sorted({*items.labels, *items.gold, *items.answers} - {None}, key=str)
 
 
 def relation_micro_f1(items: Items, mode: Mode = "official") -> Additive:
     """Micro F1 without the first label, which says there is no relation."""
-    real = [label for label in (items.labels or _occurring(items)) if label != _nothing(items)]
-    counts = class_counts(codes(items.gold, real), codes(items.answers, real), len(real))
-    none = (
-        codes(items.gold, real) == -1
-    )  # an item without a relation is no hit, whatever was answered
-    counts[none, : len(real)] = 0
-    return from_counts(counts, micro_f1_of, right(items.gold, items.answers))
-
-
-def _occurring(items: Items) -> list[Any]:
-    return sorted({*items.labels, *items.gold, *items.answers} - {None}, key=str)
-
-
-def _nothing(items: Items) -> Any:
-    return items.labels[0] if items.labels else "no_relation"
+    nothing = items.labels[0] if items.labels else "no_relation"
+    every = items.labels or _occurring_labels(items)
+    relations = [label for label in every if label != nothing]
+    gold, answers = encode_labels(items.gold, relations), encode_labels(items.answers, relations)
+    counts = class_counts(gold, answers, len(relations))
+    # an item without a relation is no hit, whatever was answered
+    counts[gold == -1, : len(relations)] = 0
+    return from_sums(counts, micro_f1_of, items.share(mark_items))
 
 
 def paraphrase_f1(items: Items, mode: Mode = "official") -> Additive:
     """F1 of the pairs at or above 3.0; answers are compared as they are, without rounding."""
-    gold = np.array([0 if g >= THRESHOLD else -1 for g in items.gold], dtype=np.int64)
-    answer = np.array(
-        [-1 if a is None or a < THRESHOLD else 0 for a in items.answers], dtype=np.int64
-    )
-    counts = class_counts(gold, answer, 1)
-    counts[gold == -1, 0] = 0
-    detail = [
-        float(a is not None and g == c) for a, g, c in zip(items.answers, gold, answer, strict=True)
+    gold = [0 if score >= PARAPHRASE_THRESHOLD else -1 for score in items.gold]
+    answers = [
+        -1 if score is None or score < PARAPHRASE_THRESHOLD else 0 for score in items.answers
     ]
-    return from_counts(counts, micro_f1_of, np.array(detail, dtype=np.float64))
+    counts = class_counts(np.array(gold, np.int64), np.array(answers, np.int64), 1)
+    right = [
+        float(score is not None and g == a)
+        for score, g, a in zip(items.answers, gold, answers, strict=True)
+    ]
+    return from_sums(counts, micro_f1_of, np.array(right, dtype=np.float64))
 
 
 def _golden_macro(case: dict[str, Sequence[int]]) -> float:
@@ -143,27 +146,27 @@ def _golden_paraphrase(case: dict[str, Sequence[float]]) -> float:
     return paraphrase_f1(golden_items(case)).value * 100
 
 
-LABELLED = ("text", "inference", "choice", "relation")
+LABELLED_KINDS = ("text", "inference", "choice", "relation")
 METRICS = (
     Metric(
         "macro-f1",
         macro_f1,
         "Mean F1 of the classes that occur.",
-        kinds=LABELLED,
+        kinds=LABELLED_KINDS,
         balances_classes=True,
     ),
     Metric(
         "macro-precision",
         macro_precision,
         "Mean precision of the classes that occur.",
-        kinds=LABELLED,
+        kinds=LABELLED_KINDS,
         balances_classes=True,
     ),
     Metric(
         "macro-recall",
         macro_recall,
         "Mean recall of the classes that occur.",
-        kinds=LABELLED,
+        kinds=LABELLED_KINDS,
         balances_classes=True,
     ),
     Metric(

@@ -13,17 +13,15 @@ from nikawa.metrics.base import Items
 UNREAD = "(unread)"
 
 
-def confusion(items: Items) -> dict[str, dict[str, int]]:
+def count_confusion(items: Items) -> dict[str, dict[str, int]]:
     """Gold label to answer to count; every label that is declared or occurs has its row and column."""
-    counts = Counter(zip(map(str, items.gold), map(_name, items.answers), strict=True))
+    answers = [UNREAD if answer is None else str(answer) for answer in items.answers]
+    counts = Counter(zip(map(str, items.gold), answers, strict=True))
     declared = [str(label) for label in items.labels]
     others = sorted({name for pair in counts for name in pair} - {*declared, UNREAD})
-    rows = declared + [label for label in others if any(gold == label for gold, _ in counts)]
-    columns = (
-        declared + others + ([UNREAD] if any(answer == UNREAD for _, answer in counts) else [])
-    )
+    gold_labels = {gold for gold, _ in counts}
+    rows = declared + [label for label in others if label in gold_labels]
+    columns = declared + others
+    if UNREAD in answers:
+        columns.append(UNREAD)
     return {gold: {answer: counts[gold, answer] for answer in columns} for gold in rows}
-
-
-def _name(answer: object) -> str:
-    return UNREAD if answer is None else str(answer)

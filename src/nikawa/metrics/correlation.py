@@ -29,7 +29,7 @@ from nikawa.metrics.base import (
     ratio,
 )
 
-BLOCK = 64
+BLOCK_SIZE = 64
 """Resamples worked on at once: few, so that a block of weights stays in the processor's cache."""
 
 
@@ -131,7 +131,7 @@ class _RankCorrelation:
 
     def under(self, weights: Floats) -> Floats:
         """rho for each row of weights, a block at a time."""
-        blocks = (weights[i : i + BLOCK] for i in range(0, len(weights), BLOCK))
+        blocks = (weights[i : i + BLOCK_SIZE] for i in range(0, len(weights), BLOCK_SIZE))
         return np.concatenate(
             [
                 self._block(np.ascontiguousarray(block.T).take(self.order, axis=0))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nikawa.errors import BadInput
-from nikawa.metrics.base import Additive, Items, Metric, Mode, mean, refuse_nothing
+from nikawa.metrics.base import Additive, Items, Metric, Mode, mean, refuse_no_items
 
 
 def normalise(answer: str) -> str:
@@ -22,7 +22,7 @@ def normalise(answer: str) -> str:
     return " ".join(answer.lower().rstrip("。").split())
 
 
-def gold_texts(answers: Iterable[Any]) -> list[str]:
+def normalise_golds(answers: Iterable[Any]) -> list[str]:
     """The distinct normalised gold answers; the empty one alone where there is none."""
     texts = dict.fromkeys(normalise(a if isinstance(a, str) else a["text"]) for a in answers)
     texts.pop("", None)
@@ -40,7 +40,7 @@ def character_f1(answer: str, gold: str) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def best(answer: str, golds: Sequence[str]) -> tuple[float, float]:
+def score_answer(answer: str, golds: Sequence[str]) -> tuple[float, float]:
     """EM and F1 of a normalised answer against the nearest gold answer."""
     if answer in golds:
         return 1.0, 1.0
@@ -51,7 +51,9 @@ def item_scores(items: Items) -> tuple[list[float], list[float]]:
     """EM and F1 of each item; an answer that could not be read scores 0."""
     exact, overlap = [], []
     for gold, answer in zip(items.gold, items.answers, strict=True):
-        em, f1 = (0.0, 0.0) if answer is None else best(normalise(answer), gold_texts(gold))
+        em = f1 = 0.0
+        if answer is not None:
+            em, f1 = score_answer(normalise(answer), normalise_golds(gold))
         exact.append(em)
         overlap.append(f1)
     return exact, overlap
@@ -59,24 +61,24 @@ def item_scores(items: Items) -> tuple[list[float], list[float]]:
 
 def exact_match(items: Items, mode: Mode = "official") -> Additive:
     """Share of questions answered with a gold answer."""
-    return mean(np.array(item_scores(items)[0]))
+    return mean(np.array(items.share(item_scores)[0]))
 
 
 def char_f1(items: Items, mode: Mode = "official") -> Additive:
     """Mean character F1."""
-    return mean(np.array(item_scores(items)[1]))
+    return mean(np.array(items.share(item_scores)[1]))
 
 
 def _golden(case: Sequence[dict[str, Any]]) -> dict[str, Any]:
     if not case:
-        refuse_nothing()
+        refuse_no_items()
     missing = [row["id"] for row in case if row["prediction"] is None]
     if missing:
         raise BadInput(
             f"no answer to {missing[0]}", cure="the official scorer needs one a question"
         )
     items = Items([row["answers"] for row in case], [row["prediction"] for row in case])
-    exact, overlap = item_scores(items)
+    exact, overlap = items.share(item_scores)
     ids = [row["id"] for row in case]
     return {
         "exact_per_id": dict(zip(ids, exact, strict=True)),

@@ -9,8 +9,9 @@ artificial type out of the mean. The micro forms are the plain shares in both mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -18,16 +19,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.errors import BadInput
-from nikawa.metrics.base import Additive, Floats, Ints, Items, Metric, Mode, ratio, refuse_nothing
-from nikawa.metrics.classes import from_counts, macro_f1_of
+from nikawa.metrics.base import (
+    Additive,
+    Floats,
+    Ints,
+    Items,
+    Metric,
+    Mode,
+    from_sums,
+    ratio,
+    refuse_no_items,
+)
+from nikawa.metrics.classes import macro_f1_of
 
-OTHERS = 15
+COMMON_TYPE = 15
 """Index of the first relation type that falls into the common class."""
 PADDING = -1
-UNKNOWN = -4
+UNKNOWN_TYPE = -4
 """Type of an answered label outside the label set: never right."""
-DENSE = 4096
+MAX_DENSE_SPAN = 4096
 """Span of class numbers up to which a column each is cheaper than looking up those that occur."""
+
+
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -39,52 +53,63 @@ class Words:
     heads: Ints
     types: Ints
     lengths: Ints
-    read: NDArray[np.bool_]
+    read: Flags
     """False for the words of an answer that could not be read."""
 
-    @property
+    @cached_property
     def sentence(self) -> Ints:
         """Whose each word is."""
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
-    def count(self, gold: Ints, answer: Ints, answered: NDArray[np.bool_]) -> Floats:
+    @cached_property
+    def head_right(self) -> Flags:
+        """Which words have the right head."""
+        return np.asarray((self.heads == self.gold_heads) & self.read)
+
+    @cached_property
+    def both_right(self) -> Flags:
+        """Which words have the right head and relation."""
+        gold, types = np.minimum(self.gold_types, COMMON_TYPE), np.minimum(self.types, COMMON_TYPE)
+        return np.asarray(self.head_right & (types == gold))
+
+    def sum_by_sentence(self, values: Flags) -> Floats:
+        """How many words of each sentence are marked."""
+        sums: Any = np.bincount(self.sentence, weights=values, minlength=len(self.lengths))
+        return np.asarray(sums, dtype=np.float64)
+
+    def share_by_sentence(self, values: Flags) -> Floats:
+        """What share of the words of each sentence is marked."""
+        return self.sum_by_sentence(values) / np.maximum(self.lengths, 1)
+
+    def count(self, gold: Ints, answer: Ints, answered: Flags) -> Floats:
         """Sentences by 3 classes: right, answered and gold of every class."""
-        gold, answer, k = _dense(gold, answer)
+        gold, answer, k = _number_classes(gold, answer)
         n, base = len(self.lengths), self.sentence * k
-        rows = [
-            np.bincount(x, minlength=n * k)
-            for x in (
-                (base + gold)[(gold == answer) & answered],
-                (base + answer)[answered],
-                base + gold,
-            )
-        ]
-        return (
-            np.stack(rows).reshape(3, n, k).transpose(1, 0, 2).reshape(n, 3 * k).astype(np.float64)
-        )
+        hits = (base + gold)[(gold == answer) & answered]
+        cells = (hits, (base + answer)[answered], base + gold)
+        counts = np.stack([np.bincount(cell, minlength=n * k) for cell in cells])
+        return counts.reshape(3, n, k).transpose(1, 0, 2).reshape(n, 3 * k).astype(np.float64)
 
 
-def _dense(gold: Ints, answer: Ints) -> tuple[Ints, Ints, int]:
+def _number_classes(gold: Ints, answer: Ints) -> tuple[Ints, Ints, int]:
     """Both sides numbered from 0, and how many numbers there are."""
     both = np.concatenate([gold, answer])
     if not len(both):
         return gold, answer, 1
     low, high = int(both.min()), int(both.max())
-    if high - low < DENSE:
+    if high - low < MAX_DENSE_SPAN:
         return gold - low, answer - low, high - low + 1
     values, place = np.unique(both, return_inverse=True)
     return place[: len(gold)], place[len(gold) :], len(values)
 
 
-def words(items: Items) -> Words:
+def flatten_trees(items: Items) -> Words:
     """Trees as arrays; an answer that could not be read has no head right."""
     labels = items.labels or sorted({label for tree in items.gold for label in tree["labels"]})
     place = {label: i for i, label in enumerate(labels)}
     read = [answer is not None for answer in items.answers]
-    trees = [
-        gold if answer is None else answer
-        for gold, answer in zip(items.gold, items.answers, strict=True)
-    ]
+    pairs = zip(items.gold, items.answers, strict=True)
+    trees = [gold if answer is None else answer for gold, answer in pairs]
     lengths = np.array([len(tree["heads"]) for tree in items.gold], dtype=np.int64)
     if [len(tree["heads"]) for tree in trees] != lengths.tolist():
         raise BadInput(
@@ -93,9 +118,11 @@ def words(items: Items) -> Words:
         )
     return Words(
         _flat(tree["heads"] for tree in items.gold),
-        _flat([place.get(label, UNKNOWN + 1) for label in tree["labels"]] for tree in items.gold),
+        _flat(
+            [place.get(label, UNKNOWN_TYPE + 1) for label in tree["labels"]] for tree in items.gold
+        ),
         _flat(tree["heads"] for tree in trees),
-        _flat([place.get(label, UNKNOWN) for label in tree["labels"]] for tree in trees),
+        _flat([place.get(label, UNKNOWN_TYPE) for label in tree["labels"]] for tree in trees),
         lengths,
         np.repeat(np.array(read, dtype=bool), lengths),
     )
@@ -110,66 +137,53 @@ def _flat(rows: Iterable[Sequence[int]]) -> Ints:
         return np.fromiter(chain.from_iterable(rows), np.int64)
 
 
-def uas_macro(found: Words) -> Additive:
+def uas_macro(words: Words) -> Additive:
     """Macro F1 with the head's position as the class."""
-    counts = found.count(found.gold_heads, found.heads, found.read)
-    return from_counts(counts, macro_f1_of, _share(found, _head_right(found)))
+    counts = words.count(words.gold_heads, words.heads, words.read)
+    return from_sums(counts, macro_f1_of, words.share_by_sentence(words.head_right))
 
 
-def las_macro(found: Words, artificial: bool) -> Additive:
+def las_macro(words: Words, artificial: bool) -> Additive:
     """Macro F1 of types; with the artificial class, the reference's value."""
-    gold, types = np.minimum(found.gold_types, OTHERS), np.minimum(found.types, OTHERS)
-    right = _head_right(found)
-    answer = np.where(right, types, OTHERS + 1)
-    counts = found.count(gold, answer, found.read if artificial else right)
-    return from_counts(counts, macro_f1_of, _share(found, gold == answer))
+    gold, types = np.minimum(words.gold_types, COMMON_TYPE), np.minimum(words.types, COMMON_TYPE)
+    answer = np.where(words.head_right, types, COMMON_TYPE + 1)
+    counts = words.count(gold, answer, words.read if artificial else words.head_right)
+    return from_sums(counts, macro_f1_of, words.share_by_sentence(gold == answer))
 
 
-def micro(found: Words, hit: Any) -> Additive:
+def share_of_words(words: Words, right: Flags) -> Additive:
     """Share of all words that are right."""
-    hits = np.bincount(found.sentence, weights=hit, minlength=len(found.lengths))
-    counts = np.column_stack([hits, found.lengths.astype(np.float64)])
-    return from_counts(counts, lambda s: ratio(s[..., 0], s[..., 1], np.nan), _share(found, hit))
-
-
-def _head_right(found: Words) -> Any:
-    return (found.heads == found.gold_heads) & found.read
-
-
-def _both_right(found: Words) -> Any:
-    same = np.minimum(found.types, OTHERS) == np.minimum(found.gold_types, OTHERS)
-    return _head_right(found) & same
-
-
-def _share(found: Words, hit: Any) -> Floats:
-    """Share of right words in each sentence."""
-    hits = np.bincount(found.sentence, weights=hit, minlength=len(found.lengths))
-    return hits / np.maximum(found.lengths, 1)
+    counts = np.column_stack([words.sum_by_sentence(right), words.lengths.astype(np.float64)])
+    detail = words.share_by_sentence(right)
+    return from_sums(counts, lambda sums: ratio(sums[..., 0], sums[..., 1], np.nan), detail)
 
 
 def uas(items: Items, mode: Mode = "official") -> Additive:
     """Unlabelled attachment."""
-    found = words(items)
-    return uas_macro(found) if mode == "official" else micro(found, _head_right(found))
+    return uas_macro(items.share(flatten_trees)) if mode == "official" else uas_micro(items)
 
 
 def las(items: Items, mode: Mode = "official") -> Additive:
     """Labelled attachment."""
-    return las_macro(words(items), artificial=mode == "official")
+    return las_macro(items.share(flatten_trees), artificial=mode == "official")
 
 
-def _micro_of(hit: Callable[[Words], Any]) -> Callable[[Items, Mode], Additive]:
-    def evaluate(items: Items, mode: Mode = "official") -> Additive:
-        found = words(items)
-        return micro(found, hit(found))
+def uas_micro(items: Items, mode: Mode = "official") -> Additive:
+    """Share of words with the right head."""
+    words = items.share(flatten_trees)
+    return share_of_words(words, words.head_right)
 
-    return evaluate
+
+def las_micro(items: Items, mode: Mode = "official") -> Additive:
+    """Share of words with the right head and relation."""
+    words = items.share(flatten_trees)
+    return share_of_words(words, words.both_right)
 
 
 FIELDS = ("gold_heads", "gold_types", "pred_heads", "pred_types")
 
 
-def encoded(rows: Sequence[dict[str, Sequence[int]]]) -> Words:
+def encode_words(rows: Sequence[dict[str, Sequence[int]]]) -> Words:
     """Sentences as index lists, the way the reference holds them, without their padding."""
     gold_heads, gold_types, heads, types = (_flat([row[name] for row in rows]) for name in FIELDS)
     lengths = np.fromiter((len(row["gold_heads"]) for row in rows), np.int64, len(rows))
@@ -181,7 +195,7 @@ def encoded(rows: Sequence[dict[str, Sequence[int]]]) -> Words:
     if not real.all():
         lengths = np.bincount(np.repeat(np.arange(len(rows)), lengths)[real], minlength=len(rows))
         gold_heads, gold_types, heads, types = (
-            x[real] for x in (gold_heads, gold_types, heads, types)
+            column[real] for column in (gold_heads, gold_types, heads, types)
         )
     return Words(gold_heads, gold_types, heads, types, lengths, np.ones(len(heads), dtype=bool))
 
@@ -192,14 +206,14 @@ def _golden(case: Sequence[dict[str, Any]]) -> dict[str, float]:
         for batch in case
         for row in zip(*(batch[name] for name in FIELDS), strict=True)
     ]
-    found = encoded(rows)
-    if not len(found.heads):
-        refuse_nothing()
+    words = encode_words(rows)
+    if not len(words.heads):
+        refuse_no_items()
     values = {
-        "uas_macro_f1": uas_macro(found),
-        "uas_micro_f1": micro(found, _head_right(found)),
-        "las_macro_f1": las_macro(found, artificial=True),
-        "las_micro_f1": micro(found, _both_right(found)),
+        "uas_macro_f1": uas_macro(words),
+        "uas_micro_f1": share_of_words(words, words.head_right),
+        "las_macro_f1": las_macro(words, artificial=True),
+        "las_micro_f1": share_of_words(words, words.both_right),
     }
     return {name: evaluation.value * 100 for name, evaluation in values.items()}
 
@@ -211,12 +225,10 @@ ARTIFICIAL = "The reference's mean holds an artificial class for wrong heads, al
 METRICS = (
     Metric("uas", uas, "Words with the right head.", HEADS, kinds=("tree",)),
     Metric("las", las, "Words with the right head and relation.", ARTIFICIAL, kinds=("tree",)),
-    Metric(
-        "uas-micro", _micro_of(_head_right), "Share of words with the right head.", kinds=("tree",)
-    ),
+    Metric("uas-micro", uas_micro, "Share of words with the right head.", kinds=("tree",)),
     Metric(
         "las-micro",
-        _micro_of(_both_right),
+        las_micro,
         "Share of words with the right head and relation.",
         kinds=("tree",),
     ),

@@ -22,12 +22,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.errors import BadInput
-from nikawa.metrics.base import Additive, Floats, Ints, Items, Metric, Mode, f1, refuse_nothing
-from nikawa.metrics.classes import from_counts, macro_f1_of, split_counts
+from nikawa.metrics.base import (
+    Additive,
+    Floats,
+    Ints,
+    Items,
+    Metric,
+    Mode,
+    f1,
+    from_sums,
+    refuse_no_items,
+)
+from nikawa.metrics.classes import macro_f1_of, split_counts
 from nikawa.records import Span, Tagged
 
 TYPES = ("PS", "LC", "OG", "DT", "TI", "QT")
-NOWHERE = -1
+NO_ENTITY = -1
 Codes = NDArray[np.uint8]
 
 
@@ -58,7 +68,7 @@ def tag_codes(types: Sequence[str]) -> dict[str, int]:
     return {**table, "O": 2 * len(types)}
 
 
-def encoded(
+def encode_tags(
     gold: Sequence[Sequence[int]], answer: Sequence[Sequence[int]], types: int = len(TYPES)
 ) -> Tags:
     """Sentences given as lists of codes, as the reference holds them."""
@@ -73,7 +83,7 @@ def encoded(
     return Tags(sides[0], sides[1], np.array(lengths, dtype=np.int64) + 1, types)
 
 
-def entities(codes: Codes, outside: int) -> tuple[Ints, Ints]:
+def find_entities(codes: Codes, outside: int) -> tuple[Ints, Ints]:
     """Starts of the entities of a tag sequence and, for each, end and type packed in one number."""
     kind, inner = codes >> 1, (codes & 1).astype(bool)
     heads_here = np.ones(len(codes), dtype=bool)
@@ -89,9 +99,9 @@ def entity_counts(tags: Tags) -> Floats:
     """Sentences by 3 types: right, answered and gold entities of each type."""
     k, n, outside = tags.types, len(tags.lengths), 2 * tags.types
     last = np.cumsum(tags.lengths)
-    rows, packed_at = [], np.full(len(tags.gold), NOWHERE)
+    rows, packed_at = [], np.full(len(tags.gold), NO_ENTITY)
     for codes in (tags.answer, tags.gold):
-        starts, packed = entities(codes, outside)
+        starts, packed = find_entities(codes, outside)
         cell = np.searchsorted(last, starts, side="right") * k + packed % outside
         rows.append(np.bincount(cell, minlength=n * k))
         if codes is tags.answer:
@@ -127,25 +137,25 @@ def official_char_f1(tags: Tags) -> float:
     """The reference's character F1 of encoded sentences, its two positions more a sentence counted in."""
     totals = character_totals(tags)
     totals[2 * tags.types :: 2 * tags.types + 1] += len(tags.lengths)
-    return float(with_o(totals))
+    return float(mean_with_o(totals))
 
 
 def _by_sentence(rows: Sequence[Ints], n: int, k: int) -> Floats:
     return np.stack(rows).reshape(3, n, k).transpose(1, 0, 2).reshape(n, 3 * k).astype(np.float64)
 
 
-def with_o(sums: Floats) -> Floats:
+def mean_with_o(sums: Floats) -> Floats:
     """The reference's mean over all tags, O among them; a tag nobody uses counts 1."""
     values: Floats = f1(*split_counts(sums), undefined=1.0).mean(axis=-1)
     return values
 
 
-def without_o(sums: Floats) -> Floats:
+def mean_without_o(sums: Floats) -> Floats:
     """The mean over the tags that occur, O left out."""
     return macro_f1_of(np.concatenate([part[..., :-1] for part in split_counts(sums)], axis=-1))
 
 
-def sequences(items: Items, mode: Mode) -> Tags:
+def tag_sequences(items: Items, mode: Mode) -> Tags:
     """Tags of all items; `official` drops spaces, as the reference's reader does."""
     types = items.labels or TYPES
     place, outside = {kind: i for i, kind in enumerate(types)}, 2 * len(types)
@@ -153,31 +163,28 @@ def sequences(items: Items, mode: Mode) -> Tags:
     lengths = np.array([len(text) + 1 for text in texts], dtype=np.int64)
     offsets = np.cumsum(lengths) - lengths
     gold, answer = (
-        _fill(side, offsets, lengths, place, outside) for side in (items.gold, items.answers)
+        _fill_codes(side, offsets, lengths, place, outside) for side in (items.gold, items.answers)
     )
     if mode == "official":
-        kept = _letters("".join(text + "\n" for text in texts)) != ord(" ")
+        letters = "".join(text + "\n" for text in texts).encode("utf-32-le", "surrogatepass")
+        kept = np.frombuffer(letters, np.uint32) != ord(" ")
         gold, answer = gold[kept], answer[kept]
         lengths = np.add.reduceat(kept, offsets, dtype=np.int64) if len(offsets) else lengths
     return Tags(gold, answer, lengths, len(types))
 
 
-def _letters(text: str) -> NDArray[np.uint32]:
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-
-
-def _fill(
+def _fill_codes(
     side: Iterable[Any], offsets: Ints, lengths: Ints, place: dict[str, int], outside: int
 ) -> Codes:
     """Codes of each character: of the tags where an answer was given as tags, else of its spans."""
     codes = np.full(int(lengths.sum()), outside, dtype=np.uint8)
     table = tag_codes(tuple(place))
-    for offset, length, spans in zip(offsets.tolist(), lengths.tolist(), side, strict=True):
+    for offset, length, answer in zip(offsets.tolist(), lengths.tolist(), side, strict=True):
         own = codes[offset : offset + length - 1]
-        if isinstance(spans, Tagged):
-            _put_tags(own, spans.tags, table)
+        if isinstance(answer, Tagged):
+            _put_tags(own, answer.tags, table)
         else:
-            _put_spans(own, spans or (), place)
+            _put_spans(own, answer or (), place)
     return codes
 
 
@@ -204,28 +211,31 @@ def _put_spans(codes: Codes, spans: Iterable[Span], place: dict[str, int]) -> No
         codes[span.start + 1 : span.end] = code + 1
 
 
-def _answered(items: Items) -> Floats:
-    return np.fromiter(
-        (answer is not None for answer in items.answers), np.float64, len(items.answers)
-    )
-
-
 def entity_macro_f1(items: Items, mode: Mode = "official") -> Additive:
     """Macro F1 of entities over the types that occur; NaN where there is none on either side."""
-    counts = entity_counts(sequences(items, mode))
-    return from_counts(counts, macro_f1_of, _all_right(counts) * _answered(items))
+    counts = entity_counts(items.share(tag_sequences, mode))
+    hits, answered, wanted = (part.sum(-1) for part in split_counts(counts))
+    all_right = ((hits == answered) & (hits == wanted)).astype(np.float64)
+    return from_sums(counts, macro_f1_of, all_right * _mark_read(items))
 
 
 def char_macro_f1(items: Items, mode: Mode = "official") -> Additive:
     """Macro F1 of character tags; an answer that could not be read has none right."""
-    counts = with_ends(character_counts(sequences(items, mode)), 2 if mode == "official" else 0)
+    counts = character_counts(items.share(tag_sequences, mode))
+    counts = count_ends(counts, 2 if mode == "official" else 0)
     tags = counts.shape[1] // 3
-    counts[:, : 2 * tags] *= _answered(items)[:, None]
+    counts[:, : 2 * tags] *= _mark_read(items)[:, None]
     detail = counts[:, :tags].sum(1) / np.maximum(counts[:, 2 * tags :].sum(1), 1)
-    return from_counts(counts, with_o if mode == "official" else without_o, detail)
+    return from_sums(counts, mean_with_o if mode == "official" else mean_without_o, detail)
 
 
-def with_ends(counts: Floats, ends: int) -> Floats:
+def _mark_read(items: Items) -> Floats:
+    """1.0 for each item whose answer could be read."""
+    read = (answer is not None for answer in items.answers)
+    return np.fromiter(read, np.float64, len(items.answers))
+
+
+def count_ends(counts: Floats, ends: int) -> Floats:
     """Counts with `ends` positions of O a sentence, both sides right, in place of the one counted behind each.
 
     The reference has two: its tagger's first and last position.
@@ -235,26 +245,20 @@ def with_ends(counts: Floats, ends: int) -> Floats:
     return counts
 
 
-def _all_right(counts: Floats) -> Floats:
-    hits, answered, wanted = (part.sum(-1) for part in split_counts(counts))
-    whole: Floats = ((hits == answered) & (hits == wanted)).astype(np.float64)
-    return whole
-
-
 def _golden(case: dict[str, list[str]]) -> dict[str, Any]:
     table = tag_codes(TYPES)
     gold, answer = ([[table[tag] for tag in case[side]]] for side in ("gold", "pred"))
-    tags = encoded(gold, answer)
-    characters = with_ends(character_counts(tags), 0).sum(axis=0)
+    tags = encode_tags(gold, answer)
+    characters = count_ends(character_counts(tags), 0).sum(axis=0)
     hits, answered, wanted = (part[:-1] for part in split_counts(characters))
     all_twelve = f1(hits, answered, wanted, undefined=1.0).mean()
     return {
         "entity_macro_f1": float(macro_f1_of(entity_counts(tags).sum(axis=0))) * 100,
         "char_macro_f1": lambda: (
-            float(with_o(characters)) * 100 if case["gold"] else refuse_nothing()
+            float(mean_with_o(characters)) * 100 if case["gold"] else refuse_no_items()
         ),
         "char_macro_f1_paper_without_O": {
-            "mean_over_present_12": float(without_o(characters)) * 100,
+            "mean_over_present_12": float(mean_without_o(characters)) * 100,
             "mean_over_all_12_absent_is_1": float(all_twelve) * 100,
         },
     }

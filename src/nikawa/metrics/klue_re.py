@@ -8,16 +8,15 @@ rectangles. A relation without gold has no recall: the pinned reference gives Na
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.errors import BadInput
-from nikawa.metrics.base import Floats, Ints, Items, Metric, Mode, Weighted, codes, ratio
+from nikawa.metrics.base import Floats, Ints, Items, Metric, Mode, Weighted, encode_labels, ratio
 
-BLOCK = 64
+BLOCK_SIZE = 64
 """Resamples worked on at once: few, so that a block of weights stays in the processor's cache."""
 
 
@@ -48,11 +47,13 @@ class Curve:
         if not len(self.gold):
             return np.full(weights.shape[1], np.nan)
         hits = np.add.reduceat(weights[self.gold], self.firsts, axis=0)
-        found = np.cumsum(hits, axis=0)
+        reached = np.cumsum(hits, axis=0)
         parts = np.add.reduceat(weights[self.order], self.bounds, axis=0)
         above = np.concatenate([np.zeros((1, weights.shape[1])), np.cumsum(parts, axis=0)])
-        precision = ratio(found, above[self.end], 1.0) + ratio(found - hits, above[self.begin], 1.0)
-        return ratio((hits * precision).sum(axis=0) / 2, found[-1], np.nan)
+        at_end = ratio(reached, above[self.end], 1.0)
+        at_begin = ratio(reached - hits, above[self.begin], 1.0)
+        precision = at_end + at_begin
+        return ratio((hits * precision).sum(axis=0) / 2, reached[-1], np.nan)
 
 
 def area(scores: Floats, gold: NDArray[np.bool_]) -> float:
@@ -76,19 +77,17 @@ def auprc_of(probabilities: Floats, gold: Ints, mode: Mode) -> Weighted:
     curves = cache(lambda: [Curve(column, gold == c) for c, column in enumerate(columns)])
 
     def weigh(weights: Floats) -> Floats:
-        blocks = (weights[i : i + BLOCK] for i in range(0, len(weights), BLOCK))
-        return np.concatenate([_mean(_areas(block, curves()), mode) for block in blocks])
+        means = []
+        for start in range(0, len(weights), BLOCK_SIZE):
+            block = np.ascontiguousarray(weights[start : start + BLOCK_SIZE].T)
+            means.append(_mean_area(np.stack([curve.area(block) for curve in curves()]), mode))
+        return np.concatenate(means)
 
     areas = np.array([[area(column, gold == c)] for c, column in enumerate(columns)])
-    return Weighted(weigh, float(_mean(areas, mode)[0]) if len(gold) else float("nan"))
+    return Weighted(weigh, float(_mean_area(areas, mode)[0]) if len(gold) else float("nan"))
 
 
-def _areas(weights: Floats, curves: Sequence[Curve]) -> Floats:
-    columns = np.ascontiguousarray(weights.T)
-    return np.stack([curve.area(columns) for curve in curves])
-
-
-def _mean(areas: Floats, mode: Mode) -> Floats:
+def _mean_area(areas: Floats, mode: Mode) -> Floats:
     if mode == "official":
         mean: Floats = areas.mean(axis=0)
         return mean
@@ -110,7 +109,7 @@ def auprc(items: Items, mode: Mode = "official") -> Weighted:
         for score in items.scores
         if score is not None
     ]
-    return auprc_of(np.array(rows, dtype=np.float64), codes(items.gold, items.labels), mode)
+    return auprc_of(np.array(rows, dtype=np.float64), encode_labels(items.gold, items.labels), mode)
 
 
 RELATIONS = 30
@@ -126,9 +125,7 @@ def _golden(case: dict[str, list[list[float]] | list[int]]) -> dict[str, float]:
     ):
         raise BadInput("not a row of 30 scores an item", cure="give a score for every relation")
     probabilities = probabilities[:, :RELATIONS]
-    gold = np.arange(RELATIONS)[
-        given
-    ]  # the reference indexes so: -1 is the last relation, 30 an error
+    gold = np.arange(RELATIONS)[given]  # so the reference: -1 is the last relation, 30 an error
     areas = np.array([area(probabilities[:, c], gold == c) for c in range(RELATIONS)])
     return {
         "sklearn_0.24.1": auprc_of(probabilities, gold, "official").value * 100,

@@ -8,10 +8,11 @@ counts of all turns up first.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from nikawa.metrics.base import Additive, Items, Metric, Mode, f1, mean
+from nikawa.metrics.base import Additive, Items, Metric, Mode, f1, from_sums, mean
 
 State = Sequence[str]
 
@@ -20,7 +21,7 @@ def joint_goal_accuracy(items: Items, mode: Mode = "official") -> Additive:
     """Share of turns whose whole state is right; 0 for no turns."""
     pairs = zip(items.gold, items.answers, strict=True)
     detail = np.array([float(a is not None and set(g) == set(a)) for g, a in pairs])
-    return _or_zero(mean(detail))
+    return _zero_without_turns(mean(detail))
 
 
 def turn_counts(gold: State, answer: State) -> tuple[int, int, int]:
@@ -50,23 +51,17 @@ def slot_f1(items: Items, mode: Mode = "official") -> Additive:
     pairs = list(zip(items.gold, items.answers, strict=True))
     detail = np.array([turn_f1(g, a) for g, a in pairs])
     if mode == "official":
-        return _or_zero(mean(detail))
-    counts = np.array([_distinct(g, a or ()) for g, a in pairs], dtype=np.float64).reshape(-1, 3)
+        return _zero_without_turns(mean(detail))
+    sets = [(set(gold), set(answer or ())) for gold, answer in pairs]
+    rows = [(len(wanted & given), len(given), len(wanted)) for wanted, given in sets]
+    counts = np.array(rows, dtype=np.float64).reshape(-1, 3)
     # nothing wanted and nothing answered is right, as it is within a turn
-    evaluation = Additive(counts, lambda s: f1(s[..., 0], s[..., 1], s[..., 2], 1.0), 0.0, detail)
-    return Additive(counts, evaluation.finish, float(evaluation.finish(counts.sum(axis=0))), detail)
+    return from_sums(counts, lambda s: f1(s[..., 0], s[..., 1], s[..., 2], 1.0), detail)
 
 
-def _distinct(gold: State, answer: State) -> tuple[int, int, int]:
-    wanted, given = set(gold), set(answer)
-    return len(wanted & given), len(given), len(wanted)
-
-
-def _or_zero(evaluation: Additive) -> Additive:
+def _zero_without_turns(evaluation: Additive) -> Additive:
     """The reference calls the score of no turns 0."""
-    if len(evaluation.statistics):
-        return evaluation
-    return Additive(evaluation.statistics, evaluation.finish, 0.0, evaluation.detail)
+    return evaluation if len(evaluation.statistics) else replace(evaluation, value=0.0)
 
 
 def _golden(case: Sequence[dict[str, list[str]]]) -> dict[str, float]:

@@ -26,7 +26,7 @@ from nikawa.io.atomic import atomic_folder
 from nikawa.io.folders import CARD, split_files, write_card
 from nikawa.io.json import pack_json, read_json
 from nikawa.io.records import write_records
-from nikawa.io.staged import recover, staged_files
+from nikawa.io.atomic import recover, staged_files
 from nikawa.recipes.changelog import Release, changelog, versions
 from nikawa.recipes.corrections import Checker, Corrected, read_relabels
 from nikawa.recipes.figures import plain_figures, relabelled

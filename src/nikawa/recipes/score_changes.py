@@ -20,7 +20,7 @@ from nikawa.records import Dataset, Example, Prediction, Task, Unit
 from nikawa.runs.load import find_runs
 from nikawa.runs.records import RunSpec
 from nikawa.runs.store import StoredRun, official_scores
-from nikawa.scoring.score import AnsweredTask, build_items, choose_metrics
+from nikawa.scoring.score import AnsweredTask, choose_metrics
 
 SAME = 1e-9
 """Scores nearer than this are equal."""
@@ -73,7 +73,7 @@ def values_of(
 ) -> dict[str, tuple[float, Unit]]:
     """Every official metric of a task, items whose labels are hidden left out; NaN where it is not defined."""
     shown = [example for example in examples if not example.hidden]
-    part = AnsweredTask(task, shown, build_items(task, shown, answers))
+    part = AnsweredTask.pair(task, shown, answers)
     values: dict[str, tuple[float, Unit]] = {}
     for metric in choose_metrics(task, (), part.items):
         value = float(part.under(metric, "official")[0].value) * metric.scale(task)

@@ -14,7 +14,7 @@ from nikawa.metrics import metrics
 from nikawa.records import Example, Prediction, Span, Task
 from nikawa.reporting.systems import SystemRuns, TaskRuns
 from nikawa.runs.data import set_name
-from nikawa.scoring.score import AnsweredTask, build_items
+from nikawa.scoring.score import AnsweredTask
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 """-1 is the first of them, 62 the last."""
@@ -312,9 +312,7 @@ def _detail(
             shared_spans(e.gold.get(task.question), p.answer)
             for e, p in zip(examples, answers, strict=True)
         ]
-    part = AnsweredTask(
-        task, examples, build_items(task, examples, {p.example: p for p in answers})
-    )
+    part = AnsweredTask.pair(task, examples, {p.example: p for p in answers})
     for name in task.metrics:
         detail = part.under(metrics()[name], "official")[0].detail
         if detail is not None and len(detail) == len(examples):

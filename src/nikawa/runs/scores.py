@@ -18,7 +18,6 @@ from nikawa.runs.records import RunSpec, SetScores
 from nikawa.scoring.score import (
     AnsweredTask,
     ScoreOptions,
-    build_items,
     choose_metrics,
     score_examples,
 )
@@ -39,7 +38,7 @@ def score_all(
 def score_first(task: Task, examples: Sequence[Example], answers: Sequence[Prediction]) -> float:
     """The task's first metric as a number to maximise, without an interval: for models that stop early."""
     by_example = {prediction.example: prediction for prediction in answers}
-    part = AnsweredTask(task, examples, build_items(task, examples, by_example))
+    part = AnsweredTask.pair(task, examples, by_example)
     metric = choose_metrics(task, task.metrics[:1], part.items)[0]
     value = float(part.under(metric, "official")[0].value * metric.scale(task))
     return -value if metric.better == "lower" else value

@@ -1,48 +1,42 @@
-"""Compare systems on the same items: paired tests, corrected for how many were made, and where they differ."""
+"""`nikawa compare`: systems on the same items, with paired tests, corrected for how many were made, and where they differ.
+
+One run each: approximate randomisation (exchange the two systems' answers, unit by unit) and a paired bootstrap. Several
+runs (seeds) each: Welch's t over items and seeds. All p values of a comparison are corrected together (Holm). The tests
+themselves lie in `nikawa.stats.paired`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from nikawa.datasets.hidden import load_veiled
+from nikawa.datasets.hidden import load_and_hide
 from nikawa.errors import BadInput
-from nikawa.metrics import Items, Metric
-from nikawa.metrics.base import Weighted
-from nikawa.records import Record, Unit
-from nikawa.scoring.compare_table import (
-    Job,
-    Side,
-    Table,
-    alone,
-    effect_size,
-    exact_mcnemar,
-    item_gaps,
-    table_of,
-    tally,
+from nikawa.metrics import Evaluation, Items, Metric
+from nikawa.metrics.base import Floats, Weighted
+from nikawa.records import Record, Task, Unit
+from nikawa.scoring.match import MissingAnswers
+from nikawa.scoring.score import (
+    AnsweredTask,
+    OnProgress,
+    ScoreOptions,
+    ScoreResult,
+    build_items,
+    choose_metrics,
+    cut_slices,
+    score,
 )
-from nikawa.scoring.match import Gaps
-from nikawa.scoring.score import Options, Part, Scored, Tell, score, slices
-from nikawa.stats.paired import Paired, Swap, compare_pair, compare_pairs, compare_seeds, tie_groups
-from nikawa.stats.resample import RESAMPLES, Ints, holm
+from nikawa.stats.paired import Paired, compare_pair, compare_pairs, compare_seeds, tie_groups
+from nikawa.stats.resample import TEST_RESAMPLES, Ints, correct_holm, mcnemar
 
-__all__ = [
-    "Comparison",
-    "PairResult",
-    "Side",
-    "SliceResult",
-    "SystemScore",
-    "compare",
-    "compare_sides",
-]
-
-ALPHA = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 
 
 class SystemScore(Record, frozen=True, kw_only=True):
@@ -111,162 +105,337 @@ class Comparison(Record, frozen=True, kw_only=True):
     """`task: first against second` to the ids where exactly one is right, or the scores differ."""
 
 
+@dataclass(frozen=True)
+class System:
+    """A system's runs on one task."""
+
+    name: str
+    runs: tuple[ScoreResult, ...]
+
+
 def compare(
     task_names: Sequence[str],
     systems: Mapping[str, Sequence[Path]],
     *,
     split: str | None = None,
     data: Path | None = None,
-    options: Options | None = None,
-    rounds: int = RESAMPLES,
+    options: ScoreOptions | None = None,
+    rounds: int = TEST_RESAMPLES,
 ) -> Comparison:
     """Compare systems, each given by one answer file or folder a seed, on one or more tasks.
 
-    Of `options`, what to slice `by`, whether to look at `hidden` items and whom to `tell` count.
+    Of `options`, what to slice `by`, whether to look at `hidden` items and `on_progress` count.
     """
-    how = options or Options()
+    options = options or ScoreOptions()
     if len(systems) < 2:
         raise BadInput("a comparison needs two systems", cure="name two answer files or folders")
-    read = _Reader(
-        Against(split, data, how.hidden),
-        how.tell,
-        len(task_names) * sum(map(len, systems.values())),
-    )
-    all_sides = [
-        [read.side(name, system, paths) for system, paths in systems.items()] for name in task_names
-    ]
-    for sides in all_sides:
-        _same_items(sides)
-    return compare_sides(all_sides, task_names, by=how.by, rounds=rounds, tell=how.tell)
+    read = cache(partial(load_and_hide, data=data))
+    quick = ScoreOptions(resamples=1, hidden=options.hidden, read=read)
+    total = len(task_names) * sum(map(len, systems.values()))
+    done = 0
 
-
-def compare_sides(
-    all_sides: Sequence[Sequence[Side]],
-    titles: Sequence[str],
-    *,
-    by: tuple[str, ...] = (),
-    rounds: int = RESAMPLES,
-    tell: Tell = lambda *_: None,
-) -> Comparison:
-    """The same for systems whose answers are read already, a list of them a task; a task with one has no pairs."""
-    tables = [table_of(sides) for sides in all_sides]
-    progress = _Progress(tell, sum(len(t.jobs()) for t in tables) * 2 * rounds)
-    pairs = _corrected([pair for table in tables for pair in _pairs(table, rounds, progress)])
-    scores = [s for t in tables for m in t.metrics for s in _scores(t, m, _letters(t, m, pairs))]
-    parts: list[SliceResult] = []
-    differing: dict[str, tuple[str, ...]] = {}
-    for name, table in zip(titles, tables, strict=True):
-        for first, second in combinations(table.sides, 2):
-            gaps = item_gaps(table, first.name, second.name)
-            parts += _slices(first, second, by, gaps)
-            ids = tuple(example for example, gap in gaps.items() if gap)
-            differing[f"{name}: {first.name} against {second.name}"] = ids
-    return Comparison(systems=tuple(scores), pairs=pairs, slices=tuple(parts), differing=differing)
-
-
-class _Progress:
-    """Rounds done of all."""
-
-    def __init__(self, tell: Tell, total: int) -> None:
-        self._tell, self._total, self._done = tell, total, 0
-
-    def add(self, rounds: int) -> None:
-        self._done = min(self._total, self._done + rounds)
-        self._tell("comparing", self._done, self._total)
-
-
-@dataclass(frozen=True)
-class Against:
-    """The gold that answers are held against."""
-
-    split: str | None
-    data: Path | None
-    hidden: bool
-
-
-class _Reader:
-    """Reads the answers of systems and tells how far it is."""
-
-    def __init__(self, gold: Against, tell: Tell, total: int) -> None:
-        self._gold, self._tell, self._total, self._done = gold, tell, total, 0
-        self._read = cache(lambda spec, data=None: load_veiled(spec, data=data))
-
-    def side(self, task: str, system: str, paths: Sequence[Path]) -> Side:
-        """A system's runs on a task."""
-        return Side(system, tuple(self._run(task, path) for path in paths))
-
-    def _run(self, task: str, path: Path) -> Scored:
-        self._tell("reading", self._done, self._total)
-        self._done += 1
-        quick = Options(resamples=1, hidden=self._gold.hidden, read=self._read)
+    def read_run(task: str, path: Path) -> ScoreResult:
+        nonlocal done
+        options.on_progress("reading", done, total)
+        done += 1
         try:
-            return score(task, path, split=self._gold.split, data=self._gold.data, options=quick)
-        except Gaps as problem:
-            raise problem.told("add them: systems are compared on the same items") from None
+            return score(task, path, split=split, data=data, options=quick)
+        except MissingAnswers as problem:
+            cure = "add them: systems are compared on the same items"
+            raise problem.with_cure(cure) from None
+
+    tasks = [
+        [
+            System(name, tuple(read_run(task, path) for path in paths))
+            for name, paths in systems.items()
+        ]
+        for task in task_names
+    ]
+    for task_systems in tasks:
+        _refuse_other_items(task_systems)
+    return compare_systems(
+        tasks, task_names, by=options.by, rounds=rounds, on_progress=options.on_progress
+    )
 
 
-def _same_items(sides: Sequence[Side]) -> None:
+def _refuse_other_items(systems: Sequence[System]) -> None:
     """All runs must have answered the same split of the same version."""
-    first = sides[0].runs[0]
-    for side in sides:
-        for run in side.runs:
-            if (run.report.split, run.report.version) != (first.report.split, first.report.version):
+    first = systems[0].runs[0].report
+    for system in systems:
+        for run in system.runs:
+            if (run.report.split, run.report.version) != (first.split, first.version):
                 raise BadInput(
-                    f"{side.name} answered {run.report.split}, {sides[0].name} {first.report.split}",
+                    f"{system.name} answered {run.report.split}, {systems[0].name} {first.split}",
                     cure="compare answers to the same split",
                 )
 
 
-def _pairs(table: Table, rounds: int, progress: _Progress) -> list[PairResult]:
-    """Every pair of systems under every metric, metric by metric."""
-    found: dict[tuple[str, str, str], Paired] = {}
-    for first, second, metrics in table.jobs():
-        for metric, paired in zip(
-            metrics, _tested(table, (first, second, metrics), rounds, progress.add), strict=True
-        ):
-            found[metric.name, first, second] = paired
-    names = [(a.name, b.name) for a, b in combinations(table.sides, 2)]
-    return [_pair(table, m, pair, found[m.name, *pair]) for m in table.metrics for pair in names]
+def compare_systems(
+    tasks: Sequence[Sequence[System]],
+    titles: Sequence[str],
+    *,
+    by: tuple[str, ...] = (),
+    rounds: int = TEST_RESAMPLES,
+    on_progress: OnProgress = lambda *_: None,
+) -> Comparison:
+    """The same for systems whose answers are read already, a list of them a task; a task with one has no pairs."""
+    comparisons = [TaskComparison.of(systems) for systems in tasks]
+    total = sum(len(each.jobs()) for each in comparisons) * 2 * rounds
+    done = 0
+
+    def add_rounds(count: int) -> None:
+        nonlocal done
+        done = min(total, done + count)
+        on_progress("comparing", done, total)
+
+    results = [r for each in comparisons for r in _test_pairs(each, rounds, add_rounds)]
+    pairs = _correct_pairs(results)
+    scores: list[SystemScore] = []
+    slices: list[SliceResult] = []
+    differing: dict[str, tuple[str, ...]] = {}
+    for title, each in zip(titles, comparisons, strict=True):
+        for metric in each.metrics:
+            scores += _score_systems(each, metric, pairs)
+        for first, second in combinations(each.systems, 2):
+            gaps = each.item_gaps(first.name, second.name)
+            slices += _count_slices(first, second, by, gaps)
+            ids = tuple(example for example, gap in gaps.items() if gap)
+            differing[f"{title}: {first.name} against {second.name}"] = ids
+    return Comparison(systems=tuple(scores), pairs=pairs, slices=tuple(slices), differing=differing)
 
 
-def _tested(table: Table, job: Job, rounds: int, tell: Callable[[int], None]) -> list[Paired]:
-    """The tests of one pair under metrics that share their draws."""
-    first, second, metrics = job
-    left, right = table.parts[first], table.parts[second]
-    if len(left) > 1 or len(right) > 1:
-        runs = [table.runs(name, metrics[0]) for name in (first, second)]
-        return [compare_seeds(runs[0], runs[1], table.units(metrics[0]), rounds=rounds, tell=tell)]
-    if alone(table, metrics[0]):
-        return [_alone(left[0], right[0], metrics[0], rounds, tell)]
-    pairs = [(table.runs(first, metric)[0], table.runs(second, metric)[0]) for metric in metrics]
-    return compare_pairs(pairs, table.units(metrics[0]), rounds=rounds, tell=tell)
+# Systems side by side
 
 
-def _pair(table: Table, metric: Metric, names: tuple[str, str], paired: Paired) -> PairResult:
-    left, right = (table.parts[name] for name in names)
-    scale = metric.scale(left[0].task)
-    several = len(left) > 1 or len(right) > 1
-    detail = [table.detail(name, metric) for name in names]
-    own = table.itemwise(metric)
-    wins, losses, ties = (
-        tally(detail[0], detail[1], metric) if own or not table.any_itemwise else (0, 0, 0)
+@dataclass
+class TaskComparison:
+    """Systems on one task, over the same items and with the same set of labels, so that their statistics line up."""
+
+    systems: Sequence[System]
+    metrics: list[Metric]
+    answered: dict[str, list[AnsweredTask]]
+    """A system's runs, by its name."""
+    _evaluated: dict[tuple[str, str], list[tuple[Evaluation, Ints]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, systems: Sequence[System]) -> TaskComparison:
+        """The systems side by side, under the metrics that the answers of all of them allow."""
+        runs = [(system.name, run) for system in systems for run in system.runs]
+        items = [build_items(run.task, run.examples, run.predictions) for _, run in runs]
+        task = systems[0].runs[0].task
+        allowed = [choose_metrics(task, (), each) for each in items]
+        metrics = [metric for metric in allowed[0] if all(metric in other for other in allowed)]
+        kept = None
+        if any(
+            metric.skips_unanswered for metric in metrics
+        ):  # those items that every run answered
+            answers = zip(*(each.answers for each in items), strict=True)
+            kept = [i for i, given in enumerate(answers) if all(a is not None for a in given)]
+        labels = _all_labels(items)
+        answered: dict[str, list[AnsweredTask]] = {system.name: [] for system in systems}
+        for (name, run), each in zip(runs, items, strict=True):
+            examples = _take(run.examples, kept)
+            answered[name].append(AnsweredTask(run.task, examples, _take_items(each, kept, labels)))
+        return cls(systems, metrics, answered)
+
+    @property
+    def task(self) -> Task:
+        """The task."""
+        return self.systems[0].runs[0].task
+
+    def evaluations(self, system: str, metric: Metric) -> list[Evaluation]:
+        """The metric for each run of a system."""
+        return [evaluation for evaluation, _ in self._evaluate(system, metric)]
+
+    def units(self, metric: Metric) -> Ints:
+        """The unit of resampling of each item the metric sees."""
+        return self._evaluate(self.systems[0].name, metric)[0][1]
+
+    def _evaluate(self, system: str, metric: Metric) -> list[tuple[Evaluation, Ints]]:
+        key = (system, metric.name)
+        if key not in self._evaluated:
+            runs = self.answered[system]
+            self._evaluated[key] = [run.under(metric, "official") for run in runs]
+        return self._evaluated[key]
+
+    def is_itemwise(self, metric: Metric) -> bool:
+        """Whether the metric is a mean over items."""
+        return self.evaluations(self.systems[0].name, metric)[0].itemwise
+
+    @cached_property
+    def has_itemwise(self) -> bool:
+        """Whether any metric is a mean over items."""
+        return any(map(self.is_itemwise, self.metrics))
+
+    def needs_own_draws(self, metric: Metric) -> bool:
+        """Whether the metric cannot share its draws: a correlation, or one without statistics."""
+        if metric.standardise is not None:
+            return True
+        return isinstance(self.evaluations(self.systems[0].name, metric)[0], Weighted)
+
+    def has_seeds(self, first: str, second: str) -> bool:
+        """Whether one of two systems has several runs."""
+        return len(self.answered[first]) > 1 or len(self.answered[second]) > 1
+
+    def jobs(self) -> list[tuple[str, str, list[Metric]]]:
+        """What is to be tested: for each pair of systems, the metrics that can be tested on the same draws."""
+        jobs = []
+        for first, second in combinations(self.answered, 2):
+            together: dict[object, list[Metric]] = {}
+            for metric in self.metrics:
+                alone = self.has_seeds(first, second) or self.needs_own_draws(metric)
+                key = metric.name if alone else self.units(metric).tobytes()
+                together.setdefault(key, []).append(metric)
+            jobs += [(first, second, metrics) for metrics in together.values()]
+        return jobs
+
+    def detail(self, system: str, metric: Metric) -> Floats | None:
+        """A score an item, averaged over runs; the metric's item form where it has none, turned so that more is better."""
+        details = [evaluation.detail for evaluation in self.evaluations(system, metric)]
+        form = metric.item_form
+        if form is not None and any(detail is None for detail in details):
+            sign = 1 if form.better == metric.better else -1
+            details = [
+                sign * np.array(form.compute(run.items), dtype=np.float64)
+                for run in self.answered[system]
+            ]
+        known = [detail for detail in details if detail is not None]
+        return np.mean(known, axis=0) if len(known) == len(details) else None
+
+    def item_gaps(self, first: str, second: str) -> dict[str, float]:
+        """How much better the second did on each item, by the first metric that has a score an item."""
+        for metric in self.metrics:
+            a, b = self.detail(first, metric), self.detail(second, metric)
+            if a is not None and b is not None and len(a) == len(b):
+                ids = [example.id for example in self.answered[first][0].examples]
+                sign = 1 if metric.better == "higher" else -1
+                return dict(zip(ids, (sign * (b - a)).tolist(), strict=True))
+        return {}
+
+
+def _all_labels(every: Sequence[Items]) -> tuple[Any, ...]:
+    """The declared labels, then whatever else occurs; only label and choice answers form classes."""
+    declared = every[0].labels
+    seen: set[Any] = set()
+    for items in every:
+        for side in (items.gold, items.answers):
+            seen.update(label for label in side if isinstance(label, str | int))
+    return (*declared, *sorted(seen - set(declared), key=str))
+
+
+def _take(values: Sequence[Any], kept: Sequence[int] | None) -> Sequence[Any]:
+    return values if kept is None else [values[i] for i in kept]
+
+
+def _take_items(items: Items, kept: Sequence[int] | None, labels: tuple[Any, ...]) -> Items:
+    return Items(
+        gold=_take(items.gold, kept),
+        answers=_take(items.answers, kept),
+        inputs=_take(items.inputs, kept),
+        labels=labels,
+        scores=_take(items.scores, kept),
     )
+
+
+# Tests
+
+
+def _test_pairs(
+    comparison: TaskComparison, rounds: int, add_rounds: Callable[[int], None]
+) -> list[PairResult]:
+    """Every pair of systems under every metric, metric by metric."""
+    tests: dict[tuple[str, str, str], Paired] = {}
+    for first, second, metrics in comparison.jobs():
+        left, right = comparison.answered[first], comparison.answered[second]
+        pairs = [
+            (comparison.evaluations(first, metric), comparison.evaluations(second, metric))
+            for metric in metrics
+        ]
+        units = comparison.units(metrics[0])
+        if comparison.has_seeds(first, second):
+            a, b = pairs[0]
+            paired = [compare_seeds(a, b, units, rounds=rounds, on_progress=add_rounds)]
+        elif comparison.needs_own_draws(metrics[0]):
+            paired = [_exchange_answers(left[0], right[0], metrics[0], rounds, add_rounds)]
+        else:
+            single = [(a[0], b[0]) for a, b in pairs]
+            paired = compare_pairs(single, units, rounds=rounds, on_progress=add_rounds)
+        for metric, test in zip(metrics, paired, strict=True):
+            tests[metric.name, first, second] = test
+    return [
+        _pair_result(comparison, metric, first, second, tests[metric.name, first, second])
+        for metric in comparison.metrics
+        for first, second in combinations(comparison.answered, 2)
+    ]
+
+
+def _exchange_answers(
+    left: AnsweredTask,
+    right: AnsweredTask,
+    metric: Metric,
+    rounds: int,
+    add_rounds: Callable[[int], None],
+) -> Paired:
+    """One run each; what the metric does not see, such as scale, is taken off before answers are exchanged."""
+    if metric.standardise is not None:
+        left, right = (
+            replace(run, items=replace(run.items, answers=metric.standardise(run.items.answers)))
+            for run in (left, right)
+        )
+    (a, units), (b, _) = left.under(metric, "official"), right.under(metric, "official")
+
+    def swap(chosen_units: Ints) -> tuple[float, float]:
+        """Both values when the answers of some units are exchanged, computed anew."""
+        exchanged = np.isin(units, chosen_units)
+        one, other = (
+            metric.evaluate(_exchange_items(own, other, exchanged), "official").value
+            for own, other in ((left.items, right.items), (right.items, left.items))
+        )
+        return one, other
+
+    swap_or_none = swap if isinstance(a, Weighted) else None
+    return compare_pair(a, b, units, swap=swap_or_none, rounds=rounds, on_progress=add_rounds)
+
+
+def _exchange_items(own: Items, other: Items, exchanged: Any) -> Items:
+    answers, scores = (
+        [theirs if swaps else mine for mine, theirs, swaps in zip(p, q, exchanged, strict=True)]
+        for p, q in ((own.answers, other.answers), (own.scores, other.scores))
+    )
+    return replace(own, answers=answers, scores=scores)
+
+
+def _pair_result(
+    comparison: TaskComparison, metric: Metric, first: str, second: str, paired: Paired
+) -> PairResult:
+    run = comparison.answered[first][0]
+    scale = metric.scale(run.task)
+    a, b = comparison.detail(first, metric), comparison.detail(second, metric)
+    wins = losses = ties = 0
+    p_mcnemar = effect = None
+    itemwise = comparison.is_itemwise(metric)
+    if itemwise:
+        effect = effect_size(a, b, metric)
+        if not comparison.has_seeds(first, second):
+            p_mcnemar = exact_mcnemar(a, b)
+    if itemwise or not comparison.has_itemwise:
+        wins, losses, ties = count_wins(a, b, metric)
     difference = paired.difference
     return PairResult(
-        task=left[0].task.name,
+        task=run.task.name,
         metric=metric.name,
-        first=names[0],
-        second=names[1],
-        n=len(left[0].items.gold),
-        unit=metric.unit(left[0].task),
+        first=first,
+        second=second,
+        n=len(run.items.gold),
+        unit=metric.unit(run.task),
         difference=difference.value * scale,
         low=difference.low * scale,
         high=difference.high * scale,
         p=difference.p_randomisation,
         p_holm=difference.p_randomisation,
         p_bootstrap=difference.p_bootstrap,
-        p_mcnemar=exact_mcnemar(detail[0], detail[1]) if own and not several else None,
-        effect=effect_size(detail[0], detail[1], metric) if own else None,
+        p_mcnemar=p_mcnemar,
+        effect=effect,
         smallest=paired.smallest * scale,
         wins=wins,
         losses=losses,
@@ -274,101 +443,94 @@ def _pair(table: Table, metric: Metric, names: tuple[str, str], paired: Paired) 
     )
 
 
-def _alone(
-    left: Part, right: Part, metric: Metric, rounds: int, tell: Callable[[int], None]
-) -> Paired:
-    """One run each; correlations exchange standard scores or ranks, since they do not see scale."""
-    if metric.standardise is not None:
-        left, right = (
-            replace(part, items=replace(part.items, answers=metric.standardise(part.items.answers)))
-            for part in (left, right)
-        )
-    (a, units), (b, _) = left.under(metric, "official"), right.under(metric, "official")
-    swap = _swap(left, right, metric, units) if isinstance(a, Weighted) else None
-    return compare_pair(a, b, units, swap=swap, rounds=rounds, tell=tell)
+def effect_size(a: Floats | None, b: Floats | None, metric: Metric) -> float:
+    """Cohen's d of the paired differences an item: their mean over their standard deviation; 0 where undefined."""
+    if a is None or b is None or len(a) < 2:
+        return 0.0
+    gaps = (b - a) if metric.better == "higher" else (a - b)
+    spread = float(np.std(gaps, ddof=1))
+    return float(np.mean(gaps)) / spread if spread else 0.0
 
 
-def _swap(left: Part, right: Part, metric: Metric, units: Ints) -> Swap:
-    """Both values when the answers of some units are exchanged, computed anew."""
-
-    def run(chosen_units: Ints) -> tuple[float, float]:
-        exchanged = np.isin(units, chosen_units)
-        pairs = ((left.items, right.items), (right.items, left.items))
-        one, two = (
-            metric.evaluate(_exchanged(p, q, exchanged), "official").value for p, q in pairs
-        )
-        return one, two
-
-    return run
+def count_wins(a: Floats | None, b: Floats | None, metric: Metric) -> tuple[int, int, int]:
+    """Items the second did better on, worse on, and as well."""
+    if a is None or b is None or len(a) != len(b):
+        return 0, 0, 0
+    ahead, behind = int((b > a).sum()), int((a > b).sum())
+    wins, losses = (ahead, behind) if metric.better == "higher" else (behind, ahead)
+    return wins, losses, len(a) - wins - losses
 
 
-def _exchanged(own: Items, other: Items, exchanged: Any) -> Items:
-    answers, scores = (
-        [b if x else a for a, b, x in zip(p, q, exchanged, strict=True)]
-        for p, q in ((own.answers, other.answers), (own.scores, other.scores))
-    )
-    return replace(own, answers=answers, scores=scores)
+def exact_mcnemar(a: Floats | None, b: Floats | None) -> float | None:
+    """Exact McNemar, where every item is right or wrong."""
+    if a is None or b is None or len(a) != len(b):
+        return None
+    if not np.isin(np.concatenate([a, b]), (0.0, 1.0)).all():
+        return None
+    return mcnemar(a, b)[2]
 
 
-def _corrected(pairs: Sequence[PairResult]) -> tuple[PairResult, ...]:
-    """Holm's correction over every pair, task and metric compared."""
-    import msgspec
-
-    defined = [pair.p for pair in pairs if not np.isnan(pair.p)]
-    each = iter(holm(defined))
-    adjusted = [pair.p if np.isnan(pair.p) else next(each) for pair in pairs]
+def _correct_pairs(pairs: Sequence[PairResult]) -> tuple[PairResult, ...]:
+    """Holm's correction over every pair, task and metric compared; an undefined p stays so."""
+    corrected = iter(correct_holm([pair.p for pair in pairs if not np.isnan(pair.p)]))
     return tuple(
-        msgspec.structs.replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True)
+        pair if np.isnan(pair.p) else msgspec.structs.replace(pair, p_holm=next(corrected))
+        for pair in pairs
     )
 
 
-def _scores(table: Table, metric: Metric, letters: Mapping[str, str]) -> Iterable[SystemScore]:
-    for name, parts in table.parts.items():
-        values = [e.value * metric.scale(parts[0].task) for e in table.runs(name, metric)]
+def _score_systems(
+    comparison: TaskComparison, metric: Metric, pairs: Sequence[PairResult]
+) -> Iterator[SystemScore]:
+    """Every system under a metric, with the tie letters of the systems whose score is defined."""
+    task = comparison.task
+    p_holm = {
+        frozenset((pair.first, pair.second)): pair.p_holm
+        for pair in pairs
+        if (pair.task, pair.metric) == (task.name, metric.name)
+    }
+    values = {
+        name: [evaluation.value for evaluation in comparison.evaluations(name, metric)]
+        for name in comparison.answered
+    }
+    sign = 1 if metric.better == "higher" else -1
+    means = {name: sign * float(np.mean(runs)) for name, runs in values.items()}
+    defined = [name for name, mean in means.items() if not np.isnan(mean)]
+
+    def are_apart(i: int, j: int) -> bool:
+        return bool(p_holm[frozenset((defined[i], defined[j]))] < SIGNIFICANCE_LEVEL)
+
+    letters = tie_groups([means[name] for name in defined], are_apart)
+    ties = dict(zip(defined, letters, strict=True))
+    for name, runs in values.items():
+        scaled = [value * metric.scale(task) for value in runs]
         yield SystemScore(
             system=name,
-            task=parts[0].task.name,
+            task=task.name,
             metric=metric.name,
-            unit=metric.unit(parts[0].task),
-            value=float(np.mean(values)),
-            sd=float(np.std(values, ddof=1)) if len(values) > 1 else None,
-            runs=len(values),
-            ties=letters[name],
+            unit=metric.unit(task),
+            value=float(np.mean(scaled)),
+            sd=float(np.std(scaled, ddof=1)) if len(scaled) > 1 else None,
+            runs=len(scaled),
+            ties=ties.get(name, ""),
         )
 
 
-def _letters(table: Table, metric: Metric, pairs: Sequence[PairResult]) -> dict[str, str]:
-    """Tie letters by the corrected p values, of the systems whose score is defined."""
-    own = {
-        frozenset((p.first, p.second)): p
-        for p in pairs
-        if (p.task, p.metric) == (table.task.name, metric.name)
-    }
-    means = {
-        name: float(np.mean([e.value for e in table.runs(name, metric)])) for name in table.parts
-    }
-    names = [name for name, mean in means.items() if not np.isnan(mean)]
-
-    def apart(i: int, j: int) -> bool:
-        return bool(own[frozenset((names[i], names[j]))].p_holm < ALPHA)
-
-    sign = 1 if metric.better == "higher" else -1
-    letters = tie_groups([sign * means[name] for name in names], apart)
-    return dict.fromkeys(means, "") | dict(zip(names, letters, strict=True))
-
-
-def _slices(
-    first: Side, second: Side, by: tuple[str, ...], gaps: Mapping[str, float]
-) -> Iterable[SliceResult]:
-    one = first.runs[0]
-    for where, examples in slices(one.examples, by, one.task) if by else ():
-        found = [gaps[example.id] for example in examples if example.id in gaps]
+def _count_slices(
+    first: System, second: System, by: tuple[str, ...], gaps: Mapping[str, float]
+) -> Iterator[SliceResult]:
+    """Wins and losses over everything and in each slice; nothing where there is nothing to slice by."""
+    run = first.runs[0]
+    if not by:
+        return
+    for where, examples in cut_slices(run.examples, by, run.task):
+        own = [gaps[example.id] for example in examples if example.id in gaps]
         yield SliceResult(
-            task=one.task.name,
+            task=run.task.name,
             first=first.name,
             second=second.name,
             where=where or "all",
-            wins=sum(gap > 0 for gap in found),
-            losses=sum(gap < 0 for gap in found),
-            ties=sum(gap == 0 for gap in found),
+            wins=sum(gap > 0 for gap in own),
+            losses=sum(gap < 0 for gap in own),
+            ties=sum(gap == 0 for gap in own),
         )

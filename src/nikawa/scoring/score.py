@@ -1,43 +1,64 @@
-"""Score answers to a task: the official numbers, with intervals, over all items and over slices."""
+"""`nikawa score`: answers to scores, the official numbers with intervals, over all items and over slices.
+
+`score` takes a file of answers; `score_versions` holds the same answers against every version of a dataset that is here;
+`score_examples` scores predictions that are in memory.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nikawa.datasets.custom import named_tasks, typed
-from nikawa.datasets.hidden import load_veiled
+from nikawa.datasets.custom import find_tasks, typed_name
+from nikawa.datasets.hidden import load_and_hide
+from nikawa.datasets.locate import matching_files, path_version, repository_folder
+from nikawa.datasets.names import benchmarks
 from nikawa.errors import BadInput
 from nikawa.metrics import Evaluation, Items, Metric, Mode, metrics
-from nikawa.metrics.confusion import confusion
-from nikawa.records import Dataset, Example, Prediction, Score, Task
-from nikawa.scoring.match import LABELLED, Read, Wanted, matched, opened, refuse_gaps
-from nikawa.scoring.report import MetricNote, ScoreReport, Unparsed
+from nikawa.metrics.confusion import count_confusion
+from nikawa.records import Example, Prediction, Record, Score, Task
+from nikawa.scoring.match import (
+    LABELLED_KINDS,
+    AnswerSource,
+    MatchedAnswers,
+    ReadDataset,
+    drop_hidden,
+    match_answers,
+    open_answers,
+    refuse_gaps,
+)
 from nikawa.spec import name_and_split
-from nikawa.stats.resample import SCORE_RESAMPLES, Ints, bootstrap_all, bounds, group_numbers
+from nikawa.stats.resample import (
+    SCORE_RESAMPLES,
+    Ints,
+    bootstrap_all,
+    number_groups,
+    score_interval,
+)
 from nikawa.stats.slices import list_slice_keys, slice_examples
 
-GROUPED = ("inference", "similarity", "dialogue")
+GROUPED_KINDS = ("inference", "similarity", "dialogue")
 """Kinds whose items share a premise, an image or a dialogue: there the group is the unit of resampling."""
 SLOW_RESAMPLES = 1_000
 """Resamples of a metric that takes long under weights."""
 
-
-Tell = Callable[[str, int, int], None]
+OnProgress = Callable[[str, int, int], None]
 """Hears what is being done, how much of it is done, and how much it is in all."""
 
 
 @dataclass(frozen=True)
-class Options:
+class ScoreOptions:
     """How to score."""
 
     by: tuple[str, ...] = ()
     """What to slice by: `tag`, `gold`, `bin` (of similarity), or a key of the examples' meta."""
     partial: bool = False
+    """Score what is answered; otherwise an item without an answer is an error."""
     resamples: int = SCORE_RESAMPLES
     seed: int = 0
     metrics: tuple[str, ...] = ()
@@ -46,16 +67,62 @@ class Options:
     """The form of the answer file, where its content does not tell."""
     hidden: bool = False
     """Score items whose labels are hidden too: for whoever holds the labels."""
-    tell: Tell = lambda *_: None
-    """Told how far a comparison is."""
-    read: Read = load_veiled
-    """How a dataset of one's own is read."""
+    on_progress: OnProgress = lambda *_: None
+    """Hears how far a comparison is."""
+    read: ReadDataset | None = None
+    """How a custom dataset is read, where not anew each time."""
     lenient: bool = False
-    """Tell a metric that the answers do not define as no number, and go on."""
+    """Give a metric that the answers do not define no number (NaN), and go on."""
+
+
+class MetricNote(Record, frozen=True, kw_only=True):
+    """Where the official code and the paper part ways."""
+
+    metric: str
+    difference: str
+
+
+class Unparsed(Record, frozen=True, kw_only=True):
+    """An answer that could not be read."""
+
+    example: str
+    raw: str
+    """What was given."""
+    why: str
+
+
+class ScoreReport(Record, frozen=True, kw_only=True):
+    """The scores of one file of answers."""
+
+    task: str
+    split: str
+    version: str
+    n: int
+    """Items of the split that are scored."""
+    hidden: int = 0
+    """Items left out because their labels are hidden."""
+    answered: int
+    missing: int
+    unparsed: int
+    unknown: int
+    duplicates: int
+    partial: bool
+    """Whether items without an answer were left out, as asked."""
+    form: str
+    """The form the answer file was recognised as."""
+    scores: tuple[Score, ...]
+    notes: tuple[MetricNote, ...] = ()
+    confusion: dict[str, dict[str, int]]
+    """Gold label to answer to count, for tasks with labels."""
+    missing_ids: tuple[str, ...] = ()
+    unknown_ids: tuple[str, ...] = ()
+    duplicate_ids: tuple[str, ...] = ()
+    """Ids answered again in the same words, once for each repetition."""
+    unparsed_items: tuple[Unparsed, ...] = ()
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoreResult:
     """A report and what it was computed from."""
 
     report: ScoreReport
@@ -63,77 +130,61 @@ class Scored:
     examples: tuple[Example, ...]
     predictions: Mapping[str, Prediction]
     metrics: tuple[str, ...] = ()
-    """Metrics that were asked for instead of the task's own."""
+    """Metrics that were named instead of the task's own."""
 
 
 def score(
     name: str,
-    answers: Path,
+    answers: Path | AnswerSource,
     *,
     split: str | None = None,
     data: Path | None = None,
     version: str | None = None,
-    options: Options | None = None,
-) -> Scored:
-    """Score the answers of a file (or folder) to a task such as `jnli` or `jnli:dev`."""
-    how = options or Options()
-    task, split = task_and_split(name, split, lambda spec: how.read(spec, data=data))
-    wanted = Wanted(split, data, version, how.form, how.read)
-    found, every, answered, loaded = matched(task, answers, wanted)
-    examples, answered = (
-        (every, answered) if how.hidden else opened(every, answered, f"{task.dataset}:{found}")
-    )
-    refuse_gaps(answered, task, len(examples), how.partial, answers)
-    kept = tuple(e for e in examples if not how.partial or e.id in answered.predictions)
-    predictions = answered.predictions
-    scores = [
-        s
-        for where, part in slices(kept, how.by, task)
-        for s in evaluate(task, part, predictions, how, where)
-    ]
-    report = ScoreReport(
-        task=task.name,
-        split=found,
-        version=loaded,
-        n=len(examples),
-        hidden=len(every) - len(examples),
-        answered=sum(p.answer is not None for p in predictions.values()),
-        missing=len(answered.missing),
-        unparsed=len(answered.unparsed),
-        unknown=len(answered.unknown),
-        duplicates=len(answered.duplicates),
-        partial=how.partial and bool(answered.missing),
-        form=answered.form,
-        scores=tuple(scores),
-        notes=tuple(_notes(scores)),
-        confusion=confusion(items_of(task, kept, predictions)) if task.kind in LABELLED else {},
-        missing_ids=tuple(answered.missing),
-        unknown_ids=tuple(answered.unknown),
-        duplicate_ids=tuple(name for name, _ in answered.duplicates),
-        unparsed_items=tuple(
-            Unparsed(example=i, raw=raw, why=why) for i, raw, why in answered.unparsed
-        ),
-    )
-    return Scored(report, task, kept, predictions, how.metrics)
+    options: ScoreOptions | None = None,
+) -> ScoreResult:
+    """Score the answers of a file (or folder) to a task such as `jnli` or `jnli:dev`.
+
+    Without a split it is the one whose ids the answers bear most. Raises `BadInput` where answers are missing (see
+    `ScoreOptions.partial`) or none can be read.
+    """
+    options = options or ScoreOptions()
+    read = options.read or partial(load_and_hide, data=data)
+    task, split = find_task_and_split(name, split, read)
+    source = open_answers(answers, task, options.form, keep_rows=split is None)
+    every = match_answers(task, source, read, split=split, data=data, version=version)
+    matched = every if options.hidden else drop_hidden(every, task.dataset)
+    refuse_gaps(matched, task, options.partial, source.path)
+    predictions, examples = matched.answers.predictions, matched.examples
+    if options.partial:
+        examples = tuple(example for example in examples if example.id in predictions)
+    scores: list[Score] = []
+    for where, part in cut_slices(examples, options.by, task):
+        scores += score_examples(task, part, predictions, options, where)
+    counts = {}
+    if task.kind in LABELLED_KINDS:
+        counts = count_confusion(build_items(task, examples, predictions))
+    hidden = len(every.examples) - len(matched.examples)
+    report = _make_report(task, matched, hidden, options.partial, scores, counts)
+    return ScoreResult(report, task, examples, predictions, options.metrics)
 
 
-def task_and_split(
-    name: str, split: str | None = None, read: Callable[[str], Dataset] = load_veiled
+def find_task_and_split(
+    name: str, split: str | None = None, read: ReadDataset = load_and_hide
 ) -> tuple[Task, str | None]:
     """The one task a name stands for, and the split it or `split` names."""
     base, part = name_and_split(name)
-    named = named_tasks(base, read)
-    if len(named) > 1:
+    tasks = find_tasks(base, read)
+    if len(tasks) > 1:
         raise BadInput(
-            f"{base} has {len(named)} tasks", cure=f"name one: {', '.join(map(typed, named))}"
+            f"{base} has {len(tasks)} tasks", cure=f"name one: {', '.join(map(typed_name, tasks))}"
         )
-    return named[0], split or part or None
+    return tasks[0], split or part or None
 
 
-def slices(
+def cut_slices(
     examples: Sequence[Example], by: Iterable[str], task: Task
-) -> Iterable[tuple[str, Sequence[Example]]]:
-    """Everything, then each value of each thing to slice by."""
+) -> Iterator[tuple[str, Sequence[Example]]]:
+    """Everything, then each value of each key to slice by."""
     yield "", examples
     for key in by:
         groups = slice_examples(key, examples, task)
@@ -146,7 +197,51 @@ def slices(
             yield f"{key}={value}", [examples[i] for i in places]
 
 
-def items_of(
+def _make_report(
+    task: Task,
+    matched: MatchedAnswers,
+    hidden: int,
+    is_partial: bool,
+    scores: Sequence[Score],
+    counts: dict[str, dict[str, int]],
+) -> ScoreReport:
+    answers = matched.answers
+    notes = []
+    for name in dict.fromkeys(score.metric for score in scores):
+        values = [score.value for score in scores if score.metric == name and not score.where]
+        if len(values) < 2:  # the metric has one mode
+            continue
+        if not np.isclose(values[0], values[1], rtol=0, atol=1e-9, equal_nan=True):
+            notes.append(MetricNote(metric=name, difference=metrics()[name].difference))
+    return ScoreReport(
+        task=task.name,
+        split=matched.split,
+        version=matched.version,
+        n=len(matched.examples),
+        hidden=hidden,
+        answered=sum(p.answer is not None for p in answers.predictions.values()),
+        missing=len(answers.missing),
+        unparsed=len(answers.unparsed),
+        unknown=len(answers.unknown),
+        duplicates=len(answers.duplicates),
+        partial=is_partial and bool(answers.missing),
+        form=answers.form,
+        scores=tuple(scores),
+        notes=tuple(notes),
+        confusion=counts,
+        missing_ids=tuple(answers.missing),
+        unknown_ids=tuple(answers.unknown),
+        duplicate_ids=tuple(name for name, _ in answers.duplicates),
+        unparsed_items=tuple(
+            Unparsed(example=name, raw=raw, why=why) for name, raw, why in answers.unparsed
+        ),
+    )
+
+
+# Metrics over examples and predictions
+
+
+def build_items(
     task: Task, examples: Sequence[Example], predictions: Mapping[str, Prediction]
 ) -> Items:
     """Gold and answers side by side; an item without a prediction has the answer None."""
@@ -160,102 +255,108 @@ def items_of(
     )
 
 
-def units_of(
+def resampling_units(
     task: Task, examples: Sequence[Example], answered: Sequence[bool] | None = None
 ) -> Ints:
-    """The unit of resampling each item belongs to."""
-    shared = task.kind in GROUPED
+    """The unit of resampling each item belongs to; with `answered`, of the answered items alone."""
+    shared = task.kind in GROUPED_KINDS
     names = [(e.group or e.id) if shared else e.id for e in examples]
-    kept = names if answered is None else [n for n, a in zip(names, answered, strict=True) if a]
-    return group_numbers(kept)
+    if answered is not None:
+        names = [name for name, kept in zip(names, answered, strict=True) if kept]
+    return number_groups(names)
 
 
-def chosen(task: Task, names: Sequence[str], items: Items) -> list[Metric]:
+def choose_metrics(task: Task, names: Sequence[str], items: Items) -> list[Metric]:
     """The metrics to compute: those named, or the task's own less what the answers cannot give."""
-    wanted = [metrics()[name] for name in names or task.metrics]
-    for metric in wanted:
+    chosen = [metrics()[name] for name in names or task.metrics]
+    for metric in chosen:
         if task.kind not in metric.kinds:
             raise BadInput(
                 f"{metric.name} does not score {task.kind} tasks",
                 cure=f"{task.name} has: {', '.join(task.metrics)}",
             )
-    ranked = all(s is not None for s in items.scores)
-    return wanted if names else [m for m in wanted if ranked or not m.needs_scores]
+    if names or all(scores is not None for scores in items.scores):
+        return chosen
+    return [metric for metric in chosen if not metric.needs_scores]
 
 
 @dataclass(frozen=True)
-class Part:
+class AnsweredTask:
     """Some examples of a task with the answers to them."""
 
     task: Task
     examples: Sequence[Example]
     items: Items
 
+    @classmethod
+    def pair(
+        cls, task: Task, examples: Sequence[Example], predictions: Mapping[str, Prediction]
+    ) -> AnsweredTask:
+        """Examples with the predictions for them, by id."""
+        return cls(task, examples, build_items(task, examples, predictions))
+
     def under(self, metric: Metric, mode: Mode) -> tuple[Evaluation, Ints]:
         """The metric, and the unit of each item it saw (a correlation sees the answered ones only)."""
-        answered = [a is not None for a in self.items.answers] if metric.skips_unanswered else None
-        return metric.evaluate(self.items, mode), units_of(self.task, self.examples, answered)
+        units = self._answered_units if metric.skips_unanswered else self._units
+        return metric.evaluate(self.items, mode), units
+
+    @cached_property
+    def _units(self) -> Ints:
+        return resampling_units(self.task, self.examples)
+
+    @cached_property
+    def _answered_units(self) -> Ints:
+        answered = [answer is not None for answer in self.items.answers]
+        return resampling_units(self.task, self.examples, answered)
 
 
-def evaluate(
+def score_examples(
     task: Task,
     examples: Sequence[Example],
     predictions: Mapping[str, Prediction],
-    how: Options,
-    where: str,
-) -> Iterable[Score]:
-    """The scores of some examples under every metric and mode, with intervals from the same resamples."""
-    part = Part(task, examples, items_of(task, examples, predictions))
-    found = []
-    for metric in chosen(task, how.metrics, part.items):
+    options: ScoreOptions,
+    where: str = "",
+) -> Iterator[Score]:
+    """The scores of some examples under every metric and mode, with intervals from the same resamples.
+
+    Where the answers do not define a metric (a correlation of one item), a slice, named by `where`, gets a score of NaN;
+    the whole raises `BadInput`, unless `options.lenient`.
+    """
+    part = AnsweredTask.pair(task, examples, predictions)
+    evaluated: list[tuple[Metric, Mode, Evaluation, Ints]] = []
+    for metric in choose_metrics(task, options.metrics, part.items):
         for mode in metric.modes:
             try:
-                found.append((metric, mode, *part.under(metric, mode)))
+                evaluated.append((metric, mode, *part.under(metric, mode)))
             except BadInput:
-                if not where and not how.lenient:
+                if not where and not options.lenient:
                     raise
-                yield _undefined(part, metric, mode, where)
-    for slow in (False, True):
-        some = [(m, mode, e, units) for m, mode, e, units in found if m.slow == slow]
-        yield from _with_intervals(part, some, how, where, slow)
-
-
-def _undefined(part: Part, metric: Metric, mode: Mode, where: str) -> Score:
-    """Too little for the metric, such as a correlation of one item, or of none that was answered."""
-    return Score(
-        metric=metric.name,
-        mode=mode,
-        value=float("nan"),
-        unit=metric.unit(part.task),
-        n=len(part.examples),
-        where=where,
-    )
-
-
-def _with_intervals(
-    part: Part,
-    found: Sequence[tuple[Metric, Mode, Evaluation, Ints]],
-    how: Options,
-    where: str,
-    slow: bool,
-) -> Iterable[Score]:
-    by_units: dict[bytes, list[tuple[Metric, Mode, Evaluation, Ints]]] = {}
-    for entry in found:
-        by_units.setdefault(entry[3].tobytes(), []).append(entry)
-    resamples = min(how.resamples, SLOW_RESAMPLES) if slow else how.resamples
-    for entries in by_units.values():
+                yield Score(
+                    metric=metric.name,
+                    mode=mode,
+                    value=float("nan"),
+                    unit=metric.unit(task),
+                    n=len(examples),
+                    where=where,
+                )
+    together: dict[tuple[bool, bytes], list[tuple[Metric, Mode, Evaluation, Ints]]] = {}
+    for entry in evaluated:
+        metric, _, _, units = entry
+        together.setdefault((metric.slow, units.tobytes()), []).append(entry)
+    for slow, key in sorted(together, key=lambda group: group[0]):
+        entries = together[slow, key]
         units = entries[0][3]
-        drawn = bootstrap_all(
-            [e for _, _, e, _ in entries], units, resamples=resamples, seed=how.seed
-        )
+        resamples = min(options.resamples, SLOW_RESAMPLES) if slow else options.resamples
+        evaluations = [evaluation for _, _, evaluation, _ in entries]
+        drawn = bootstrap_all(evaluations, units, resamples=resamples, seed=options.seed)
         for (metric, mode, evaluation, _), values in zip(entries, drawn, strict=True):
-            scale = metric.scale(part.task)
-            low, high = bounds(values, units, scale)
+            scale = metric.scale(task)
+            low, high = score_interval(values, units, scale)
             yield Score(
                 metric=metric.name,
                 mode=mode,
                 value=evaluation.value * scale,
-                unit=metric.unit(part.task),
+                unit=metric.unit(task),
                 low=low,
                 high=high,
                 n=len(units),
@@ -263,50 +364,125 @@ def _with_intervals(
             )
 
 
-def _notes(scores: Sequence[Score]) -> Iterable[MetricNote]:
-    """A line for each metric whose two modes give different values here."""
-    for name in dict.fromkeys(s.metric for s in scores):
-        pair = [s.value for s in scores if s.metric == name and not s.where]
-        if len(pair) == 2 and not np.isclose(pair[0], pair[1], rtol=0, atol=1e-9, equal_nan=True):
-            yield MetricNote(metric=name, difference=metrics()[name].difference)
+# Items one by one
 
 
-def per_item(scored: Scored) -> Iterable[dict[str, Any]]:
+def list_item_details(result: ScoreResult) -> Iterator[dict[str, Any]]:
     """The detail of every item: its answer and its score under each metric that is a mean over items.
 
-    Where none is, how `right` the item was; a correlation adds the squared error, None for an unread answer.
+    Where none is, how `right` the item was. A metric that is no mean over items adds its item form, such as the squared
+    error of a correlation.
     """
-    items = items_of(scored.task, scored.examples, scored.predictions)
-    details = dict(_details(scored, items))
-    for i, example in enumerate(scored.examples):
-        prediction = scored.predictions.get(example.id)
+    items = build_items(result.task, result.examples, result.predictions)
+    details = _item_scores(choose_metrics(result.task, result.metrics, items), items)
+    for place, example in enumerate(result.examples):
+        prediction = result.predictions.get(example.id)
         yield {
             "example": example.id,
             "answer": None if prediction is None else prediction.answer,
             "why": None if prediction is None else prediction.why,
-            "detail": {name: values[i] for name, values in details.items()},
+            "detail": {name: values[place] for name, values in details.items()},
         }
 
 
-def _details(scored: Scored, items: Items) -> Iterable[tuple[str, list[float | None]]]:
-    wanted = chosen(scored.task, scored.metrics, items)
-    answered = [a is not None for a in items.answers]
-    evaluations = [(metric, metric.evaluate(items, "official")) for metric in wanted]
-    details = [
-        (metric.name, e.itemwise, e.detail.tolist())
-        for metric, e in evaluations
-        if e.detail is not None
-    ]
-    own = [(name, values) for name, itemwise, values in details if itemwise]
-    for name, values in own or [("right", values) for _, _, values in details[:1]]:
-        each = iter(values)
-        yield (
-            name,
-            values
-            if len(values) == len(answered)
-            else [next(each) if a else None for a in answered],
+def _item_scores(chosen: Sequence[Metric], items: Items) -> dict[str, list[float | None]]:
+    """By name one number an item; None for an answer that a metric skips."""
+    evaluated = [(metric, metric.evaluate(items, "official")) for metric in chosen]
+    details = [(m.name, e.detail) for m, e in evaluated if e.itemwise and e.detail is not None]
+    if not details:
+        details = [("right", e.detail) for _, e in evaluated if e.detail is not None][:1]
+    scores: dict[str, list[float | None]] = {}
+    for name, detail in details:
+        values = iter(detail.tolist())
+        skips = len(detail) != len(items.answers)
+        scores[name] = [
+            None if skips and answer is None else next(values) for answer in items.answers
+        ]
+    averaged = {metric.item_form for metric, e in evaluated if e.itemwise}
+    for metric, evaluation in evaluated:
+        form = metric.item_form
+        if form is not None and not evaluation.itemwise and form not in averaged:
+            scores[form.name] = form.compute(items)
+    return scores
+
+
+# Versions
+
+
+class MovedItem(Record, frozen=True, kw_only=True):
+    """An item whose gold differs between the oldest and the newest version."""
+
+    example: str
+    older: Any
+    newer: Any
+    answer: Any
+
+
+class VersionReport(Record, frozen=True, kw_only=True):
+    """Scores by version, oldest first, and what moved."""
+
+    versions: tuple[str, ...]
+    reports: tuple[ScoreReport, ...]
+    moved: tuple[MovedItem, ...]
+
+
+def list_versions(dataset: str, data: Path | None = None) -> list[str]:
+    """The versions whose files are here, oldest first."""
+    benchmark = benchmarks()[dataset]
+    folder = repository_folder(benchmark, data)
+    patterns = [pattern for source in benchmark.sources for pattern in source.patterns]
+    versions = {
+        path_version(path.relative_to(folder))
+        for pattern in patterns
+        for path in matching_files(pattern, folder)
+    }
+    return [".".join(map(str, version)) for version in sorted(versions) if version]
+
+
+def score_versions(
+    name: str,
+    answers: Path,
+    *,
+    split: str | None = None,
+    data: Path | None = None,
+    options: ScoreOptions | None = None,
+) -> VersionReport:
+    """Score the same answers against every version that has the split."""
+    options = options or ScoreOptions()
+    task, split = find_task_and_split(name, split)
+    versions = list_versions(task.dataset, data)
+    if len(versions) < 2:
+        raise BadInput(
+            f"{len(versions)} version of {task.dataset} is here",
+            cure="put another release's folder beside it",
         )
-    averaged = {metric.item_form for metric, e in evaluations if e.itemwise}
-    for form in dict.fromkeys(metric.item_form for metric, e in evaluations if not e.itemwise):
-        if form is not None and form not in averaged:
-            yield form.name, form.compute(items)
+    source = open_answers(answers, task, options.form, keep_rows=True)
+    results = [
+        score(task.name, source, split=split, data=data, version=version, options=options)
+        for version in versions
+    ]
+    return VersionReport(
+        versions=tuple(versions),
+        reports=tuple(result.report for result in results),
+        moved=tuple(find_moved(results[0], results[-1])),
+    )
+
+
+def find_moved(older: ScoreResult, newer: ScoreResult) -> list[MovedItem]:
+    """Items of both versions whose gold is not the same."""
+    question = older.task.question
+    before = {example.id: example.gold[question] for example in older.examples}
+    moved = []
+    for example in newer.examples:
+        gold = example.gold[question]
+        if example.id in before and before[example.id] != gold:
+            prediction = newer.predictions.get(example.id)
+            moved.append(
+                MovedItem(
+                    example=example.id,
+                    older=before[example.id],
+                    newer=gold,
+                    answer=None if prediction is None else prediction.answer,
+                )
+            )
+    return moved

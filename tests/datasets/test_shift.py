@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 from nikawa.cli.terminal.app import build as app
+from nikawa.datasets.shift import ShiftReport, shift, summarise_shift
 from nikawa.errors import BadInput
 from nikawa.io.records import write_records
 from nikawa.records import Example
-from nikawa.scoring.shift import ShiftReport, shift, summary
 
 E, C, N = "entailment", "contradiction", "neutral"
 Sides = tuple[str, str]
@@ -66,7 +66,7 @@ def test_labels_are_tabled_from_one_side_to_the_other(put: Put) -> None:
     assert whole.table[E] == {C: 0, E: 1, N: 1}
     assert whole.table[C] == {C: 0, E: 0, N: 1}
     assert whole.kappa == pytest.approx((0.5 - 0.3125) / (1 - 0.3125))
-    assert summary(report).endswith("2 of 4 rows differ (2 to neutral)")
+    assert summarise_shift(report).endswith("2 of 4 rows differ (2 to neutral)")
 
 
 def test_parts_are_by_split_tag_and_meta(put: Put) -> None:
