@@ -8,13 +8,18 @@ import pytest
 from nikawa.metrics import Items, metrics
 from nikawa.stats.masks import (
     Sample,
-    draw_kept_weights,
     make_figure,
     measure_parts,
     resample_sums,
     sum_groups,
 )
-from nikawa.stats.resample import bootstrap, draw_weights, number_groups, percentile_interval
+from nikawa.stats.resample import (
+    bootstrap,
+    draw_kept_weights,
+    draw_weights,
+    number_groups,
+    percentile_interval,
+)
 
 LABELS = ("yes", "no", "maybe")
 

@@ -7,20 +7,18 @@ the interval: by Student's t (see `seeds`) where the metric is a mean over items
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nikawa.stats.resample import (
     Evaluation,
     Floats,
     Ints,
     count_units,
-    draw_weights,
+    draw_kept_weights,
     percentile_interval,
 )
 from nikawa.stats.results import Figure
@@ -29,8 +27,6 @@ from nikawa.stats.slices import Mask
 
 MAX_CELLS = 16_000_000
 """Numbers of a table of groups by statistics that are held at once."""
-MAX_WEIGHTS_KEPT = 40_000_000
-"""Weights that are remembered, a byte each; more of them are drawn anew each time."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +100,12 @@ class Parts:
 def measure_parts(sample: Sample, masks: Sequence[Mask], *, resamples: int, seed: int = 0) -> Parts:
     """The metric on each part and on its rest, with resamples of groups and runs."""
     table = np.column_stack([np.asarray(mask, dtype=np.float64) for mask in masks])
-    measured = [_measure_run(run, table, sample.units, resamples, seed) for run in sample.runs]
+    by_run = {id(run): run for run in sample.runs}  # runs that answered alike may be one
+    distinct = {
+        name: _measure_run(run, table, sample.units, resamples, seed)
+        for name, run in by_run.items()
+    }
+    measured = [distinct[id(run)] for run in sample.runs]
     values, rests, drawn, drawn_rests = (np.stack(each) for each in zip(*measured, strict=True))
     runs = len(measured)
     picks = np.random.default_rng((seed, 3)).integers(0, runs, size=(runs, resamples, 1))
@@ -169,23 +170,6 @@ def resample_sums(matrix: Floats, units: Ints, *, resamples: int, seed: int = 0)
     return np.concatenate(
         [weights @ grouped for weights in draw_kept_weights(len(grouped), resamples, seed)]
     )
-
-
-def draw_kept_weights(units: int, resamples: int, seed: int) -> Iterator[Floats]:
-    """The blocks of `draws`; an analysis asks for the same ones many times, so those of the last sets are remembered."""
-    if units * resamples > MAX_WEIGHTS_KEPT:
-        yield from draw_weights(units, resamples, seed)
-        return
-    for block in _draw_packed(units, resamples, seed):
-        yield block.astype(np.float64)
-
-
-@lru_cache(2)
-def _draw_packed(units: int, resamples: int, seed: int) -> list[NDArray[Any]]:
-    return [
-        block.astype(np.uint8 if block.max(initial=0) < 256 else np.uint16)
-        for block in draw_weights(units, resamples, seed)
-    ]
 
 
 def sum_groups(matrix: Floats, units: Ints) -> Floats:

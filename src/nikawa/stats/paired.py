@@ -33,7 +33,7 @@ from nikawa.stats.resample import (
     percentile_interval,
     two_sided_p,
 )
-from nikawa.stats.seeds import compare_runs
+from nikawa.stats.seeds import ResampledRuns, compare_runs
 
 ERRORS_TO_DETECT = Z_95 + 0.8416212335729143
 """Normal quantiles of a two-sided test at 5% and of 80% power: times the standard error, the least
@@ -130,9 +130,13 @@ def compare_seeds(
     rounds: int = TEST_RESAMPLES,
     seed: int = 0,
     on_progress: OnProgress = lambda _: None,
+    resampled: ResampledRuns | None = None,
 ) -> Paired:
     """Means over several runs a side: items and seeds are both samples (see `seeds`)."""
-    return Paired(*compare_runs(a, b, groups, rounds=rounds, seed=seed, on_progress=on_progress))
+    difference = compare_runs(
+        a, b, groups, rounds=rounds, seed=seed, on_progress=on_progress, resampled=resampled
+    )
+    return Paired(*difference)
 
 
 def _test_difference(seen: float, resampled: Floats, null: Floats, units: int) -> Paired:

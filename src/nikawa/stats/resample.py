@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,6 +26,8 @@ SCORE_RESAMPLES = 2_000
 """Of the interval of a score, wherever a set is scored: more take over half a second for rank correlations of 2,000 items."""
 MAX_WEIGHTS_AT_ONCE = 800_000
 """Weights held at once: few enough to stay in the processor's cache."""
+MAX_WEIGHTS_KEPT = 40_000_000
+"""Weights that are remembered, a byte each; more of them are drawn anew each time."""
 MIN_UNITS_PER_KIND = 16
 """Units a kind from which drawing kinds is cheaper than drawing units."""
 
@@ -77,6 +80,23 @@ def draw_weights(units: int, resamples: int, seed: int) -> Iterator[Floats]:
             .reshape(size, units)
             .astype(np.float64)
         )
+
+
+def draw_kept_weights(units: int, resamples: int, seed: int) -> Iterator[Floats]:
+    """The blocks of `draw_weights`; an analysis asks for the same ones many times, so those of the last sets are remembered."""
+    if units * resamples > MAX_WEIGHTS_KEPT:
+        yield from draw_weights(units, resamples, seed)
+        return
+    for block in _draw_packed(units, resamples, seed):
+        yield block.astype(np.float64)
+
+
+@lru_cache(2)
+def _draw_packed(units: int, resamples: int, seed: int) -> list[NDArray[Any]]:
+    return [
+        block.astype(np.uint8 if block.max(initial=0) < 256 else np.uint16)
+        for block in draw_weights(units, resamples, seed)
+    ]
 
 
 def bootstrap(

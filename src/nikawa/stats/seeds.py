@@ -26,7 +26,7 @@ from nikawa.stats.resample import (
     Floats,
     Ints,
     count_units,
-    draw_weights,
+    draw_kept_weights,
 )
 from nikawa.stats.results import LEAST_UNITS
 
@@ -110,6 +110,40 @@ def mean_error(values: Floats, drawn: Floats) -> tuple[float, float]:
     return sqrt(variance), _degrees_of_freedom(variance, uncertain)
 
 
+class ResampledRuns:
+    """The scores of runs under resamples of the same groups of items; each run is resampled once, however often it is asked for.
+
+    Runs are told apart by identity: what answered alike may share one evaluation. The resamples are the same for all runs,
+    so that their scores can be paired.
+    """
+
+    def __init__(self, groups: Ints, rounds: int, seed: int = 0) -> None:
+        self.groups, self.rounds, self.seed = groups, rounds, seed
+        self._blocks: dict[int, list[Floats]] = {}
+        self._runs: list[Evaluation] = []
+        """The runs that were resampled: while they are held, no other has their identity."""
+
+    def blocks(
+        self,
+        runs: Sequence[Evaluation],
+        on_progress: Callable[[int], None] = lambda _: None,
+    ) -> list[Floats]:
+        """Runs by resamples, in blocks as they are drawn; `on_progress` is called with the resamples of each block."""
+        new = {id(run): run for run in runs if id(run) not in self._blocks}
+        grouped = {name: run.grouped(self.groups) for name, run in new.items()}
+        self._runs += new.values()
+        self._blocks |= {name: [] for name in new}
+        if new:
+            for weights in draw_kept_weights(count_units(self.groups), self.rounds, self.seed):
+                for name, run in grouped.items():
+                    self._blocks[name].append(run.under(weights))
+                on_progress(len(weights))
+        else:
+            on_progress(self.rounds)
+        each = zip(*(self._blocks[id(run)] for run in runs), strict=True)
+        return [np.stack(block) for block in each]
+
+
 def compare_runs(
     a: Sequence[Evaluation],
     b: Sequence[Evaluation],
@@ -118,14 +152,23 @@ def compare_runs(
     rounds: int = TEST_RESAMPLES,
     seed: int = 0,
     on_progress: Callable[[int], None] = lambda _: None,
+    resampled: ResampledRuns | None = None,
 ) -> tuple[Difference, float]:
     """Difference of the means over runs, and the least one that would be found (5%, power 80%).
 
     A side with one run is taken to vary over seeds as the other does. `on_progress` is called with rounds as they are
-    done, twice `rounds` in all.
+    done, twice `rounds` in all. `resampled` holds what other pairs of the same runs were resampled to.
     """
     units = count_units(groups)
-    both = _resample_runs([*a, *b], groups, rounds, seed, on_progress)
+    enough, done = min(rounds, ENOUGH_RESAMPLES), 0
+
+    def count_rounds(drawn: int) -> None:
+        nonlocal done
+        before, done = done, done + drawn
+        on_progress(2 * rounds * done // enough - 2 * rounds * before // enough)
+
+    resampled = resampled or ResampledRuns(groups, enough, seed)
+    both = np.concatenate(resampled.blocks([*a, *b], count_rounds), axis=1)
     left, right = both[: len(a)], both[len(a) :]
     seen = float(np.mean([x.value for x in b]) - np.mean([x.value for x in a]))
     error, df = _difference_error(left, right, [x.value for x in a], [x.value for x in b])
@@ -136,23 +179,6 @@ def compare_runs(
     p = t_p(seen / error, df) if error else float(seen == 0)
     difference = Difference(seen, seen - reach * error, seen + reach * error, p, p)
     return difference, (reach + t_quantile(0.8, df)) * error
-
-
-def _resample_runs(
-    runs: Sequence[Evaluation],
-    groups: Ints,
-    rounds: int,
-    seed: int,
-    on_progress: Callable[[int], None],
-) -> Floats:
-    """Runs by resamples: each run's score under the same weights of items."""
-    grouped = [run.grouped(groups) for run in runs]
-    enough, done, parts = min(rounds, ENOUGH_RESAMPLES), 0, []
-    for weights in draw_weights(count_units(groups), enough, seed):
-        parts.append(np.stack([run.under(weights) for run in grouped]))
-        before, done = done, done + len(weights)
-        on_progress(2 * rounds * done // enough - 2 * rounds * before // enough)
-    return np.concatenate(parts, axis=1)
 
 
 def _difference_error(
