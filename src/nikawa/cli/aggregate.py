@@ -219,7 +219,18 @@ def show(report: AggregateReport) -> None:
     if report.excluded:
         _effects(report.excluded)
     for r in report.rules:
-        for line in _lines(r):
+        lines = [f"{r.question}: {count:,} dropped by {step}" for step, count in r.dropped.items()]
+        if r.tied:
+            shown = ", ".join(r.tied_items[:5]) + (", …" if r.tied > 5 else "")
+            lines.append(f"{r.question}: {r.tied:,} ties to adjudicate ({shown})")
+        if r.published is not None and r.published.differing:
+            shown = ", ".join(r.published.different[:5]) + (
+                ", …" if r.published.differing > 5 else ""
+            )
+            lines.append(
+                f"{r.question}: {r.published.differing:,} differ from the examples' gold ({shown})"
+            )
+        for line in lines:
             typer.echo(line)
     for note in report.notes:
         typer.echo(f"{note.what}: {note.count:,} ({note.done})")
@@ -233,19 +244,6 @@ def show(report: AggregateReport) -> None:
 def _rule(r: RuleReport) -> tuple[object, ...]:
     told = "" if r.published is None else f"{r.published.same:,} of {r.published.items:,}"
     return r.question, r.rule, r.items, r.accepted, sum(r.dropped.values()), r.tied, r.settled, told
-
-
-def _lines(r: RuleReport) -> list[str]:
-    lines = [f"{r.question}: {count:,} dropped by {step}" for step, count in r.dropped.items()]
-    if r.tied:
-        shown = ", ".join(r.tied_items[:5]) + (", …" if r.tied > 5 else "")
-        lines.append(f"{r.question}: {r.tied:,} ties to adjudicate ({shown})")
-    if r.published is not None and r.published.differing:
-        shown = ", ".join(r.published.different[:5]) + (", …" if r.published.differing > 5 else "")
-        lines.append(
-            f"{r.question}: {r.published.differing:,} differ from the examples' gold ({shown})"
-        )
-    return lines
 
 
 def _workers(

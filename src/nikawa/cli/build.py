@@ -197,7 +197,24 @@ def build(
         )
         return run_amend(amend, relabel, out, data, options, json=json, quiet=quiet)
     if recipe == LIST:
-        return _list(json)
+        from nikawa.recipes.recipe import Ask, recipes
+
+        rows = [
+            {
+                "recipe": recipes_found.name,
+                "language": recipes_found.language,
+                "stages": len(recipes_found.stages),
+                "asks people": sum(isinstance(stage, Ask) for stage in recipes_found.stages),
+                "needs": ", ".join(recipes_found.sources),
+                "makes": recipes_found.title,
+            }
+            for recipes_found in recipes().values()
+        ]
+        if json:
+            return print_json(rows)
+        return print_table(
+            list(rows[0]), [list(row.values()) for row in rows], numbers=("stages", "asks people")
+        )
     if show_config:
         return _show_config(recipe, json)
     if out is None:
@@ -208,27 +225,6 @@ def build(
     elif not quiet:
         show(report)
     return None
-
-
-def _list(json: bool) -> None:
-    from nikawa.recipes.recipe import Ask, recipes
-
-    rows = [
-        {
-            "recipe": recipes_found.name,
-            "language": recipes_found.language,
-            "stages": len(recipes_found.stages),
-            "asks people": sum(isinstance(stage, Ask) for stage in recipes_found.stages),
-            "needs": ", ".join(recipes_found.sources),
-            "makes": recipes_found.title,
-        }
-        for recipes_found in recipes().values()
-    ]
-    if json:
-        return print_json(rows)
-    return print_table(
-        list(rows[0]), [list(row.values()) for row in rows], numbers=("stages", "asks people")
-    )
 
 
 def _show_config(name: str, json: bool) -> None:

@@ -10,7 +10,7 @@ import typer
 from nikawa.cli.terminal.output import Json, Quiet, print_json, print_table
 
 if TYPE_CHECKING:
-    from nikawa.scoring.conformance import ConformanceReport, GroupResult
+    from nikawa.scoring.conformance import GroupResult
 
 
 PANEL = "Data"
@@ -38,25 +38,23 @@ def conformance(
     if json:
         print_json(report)
     elif not quiet:
-        _print(report)
-    raise typer.Exit(int(report.failed > 0))
+        from rich.text import Text
 
-
-def _print(report: ConformanceReport) -> None:
-    from rich.text import Text
-
-    rows = [
-        (
-            g.name,
-            g.cases,
-            Text(str(g.passed), "bold red" if g.failures else "green"),
-            first_failure(g),
+        rows = [
+            (
+                g.name,
+                g.cases,
+                Text(str(g.passed), "bold red" if g.failures else "green"),
+                first_failure(g),
+            )
+            for g in report.groups
+        ]
+        print_table(
+            ("group", "cases", "passed", "first failure"), rows, numbers=("cases", "passed")
         )
-        for g in report.groups
-    ]
-    print_table(("group", "cases", "passed", "first failure"), rows, numbers=("cases", "passed"))
-    cases = sum(g.cases for g in report.groups)
-    typer.echo(f"{len(report.groups)} groups, {cases:,} cases, {report.failed:,} failed")
+        cases = sum(g.cases for g in report.groups)
+        typer.echo(f"{len(report.groups)} groups, {cases:,} cases, {report.failed:,} failed")
+    raise typer.Exit(int(report.failed > 0))
 
 
 def first_failure(group: GroupResult) -> str:

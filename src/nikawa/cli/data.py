@@ -29,9 +29,8 @@ from nikawa.errors import BadInput, listed
 if TYPE_CHECKING:
     from nikawa.datasets import Benchmark
     from nikawa.datasets.fetch import Summary
+    from nikawa.datasets.shift import ShiftPart, ShiftReport
     from nikawa.records import Dataset, Example
-    from nikawa.datasets.shift import ShiftReport
-    from nikawa.datasets.shift import ShiftPart
 
 
 def card(
@@ -146,9 +145,8 @@ def shift(
     quiet: Quiet = False,
 ) -> None:
     """Tell how gold differs between a dataset and its translation, or between two versions."""
-    from nikawa.datasets.shift import shift_to_json
+    from nikawa.datasets.shift import SPLIT, TAG, shift_to_json
     from nikawa.datasets.shift import shift as run
-    from nikawa.datasets.shift import SPLIT, TAG
 
     report = run(before, after, question=question, by=tuple(by or (SPLIT, TAG)), data=data)
     if json:

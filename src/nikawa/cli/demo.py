@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nikawa.cli.terminal.output import Json, Quiet, console, print_json, print_table
 
 if TYPE_CHECKING:
-    from nikawa.demo.job import Done, Step
+    from nikawa.demo.job import Step
     from nikawa.demo.steps import Outcome
 
 
@@ -34,15 +34,16 @@ def demo(
 
     done = run(None if quiet or json else _show, out=out)
     if json:
-        print_json(_summary(done))
-
-
-def _summary(done: tuple[Done, ...]) -> dict[str, Any]:
-    steps = [
-        {"title": d.title, "command": d.command, "seconds": d.seconds, "figures": d.outcome.figures}
-        for d in done
-    ]
-    return {"steps": steps, "seconds": round(sum(d.seconds for d in done), 3)}
+        steps = [
+            {
+                "title": d.title,
+                "command": d.command,
+                "seconds": d.seconds,
+                "figures": d.outcome.figures,
+            }
+            for d in done
+        ]
+        print_json({"steps": steps, "seconds": round(sum(d.seconds for d in done), 3)})
 
 
 def _show(number: int, step: Step, outcome: Outcome) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -100,7 +99,14 @@ def generate(
     )
     try:
         with progress(quiet or json) as bar:
-            report = run(pack, out, data=data, options=options, progress=_teller(bar))
+            task = bar.add_task("generating", total=None)
+            report = run(
+                pack,
+                out,
+                data=data,
+                options=options,
+                on_progress=(lambda done, total: bar.update(task, completed=done, total=total)),
+            )
     except KeyboardInterrupt:
         typer.echo(f"nikawa: interrupted; {_left(out)}", err=True)
         raise typer.Exit(130) from None
@@ -126,11 +132,6 @@ def _count(text: str) -> tuple[str, int]:
     if not number.isdecimal():
         raise BadInput(f"-n {text} is no number", cure="write -n 10, or -n test=2")
     return name, int(number)
-
-
-def _teller(bar: Any) -> Callable[[int, int], None]:
-    task = bar.add_task("generating", total=None)
-    return lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _print(report: GenerateReport) -> None:

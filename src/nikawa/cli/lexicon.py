@@ -58,7 +58,7 @@ def build(
     from nikawa.generation.lexicon_build import LexiconOptions, build_lexicon
 
     shipped = LexiconOptions()
-    choices = LexiconOptions(
+    options = LexiconOptions(
         method=method,
         triple=min_count,
         verb=min_verb,
@@ -72,9 +72,9 @@ def build(
         report = build_lexicon(
             texts,
             out,
-            choices,
+            options,
             overwrite=overwrite,
-            news=lambda lines: bar.update(task, completed=lines),
+            on_progress=lambda lines: bar.update(task, completed=lines),
         )
     if json:
         print_json(report)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from nikawa.pretrain.coverage import CoverageReport
-    from nikawa.pretrain.job import Choices, Report
-    from nikawa.pretrain.report import CorpusReport
+    from nikawa.pretrain.job import PretrainOptions, PretrainReport
+    from nikawa.pretrain.prepare import CorpusReport
 
 
 ENOUGH = 20
@@ -87,7 +87,7 @@ class Teller:
         """A line to keep."""
         self._print(lambda: typer.echo(line))
 
-    def staged(self, stage: str, report: Report) -> None:
+    def staged(self, stage: str, report: PretrainReport) -> None:
         """What came of a stage."""
         self._print(lambda: show_stage(stage, report))
 
@@ -104,7 +104,7 @@ def _clock(seconds: float) -> str:
     return f"{round(seconds) // 60}:{round(seconds) % 60:02}"
 
 
-def show_stage(stage: str, report: Report) -> None:
+def show_stage(stage: str, report: PretrainReport) -> None:
     """The counts of a stage that was reached."""
     if stage == "text" and report.text is not None:
         _show_text(report.text)
@@ -116,14 +116,26 @@ def show_stage(stage: str, report: Report) -> None:
         if v.crowded:
             typer.echo(
                 f"No room for {_counted(v.crowded, 'character')} more that occur {v.floor} times or more: spelled in bytes; "
-                f"--vocabulary {v.roomy} has room for all"
+                f"--vocabulary {v.size_for_all} has room for all"
             )
         _show_coverage(report.coverage)
     if stage == "pack" and report.pack is not None:
         for name, about in report.pack.items():
             typer.echo(f"Packed {name}: {about['pieces']:,} pieces, {about['words']:,} words")
     if stage == "model" and report.model is not None:
-        _show_model(report.model)
+        typer.echo(
+            f"Trained {report.model['parameters']:,} parameters in {_counted(report.model['steps'], 'step')}, {report.model['seconds']:.0f} s, "
+            f"{report.model['pieces_a_second']:,} pieces a second on {report.model['device']}"
+        )
+        if report.model.get("heldout") is not None:
+            typer.echo(
+                f"Held-out loss {report.model['heldout']:.3f} (piece frequencies alone: {report.model['unigram']:.3f}), "
+                f"masked pieces guessed right {report.model['accuracy']:.1%}"
+            )
+        else:
+            typer.echo("No loss on held-out text: too little of it, or none")
+        for note in report.model.get("notes", ()):
+            typer.echo(f"Note: {note}")
 
 
 def _show_text(text: CorpusReport) -> None:
@@ -202,22 +214,6 @@ def _show_coverage(covered: CoverageReport) -> None:
     typer.echo(
         f"Longest pieces: {' '.join(words)}" if words else "No piece is longer than a character"
     )
-
-
-def _show_model(model: dict[str, Any]) -> None:
-    typer.echo(
-        f"Trained {model['parameters']:,} parameters in {_counted(model['steps'], 'step')}, {model['seconds']:.0f} s, "
-        f"{model['pieces_a_second']:,} pieces a second on {model['device']}"
-    )
-    if model.get("heldout") is not None:
-        typer.echo(
-            f"Held-out loss {model['heldout']:.3f} (piece frequencies alone: {model['unigram']:.3f}), "
-            f"masked pieces guessed right {model['accuracy']:.1%}"
-        )
-    else:
-        typer.echo("No loss on held-out text: too little of it, or none")
-    for note in model.get("notes", ()):
-        typer.echo(f"Note: {note}")
 
 
 PANEL = "Evaluate"
@@ -348,14 +344,14 @@ def pretrain(
 ) -> None:
     """Train a small Japanese or Korean encoder: clean text, learn a vocabulary, pack, train. Goes on where it was killed."""
     from nikawa.errors import BadInput
-    from nikawa.pretrain.job import Choices
-    from nikawa.pretrain.vocabulary import SAMPLE
+    from nikawa.pretrain.job import PretrainOptions
+    from nikawa.pretrain.vocabulary import SAMPLE_CHARS
 
     if out is None:
         raise BadInput("nowhere to write to", cure="say --out my-encoder")
     if not language:
         raise BadInput("no language was named", cure="say --language ja or --language ko")
-    choices = Choices(
+    choices = PretrainOptions(
         language=language,
         size=size,
         tokenizer=tokenizer,
@@ -368,7 +364,7 @@ def pretrain(
         threads=threads,
         only=only,
         segmenter=segmenter,
-        sample=SAMPLE if sample is None else sample,
+        sample=SAMPLE_CHARS if sample is None else sample,
         against=tuple(against or ()),
         data=data,
         field=field,
@@ -388,7 +384,7 @@ def pretrain(
         typer.echo(f"Written to {report.out}")
 
 
-def _run(corpus: list[Path], out: Path, choices: Choices, quiet: bool) -> Report:
+def _run(corpus: list[Path], out: Path, choices: PretrainOptions, quiet: bool) -> PretrainReport:
     from nikawa.pretrain.job import pretrain as run
 
     try:

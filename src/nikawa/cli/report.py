@@ -10,7 +10,7 @@ import typer
 from nikawa.cli.terminal.output import Data, Json, Quiet, print_json, status
 
 if TYPE_CHECKING:
-    from nikawa.reporting.job import ReportOptions, Reported
+    from nikawa.reporting.job import Reported, ReportOptions
 
 PANEL = "Evaluate"
 

@@ -532,7 +532,7 @@ MAX_SEED = 2**32 - 1
 def parse_request(models: list[str], tasks: list[str], words: Mapping[str, Any]) -> RunRequest:
     """The request that options spell."""
     from nikawa.runs.plan import RunRequest
-    from nikawa.runs.presets import Preset, apply_preset, read_preset
+    from nikawa.runs.preset import Preset, apply_preset, read_preset
 
     names = [name for entry in tasks for name in split_list(entry)]
     if not models:

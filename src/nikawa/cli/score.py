@@ -27,9 +27,7 @@ from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
     from nikawa.records import Score
-    from nikawa.scoring.score import ScoreReport
-    from nikawa.scoring.score import ScoreResult
-    from nikawa.scoring.score import VersionReport
+    from nikawa.scoring.score import ScoreReport, VersionReport
 
 Columns = ("where", "metric", "mode", "score", "95% interval", "n")
 DATA = ("where", "metric", "mode", "unit", "score", "low", "high", "n")
@@ -101,9 +99,8 @@ def score(
 ) -> None:
     """Score answers exactly as the official scorer does, with 95% intervals."""
     from nikawa.io.atomic import refuse_existing
-    from nikawa.scoring.score import ScoreOptions
+    from nikawa.scoring.score import ScoreOptions, score_versions
     from nikawa.scoring.score import score as run
-    from nikawa.scoring.score import score_versions
 
     options = ScoreOptions(
         by=tuple(by or ()), partial=partial, metrics=tuple(metric or ()), form=form, hidden=hidden
@@ -127,7 +124,13 @@ def score(
     with status(f"scoring {answers}", quiet or json):
         scored = run(task, answers, split=split, data=data, options=options)
     if per_item is not None:
-        _write_items(scored, per_item, overwrite)
+        from nikawa.io.atomic import atomic_write
+        from nikawa.io.json import encode_json
+        from nikawa.scoring.score import list_item_details
+
+        with atomic_write(per_item, overwrite=overwrite) as stream:
+            for item in list_item_details(scored):
+                stream.write(encode_json(item) + b"\n")
     if json:
         print_json(scored.report)
     elif not quiet:
@@ -196,19 +199,15 @@ def oddities(report: ScoreReport) -> Iterator[str]:
         if ids:
             yield f"{word}: {', '.join(ids[:NAMED])}{_more(len(ids))}"
     for item in report.unparsed_items[:NAMED]:
-        yield f"unreadable: {item.example}: {_shortened(item.raw)!r} ({item.why})"
+        from nikawa.scoring.match import shorten
+
+        yield f"unreadable: {item.example}: {shorten(item.raw)!r} ({item.why})"
     if len(report.unparsed_items) > NAMED:
         yield f"unreadable:{_more(len(report.unparsed_items))}"
 
 
 def _more(count: int) -> str:
     return f" and {count - NAMED:,} more (--json names all)" if count > NAMED else ""
-
-
-def _shortened(text: str) -> str:
-    from nikawa.scoring.match import shorten
-
-    return shorten(text)
 
 
 def counted(report: ScoreReport) -> str:
@@ -255,16 +254,6 @@ def _row(s: Score) -> tuple[str, ...]:
 def _few(s: Score) -> bool:
     """Whether a score has no interval although it is defined."""
     return s.low is None and not isnan(s.value)
-
-
-def _write_items(scored: ScoreResult, path: Path, overwrite: bool) -> None:
-    from nikawa.io.atomic import atomic_write
-    from nikawa.io.json import encode_json
-    from nikawa.scoring.score import list_item_details
-
-    with atomic_write(path, overwrite=overwrite) as stream:
-        for item in list_item_details(scored):
-            stream.write(encode_json(item) + b"\n")
 
 
 def _show_versions(found: VersionReport, style: str | None, confusion: bool) -> None:

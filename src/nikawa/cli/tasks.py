@@ -29,9 +29,9 @@ def tasks(
 ) -> None:
     """List the tasks: kind, inputs, labels and metrics."""
     from nikawa.datasets import tasks as table
-    from nikawa.datasets.custom import named_tasks
+    from nikawa.datasets.custom import find_tasks
 
-    found = named_tasks(name) if name else table().values()
+    found = find_tasks(name) if name else table().values()
     if json:
         print_json(found)
         return

@@ -11,7 +11,7 @@ from nikawa.cli.terminal.output import Data, Json, Quiet, counted, print_json, p
 
 if TYPE_CHECKING:
     from nikawa.generation.review import ReviewReport
-    from nikawa.generation.templates import TemplateView
+    from nikawa.generation.show import TemplateView
 
 SHOWN = 5
 """Rows named of each finding; all of them are in the JSON."""
@@ -50,7 +50,7 @@ def check(
     quiet: Quiet = False,
 ) -> None:
     """Look for faults, each with line and column; status 1 when there is an error."""
-    from nikawa.generation.templates import check_templates as run
+    from nikawa.generation.check import check_templates as run
 
     with status(f"checking {file}", quiet or json):
         report = run(file, data)
@@ -75,7 +75,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show a template and sample problems made from it."""
-    from nikawa.generation.templates import show_template as run
+    from nikawa.generation.show import show_template as run
 
     with status(f"reading template {id}", json):
         shown = run(id, file, data, n=n, seed=seed)
@@ -124,7 +124,7 @@ def audit(
     quiet: Quiet = False,
 ) -> None:
     """Read problems back through their templates and compute the labels again; status 1 when one disagrees."""
-    from nikawa.generation.templates import audit_dataset as run
+    from nikawa.generation.audit import audit_dataset as run
 
     with status(f"auditing {dataset}", quiet or json):
         report = run(templates, dataset, data, compat=compat)
@@ -173,7 +173,7 @@ def review(
     """Hand problems to people as a sheet (keep or drop, with one of three reasons), and take their decisions."""
     from nikawa.errors import BadInput
     from nikawa.generation.review import apply_review
-    from nikawa.generation.review import export_sheet as write
+    from nikawa.generation.review import export_review as write
 
     if (export is None) == (import_ is None):
         raise BadInput("a review is written or read", cure="give --export SHEET or --import SHEET")

@@ -118,7 +118,15 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(141)  # as a shell tells of that signal
     except OSError as problem:
-        _say(_os_line(problem))
+        place = f"{problem.filename}: " if problem.filename else ""
+        cures = {
+            errno.ENOSPC: "free some space and run the same command again",
+            errno.EACCES: "check the permissions",
+            errno.EROFS: "choose a place that can be written",
+            errno.ENAMETOOLONG: "choose a shorter name",
+        }
+        cure = cures.get(problem.errno or 0, "")
+        _say(f"{place}{problem.strerror or problem}{'; ' + cure if cure else ''}")
     sys.exit(2)
 
 
@@ -140,15 +148,3 @@ def _run(words: Sequence[str]) -> int:
 
 def _say(line: str) -> None:
     print(f"nikawa: {line}", file=sys.stderr)  # noqa: T201  (the one place that speaks to stderr)
-
-
-def _os_line(problem: OSError) -> str:
-    place = f"{problem.filename}: " if problem.filename else ""
-    cures = {
-        errno.ENOSPC: "free some space and run the same command again",
-        errno.EACCES: "check the permissions",
-        errno.EROFS: "choose a place that can be written",
-        errno.ENAMETOOLONG: "choose a shorter name",
-    }
-    cure = cures.get(problem.errno or 0, "")
-    return f"{place}{problem.strerror or problem}{'; ' + cure if cure else ''}"

@@ -59,7 +59,12 @@ def _print_finding(finding: Finding, widths: Sequence[int]) -> None:
     out.print(
         mark.append(row, "default not dim not bold"), no_wrap=True, overflow="ignore", crop=False
     )
-    for line in filter(None, (finding.note, _ids(finding.ids))):
+    more = (
+        f" … and {len(finding.ids) - MAX_IDS_SHOWN:,} more"
+        if len(finding.ids) > MAX_IDS_SHOWN
+        else ""
+    )
+    for line in filter(None, (finding.note, ("  ".join(finding.ids[:MAX_IDS_SHOWN]) + more))):
         out.print(Padding(Text(line, "dim"), (0, 0, 0, 7), expand=False))
 
 
@@ -83,8 +88,3 @@ def _print_labels(report: CheckReport) -> None:
             for (q, label), counts in cells.items()
         ]
         print_table(("question", "gold", *splits), table, numbers=splits)
-
-
-def _ids(ids: tuple[str, ...]) -> str:
-    more = f" … and {len(ids) - MAX_IDS_SHOWN:,} more" if len(ids) > MAX_IDS_SHOWN else ""
-    return "  ".join(ids[:MAX_IDS_SHOWN]) + more

@@ -41,13 +41,9 @@ def print_examples(
         out.print(Text.assemble((f"{dataset.name}:{split}", "bold"), about))
         for example in examples:
             out.print()
-            _print_fields(_title(dataset, split, example), _fields(example))
+            tags = f"  ({', '.join(sorted(example.tags))})" if example.tags else ""
+            _print_fields((reference(dataset.name, split, example.id) + tags), _fields(example))
         out.print()
-
-
-def _title(dataset: Dataset, split: str, example: Example) -> str:
-    tags = f"  ({', '.join(sorted(example.tags))})" if example.tags else ""
-    return reference(dataset.name, split, example.id) + tags
 
 
 def _print_fields(title: str, fields: Iterable[tuple[str, Any]]) -> None:
