@@ -16,10 +16,9 @@ from pathlib import Path
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.io import swap
-from nikawa.io.atomic import atomic_folder, atomic_write
+from nikawa.io import atomic as swap
+from nikawa.io.atomic import atomic_folder, atomic_write, exchange_folders
 from nikawa.io.records import FORMATS, read_examples, write_records
-from nikawa.io.swap import exchange
 from nikawa.records import Example
 
 WORDS = [{"form": "橋", "lemma": "橋", "pos": "NN"}]
@@ -139,10 +138,10 @@ def test_left_over_folder_is_cleared(tmp_path: Path) -> None:
 SWAPPED = """
 import os, signal, sys
 from pathlib import Path
-from nikawa.io import swap
+from nikawa.io import atomic as swap
 from nikawa.io.atomic import atomic_folder
 if sys.argv[2] == "two steps":
-    swap.exchange = lambda one, other: False
+    swap.exchange_folders = lambda one, other: False
 real, renamed = Path.rename, []
 def rename(self, target):
     real(self, target)
@@ -179,10 +178,10 @@ def test_exchange(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / name).mkdir()
         (tmp_path / name / name).touch()
-    done = exchange(tmp_path / "a", tmp_path / "b")
+    done = exchange_folders(tmp_path / "a", tmp_path / "b")
     assert done == (tmp_path / "a" / "b").exists()
     assert done == (sys.platform in ("linux", "darwin"))
-    assert not exchange(tmp_path / "a", tmp_path / "none")
+    assert not exchange_folders(tmp_path / "a", tmp_path / "none")
 
 
 def test_the_folder_of_another_name_is_not_put_back_under_this_one(tmp_path: Path) -> None:
@@ -201,7 +200,7 @@ def test_a_link_to_a_folder_stays_a_link(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, together: bool
 ) -> None:
     if not together:
-        monkeypatch.setattr(swap, "exchange", lambda one, other: False)
+        monkeypatch.setattr(swap, "exchange_folders", lambda one, other: False)
     real, link = tmp_path / "store" / "real", tmp_path / "link"
     real.mkdir(parents=True)
     (real / "old").touch()

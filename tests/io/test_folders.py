@@ -140,7 +140,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from nikawa.io.folders import read_folder, write_folder
-from nikawa.io import staged
+from nikawa.io import atomic as staged
 from nikawa.records import Dataset
 import msgspec
 real, left = Path.rename, [int(sys.argv[2])]

@@ -11,9 +11,8 @@ import zstandard
 
 from nikawa.errors import BadInput
 from nikawa.io import records as io_records
-from nikawa.io import unique
-from nikawa.io.records import read_examples
-from nikawa.io.unique import Ids
+from nikawa.io import records as unique
+from nikawa.io.records import IdSet, read_examples
 
 READ = """
 import resource, sys
@@ -88,7 +87,7 @@ def numbered(*ids: int) -> bytes:
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(io_records, "Ids", lambda: Ids(block=8))
+    monkeypatch.setattr(io_records, "IdSet", lambda: IdSet(block=8))
 
 
 @pytest.mark.parametrize("first", [0, 5, 31, 90])
@@ -114,11 +113,11 @@ def test_equal_hashes_of_different_ids_are_no_repeat(
 
 
 def test_ids_across_many_merges() -> None:
-    ids = Ids(block=4)
+    ids = IdSet(block=4)
     suspects: list[tuple[str, int]] = []
     for place, name in enumerate([*map(str, range(1000)), "17", "998"], start=1):
         ids.block[name] = place
         if len(ids.block) >= ids.size:
-            suspects += ids.settle()
-    suspects += ids.settle()
+            suspects += ids.close_block()
+    suspects += ids.close_block()
     assert suspects == [("17", 1001), ("998", 1002)]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from nikawa.errors import BadInput
 from nikawa.io.folders import read_folder
+from nikawa.io.json import find_repeated_name, read_repeated_name
 from nikawa.io.records import read_examples, read_records
-from nikawa.io.repeats import repeated, repeated_name
 from nikawa.records import Example, Judgement, Prediction
 
 Complain = Callable[[str, bytes], BadInput]
@@ -124,7 +124,7 @@ VALUE = st.recursive(
 @given(VALUE, st.sampled_from([None, 1]), st.booleans())
 def test_no_false_alarm(value: object, indent: int | None, ascii_only: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode()
-    assert repeated(text, object, json.loads(text)) is None
+    assert find_repeated_name(text, object, json.loads(text)) is None
 
 
 def _text(pairs: object) -> str:
@@ -140,7 +140,7 @@ PAIRS = st.recursive(TEXT, lambda inner: st.lists(st.tuples(TEXT, inner), max_si
 @given(PAIRS)
 def test_no_repeat_is_missed(pairs: object) -> None:
     text = _text(pairs).encode()
-    assert repeated(text, object, json.loads(text)) == repeated_name(text)
+    assert find_repeated_name(text, object, json.loads(text)) == read_repeated_name(text)
 
 
 def test_lines_in_several_forms_and_blocks(tmp_path: Path) -> None:

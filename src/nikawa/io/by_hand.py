@@ -14,14 +14,14 @@ from pathlib import Path
 from nikawa.errors import BadInput
 from nikawa.io.lines import WHOLE_LIMIT, decode_line, numbered_lines, open_bytes
 from nikawa.io.tsv import check_header
-from nikawa.text.compose import composed
+from nikawa.text.compose import compose_text
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """(Line number from 1, text without its end)."""
     for number, raw in numbered_lines(BytesIO(_bytes(path))):
         line = decode_line(raw.removesuffix(b"\n").removesuffix(b"\r"), path, number)
-        yield number, composed(line)
+        yield number, compose_text(line)
 
 
 def read_whole(path: Path) -> str:

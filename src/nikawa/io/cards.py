@@ -16,6 +16,8 @@ from nikawa.io.json import plain_fault, read_json
 from nikawa.records import Card
 
 CARD = "card.json"
+MADE_HERE = "made here: "
+"""What comes before the command that made a dataset, where its card names a homepage."""
 UNSAID = "not stated"
 """What a field holds of which nothing is known."""
 SHOWN = "docs/records.md shows a whole card"
@@ -94,3 +96,8 @@ def write_card(card: Card, folder: Path, *, overwrite: bool = False) -> None:
     """Write `card.json`."""
     with atomic_write(folder / CARD, overwrite=overwrite) as stream:
         stream.write(msgspec.json.format(msgspec.json.encode(card), indent=2) + b"\n")
+
+
+def making_command(card: Card) -> str:
+    """The command that made a dataset, as its card says; empty where it says none."""
+    return card.homepage.removeprefix(MADE_HERE) if card.homepage.startswith(MADE_HERE) else ""

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from nikawa.errors import BadInput, listed, suggest
-from nikawa.io.fit import fit
+from nikawa.io.fit import fit_record
 from nikawa.io.json import plain_fault
 from nikawa.records import Example, Record
 
@@ -22,7 +22,7 @@ ORDER = ("id", "group", *SPREAD, "tags", "origin")
 
 def flatten(record: Record, path: Path | None = None) -> dict[str, Any]:
     """Column to value, in plain types; what is absent has no column. What no file can hold is refused."""
-    fit(record, path)
+    fit_record(record, path)
     plain: dict[str, Any] = msgspec.json.decode(
         msgspec.json.encode(record)
     )  # names keep their order
@@ -57,7 +57,9 @@ def columns_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return sorted(found, key=lambda column: ranks.get(column.partition(".")[0], len(ranks)))
 
 
-def flat_rows(records: Iterable[Record], path: Path) -> tuple[list[dict[str, Any]], list[str]]:
+def flatten_records(
+    records: Iterable[Record], path: Path
+) -> tuple[list[dict[str, Any]], list[str]]:
     """The flat rows of all records and their columns."""
     kept = list(records)
     rows = [flatten(record, path) for record in kept]

@@ -11,10 +11,9 @@ from pathlib import Path
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.io.atomic import atomic_folder
+from nikawa.io.atomic import atomic_folder, recover, staged_files
 from nikawa.io.cards import CARD, read_card, write_card
 from nikawa.io.records import read_examples, write_records
-from nikawa.io.staged import recover, staged_files
 from nikawa.records import Dataset
 
 __all__ = [

@@ -1,30 +1,37 @@
-"""JSON documents and JSON lines, decoded strictly: place of the fault, NaN refused, types checked."""
+"""JSON documents and JSON lines, decoded strictly: place of the fault, NaN refused, types checked.
+
+A name that occurs twice in one object can be refused too: decoders keep the last and drop the others without a word. Whatever was
+dropped took its colons with it, so the text has more of them than its value written anew. That is cheap to count; only where the
+counts differ, or a colon may hide in an escape, is the text read name by name.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_args, get_origin
 
 import msgspec
 
 from nikawa.errors import BadInput
 from nikawa.io.lines import decode_line, read_blocks_of_lines, read_whole
-from nikawa.io.repeats import keeps_all, may_repeat, repeated
+from nikawa.records import Record
 
 T = TypeVar("T")
 
+MAX_NESTING = 100
+"""Levels of nesting that are written; more can be read, but not by everything that takes records."""
 _FAULTS = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 _HALF_PAIR = re.compile(
     r"(?<!\\)(?:\\\\)*(?:\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F])"
 )
 """An escaped surrogate without its other half."""
-DEEPEST = 100
-"""Levels of nesting that are written; more can be read, but not by everything that takes records."""
 _NOT_FINITE = re.compile(rb"(NaN|Infinity)\b")
+_ESCAPED_COLON = b"\\u003"
 
 
 def decode_json(
@@ -43,139 +50,6 @@ def decode_json(
     return value
 
 
-def _refuse_repeats(
-    text: bytes, kind: object, value: object, path: Path, line: int | None = None
-) -> None:
-    name = repeated(text, kind, value)
-    if name is not None:
-        what = f"the name {name!r} occurs twice in one object"
-        raise BadInput(what, file=path, line=line, cure="keep one of them")
-
-
-def json_fault(problem: Exception, text: str | bytes, path: Path, line: int | None) -> BadInput:
-    """What a decoder's complaint means to the person who has the file."""
-    said = str(problem)
-    body = text if isinstance(text, str) else text.decode("utf-8", "replace")
-    if isinstance(problem, RecursionError):
-        return BadInput(
-            "nests too deeply", file=path, line=line, cure="flatten it: records nest a few levels"
-        )
-    if ("truncated" in said or "surrogate" in said) and _HALF_PAIR.search(body):
-        return BadInput(
-            "holds half of a surrogate pair",
-            file=path,
-            line=line,
-            cure="write the character itself, in UTF-8",
-        )
-    if "truncated" in said:
-        return BadInput(
-            "the JSON breaks off",
-            file=path,
-            line=line,
-            cure="the file may be cut short: fetch or write it again",
-        )
-    if _NOT_FINITE.match(body.encode(), _byte(said) or 0):
-        return BadInput(
-            "NaN and Infinity are not JSON",
-            file=path,
-            line=line,
-            cure="write null, or leave the field out",
-        )
-    if isinstance(problem, msgspec.ValidationError):
-        return BadInput(
-            plain_fault(said), file=path, line=line, cure="see docs/records.md for the fields"
-        )
-    return BadInput(
-        f"is not JSON ({plain_fault(said)})",
-        file=path,
-        line=line,
-        cure="check quotes, commas and braces",
-    )
-
-
-def plain_fault(said: str) -> str:
-    """A type checker's complaint in our words: which field, what was expected."""
-    said = said.replace("Object contains unknown field", "unknown field").replace(
-        "Object missing", "missing"
-    )
-    said = re.sub(r" - at `\$\.?(.*?)`", lambda m: f" at {m[1]}" if m[1] else "", said)
-    return said if said[:2].isupper() else said[:1].lower() + said[1:]
-
-
-def read_json_lines(path: Path, kind: type[T], *, unique: bool = False) -> Iterator[tuple[int, T]]:
-    """Yield (line number, decoded value) for each line; an empty line is an error, and see `decode_json`."""
-    number, lines = 1, _Lines(path, kind, unique)
-    for block in read_blocks_of_lines(path):
-        values = lines.ours(block) if unique else None
-        pairs = enumerate(values, start=number) if values is not None else lines.any(block, number)
-        for number, value in pairs:
-            yield number, value
-        number += 1
-    if number == 1:
-        raise BadInput("is empty", file=path, cure="write at least one record")
-
-
-class _Lines(Generic[T]):
-    """Decodes many lines at a time, and one by one where something is wrong with any."""
-
-    def __init__(self, path: Path, kind: type[T], unique: bool) -> None:
-        self.path, self.kind, self.unique, self.as_we_write = path, kind, unique, True
-        self.decoder: msgspec.json.Decoder[T] = msgspec.json.Decoder(kind)
-        self.anew = msgspec.json.Encoder().encode_lines
-
-    def ours(self, block: bytes) -> list[T] | None:
-        """The values of lines that are just what they would be written as: nothing can be wrong with those."""
-        if not self.as_we_write:
-            return None
-        try:
-            values = self.decoder.decode_lines(block)
-        except _FAULTS:
-            return None
-        self.as_we_write = self.anew(values) == block
-        return values if self.as_we_write else None
-
-    def any(self, block: bytes, number: int) -> Iterator[tuple[int, T]]:
-        """(Number, value) of lines of any form."""
-        lines = block.split(b"\n")
-        if not lines[-1]:
-            lines.pop()
-        try:
-            values = list(map(self.decoder.decode, lines))
-        except _FAULTS:
-            return self.one_by_one(lines, number)
-        sound = b"\r" not in block and (not self.unique or not self.suspicious(block, values))
-        return enumerate(values, start=number) if sound else self.one_by_one(lines, number)
-
-    def suspicious(self, block: bytes, values: list[T]) -> bool:
-        """Whether names may have been dropped; see `repeats`."""
-        if not keeps_all(self.kind):
-            values = list(map(msgspec.json.decode, block.splitlines()))
-        return may_repeat(block, self.anew(values))
-
-    def one_by_one(self, lines: Iterable[bytes], number: int) -> Iterator[tuple[int, T]]:
-        """The values up to the first line that is wrong, then its error."""
-        for at, raw in enumerate(lines, start=number):
-            try:
-                value = self.decoder.decode(raw)
-            except _FAULTS as problem:
-                raise _line_fault(problem, raw, self.path, at) from None
-            if raw.endswith(b"\r"):
-                decode_line(raw, self.path, at)
-            if self.unique:
-                _refuse_repeats(raw, self.kind, value, self.path, at)
-            yield at, value
-
-
-def _line_fault(problem: Exception, raw: bytes, path: Path, number: int) -> BadInput:
-    if raw.startswith(BOM_UTF8):
-        cure = r"only the whole file may; sed -i 's/^\xEF\xBB\xBF//' FILE takes it off every line"
-        return BadInput("begins with a byte order mark", file=path, line=number, cure=cure)
-    line = decode_line(raw, path, number)
-    if not line.strip():
-        return BadInput("is empty", file=path, line=number, cure="remove the line")
-    return json_fault(problem, line, path, number)
-
-
 def read_json(path: Path, kind: type[T], *, unique: bool = False) -> T:
     """Decode a whole JSON document; a fault is placed by line where the decoder tells the byte."""
     text = read_whole(path)
@@ -184,30 +58,93 @@ def read_json(path: Path, kind: type[T], *, unique: bool = False) -> T:
     try:
         value = msgspec.json.decode(text, type=kind)
     except _FAULTS as problem:
-        raise json_fault(problem, text, path, _line_of(problem, text)) from None
+        byte = _byte_of(str(problem))
+        line = None if byte is None else text.encode()[:byte].count(b"\n") + 1
+        raise json_fault(problem, text, path, line) from None
     if unique:
         _refuse_repeats(text.encode(), kind, value, path)
     return value
 
 
-def _line_of(problem: Exception, text: str) -> int | None:
-    """The line of a syntax fault: msgspec tells the byte."""
-    byte = _byte(str(problem))
-    return None if byte is None else text.encode()[:byte].count(b"\n") + 1
+def read_json_lines(path: Path, kind: type[T], *, unique: bool = False) -> Iterator[tuple[int, T]]:
+    """Yield (line number, decoded value) for each line; an empty line is an error, and see `decode_json`."""
+    done, decoder = 0, _LineDecoder(path, kind, unique)
+    for block in read_blocks_of_lines(path):
+        for number, value in decoder.decode(block, done + 1):
+            yield number, value
+            done = number
+    if not done:
+        raise BadInput("is empty", file=path, cure="write at least one record")
 
 
-def _byte(said: str) -> int | None:
-    found = re.search(r"\(byte (\d+)\)", said)
-    return int(found[1]) if found else None
+class _LineDecoder(Generic[T]):
+    """Decodes many lines at a time, and one by one where something is wrong with any."""
+
+    def __init__(self, path: Path, kind: type[T], unique: bool) -> None:
+        self.path, self.kind, self.unique = path, kind, unique
+        self.is_as_written = unique
+        """Whether the lines so far were just what they would be written as: nothing can be wrong with those."""
+        self.decoder: msgspec.json.Decoder[T] = msgspec.json.Decoder(kind)
+        self.write_anew = msgspec.json.Encoder().encode_lines
+
+    def decode(self, block: bytes, number: int) -> Iterable[tuple[int, T]]:
+        """(Number, value) of whole lines, the first of which has this number."""
+        if self.is_as_written:
+            try:
+                values = self.decoder.decode_lines(block)
+            except _FAULTS:
+                pass
+            else:
+                self.is_as_written = self.write_anew(values) == block
+                if self.is_as_written:
+                    return enumerate(values, start=number)
+        lines = block.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        try:
+            values = list(map(self.decoder.decode, lines))
+        except _FAULTS:
+            return self._decode_one_by_one(lines, number)
+        if b"\r" in block or (self.unique and self._may_repeat(block, values)):
+            return self._decode_one_by_one(lines, number)
+        return enumerate(values, start=number)
+
+    def _may_repeat(self, block: bytes, values: list[Any]) -> bool:
+        if not _keeps_all_names(self.kind):
+            values = list(map(msgspec.json.decode, block.splitlines()))
+        return _may_repeat(block, self.write_anew(values))
+
+    def _decode_one_by_one(self, lines: Iterable[bytes], number: int) -> Iterator[tuple[int, T]]:
+        """The values up to the first line that is wrong, then its error."""
+        for at, raw in enumerate(lines, start=number):
+            try:
+                value = self.decoder.decode(raw)
+            except _FAULTS as problem:
+                raise self._line_fault(problem, raw, at) from None
+            if raw.endswith(b"\r"):
+                decode_line(raw, self.path, at)
+            if self.unique:
+                _refuse_repeats(raw, self.kind, value, self.path, at)
+            yield at, value
+
+    def _line_fault(self, problem: Exception, raw: bytes, number: int) -> BadInput:
+        if raw.startswith(BOM_UTF8):
+            cure = (
+                r"only the whole file may; sed -i 's/^\xEF\xBB\xBF//' FILE takes it off every line"
+            )
+            return BadInput("begins with a byte order mark", file=self.path, line=number, cure=cure)
+        line = decode_line(raw, self.path, number)
+        if not line.strip():
+            return BadInput("is empty", file=self.path, line=number, cure="remove the line")
+        return json_fault(problem, line, self.path, number)
 
 
 def encode_json(value: Any) -> bytes:
     """Compact JSON in UTF-8; the same value gives the same bytes. NaN and half characters are refused."""
     packed = pack_json(value)
-    if b"null" in packed and not_finite(msgspec.to_builtins(value)):  # NaN is written as null
-        raise BadInput(
-            f"{name_of(value)} holds NaN or Infinity", cure="use None, or leave the field out"
-        )
+    if b"null" in packed and has_nonfinite(msgspec.to_builtins(value)):  # NaN is written as null
+        what = f"{name_of(value)} holds NaN or Infinity"
+        raise BadInput(what, cure="use None, or leave the field out")
     return packed
 
 
@@ -218,27 +155,108 @@ def pack_json(value: Any, path: Path | None = None) -> bytes:
     except UnicodeEncodeError:
         what, cure = "holds half of a surrogate pair", "decode the text it came from as UTF-8"
     except RecursionError:
-        what, cure = f"nests more than {DEEPEST} levels deep", "flatten it"
+        what, cure = f"nests more than {MAX_NESTING} levels deep", "flatten it"
     except TypeError as problem:
-        what, cure = (
-            f"cannot be written: {plain_fault(str(problem))}",
-            "make it a plain text, number or list",
-        )
         if "keys are supported" in str(problem):
             what, cure = "has a key that is not text", "make every key a text"
+        else:
+            what = f"cannot be written: {plain_fault(str(problem))}"
+            cure = "make it a plain text, number or list"
     raise BadInput(f"{name_of(value)} {what}", file=path, cure=cure)
 
 
 def name_of(value: Any) -> str:
     """What a message calls a record: its kind and id."""
-    own = getattr(value, "id", getattr(value, "example", ""))
-    return f"{type(value).__name__.lower()} {own}".strip() if own else "the value"
+    name = getattr(value, "id", getattr(value, "example", ""))
+    return f"{type(value).__name__.lower()} {name}".strip() if name else "the value"
 
 
-def not_finite(value: Any) -> bool:
+def has_nonfinite(value: Any) -> bool:
     """Whether NaN or Infinity is anywhere in a value."""
     if isinstance(value, float):
         return not math.isfinite(value)
     if isinstance(value, dict):
-        return any(map(not_finite, value.values()))
-    return isinstance(value, list | tuple) and any(map(not_finite, value))
+        return any(map(has_nonfinite, value.values()))
+    return isinstance(value, list | tuple) and any(map(has_nonfinite, value))
+
+
+def json_fault(problem: Exception, text: str | bytes, path: Path, line: int | None) -> BadInput:
+    """What a decoder's complaint means to the person who has the file."""
+    complaint = str(problem)
+    body = text if isinstance(text, str) else text.decode("utf-8", "replace")
+    if isinstance(problem, RecursionError):
+        what, cure = "nests too deeply", "flatten it: records nest a few levels"
+    elif ("truncated" in complaint or "surrogate" in complaint) and _HALF_PAIR.search(body):
+        what, cure = "holds half of a surrogate pair", "write the character itself, in UTF-8"
+    elif "truncated" in complaint:
+        what, cure = "the JSON breaks off", "the file may be cut short: fetch or write it again"
+    elif _NOT_FINITE.match(body.encode(), _byte_of(complaint) or 0):
+        what, cure = "NaN and Infinity are not JSON", "write null, or leave the field out"
+    elif isinstance(problem, msgspec.ValidationError):
+        what, cure = plain_fault(complaint), "see docs/records.md for the fields"
+    else:
+        what, cure = f"is not JSON ({plain_fault(complaint)})", "check quotes, commas and braces"
+    return BadInput(what, file=path, line=line, cure=cure)
+
+
+def _byte_of(complaint: str) -> int | None:
+    """The byte that msgspec names in a syntax fault."""
+    match = re.search(r"\(byte (\d+)\)", complaint)
+    return int(match[1]) if match else None
+
+
+def plain_fault(complaint: str) -> str:
+    """A type checker's complaint in our words: which field, what was expected."""
+    plain = complaint.replace("Object contains unknown field", "unknown field")
+    plain = plain.replace("Object missing", "missing")
+    plain = re.sub(r" - at `\$\.?(.*?)`", lambda m: f" at {m[1]}" if m[1] else "", plain)
+    return plain if plain[:2].isupper() else plain[:1].lower() + plain[1:]
+
+
+def _refuse_repeats(
+    text: bytes, kind: object, value: object, path: Path, line: int | None = None
+) -> None:
+    name = find_repeated_name(text, kind, value)
+    if name is not None:
+        what = f"the name {name!r} occurs twice in one object"
+        raise BadInput(what, file=path, line=line, cure="keep one of them")
+
+
+def _keeps_all_names(kind: object) -> bool:
+    """Whether a value decoded as `kind` is written with the fields its text had, and no others."""
+    item = get_args(kind)[0] if get_origin(kind) is list else kind
+    if isinstance(item, type) and issubclass(item, Record):
+        return item.__struct_config__.omit_defaults
+    return item is object
+
+
+def _may_repeat(text: bytes, anew: bytes) -> bool:
+    """Whether names may have been dropped between a text and what its value is written as `anew`."""
+    return anew.count(b":") != text.count(b":") or _ESCAPED_COLON in text
+
+
+class _RepeatedName(Exception):
+    """Carries the name out of the decoder."""
+
+
+def find_repeated_name(text: bytes, kind: object, value: object) -> str | None:
+    """The first name that occurs twice in one object of a JSON text that was decoded as `kind` and gave `value`."""
+    anew = msgspec.json.encode(value if _keeps_all_names(kind) else msgspec.json.decode(text))
+    return read_repeated_name(text) if _may_repeat(text, anew) else None
+
+
+def read_repeated_name(text: bytes) -> str | None:
+    """The same by reading every name, which is slow."""
+
+    def refuse_repeats(pairs: list[tuple[str, Any]]) -> None:
+        names = set()
+        for name, _ in pairs:
+            if name in names:
+                raise _RepeatedName(name)
+            names.add(name)
+
+    try:
+        json.loads(text, object_pairs_hook=refuse_repeats, parse_int=str, parse_float=str)
+    except _RepeatedName as problem:
+        return str(problem)
+    return None

@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
-from nikawa.io.fit import fit
+from nikawa.io.fit import fit_record
 from nikawa.io.json import read_json, read_json_lines
 from nikawa.io.lines import opening
 from nikawa.records import Record
@@ -17,17 +17,17 @@ from nikawa.records import Record
 R = TypeVar("R", bound=Record)
 
 
-def read(path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
+def read_lines_of_records(path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
     """Stream (line, record)."""
     return read_json_lines(path, kind, unique=True)
 
 
-def write(path: Path, records: Iterable[Record], overwrite: bool) -> int:
+def write_lines_of_records(path: Path, records: Iterable[Record], overwrite: bool) -> int:
     """One record a line."""
     count = 0
     with atomic_write(path, overwrite=overwrite) as stream:
         for count, record in enumerate(records, start=1):  # noqa: B007  (the count is the result)
-            stream.write(fit(record, path)[0] + b"\n")
+            stream.write(fit_record(record, path)[0] + b"\n")
     return count
 
 
@@ -48,6 +48,6 @@ def write_array(path: Path, records: Iterable[Record], overwrite: bool) -> int:
     with atomic_write(path, overwrite=overwrite) as stream:
         stream.write(b"[")
         for count, record in enumerate(records, start=1):
-            stream.write((b",\n" if count > 1 else b"\n") + fit(record, path)[0])
+            stream.write((b",\n" if count > 1 else b"\n") + fit_record(record, path)[0])
         stream.write(b"\n]\n")
     return count

@@ -16,13 +16,60 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import zstandard
 
 from nikawa.errors import BadInput
-from nikawa.io.pipes import again
-from nikawa.io.zstd import ZstdReader
+from nikawa.io.pipes import hold_pipe
+
+_MIN_PACKED_BYTES, _MAX_PACKED_BYTES = 1 << 9, 1 << 14
+"""Packed bytes taken at a time: four of them may stand for 128 KiB, so well-packed data is taken in sips."""
+_UNPACKED_BYTES = 1 << 20
+"""About how much a piece should grow to."""
+
+
+class ZstdReader(io.RawIOBase):
+    """Decompressed bytes of a zstd file. Unlike the library's own reader it refuses a file cut short."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw, self._unpacker = raw, zstandard.ZstdDecompressor()
+        self._frame: zstandard.ZstdDecompressionObj | None = None
+        self._ready = memoryview(b"")
+        self._piece = _MIN_PACKED_BYTES
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill `buffer` with as much as is ready."""
+        while not self._ready:
+            packed = self._packed()
+            if not packed:
+                return 0
+            if self._frame is None or self._frame.eof:
+                self._frame = self._unpacker.decompressobj()
+            self._ready = memoryview(self._frame.decompress(packed))
+            grown = len(self._ready) > _UNPACKED_BYTES
+            self._piece = (
+                max(_MIN_PACKED_BYTES, self._piece // 2)
+                if grown
+                else min(_MAX_PACKED_BYTES, self._piece * 2)
+            )
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+    def _packed(self) -> bytes:
+        """The next packed bytes: what follows a finished frame, else more of the file."""
+        rest = self._frame.unused_data if self._frame and self._frame.eof else b""
+        packed = rest or self._raw.read(self._piece)
+        if not packed and self._frame is not None and not self._frame.eof:
+            raise EOFError("the end is missing")
+        return packed
+
 
 WHOLE_LIMIT = 256 * 1024**2
 """Bytes above which a file that must be read in one piece is refused: decoded it takes several times that."""
@@ -30,8 +77,8 @@ LINE_LIMIT = 256 * 1024**2
 """Bytes above which a line is refused: a file without line feeds must not fill the memory."""
 CRS = (b"\r\n", b"\r")
 """Ends of lines that are refused where a file must be as it was published or written."""
-_BUFFER = 1 << 17
-_BLOCK = 1 << 14
+_BUFFER_BYTES = 1 << 17
+_BLOCK_BYTES = 1 << 14
 """Bytes of lines decoded at a time: few enough to stay in the processor's cache."""
 
 _BROKEN = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, zstandard.ZstdError)
@@ -44,7 +91,7 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
     A pipe can be opened as often as a file: what came through it is held.
     """
     try:
-        raw = path.open("rb", buffering=_BUFFER)
+        raw = path.open("rb", buffering=_BUFFER_BYTES)
     except FileNotFoundError:
         raise BadInput("no such file", file=path, cure="check the path") from None
     except IsADirectoryError:
@@ -52,7 +99,7 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
     except PermissionError:
         raise BadInput("may not be read", file=path, cure="check its permissions") from None
     try:
-        with again(raw, path) as whole:
+        with hold_pipe(raw, path) as whole:
             yield _decompressed(whole, path.suffix)
     except _BROKEN as problem:
         reason = str(problem) or "unexpected end"
@@ -63,11 +110,13 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
 
 def _decompressed(raw: BinaryIO, suffix: str) -> BinaryIO:
     if suffix == ".gz":
-        return cast(BinaryIO, io.BufferedReader(gzip.GzipFile(fileobj=raw), _BUFFER))
+        return cast(BinaryIO, io.BufferedReader(gzip.GzipFile(fileobj=raw), _BUFFER_BYTES))
     if suffix == ".zst":
-        return cast(BinaryIO, io.BufferedReader(ZstdReader(raw), _BUFFER))
+        return cast(BinaryIO, io.BufferedReader(ZstdReader(raw), _BUFFER_BYTES))
     if suffix == ".xz":
-        return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, lzma.LZMAFile(raw)), _BUFFER))
+        return cast(
+            BinaryIO, io.BufferedReader(cast(io.RawIOBase, lzma.LZMAFile(raw)), _BUFFER_BYTES)
+        )
     return raw
 
 
@@ -88,7 +137,7 @@ def read_blocks_of_lines(path: Path) -> Iterator[bytes]:
 def _blocks(path: Path) -> Iterator[bytes]:
     with open_bytes(path) as stream:
         started, size = [], 0
-        while size < LINE_LIMIT and (data := stream.read1(_BLOCK)):  # type: ignore[attr-defined]  # it is buffered
+        while size < LINE_LIMIT and (data := stream.read1(_BLOCK_BYTES)):  # type: ignore[attr-defined]  # it is buffered
             end = data.rfind(b"\n") + 1
             started.append(data[:end] if end else data)
             size += len(data)

@@ -14,8 +14,8 @@ from msgspec import UNSET
 
 from nikawa.errors import BadInput, missing_extra
 from nikawa.io.atomic import atomic_write
-from nikawa.io.columns import check_columns, columns_of, flat_rows, unflatten
-from nikawa.io.json import decode_json, encode_json, not_finite
+from nikawa.io.columns import check_columns, columns_of, flatten_records, unflatten
+from nikawa.io.json import decode_json, encode_json, has_nonfinite
 from nikawa.io.lines import open_bytes
 from nikawa.io.shapes import ListOf, Shape, Struct, column_shape
 from nikawa.records import Record
@@ -108,7 +108,7 @@ def _decoder(pa: Any, field: Any, path: Path) -> Callable[[list[Any]], list[Any]
             return [
                 UNSET if v is None else decode_json(v, object, path, unique=True) for v in values
             ]
-        if has_floats and not_finite(values):
+        if has_floats and has_nonfinite(values):
             raise BadInput(f"column {name!r} holds NaN or Infinity", file=path, cure="use null")
         return [UNSET if value is None else value for value in values]
 
@@ -142,7 +142,7 @@ def _is_plain(pa: Any, kind: Any) -> bool:
 
 def write(path: Path, records: Iterable[Record], overwrite: bool) -> int:
     """All records are held in memory: the types of the columns depend on every value."""
-    rows, _ = flat_rows(records, path)
+    rows, _ = flatten_records(records, path)
     write_rows(path, rows, overwrite=overwrite)
     return len(rows)
 

@@ -35,7 +35,7 @@ def is_piped(path: Path) -> bool:
         return False
 
 
-def again(raw: BinaryIO, path: Path) -> BinaryIO:
+def hold_pipe(raw: BinaryIO, path: Path) -> BinaryIO:
     """The open file, or where it is a pipe or a terminal, all that came through it, from the start."""
     about = os.fstat(raw.fileno())
     if not stat.S_ISFIFO(about.st_mode) and not os.isatty(raw.fileno()):
@@ -43,11 +43,11 @@ def again(raw: BinaryIO, path: Path) -> BinaryIO:
     key = about.st_dev, about.st_ino
     with raw:
         if key not in _held:
-            _held[key] = _taken(raw, path)
+            _held[key] = _copy_pipe(raw, path)
     return cast(BinaryIO, io.BufferedReader(_View(_held[key].fileno()), _BUFFER))
 
 
-def _taken(raw: BinaryIO, path: Path) -> BinaryIO:
+def _copy_pipe(raw: BinaryIO, path: Path) -> BinaryIO:
     copy = cast(BinaryIO, TemporaryFile())  # noqa: SIM115  # it lives as long as the program
     try:
         copyfileobj(raw, copy, _BUFFER)

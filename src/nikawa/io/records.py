@@ -1,4 +1,7 @@
-"""Records to and from disk, by the file's suffix: one table says which formats there are."""
+"""Records to and from disk, by the file's suffix: one table says which formats there are.
+
+Ids may not repeat within a file. Repeats of a long file are found in little memory, 8 bytes an id: see `IdSet`.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,23 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from nikawa.errors import BadInput
-from nikawa.io import conll, conllu, jsonl, parquet, table
-from nikawa.io.spans import checked, has_spans
-from nikawa.io.unique import Ids
+from nikawa.io import conll, jsonl, parquet, tsv
+from nikawa.io.spans import check_spans, has_spans
 from nikawa.records import Example, Prediction, Record
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 R = TypeVar("R", bound=Record)
+Hashes: TypeAlias = "NDArray[np.int64]"
+
+IDS_IN_BLOCK = 1 << 16
+MAX_HASHES_MERGED = 1 << 20
+"""Runs this long are merged no further: merging takes twice their memory."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +39,8 @@ class Format:
     place: str = "line"
 
 
-_LINES = Format(jsonl.read, jsonl.write)
-_TABLE = Format(table.read, table.write)
+_LINES = Format(jsonl.read_lines_of_records, jsonl.write_lines_of_records)
+_TABLE = Format(tsv.read_table, tsv.write_table)
 
 FORMATS: dict[str, Format] = {
     ".jsonl": _LINES,
@@ -39,8 +50,8 @@ FORMATS: dict[str, Format] = {
     ".tsv": _TABLE,
     ".tsv.gz": _TABLE,
     ".tsv.zst": _TABLE,
-    ".conll": Format(conll.read, conll.write),
-    ".conllu": Format(conllu.read, conllu.write),
+    ".conll": Format(conll.read_conll, conll.write_conll),
+    ".conllu": Format(conll.read_conllu, conll.write_conllu),
     ".parquet": Format(parquet.read, parquet.write, "row"),
 }
 SUFFIXES = tuple(FORMATS)
@@ -53,14 +64,11 @@ def suffix_of(path: Path) -> str:
     """The suffix that names the format of `path`; empty where it has none, as a pipe has."""
     if not path.suffix:
         return ""
-    found = max((s for s in FORMATS if path.name.endswith(s)), key=len, default=None)
-    if found is None:
-        raise BadInput(
-            f"has the suffix {path.suffix!r}, which no format has",
-            file=path,
-            cure=f"use {', '.join(SUFFIXES)}",
-        )
-    return found
+    suffix = max((s for s in FORMATS if path.name.endswith(s)), key=len, default=None)
+    if suffix is None:
+        what = f"has the suffix {path.suffix!r}, which no format has"
+        raise BadInput(what, file=path, cure=f"use {', '.join(SUFFIXES)}")
+    return suffix
 
 
 def format_of(path: Path) -> Format:
@@ -70,10 +78,9 @@ def format_of(path: Path) -> Format:
 
 def read_records(path: Path, kind: type[R]) -> Iterator[R]:
     """Stream the records of a file. Memory stays flat; a repeated id is an error, at the end of the file at the latest."""
-    chosen = format_of(path)
-    pairs: Iterator[tuple[int, R]] = chosen.read(path, kind)
+    pairs: Iterator[tuple[int, R]] = format_of(path).read(path, kind)
     if kind in _KEYS:
-        yield from _unique(pairs, path, kind)
+        yield from _check_records(pairs, path, kind)
     else:
         yield from (record for _, record in pairs)
 
@@ -88,15 +95,7 @@ def write_records(path: Path, records: Iterable[Record], *, overwrite: bool = Fa
     return format_of(path).write(path, records, overwrite)
 
 
-def _check_spans(example: Example, path: Path, place: int) -> None:
-    try:
-        checked(example)
-    except ValueError as problem:
-        cure = "count characters from 0, the end exclusive"
-        raise fault(path, place, f"{problem} (id {example.id!r})", cure) from None
-
-
-def fault(path: Path, place: int, what: str, cure: str) -> BadInput:
+def record_fault(path: Path, place: int, what: str, cure: str) -> BadInput:
     """The error for the record at `place`, which is a line, a row or a record's number."""
     unit = format_of(path).place
     if unit == "line":
@@ -104,42 +103,80 @@ def fault(path: Path, place: int, what: str, cure: str) -> BadInput:
     return BadInput(f"{unit} {place}: {what}", file=path, cure=cure)
 
 
-def _unique(pairs: Iterator[tuple[int, R]], path: Path, kind: type[R]) -> Iterator[R]:
+def repeated_id(path: Path, name: str, before: int | None, place: int) -> BadInput:
+    """The error for an id that occurs twice; both places are named."""
+    where = "earlier" if before is None else f"on {format_of(path).place} {before}"
+    return record_fault(path, place, f"id {name!r} was {where} already", "give each its own id")
+
+
+class IdSet:
+    """The ids met so far, by where (line or row) they were met.
+
+    Ids of the present block are held in full; of earlier blocks only their 64-bit hashes, in sorted runs that
+    merge like those of a log-structured tree. A hash met again is a suspicion, settled by the caller.
+    """
+
+    def __init__(self, block: int = IDS_IN_BLOCK) -> None:
+        self.size = block
+        self.block: dict[str, int] = {}
+        """Id to place, within the present block; `close_block` when it reaches `size`."""
+        self.runs: list[Hashes] = []
+        """Sorted hashes of the blocks before."""
+
+    def close_block(self) -> list[tuple[str, int]]:
+        """The (id, place) pairs of the block whose hash an earlier block had too; a new block begins."""
+        import numpy as np
+
+        hashes = np.fromiter(map(hash, self.block), dtype=np.int64, count=len(self.block))
+        again = np.zeros(len(hashes), dtype=bool)
+        for run in self.runs:
+            at = np.searchsorted(run, hashes)
+            again |= run[np.minimum(at, len(run) - 1)] == hashes
+        pairs = zip(self.block.items(), again, strict=True) if again.any() else ()
+        suspects = [pair for pair, is_met in pairs if is_met]
+        self.block.clear()
+        merged = np.sort(hashes)
+        while self.runs and len(self.runs[-1]) <= len(merged) < MAX_HASHES_MERGED:
+            merged = np.concatenate((self.runs.pop(), merged))
+            merged.sort(kind="stable")  # two sorted runs: merged in linear time
+        if len(merged):
+            self.runs.append(merged)
+        return suspects
+
+
+def _check_records(pairs: Iterator[tuple[int, R]], path: Path, kind: type[R]) -> Iterator[R]:
     """The records, ids and spans checked."""
-    key, ids, spans = attrgetter(_KEYS[kind]), Ids(), kind is Example
+    key, ids = attrgetter(_KEYS[kind]), IdSet()
     block, size = ids.block, ids.size
     for place, record in pairs:
         name = key(record)
         before = block.setdefault(name, place)
         if before != place:
-            raise repeated(path, name, before, place)
-        if spans and has_spans(record):  # type: ignore[arg-type]
-            _check_spans(record, path, place)  # type: ignore[arg-type]
+            raise repeated_id(path, name, before, place)
+        if isinstance(record, Example) and has_spans(record):
+            try:
+                check_spans(record)
+            except ValueError as problem:
+                cure = "count characters from 0, the end exclusive"
+                raise record_fault(path, place, f"{problem} (id {name!r})", cure) from None
         yield record
         if len(block) >= size:
-            _settle(ids, path, kind)
+            _refuse_met_ids(ids, path, kind)
     if ids.runs:  # within one block all is known already
-        _settle(ids, path, kind)
+        _refuse_met_ids(ids, path, kind)
 
 
-def _settle(ids: Ids, path: Path, kind: type[R]) -> None:
+def _refuse_met_ids(ids: IdSet, path: Path, kind: type[R]) -> None:
     """Hold the ids whose hash was met before against the file itself."""
-    suspects = dict(ids.settle())
-    if (
-        suspects and not path.is_file()
-    ):  # a pipe cannot be read twice; equal hashes of 64 bits are proof enough
+    suspects = dict(ids.close_block())
+    if not suspects:
+        return
+    if not path.is_file():  # a pipe cannot be read twice; equal hashes of 64 bits are proof enough
         name, place = next(iter(suspects.items()))
-        raise repeated(path, name, None, place)
-    if suspects:
-        for place, record in format_of(path).read(path, kind):
-            name = getattr(record, _KEYS[kind])
-            if suspects.get(name, 0) > place:
-                raise repeated(path, name, place, suspects[name])
-            if place >= max(suspects.values()):
-                break
-
-
-def repeated(path: Path, name: str, before: int | None, place: int) -> BadInput:
-    """The error for an id that occurs twice; both places are named."""
-    where = "earlier" if before is None else f"on {format_of(path).place} {before}"
-    return fault(path, place, f"id {name!r} was {where} already", "give each its own id")
+        raise repeated_id(path, name, None, place)
+    for place, record in format_of(path).read(path, kind):
+        name = getattr(record, _KEYS[kind])
+        if suspects.get(name, 0) > place:
+            raise repeated_id(path, name, place, suspects[name])
+        if place >= max(suspects.values()):
+            break

@@ -22,7 +22,7 @@ def has_spans(example: Example) -> bool:
     return _LIST in example.gold or _FIRST in inputs or _SECOND in inputs
 
 
-def checked(example: Example) -> Example:
+def check_spans(example: Example) -> Example:
     """`example` with its spans revived; a `ValueError` says in words what is wrong with them."""
     try:
         revive(example)
