@@ -22,8 +22,8 @@ from typing import NamedTuple
 from nikawa.generation.generator import Generator, PlannedCell, load_pack_lexicon
 from nikawa.generation.job import GenerateOptions, Plan, generate
 from nikawa.generation.lexicon import Lexicon
-from nikawa.generation.templates import open_pack
-from nikawa.text.conjugate import conjugate
+from nikawa.generation.pack import open_pack
+from nikawa.text.conjugation_ja import conjugate
 
 PROBLEMS = int(os.environ.get("NIKAWA_BENCH_PROBLEMS", "1000000"))
 PACK = "temporal-ja"
@@ -83,13 +83,12 @@ def rate(made: Iterator[object]) -> float:
 def against_plain() -> None:
     pack = open_pack(PACK)
     lexicon = load_pack_lexicon(pack)
-    job = Plan(pack, "1", {"train": 14_000}, ())
-    places = [place for place in job.places["train"] if place.cell.name in CELLS]
+    plan = Plan(pack, "1", {"train": 14_000}, ())
+    cells = [planned for planned in plan.cells["train"] if planned.cell.name in CELLS]
     ours = Plan(pack, "1", {"train": 1}, ())
-    ours.places = {"train": [PlannedCell(place.number, place.cell, 14_000) for place in places]}
-    ours.maker.lines(
-        "train", ours.places["train"][0], 0, 100
-    )  # what is loaded once is loaded before the clock starts
+    ours.cells = {"train": [PlannedCell(one.number, one.cell, 14_000) for one in cells]}
+    # What is loaded once is loaded before the clock starts.
+    ours.generator.lines("train", ours.cells["train"][0], 0, 100)
     began = time.process_time()
     done = sum(
         len(lines) and lines.count(b"\n")
@@ -97,7 +96,7 @@ def against_plain() -> None:
         for lines in ours.make(chunk)
     )
     fast = done / (time.process_time() - began)
-    labels = [place.cell.label for place in places]
+    labels = [planned.cell.label for planned in cells]
     slow = rate(plain(lexicon, labels[i % 3], i) for i in range(6_000))
     print(
         f"since-3, records as JSON    nikawa {fast:>9,.0f}/s   plain Python {slow:>7,.0f}/s   {fast / slow:.1f} times"
@@ -106,9 +105,9 @@ def against_plain() -> None:
 
 def texts_alone() -> None:
     pack = open_pack(PACK)
-    maker = Generator(pack, load_pack_lexicon(pack), "1")
-    places = maker.places("train", 20)
-    speed = rate(example for place in places for example in maker.problems("train", place))
+    generator = Generator(pack, load_pack_lexicon(pack), "1")
+    cells = generator.plan_cells("train", 20)
+    speed = rate(example for one in cells for example in generator.problems("train", one))
     print(f"{PACK}, all templates     {speed:>9,.0f} problems/s a core, as records in memory")
 
 

@@ -15,12 +15,12 @@ from typer.testing import CliRunner
 
 from nikawa.cli.terminal.app import build
 from nikawa.datasets import load
+from nikawa.demo import steps as acts
 from nikawa.demo import steps as making
 from nikawa.demo import steps as running
-from nikawa.demo import steps as acts
 from nikawa.demo.job import STEPS, Step, demo
 from nikawa.errors import BadInput, missing_extra
-from nikawa.generation.card import made_by
+from nikawa.io.cards import making_command
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def check_what_is_left(left: Path) -> None:
     card = load(str(left / "temporal")).card
     assert card.workers_are == "simulated"
     assert "no person did" in card.workers
-    assert made_by(card) == "nikawa generate temporal-ja -n 2 --seed 0 --split all --gate"
+    assert making_command(card) == "nikawa generate temporal-ja -n 2 --seed 0 --split all --gate"
 
 
 @pytest.mark.usefixtures("offline", "user_folder")

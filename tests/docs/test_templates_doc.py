@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.generation.check import check
+from nikawa.generation.check import check_pack
 from nikawa.generation.notation import FIELDS
 from nikawa.generation.notation import CASES, VOICES
 from nikawa.generation.pack import load_pack
-from nikawa.generation.times import formats
+from nikawa.generation.times import formats_by_name
 
 TEXT = (Path(__file__).parents[2] / "docs" / "templates.md").read_text("utf-8")
 
@@ -32,14 +32,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_pack_is_sound(folder: Path) -> None:
-    assert check(folder)[1] == []
+    assert check_pack(folder)[1] == []
     pack = load_pack(folder)
     assert [cell.label for cell in pack.cells("test")] == [
         "entailment",
         "contradiction",
         "neutral",
     ] * 3
-    assert not pack.seen("hard", {"category": "x", "time_span": "near"})
+    assert not pack.is_seen("hard", {"category": "x", "time_span": "near"})
 
 
 def test_the_python_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +60,7 @@ def test_the_table_names_every_check() -> None:
         p.read_text("utf-8")
         for p in (Path(__file__).parents[2] / "src/nikawa/generation").glob("*.py")
     )
-    used = set(re.findall(r'(?:Mistake\(\s*|_trouble\(\s*template,\s*)"([a-z-]+)"', source))
+    used = set(re.findall(r'(?:TemplateError\(|self\.add\()\s*"([a-z-]+)"', source))
     section = TEXT.split("## What is checked")[1].split("## A pack")[0]
     assert used == set(re.findall(r"`([a-z-]+)`", section)) - {"audit"}
 
@@ -68,7 +68,7 @@ def test_the_table_names_every_check() -> None:
 def test_the_page_names_cases_voices_and_formats_of_both_languages() -> None:
     words = set(re.findall(r"[^\s`,;:.|()（）]+|\(으\)로", TEXT))
     for language, cases in CASES.items():
-        assert words >= {*cases, *formats(language)}, language
+        assert words >= {*cases, *formats_by_name(language)}, language
     assert words >= VOICES.keys()
 
 
@@ -77,4 +77,4 @@ def test_the_korean_lines_are_sound(tmp_path: Path) -> None:
     head = 'name = "k"\nlanguage = "ko"\ntitle = "k"\nlicence = "CC0-1.0"\ntemplates = ["t.txt"]\nlexicon = "ko"\n'
     (tmp_path / "pack.toml").write_text(head, "utf-8")
     (tmp_path / "t.txt").write_text(f"template k\n    category: x\n{lines}", "utf-8")
-    assert check(tmp_path)[1] == []
+    assert check_pack(tmp_path)[1] == []

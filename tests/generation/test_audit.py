@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nikawa.datasets import load
-from nikawa.generation.audit import AuditReport, audit
+from nikawa.generation.audit import AuditReport, audit_examples
 from nikawa.generation.pack import Pack
 from nikawa.generation.problem_reader import ProblemReader
 from nikawa.generation.time_spans import SPANS
@@ -39,7 +39,7 @@ def found(report: AuditReport) -> dict[str, tuple[str, ...]]:
 
 
 def test_labels_that_agree(lighthouse: Pack) -> None:
-    report = audit(
+    report = audit_examples(
         lighthouse.templates,
         [
             since("1", "2012年3月", "2019年8月", "2015年1月", "entailment"),
@@ -65,9 +65,9 @@ def test_the_twelfth_month(lighthouse: Pack) -> None:
         within("3763", "7ヶ月間", "11月", "12月", "entailment"),
         within("x", "1ヶ月間", "3月", "9月", "neutral"),
     ]
-    assert audit(lighthouse.templates, rows).disagree == (3763, "x")
-    assert audit(lighthouse.templates, rows, compat=True).disagree == ("x",)
-    (finding,) = audit(lighthouse.templates, rows).findings
+    assert audit_examples(lighthouse.templates, rows).disagree == (3763, "x")
+    assert audit_examples(lighthouse.templates, rows, compat=True).disagree == ("x",)
+    (finding,) = audit_examples(lighthouse.templates, rows).findings
     assert finding.check == "label"
     assert "entailment is neutral 1, neutral is entailment 1" in finding.note
 
@@ -93,7 +93,7 @@ def test_faults(lighthouse: Pack) -> None:
             "9",
         ),
     ]
-    report = audit(lighthouse.templates, rows, spans=SPANS, wrong_forms=find_wrong_forms)
+    report = audit_examples(lighthouse.templates, rows, spans=SPANS, wrong_forms=find_wrong_forms)
     assert found(report) == {
         "unknown-template": ("10",),
         "unparsed": ("8", "9"),
@@ -113,7 +113,7 @@ def test_segmented_text_reads_alike(lighthouse: Pack) -> None:
     row = since("1", "3月4日", "3月9日", "3月1日", "contradiction")
     premise, hypothesis = (" ".join(text) for text in row.inputs.values())
     cut = example("1", premise, hypothesis, "contradiction", "7")
-    assert audit(lighthouse.templates, [cut]).agree == 1
+    assert audit_examples(lighthouse.templates, [cut]).agree == 1
 
 
 def test_what_a_reader_gives_back(lighthouse: Pack) -> None:
@@ -160,7 +160,7 @@ def train(published: Pack, shared_data: Path) -> tuple[Example, ...]:
 
 @pytest.mark.slow
 def test_published_train(published: Pack, train: tuple[Example, ...]) -> None:
-    report = audit(published.templates, train, spans=SPANS, wrong_forms=find_wrong_forms)
+    report = audit_examples(published.templates, train, spans=SPANS, wrong_forms=find_wrong_forms)
     assert (report.rows, report.parsed, report.agree) == (9950, 9950, 9946)
     assert report.disagree == (3763, 3767, 7807, 7809)
     counts = {finding.check: finding.count for finding in report.findings}
@@ -174,5 +174,5 @@ def test_published_train(published: Pack, train: tuple[Example, ...]) -> None:
 def test_published_train_by_the_authors_numbers(
     published: Pack, train: tuple[Example, ...]
 ) -> None:
-    report = audit(published.templates, train, compat=True)
+    report = audit_examples(published.templates, train, compat=True)
     assert (report.rows, report.agree, report.disagree) == (9950, 9950, ())

@@ -10,7 +10,7 @@ import pytest
 
 from nikawa.errors import BadInput
 from nikawa.generation.pack import load_pack
-from nikawa.generation.plausibility import import_review
+from nikawa.generation.review import read_review_sheet
 from nikawa.io.by_hand import read_lines, read_rows
 
 Write = Callable[..., Path]
@@ -41,7 +41,7 @@ def test_a_sheet_of_any_spreadsheet(tmp_path: Path, name: str) -> None:
     sheet = tmp_path / "sheet.tsv"
     rows = "id\tpremise\tdecision\treason\na\t灯台だ。\tkeep\t\nb\t船だ。\tdrop\tincomplete sentence\nc\t霧だ。\n"
     sheet.write_bytes(ENCODED[name](rows))
-    assert [(d.id, d.keep) for d in import_review(sheet)] == [("a", True), ("b", False)]
+    assert [(d.id, d.keep) for d in read_review_sheet(sheet)] == [("a", True), ("b", False)]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from nikawa.errors import BadInput
 from nikawa.generation.generator import Generator, PlannedCell, load_pack_lexicon
 from nikawa.generation.lexicon import load_lexicon
 from nikawa.generation.pack import Pack, load_pack
-from nikawa.generation.randomness import KeyedRandom, hash_key, shuffled
+from nikawa.generation.randomness import KeyedRandom, hash_key, permute_place
 from nikawa.generation.word_space import RESIDUE_COUNT, WordSpace, nouns_of_kind, verb_unit
 from nikawa.records import Example
 
@@ -69,7 +69,9 @@ def generator(folder: Path, seed: str = "1") -> Generator:
 
 def all_of(maker: Generator, split: str = "train", per: int = 10) -> list[Example]:
     return [
-        example for place in maker.places(split, per) for example in maker.problems(split, place)
+        example
+        for place in maker.plan_cells(split, per)
+        for example in maker.problems(split, place)
     ]
 
 
@@ -83,7 +85,9 @@ def masked(example: Example) -> str:
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 100, 1009])
 def test_a_shuffle_is_a_permutation(n: int) -> None:
-    orders = {tuple(shuffled(i, n, hash_key("a", seed)) for i in range(n)) for seed in range(5)}
+    orders = {
+        tuple(permute_place(i, n, hash_key("a", seed)) for i in range(n)) for seed in range(5)
+    }
     assert all(sorted(order) == list(range(n)) for order in orders)
     assert len(orders) > 1 or n <= 2
 
@@ -91,7 +95,7 @@ def test_a_shuffle_is_a_permutation(n: int) -> None:
 def test_a_shuffle_leaves_no_trace_of_steps() -> None:
     # Cells take every C-th number: what they get must not repeat with C.
     n, step = 300, 60
-    got = Counter(shuffled(i * step % n, n, hash_key("b", i)) % 5 for i in range(5000))
+    got = Counter(permute_place(i * step % n, n, hash_key("b", i)) % 5 for i in range(5000))
     assert max(got.values()) < 1.15 * min(got.values())
 
 
@@ -146,7 +150,7 @@ def test_no_problem_twice(folder: Path) -> None:
 def test_words_may_return_but_then_the_times_differ(folder: Path) -> None:
     maker = generator(folder)
     (place,) = [
-        p for p in maker.places("train", 2000) if p.cell.name == "when/年月日/random/neutral"
+        p for p in maker.plan_cells("train", 2000) if p.cell.name == "when/年月日/random/neutral"
     ]
     examples = list(maker.problems("train", place))
     assert len({masked(e) for e in examples}) < len(examples) == len(set(texts(examples)))
@@ -156,7 +160,7 @@ def test_words_may_return_but_then_the_times_differ(folder: Path) -> None:
 
 def test_a_cell_without_times_ends_where_its_words_do(folder: Path) -> None:
     (place,) = [
-        p for p in generator(folder).places("train", 10**6) if p.cell.template.id == "order"
+        p for p in generator(folder).plan_cells("train", 10**6) if p.cell.template.id == "order"
     ]
     assert 21 * 16 >= place.n > 300
     assert len(set(texts(list(generator(folder).problems("train", place))))) == place.n
@@ -164,7 +168,7 @@ def test_a_cell_without_times_ends_where_its_words_do(folder: Path) -> None:
 
 def test_an_item_depends_on_seed_cell_and_number_alone(folder: Path) -> None:
     maker = generator(folder)
-    place = maker.places("train", 10)[3]
+    place = maker.plan_cells("train", 10)[3]
     whole = list(maker.problems("train", place))
     assert [
         next(generator(folder).problems("train", place, i, i + 1)) for i in reversed(range(10))
@@ -183,7 +187,7 @@ def test_gold_is_what_the_template_says(folder: Path) -> None:
             example.inputs["premise"], example.inputs["hypothesis"]
         )
         assert parsed is not None
-        assert template.label(parsed.values, parsed.format) == example.gold["label"]
+        assert template.compute_label(parsed.values, parsed.format) == example.gold["label"]
         assert example.origin is not None
         assert (example.origin.recipe, example.origin.step, example.origin.gold) == (
             "lamps",
@@ -201,10 +205,10 @@ def test_verbs_suit_the_unit(folder: Path) -> None:
     maker = Generator(pack, lexicon, "1")
     years = {f.verb for f in lexicon.frames if "year" in f.units}
     (place,) = [
-        p for p in maker.places("train", 30) if p.cell.name == "done-1/年間/random/entailment"
+        p for p in maker.plan_cells("train", 30) if p.cell.name == "done-1/年間/random/entailment"
     ]
     space = WordSpace(place.cell.template, lexicon, verb_unit(place.cell), (0,))
-    from nikawa.text.conjugate import conjugate
+    from nikawa.text.conjugation_ja import conjugate
 
     past = {conjugate(f.verb, "past", f.ctype or None) for f in lexicon.frames if f.verb in years}
     assert {space.fill(k, 1)["verb_1.past"] for k in range(200)} <= past
@@ -305,7 +309,7 @@ def test_splits_that_cannot_be_kept_apart(folder: Path) -> None:
 def test_too_few_words_for_a_split(folder: Path) -> None:
     (folder / "w" / "agents.txt").write_text("名あ 名い", "utf-8")
     maker = generator(folder)
-    places = maker.places("test", 1)
+    places = maker.plan_cells("test", 1)
     assert {place.n for place in places if place.cell.template.id == "order"} == {0}
 
 
@@ -314,7 +318,7 @@ def test_korean_particles_and_states() -> None:
     pack = load_pack("temporal-ko")
     maker = Generator(pack, load_pack_lexicon(pack), "1")
     (place,) = [
-        p for p in maker.places("train", 60) if p.cell.name == "since-1/일시/short/entailment"
+        p for p in maker.plan_cells("train", 60) if p.cell.name == "since-1/일시/short/entailment"
     ]
     found = texts(list(maker.problems("train", place)))
     assert all(re.search(r" \S+(?:은|는) ", premise) for premise, _ in found)
@@ -342,11 +346,11 @@ def test_marks_of_the_training_splits(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_the_published_design(shared_data: Path) -> None:
-    from nikawa.generation.templates import open_pack
+    from nikawa.generation.pack import open_pack
 
     pack: Pack = open_pack("jamp", shared_data)
     maker = Generator(pack, load_pack_lexicon(pack), "1")
-    train, test = maker.places("train", 10), maker.places("test", 2)
+    train, test = maker.plan_cells("train", 10), maker.plan_cells("test", 2)
     assert (len(train), len(test)) == (995, 174)
     assert {place.n for place in train} == {10}
     assert len(pack.unreachable()) == 18
@@ -364,7 +368,7 @@ def test_lines_are_the_records(folder: Path, odd: str) -> None:
         (folder / "t.txt").write_text(TEMPLATES.replace("時点", '時"点 100%'), "utf-8")
     maker = generator(folder)
     for split in ("train", "test"):
-        for place in maker.places(split, 4):
+        for place in maker.plan_cells(split, 4):
             whole = b"".join(encode_json(e) + b"\n" for e in maker.problems(split, place))
             assert maker.lines(split, place) == whole
             assert maker.lines(split, place, 0, 1) + maker.lines(split, place, 1) == whole
@@ -376,7 +380,7 @@ def test_a_literal_that_needs_escapes(folder: Path) -> None:
     )
     maker = generator(folder)
     lines = b"".join(
-        maker.lines("train", place) for place in maker.places("train", 30)
+        maker.lines("train", place) for place in maker.plan_cells("train", 30)
     ).splitlines()
     from nikawa.io.json import decode_json
 

@@ -7,17 +7,16 @@ import pytest
 
 from nikawa.generation import randomness_arrays as batch
 from nikawa.generation.generator import Generator, load_pack_lexicon
-from nikawa.generation.randomness import SHORT, KeyedRandom, hash_key, shuffled
-from nikawa.generation.templates import open_pack
-from nikawa.generation.time_spans import RandomSource
+from nikawa.generation.pack import open_pack
+from nikawa.generation.randomness import MASK_32, KeyedRandom, RandomSource, hash_key, permute_place
 
 
 def test_permutations_agree() -> None:
     sizes = [1, 2, 3, 10, 97, 1_000, 123_457, 10**12 + 39]
     places = np.array([n * 3 // 4 for n in sizes], dtype=np.uint64)
-    seeds = np.array([hash_key(n) & SHORT for n in sizes], dtype=np.uint64)
-    found = batch.shuffled(places, np.array(sizes, dtype=np.uint64), seeds)
-    assert found.tolist() == [shuffled(n * 3 // 4, n, hash_key(n) & SHORT) for n in sizes]
+    seeds = np.array([hash_key(n) & MASK_32 for n in sizes], dtype=np.uint64)
+    found = batch.permute_places(places, np.array(sizes, dtype=np.uint64), seeds)
+    assert found.tolist() == [permute_place(n * 3 // 4, n, hash_key(n) & MASK_32) for n in sizes]
 
 
 @pytest.mark.parametrize("seed", [0, 1, hash_key("a seed"), (1 << 64) - 1])
@@ -27,7 +26,7 @@ def test_dice_agree_even_where_an_item_needs_more(seed: int) -> None:
         more = [int(chance.random() * 1000) for _ in range(first % 5)]
         return {"first": first, "more": sum(more)}
 
-    assert list(batch.drawn(draw, seed, 7, 60)) == [
+    assert list(batch.draw_items(draw, seed, 7, 60)) == [
         draw(KeyedRandom(seed, i)) for i in range(7, 60)
     ]
 
@@ -39,7 +38,7 @@ def test_dice_agree_even_where_an_item_needs_more(seed: int) -> None:
 def test_lines_are_the_records_past_the_point_where_words_return(name: str) -> None:
     pack = open_pack("temporal-ja")
     maker = Generator(pack, load_pack_lexicon(pack), "1")
-    (place,) = (place for place in maker.places("train", 900) if place.cell.name == name)
+    (place,) = (place for place in maker.plan_cells("train", 900) if place.cell.name == name)
     premises = [str(problem.inputs["premise"]) for problem in maker.problems("train", place)]
     text = maker.lines("train", place).decode()
     assert [line.split('"premise":"')[1].split('"')[0] for line in text.splitlines()] == premises

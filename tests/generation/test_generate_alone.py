@@ -20,11 +20,11 @@ FEW = GenerateOptions(counts={"": 1, "test": 0})
 RUN = """
 import os, sys, time
 from pathlib import Path
-from nikawa.generation.job import Options, generate
+from nikawa.generation.job import GenerateOptions, generate
 def tell(done, total):
     print(done, flush=True)
     time.sleep(60)
-generate("comparative-ja", Path(sys.argv[1]), options=Options(counts={"": 200}, workers=2, chunk=100), progress=tell)
+generate("comparative-ja", Path(sys.argv[1]), options=GenerateOptions(counts={"": 200}, workers=2, chunk=100), on_progress=tell)
 """
 
 

@@ -73,7 +73,7 @@ def pack(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _tell_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nikawa.generation.journal.EVERY", 0.0)
+    monkeypatch.setattr("nikawa.generation.journal.SAVE_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -285,7 +285,7 @@ def test_the_gate_tries_again(make: Make, tmp_path: Path, monkeypatch: pytest.Mo
             over=(),
         )
 
-    monkeypatch.setattr(job, "judge", judge)
+    monkeypatch.setattr(job, "judge_artifacts", judge)
     report = make("a", gate=0)
     assert report.attempt == 2
     assert len(set(seen)) == 3
@@ -368,10 +368,10 @@ def test_the_command(pack: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_kill_from_outside_leaves_a_run_to_go_on_with(pack: Path, tmp_path: Path) -> None:
     code = (
-        "import os, signal, sys; from pathlib import Path; from nikawa.generation.job import Options, generate\n"
-        "import nikawa.generation.journal as files; files.EVERY = 0.0\n"
-        "generate(sys.argv[1], Path(sys.argv[2]), options=Options(counts={'': 200}, chunk=100),\n"
-        "  progress=lambda done, total: done >= 600 and os.kill(os.getpid(), signal.SIGKILL))"
+        "import os, signal, sys; from pathlib import Path; from nikawa.generation.job import GenerateOptions, generate\n"
+        "import nikawa.generation.journal as files; files.SAVE_SECONDS = 0.0\n"
+        "generate(sys.argv[1], Path(sys.argv[2]), options=GenerateOptions(counts={'': 200}, chunk=100),\n"
+        "  on_progress=lambda done, total: done >= 600 and os.kill(os.getpid(), signal.SIGKILL))"
     )
     killed = subprocess.run(
         [sys.executable, "-c", code, str(pack), str(tmp_path / "a")], check=False
@@ -380,7 +380,10 @@ def test_a_kill_from_outside_leaves_a_run_to_go_on_with(pack: Path, tmp_path: Pa
     told: list[int] = []
     options = GenerateOptions(counts={"": 200}, chunk=100)
     generate(
-        str(pack), tmp_path / "a", options=options, progress=lambda done, total: told.append(done)
+        str(pack),
+        tmp_path / "a",
+        options=options,
+        on_progress=lambda done, total: told.append(done),
     )
     assert told[0] == 700
     generate(str(pack), tmp_path / "b", options=options)
@@ -527,10 +530,10 @@ def test_the_comparative_pack_passes_the_gate(tmp_path: Path) -> None:
 def test_the_command_on_the_card_makes_the_same_bytes(
     make: Make, pack: Path, tmp_path: Path
 ) -> None:
-    from nikawa.generation.card import made_by
+    from nikawa.io.cards import making_command
 
     make("one", counts={"": 4, "test": 2}, seed=3, splits=("points",), gate=2)
-    typed = made_by(load(str(tmp_path / "one")).card)
+    typed = making_command(load(str(tmp_path / "one")).card)
     assert (
         typed
         == f"nikawa generate {pack} -n 4 -n test=2 --seed 3 --split points --gate --gate-over 2"
@@ -593,12 +596,12 @@ def test_an_interruption_says_that_the_run_can_go_on(
     pack: Path, tmp_path: Path, workers: str
 ) -> None:
     code = (
-        "import os, signal, sys; import nikawa.generation.journal as files; files.EVERY = 0.0\n"
-        "note = files.Files.note; count = [0]\n"
+        "import os, signal, sys; import nikawa.generation.journal as files; files.SAVE_SECONDS = 0.0\n"
+        "save = files.GrowingFiles.save; count = [0]\n"
         "def stop(self):\n"
-        "    note(self); count[0] += 1\n"
+        "    save(self); count[0] += 1\n"
         "    if count[0] == 3: os.killpg(0, signal.SIGINT)\n"
-        "files.Files.note = stop\n"
+        "files.GrowingFiles.save = stop\n"
         "from nikawa.cli.terminal.app import main; main()"
     )
     words = [

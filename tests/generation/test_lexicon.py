@@ -44,7 +44,7 @@ def test_choose(folder: Path) -> None:
     lexicon = load_lexicon(folder)
 
     def verbs(*cases: str, **asked: object) -> list[str]:
-        return [frame.verb for frame in lexicon.choose(cases, **asked)]  # type: ignore[arg-type]
+        return [frame.verb for frame in lexicon.find_frames(cases, **asked)]  # type: ignore[arg-type]
 
     assert verbs("ガ", "ヲ") == ["読む"]
     assert verbs("ガ", "ヲ", transitive=False) == []

@@ -36,14 +36,14 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_build(text: Path, tmp_path: Path) -> None:
     heard: list[int] = []
-    report = build_lexicon([text], tmp_path / "lex", LOW, news=heard.append)
+    report = build_lexicon([text], tmp_path / "lex", LOW, on_progress=heard.append)
     assert (report.lines, report.sentences, report.verbs) == (18, 54, 2)
     assert report.triples == 18 * 5
     assert report.dropped["excluded words"] == 1
     assert heard[-1] == 18
     lexicon = load_lexicon(tmp_path / "lex")
     assert lexicon.verbs == ("置く", "見る")
-    (frame,) = [f for f in lexicon.choose(["ヲ"]) if f.verb == "置く"]
+    (frame,) = [f for f in lexicon.find_frames(["ヲ"]) if f.verb == "置く"]
     assert set(frame.nouns["ヲ"]) == {"花瓶", "時計", "人形"}
     assert frame.transitive
     assert "死体" not in lexicon.nouns
@@ -98,8 +98,8 @@ def test_text_of_another_language_is_refused(tmp_path: Path) -> None:
 def test_pruning_keeps_what_is_seen_again(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(job, "MOST_TYPES", 2)
-    monkeypatch.setattr(job, "NEWS_EVERY", 6)
+    monkeypatch.setattr(job, "MAX_TYPES", 2)
+    monkeypatch.setattr(job, "PROGRESS_LINES", 6)
     report = build_lexicon([text], tmp_path / "lex", LOW)
     assert report.triples == 18 * 5
     assert load_lexicon(tmp_path / "lex").counts.counts["見る", "ノ~ヲ", "部屋"] == 18

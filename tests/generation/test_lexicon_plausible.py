@@ -8,13 +8,8 @@ import pytest
 
 from nikawa.errors import BadInput
 from nikawa.generation.lexicon import Frame
-from nikawa.generation.plausibility import (
-    REASONS,
-    Plausibility,
-    export_review,
-    import_review,
-    score,
-)
+from nikawa.generation.plausibility import REASONS, Plausibility, score_phrase
+from nikawa.generation.review import read_review_sheet, write_review_sheet
 from nikawa.records import Example
 
 
@@ -38,8 +33,8 @@ def ja() -> Plausibility:
     ],
 )
 def test_score(ja: Plausibility, verb: str, nouns: dict[str, str], natural: bool) -> None:
-    assert (score(verb, nouns) > 0) is natural
-    assert ja.natural(verb, nouns) is natural
+    assert (score_phrase(verb, nouns) > 0) is natural
+    assert ja.is_natural(verb, nouns) is natural
 
 
 def test_nothing_known_is_nought(ja: Plausibility) -> None:
@@ -48,7 +43,7 @@ def test_nothing_known_is_nought(ja: Plausibility) -> None:
 
 
 def test_excluded_words_are_never_natural(ja: Plausibility) -> None:
-    assert not ja.natural("見る", {"ヲ": "死体"}, above=-100)
+    assert not ja.is_natural("見る", {"ヲ": "死体"}, above=-100)
 
 
 def test_reason(ja: Plausibility) -> None:
@@ -60,12 +55,14 @@ def test_reason(ja: Plausibility) -> None:
 def test_what_the_lexicon_lists_passes_and_what_is_shuffled_does_not(
     ja: Plausibility, cases: tuple[str, ...]
 ) -> None:
-    chance, frames = random.Random(1), ja.lexicon.choose(cases)
+    chance, frames = random.Random(1), ja.lexicon.find_frames(cases)
     pool = {case: [noun for frame in frames for noun in frame.nouns[case]] for case in cases}
 
     def passing(pick: Callable[[Frame, str], Sequence[str]]) -> float:
         drawn = [chance.choice(frames) for _ in range(1000)]
-        natural = [ja.natural(f.verb, {c: chance.choice(pick(f, c)) for c in cases}) for f in drawn]
+        natural = [
+            ja.is_natural(f.verb, {c: chance.choice(pick(f, c)) for c in cases}) for f in drawn
+        ]
         return sum(natural) / 1000
 
     def own(frame: Frame, case: str) -> tuple[str, ...]:
@@ -103,23 +100,23 @@ def filled(path: Path, decisions: dict[str, str]) -> None:
 
 def test_review(tmp_path: Path) -> None:
     path = tmp_path / "review.tsv"
-    assert export_review(examples(), path) == 3
+    assert write_review_sheet(examples(), path) == 3
     ids = [line.split("\t", 1)[0] for line in path.read_text("utf-8").splitlines()]
     assert ids == ["id", "b", "a", "c"]
-    assert import_review(path) == []
+    assert read_review_sheet(path) == []
     filled(path, {"b": f"drop\t{REASONS[0]}", "a": "Keep\t"})
-    first, second = import_review(path)
+    first, second = read_review_sheet(path)
     assert (first.id, first.keep, first.reason) == ("b", False, "semantically unnatural")
     assert (second.id, second.keep) == ("a", True)
 
 
 def test_scores_may_be_given_and_nothing_is_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "review.tsv"
-    export_review(examples(), path, score=lambda example: float(ord(example.id)))
+    write_review_sheet(examples(), path, score=lambda example: float(ord(example.id)))
     assert "98.00" in path.read_text("utf-8")
     with pytest.raises(BadInput, match="exists"):
-        export_review(examples(), path)
-    export_review(examples(), path, overwrite=True)
+        write_review_sheet(examples(), path)
+    write_review_sheet(examples(), path, overwrite=True)
 
 
 @pytest.mark.parametrize(
@@ -133,10 +130,10 @@ def test_scores_may_be_given_and_nothing_is_overwritten(tmp_path: Path) -> None:
 )
 def test_a_broken_sheet(tmp_path: Path, said: str, problem: str) -> None:
     path = tmp_path / "review.tsv"
-    export_review(examples(), path)
+    write_review_sheet(examples(), path)
     filled(path, {"b": said})
     with pytest.raises(BadInput, match="line 2") as caught:
-        import_review(path)
+        read_review_sheet(path)
     assert problem in str(caught.value)
 
 
@@ -144,4 +141,4 @@ def test_an_id_decided_twice(tmp_path: Path) -> None:
     path = tmp_path / "review.tsv"
     path.write_text("id\tdecision\treason\na\tkeep\t\na\tkeep\t\n", "utf-8")
     with pytest.raises(BadInput, match="line 3: 'a' was decided on line 2"):
-        import_review(path)
+        read_review_sheet(path)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.generation.lexicon import SHIPPED_FOLDER, TIMES, Lexicon, load_lexicon, shipped_lexicons
-from nikawa.text.conjugate import forms
-from nikawa.text.korean_forms import attach, has_final, inflect
+from nikawa.generation.lexicon import SHIPPED_FOLDER, Lexicon, load_lexicon, shipped_lexicons
+from nikawa.generation.times import VERB_TIMES
+from nikawa.text.conjugation_ja import list_forms
+from nikawa.text.conjugation_ko import attach, has_final, inflect
 
 JA = {
     ("ガ", "ヲ"): 200,
@@ -40,21 +41,21 @@ def test_size(lexicon: Lexicon) -> None:
     assert len(lexicon.verbs) >= verbs
     assert len(lexicon.nouns) >= nouns
     for cases, least in frames.items():
-        assert len({frame.verb for frame in lexicon.choose(cases)}) >= least, cases
+        assert len({frame.verb for frame in lexicon.find_frames(cases)}) >= least, cases
 
 
 def test_every_kind_of_time_is_served(lexicon: Lexicon) -> None:
     for cases in LEAST[lexicon.language][3]:
-        assert lexicon.choose(cases, wants="point")
+        assert lexicon.find_frames(cases, wants="point")
     first, second = list(LEAST[lexicon.language][3])[:2]
-    for wants in TIMES:
-        assert len(lexicon.choose(first, wants=wants)) >= 20
-    assert len(lexicon.choose(second, state=True, wants="during", transitive=False)) >= 10
+    for wants in VERB_TIMES:
+        assert len(lexicon.find_frames(first, wants=wants)) >= 20
+    assert len(lexicon.find_frames(second, state=True, wants="during", transitive=False)) >= 10
 
 
 def test_places(lexicon: Lexicon) -> None:
     case = {"ja": "ニ", "ko": "에"}[lexicon.language]
-    assert len(lexicon.choose((case,), kinds={case: "place"})) >= 15
+    assert len(lexicon.find_frames((case,), kinds={case: "place"})) >= 15
 
 
 def test_a_frame_line_is_written_once(lexicon: Lexicon) -> None:
@@ -86,13 +87,13 @@ def test_provenance_and_size_on_disk(lexicon: Lexicon) -> None:
 def test_japanese_verbs_conjugate_without_the_analyser(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nikawa.text.analysers.analyser", None)
     for frame in load_lexicon("ja").frames:
-        made = forms(frame.verb, frame.ctype)
+        made = list_forms(frame.verb, frame.ctype)
         assert {"past", "te", "stem", "negative", "polite"} <= made.keys()
 
 
 def test_the_class_column_agrees_with_the_analyser() -> None:
     for frame in load_lexicon("ja").frames:
-        assert forms(frame.verb, frame.ctype) == forms(frame.verb)
+        assert list_forms(frame.verb, frame.ctype) == list_forms(frame.verb)
 
 
 def test_korean_verbs_inflect_and_names_take_both_shapes() -> None:
@@ -116,7 +117,7 @@ def test_what_can_be_done_again_makes_nothing(lexicon: Lexicon) -> None:
         "ko": {"짓다", "만들다", "먹다", "발명하다"},
     }
     case = {"ja": "ヲ", "ko": "을/를"}[lexicon.language]
-    again = {frame.verb for frame in lexicon.choose((case,), transitive=True, wants="again")}
+    again = {frame.verb for frame in lexicon.find_frames((case,), transitive=True, wants="again")}
     assert len(again) >= 25
     assert making[lexicon.language] <= set(lexicon.verbs)
     assert again.isdisjoint(making[lexicon.language])

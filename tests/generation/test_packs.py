@@ -9,12 +9,13 @@ from functools import cache
 
 import pytest
 
-from nikawa.datasets.jamp.splits import categories, fragment_of, rule, split_names
+from nikawa.datasets.jamp.splits import categories, fragment_of, split_rule, split_names
 from nikawa.generation.check import check_pack
+from nikawa.generation.conditions import LABELS
 from nikawa.generation.generator import Generator, load_pack_lexicon
 from nikawa.generation.pack import Pack, load_pack, pack_names
 from nikawa.generation.problem_reader import ProblemReader
-from nikawa.generation.template import LABELS, Literal
+from nikawa.generation.template import Literal
 from nikawa.records import Example
 
 OWN = [name for name in pack_names() if name != "jamp"]
@@ -29,7 +30,7 @@ def pack(name: str) -> Pack:
 @cache
 def problems(name: str, split: str, per: int = 2) -> tuple[Example, ...]:
     maker = Generator(pack(name), load_pack_lexicon(pack(name)), "3")
-    return tuple(e for place in maker.places(split, per) for e in maker.problems(split, place))
+    return tuple(e for place in maker.plan_cells(split, per) for e in maker.problems(split, place))
 
 
 def test_the_packs() -> None:
@@ -53,8 +54,8 @@ def test_gold_reads_back(name: str) -> None:
         parsed = reader.read(example.inputs["premise"], example.inputs["hypothesis"])
         assert parsed is not None, example
         assert not parsed.faults
-        assert reader.template.consistent(parsed.values, parsed.format)
-        assert reader.template.label(parsed.values, parsed.format) == example.gold["label"]
+        assert reader.template.is_consistent(parsed.values, parsed.format)
+        assert reader.template.compute_label(parsed.values, parsed.format) == example.gold["label"]
 
 
 @pytest.mark.slow
@@ -146,7 +147,7 @@ def test_sentences_end_and_are_spaced() -> None:
 
 def test_korean_shapes() -> None:
     """A particle of two shapes follows a name in the shape its last sound asks for."""
-    from nikawa.text.korean_forms import attach
+    from nikawa.text.conjugation_ko import attach
 
     agents = load_pack_lexicon(pack("temporal-ko")).agents
     right = {attach(agent, particle) for agent in agents for particle in ("은/는", "이/가")}
@@ -168,7 +169,7 @@ def test_the_authors_splits_are_the_same_rules(name: str) -> None:
     path = PACKS / name / "pack.toml"
     rules = rules_of(convert(tomllib.loads(path.read_text("utf-8")), PackHead), path)
     assert {split: dict(found) for split, found in rules.items()} == {
-        s: dict(rule(s)) for s in split_names()
+        s: dict(split_rule(s)) for s in split_names()
     }
 
 

@@ -13,8 +13,8 @@ from nikawa.cli.terminal.app import build
 from nikawa.datasets import load
 from nikawa.errors import BadInput
 from nikawa.generation.job import GenerateOptions, generate
-from nikawa.generation.review import apply_review, export_sheet, scorer
-from nikawa.generation.templates import open_pack
+from nikawa.generation.pack import open_pack
+from nikawa.generation.review import apply_review, export_review, make_scorer
 from nikawa.io.folders import write_folder
 
 
@@ -33,7 +33,7 @@ def run(*words: str) -> tuple[int, str]:
 @pytest.mark.slow
 def test_there_and_back(folder: Path, tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.tsv"
-    report = export_sheet(str(folder), sheet, most=30)
+    report = export_review(str(folder), sheet, most=30)
     assert report.rows == 30
     assert report.scored > 1400
     head, *rows = sheet.read_text("utf-8").splitlines()
@@ -60,7 +60,7 @@ def test_there_and_back(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_is_odd_comes_first(folder: Path) -> None:
-    score = scorer(open_pack("temporal-ja"))
+    score = make_scorer(open_pack("temporal-ja"))
     example = next(e for e in load(str(folder)).splits["train"] if e.meta["template"] == "done-1")
     natural = replace(
         example,
@@ -94,7 +94,7 @@ def test_data_of_no_pack_is_exported_without_scores(folder: Path, tmp_path: Path
     dataset = load(str(folder))
     bare = tuple(replace(e, origin=None) for e in dataset.splits["test"][:3])
     write_folder(replace(dataset, splits={"test": bare}), tmp_path / "bare")
-    report = export_sheet(str(tmp_path / "bare"), tmp_path / "sheet.tsv")
+    report = export_review(str(tmp_path / "bare"), tmp_path / "sheet.tsv")
     assert (report.rows, report.scored) == (3, 0)
     status, output = run(
         str(tmp_path / "bare"), "--export", str(tmp_path / "sheet2.tsv"), "--pack", "temporal-ja"

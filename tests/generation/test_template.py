@@ -9,12 +9,12 @@ from random import Random
 import pytest
 
 from nikawa.errors import BadInput
+from nikawa.generation.conditions import LABELS
 from nikawa.generation.notation import write_native
 from nikawa.generation.pack import Pack, load_pack
-from nikawa.generation.placeholders import draw_placeholders
 from nikawa.generation.problem_reader import ProblemReader
-from nikawa.generation.template import LABELS, Literal, Word
-from nikawa.generation.time_sampling import sample_times, unreachable_cells
+from nikawa.generation.show import draw_placeholders
+from nikawa.generation.template import Cell, Literal, Word
 from nikawa.generation.times import COMPAT, Value, formats_by_name
 
 Write = Callable[..., Path]
@@ -26,7 +26,7 @@ def test_both_notations_give_one_tree(authors: Write, native: Write, rows: tuple
 
 def test_what_a_slot_knows(lighthouse: Pack) -> None:
     verb = lighthouse["7"].slots["verb_1"]
-    assert (verb.frame, verb.transitive, verb.wants, verb.stative) == (
+    assert (verb.frame, verb.transitive, verb.wants, verb.is_stative) == (
         ("ガ", "ニ"),
         False,
         "point",
@@ -49,7 +49,7 @@ def test_what_a_slot_knows(lighthouse: Pack) -> None:
 
 def test_rendering(lighthouse: Pack) -> None:
     template = lighthouse["9"]
-    times = template.time_texts({"time_1": (8, 4)}, formats_by_name("ja")["月日"])
+    times = template.render_times({"time_1": (8, 4)}, formats_by_name("ja")["月日"])
     assert times == {"time_1": "8月4日", "time_1-1day": "8月3日"}
     premise, hypothesis = template.render(
         {"agent_1": "ハル", "noun_1": "灯台", "verb_1.past": "向かった", **times}
@@ -70,21 +70,24 @@ def test_labels(lighthouse: Pack) -> None:
     month = formats_by_name("ja")["月"]
     since = lighthouse["7"]
     assert [
-        since.label({"time_1": (3,), "time_2": (9,), "time_3": (t,)}, month) for t in (5, 2, 11)
+        since.compute_label({"time_1": (3,), "time_2": (9,), "time_3": (t,)}, month)
+        for t in (5, 2, 11)
     ] == list(LABELS)
-    assert since.consistent({"time_1": (3,), "time_2": (9,), "time_3": (5,)}, month)
-    assert not since.consistent({"time_1": (9,), "time_2": (3,), "time_3": (5,)}, month)
+    assert since.is_consistent({"time_1": (3,), "time_2": (9,), "time_3": (5,)}, month)
+    assert not since.is_consistent({"time_1": (9,), "time_2": (3,), "time_3": (5,)}, month)
 
 
 def test_the_twelfth_month_in_both_clocks(lighthouse: Pack) -> None:
     values: dict[str, Value] = {"interval_1": 7, "time_2": (11,), "time_3": (12,)}
-    assert lighthouse["8"].label(values, formats_by_name("ja")["月"]) == "neutral"
-    assert lighthouse["8"].label(values, formats_by_name("ja")["月"], COMPAT) == "entailment"
+    assert lighthouse["8"].compute_label(values, formats_by_name("ja")["月"]) == "neutral"
+    assert (
+        lighthouse["8"].compute_label(values, formats_by_name("ja")["月"], COMPAT) == "entailment"
+    )
 
 
 def test_cells(lighthouse: Pack) -> None:
     assert [len(template.cells()) for template in lighthouse.templates] == [60, 54, 6]
-    lost = unreachable_cells(lighthouse["8"])
+    lost = lighthouse["8"].unreachable_cells()
     assert {cell.format.name("ja") for cell in lost if cell.format} == {
         "年月",
         "年月日",
@@ -102,13 +105,13 @@ def test_samples_have_the_wanted_label_and_read_back(lighthouse: Pack) -> None:
         reader = ProblemReader(template)
         for cell in template.cells():
             for _ in range(5):
-                values = sample_times(template, cell.format, cell.span, cell.label, chance)
+                values = cell.draw_times(chance)
                 assert values is not None
-                assert template.label(values, cell.format) == cell.label
-                assert template.consistent(values, cell.format)
+                assert template.compute_label(values, cell.format) == cell.label
+                assert template.is_consistent(values, cell.format)
                 texts = {
                     **draw_placeholders(cell, chance),
-                    **template.time_texts(values, cell.format),
+                    **template.render_times(values, cell.format),
                 }
                 parsed = reader.read(*template.render(texts))
                 assert parsed is not None
@@ -120,7 +123,7 @@ def test_samples_lie_in_their_span(lighthouse: Pack) -> None:
     hours = formats_by_name("ja")["日時"]
     short = next(s for s in lighthouse.spans if s.name == "short")
     for _ in range(100):
-        values = sample_times(lighthouse["7"], hours, short, "neutral", chance)
+        values = Cell(lighthouse["7"], hours, short, "neutral").draw_times(chance)
         assert values is not None
         points = [value for value in values.values() if isinstance(value, tuple)]
         assert len({day for day, _ in points}) == 1
@@ -130,16 +133,13 @@ def test_samples_lie_in_their_span(lighthouse: Pack) -> None:
 
 def test_the_same_chance_gives_the_same_times(lighthouse: Pack) -> None:
     for cell in lighthouse["8"].cells()[::7]:
-        first, second = (
-            sample_times(cell.template, cell.format, cell.span, cell.label, Random(5))
-            for _ in range(2)
-        )
+        first, second = (cell.draw_times(Random(5)) for _ in range(2))
         assert first == second
 
 
 def test_an_unreachable_cell_has_no_sample(lighthouse: Pack) -> None:
-    (lost, *_) = unreachable_cells(lighthouse["8"])
-    assert sample_times(lost.template, lost.format, lost.span, lost.label, Random(1)) is None
+    (lost, *_) = lighthouse["8"].unreachable_cells()
+    assert lost.draw_times(Random(1)) is None
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,8 @@ import pytest
 from nikawa.errors import BadInput
 from nikawa.generation.check import check_pack
 from nikawa.generation.pack import Pack, load_pack
-from nikawa.generation.placeholders import draw_placeholders
 from nikawa.generation.problem_reader import ProblemReader
-from nikawa.generation.time_sampling import sample_times
+from nikawa.generation.show import draw_placeholders
 
 HEAD = 'name = "towers"\nlanguage = "ja"\ntitle = "Towers"\nlicence = "Apache-2.0"\ntemplates = ["t.txt"]\n'
 HEIGHT = """
@@ -66,14 +65,17 @@ def test_numbers_are_only_data(heights: Pack) -> None:
     ] + ["same/-/-/contradiction"]
     chance = Random(3)
     for cell in heights.cells():
-        values = sample_times(cell.template, cell.format, cell.span, cell.label, chance)
+        values = cell.draw_times(chance)
         assert values is not None
-        texts = {**draw_placeholders(cell, chance), **cell.template.time_texts(values, cell.format)}
+        texts = {
+            **draw_placeholders(cell, chance),
+            **cell.template.render_times(values, cell.format),
+        }
         premise, hypothesis = cell.template.render(texts)
         parsed = ProblemReader(cell.template).read(premise, hypothesis)
         assert parsed is not None
         assert parsed.values == values
-        assert cell.template.label(values, cell.format) == cell.label
+        assert cell.template.compute_label(values, cell.format) == cell.label
         if cell.span and cell.span.name == "short":
             assert abs(int(str(values["number_1"])) - int(str(values["number_2"]))) <= 10
 
@@ -87,9 +89,12 @@ def test_korean(folder: Make) -> None:
     chance = Random(1)
     assert len(pack.cells()) == 60
     for cell in pack.cells()[::7]:
-        values = sample_times(cell.template, cell.format, cell.span, cell.label, chance)
+        values = cell.draw_times(chance)
         assert values is not None
-        texts = {**draw_placeholders(cell, chance), **cell.template.time_texts(values, cell.format)}
+        texts = {
+            **draw_placeholders(cell, chance),
+            **cell.template.render_times(values, cell.format),
+        }
         premise, hypothesis = cell.template.render(texts)
         assert hypothesis.split()[0] in {"하루는", "미오는", "솔은", "나래는"}
         parsed = ProblemReader(cell.template).read(premise, hypothesis)
@@ -107,14 +112,18 @@ def test_splits_are_rules(folder: Make) -> None:
         {"category": "同値", "time_span": None},
         {"category": "同値", "time_span": "short"},
     )
-    assert (pack.seen("easy", kept), pack.seen("easy", short), pack.seen("hard", short)) == (
+    assert (
+        pack.is_seen("easy", kept),
+        pack.is_seen("easy", short),
+        pack.is_seen("hard", short),
+    ) == (
         True,
         True,
         False,
     )
-    assert not pack.seen("easy", {"category": "比較"})
+    assert not pack.is_seen("easy", {"category": "比較"})
     with pytest.raises(BadInput, match="did you mean 'easy'"):
-        pack.seen("eazy", kept)
+        pack.is_seen("eazy", kept)
 
 
 def test_spans_and_formats_of_its_own(folder: Make, native: Make) -> None:
@@ -123,7 +132,7 @@ def test_spans_and_formats_of_its_own(folder: Make, native: Make) -> None:
     pack = load_pack(folder(HEAD + more, templates))
     assert [cell.name for cell in pack.cells()] == ["t/時/near/entailment", "t/時/near/neutral"]
     for _ in range(20):
-        values = sample_times(*pack.cells()[0], Random(1))
+        values = pack.cells()[0].draw_times(Random(1))
         assert values is not None
         assert values["time_2"] == (values["time_1"][0] + 1,)  # type: ignore[index]
 

@@ -11,7 +11,10 @@ from typer.testing import CliRunner
 
 from nikawa.cli.terminal.app import build
 from nikawa.errors import BadInput
-from nikawa.generation.templates import audit_dataset, check_templates, open_pack, show_template
+from nikawa.generation.audit import audit_dataset
+from nikawa.generation.check import check_templates
+from nikawa.generation.pack import open_pack
+from nikawa.generation.show import show_template
 
 NATIVE = """\
 template lamp
@@ -117,7 +120,7 @@ def test_show_says_what_was_written(file: Path, tmp_path: Path) -> None:
 
 def test_show_takes_words_from_elsewhere(file: Path) -> None:
     words = {"agent_1": "ナギ", "noun_1": "櫂", "verb_1.past": "削った"}
-    (sample,) = show_template("lamp", str(file), n=1, fill=lambda cell, chance: words).samples
+    (sample,) = show_template("lamp", str(file), n=1, draw_words=lambda cell, chance: words).samples
     assert sample.premise.endswith("に櫂を削った。")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nikawa import api
 from nikawa.cli.terminal.output import Data, Json, Quiet, counted, print_json, print_table, progress
 
 if TYPE_CHECKING:
@@ -85,7 +86,6 @@ def generate(
 ) -> None:
     """Generate a dataset from a pack of templates: the same number of problems from every cell."""
     from nikawa.generation.job import GenerateOptions
-    from nikawa.generation.job import generate as run
 
     options = GenerateOptions(
         counts=dict(map(_count, n or ())),
@@ -100,7 +100,7 @@ def generate(
     try:
         with progress(quiet or json) as bar:
             task = bar.add_task("generating", total=None)
-            report = run(
+            report = api.generate(
                 pack,
                 out,
                 data=data,

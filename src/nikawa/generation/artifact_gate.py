@@ -19,9 +19,8 @@ from nikawa.records import Record
 if TYPE_CHECKING:
     from nikawa.checks.artifacts import Pair, Table
 
-PROBES = 12
+PROBLEMS_LOOKED_AT = 12
 """Problems of a template looked at to tell its literals."""
-SHOWN = 12
 
 
 class Culprit(Record, frozen=True, kw_only=True):
@@ -47,7 +46,7 @@ class Culprit(Record, frozen=True, kw_only=True):
 
 
 class GateVerdict(Record, frozen=True, kw_only=True):
-    """What the artifact test said."""
+    """The outcome of the artifact test."""
 
     passed: bool
     allowed: int
@@ -60,19 +59,26 @@ class GateVerdict(Record, frozen=True, kw_only=True):
 
 
 def judge_artifacts(
-    maker: Generator, places: Sequence[PlannedCell], path: Path, allowed: int, tokeniser: str | None
+    generator: Generator,
+    cells: Sequence[PlannedCell],
+    path: Path,
+    allowed: int,
+    tokeniser: str | None,
 ) -> GateVerdict:
-    """Test the problems of a file against the number of pairs allowed."""
+    """Test the problems of a file against the number of pairs allowed.
+
+    `cells` are those of the first split, which the file holds.
+    """
     from nikawa.checks.probe import Options, artifacts
 
     probe = artifacts(str(path), options=Options(tokeniser=tokeniser, top=0))
     report = probe.report
-    over = len(report.over)
+    passed = len(report.over) <= allowed
     culprits: tuple[Culprit, ...] = ()
-    if over > allowed:
-        culprits = _culprits(maker, places, report.over, report.tokeniser, probe.table)
+    if not passed:
+        culprits = _find_culprits(generator, cells, report.over, report.tokeniser, probe.table)
     return GateVerdict(
-        passed=over <= allowed,
+        passed=passed,
         allowed=allowed,
         vocabulary=report.vocabulary,
         threshold=report.threshold,
@@ -82,58 +88,58 @@ def judge_artifacts(
     )
 
 
-def _culprits(
-    maker: Generator,
-    places: Sequence[PlannedCell],
+def _find_culprits(
+    generator: Generator,
+    cells: Sequence[PlannedCell],
     over: Iterable[Pair],
     tokeniser: str,
     table: Table,
 ) -> tuple[Culprit, ...]:
     import numpy as np
 
-    held = _literals(maker, places, tokeniser)
+    literals = _find_literals(generator, cells, tokeniser)
     labels: dict[str, Counter[str]] = {}
-    for place in places:
-        labels.setdefault(place.cell.template.id, Counter())[place.cell.label] += place.n
-    found = []
+    for planned in cells:
+        labels.setdefault(planned.cell.template.id, Counter())[planned.cell.label] += planned.n
+    culprits = []
     for pair in over:
-        templates = [name for name, tokens in held.items() if pair.token in tokens]
-        n = sum(labels[name].total() for name in templates)
-        count = sum(labels[name][pair.label] for name in templates)
+        templates = [id for id, tokens in literals.items() if pair.token in tokens]
+        n = sum(labels[id].total() for id in templates)
+        count = sum(labels[id][pair.label] for id in templates)
         critical = int(table.line(np.array([max(n, 1)], dtype=np.int64))[0])
         if count >= critical:
-            named = tuple(name for name in templates if labels[name][pair.label])
-            found.append(
-                Culprit(
-                    token=pair.token,
-                    label=pair.label,
-                    n=n,
-                    count=count,
-                    critical=critical,
-                    templates=named,
-                )
+            culprit = Culprit(
+                token=pair.token,
+                label=pair.label,
+                n=n,
+                count=count,
+                critical=critical,
+                templates=tuple(id for id in templates if labels[id][pair.label]),
             )
-    return tuple(found)
+            culprits.append(culprit)
+    return tuple(culprits)
 
 
-def _literals(
-    maker: Generator, places: Sequence[PlannedCell], tokeniser: str
+def _find_literals(
+    generator: Generator, cells: Sequence[PlannedCell], tokeniser: str
 ) -> dict[str, frozenset[str]]:
-    """Template to the tokens all of its problems hold."""
+    """Template to the tokens that all of its problems hold."""
     from nikawa.text import analyser
 
-    cut = analyser(tokeniser, cache=0)
+    analyse = analyser(tokeniser, cache=0).analyse
     by_template: dict[str, list[PlannedCell]] = {}
-    for place in places:
-        by_template.setdefault(place.cell.template.id, []).append(place)
-    found: dict[str, frozenset[str]] = {}
-    for name, own in by_template.items():
+    for planned in cells:
+        by_template.setdefault(planned.cell.template.id, []).append(planned)
+    literals: dict[str, frozenset[str]] = {}
+    for id, own in by_template.items():
         common: frozenset[str] | None = None
-        for i in range(max(PROBES, len(own))):
-            place = own[i % len(own)]
-            problem = next(maker.problems(maker.first_split, place, i, i + 1))
-            texts = problem.inputs.values()
-            tokens = frozenset(t.form or t.surface for text in texts for t in cut.analyse(text))
+        for i in range(max(PROBLEMS_LOOKED_AT, len(own))):
+            problem = next(generator.problems(generator.first_split, own[i % len(own)], i, i + 1))
+            tokens = frozenset(
+                token.form or token.surface
+                for text in problem.inputs.values()
+                for token in analyse(text)
+            )
             common = tokens if common is None else common & tokens
-        found[name] = common or frozenset()
-    return found
+        literals[id] = common or frozenset()
+    return literals

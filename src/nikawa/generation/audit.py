@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from nikawa.datasets import benchmarks, load
+from nikawa.errors import BadInput, MissingExtra
+from nikawa.generation.pack import open_pack
 from nikawa.generation.problem_reader import ParsedProblem, ProblemReader
 from nikawa.generation.template import Template
 from nikawa.generation.time_spans import TimeSpan
-from nikawa.generation.times import CALENDAR, COMPAT, Format, Point
+from nikawa.generation.times import CALENDAR, COMPAT, Format
+from nikawa.generation.verb_forms import find_wrong_forms, is_verb
 from nikawa.records import Example, Finding, Record
 
 WrongForms = Callable[[Mapping[str, str]], Sequence[str]]
@@ -45,19 +50,65 @@ class AuditReport(Record, frozen=True, kw_only=True):
 
 @dataclass
 class _Tally:
+    """What an audit counts while rows pass."""
+
     rows: int = 0
     parsed: int = 0
     agree: int = 0
-    found: dict[str, list[str]] = field(default_factory=dict)
+    ids: dict[str, list[str]] = field(default_factory=dict)
+    """Check to the rows that fail it."""
     details: dict[str, Counter[str]] = field(default_factory=dict)
+    """Check to what was seen there, and how often."""
 
     def note(self, check: str, row: str, detail: str = "") -> None:
-        self.found.setdefault(check, []).append(row)
+        self.ids.setdefault(check, []).append(row)
         if detail:
             self.details.setdefault(check, Counter())[detail] += 1
 
 
-def audit(
+def audit_dataset(
+    templates: str, dataset: str, data: Path | None = None, *, compat: bool = False
+) -> AuditReport:
+    """Read a dataset back through its templates.
+
+    `templates` is a pack as `open_pack` takes it, `dataset` one as `load` takes it; a plain `.tsv` is taken for a file in the
+    format of the published dataset that was made from templates. Forms of verbs are checked where the dictionary for it is
+    installed.
+    """
+    pack = open_pack(templates, data)
+    wrong_forms: WrongForms | None = None
+    if pack.language == "ja":
+        try:
+            is_verb("泳ぐ")
+            wrong_forms = find_wrong_forms
+        except MissingExtra:
+            pass
+    return audit_examples(
+        pack.templates,
+        _load_examples(dataset, data),
+        compat=compat,
+        spans={span.name: span for span in pack.spans},
+        wrong_forms=wrong_forms,
+        where=dataset,
+    )
+
+
+def _load_examples(dataset: str, data: Path | None) -> Iterator[Example]:
+    spec = dataset
+    if dataset.endswith((".tsv", ".tsv.gz", ".tsv.zst")) and "@" not in dataset:
+        reader = next(name for name in benchmarks() if benchmarks()[name].from_templates)
+        spec = f"{reader}@{dataset}"
+    for examples in load(spec, data=data).splits.values():
+        for example in examples:
+            is_pair = {"premise", "hypothesis"} <= example.inputs.keys()
+            if not is_pair or "template" not in example.meta:
+                what = f"example {example.id} names no template"
+                cure = "audit data that was made from templates, such as jamp"
+                raise BadInput(what, file=dataset, cure=cure)
+            yield example
+
+
+def audit_examples(
     templates: Iterable[Template],
     examples: Iterable[Example],
     *,
@@ -66,7 +117,10 @@ def audit(
     wrong_forms: WrongForms | None = None,
     where: str = "",
 ) -> AuditReport:
-    """Read every example back through the template its meta names; `compat` takes the authors' base-100 clock."""
+    """Read every example back through the template its meta names; `compat` takes the base-100 clock of JAMP's authors.
+
+    `spans` are those that examples may name, `wrong_forms` checks forms of verbs, `where` is the dataset's name in findings.
+    """
     readers = {template.id: ProblemReader(template) for template in templates}
     clock = COMPAT if compat else CALENDAR
     tally = _Tally()
@@ -76,95 +130,82 @@ def audit(
         if reader is None:
             tally.note("unknown-template", example.id, str(example.meta.get("template")))
             continue
-        parsed = reader.read(example.inputs["premise"], example.inputs["hypothesis"])
-        if parsed is None or "mixed-formats" in parsed.faults:
-            tally.note("mixed-formats" if parsed else "unparsed", example.id)
+        problem = reader.read(example.inputs["premise"], example.inputs["hypothesis"])
+        if problem is None or "mixed-formats" in problem.faults:
+            tally.note("mixed-formats" if problem else "unparsed", example.id)
             continue
         tally.parsed += 1
-        _label(tally, example, reader.template.label(parsed.values, parsed.format, clock))
-        _look(tally, example, reader.template, parsed, spans or {})
+        label = reader.template.compute_label(problem.values, problem.format, clock)
+        gold = example.gold.get("label")
+        if label == gold:
+            tally.agree += 1
+        elif gold is not None:
+            tally.note("label", example.id, f"{gold} is {label}")
+        _check_times(tally, example, reader.template, problem, spans or {})
         if wrong_forms is not None:
-            _forms(tally, example, parsed, wrong_forms)
-    return _report(tally, where)
-
-
-def _label(tally: _Tally, example: Example, label: str) -> None:
-    gold = example.gold.get("label")
-    if gold is None:
-        return
-    if label == gold:
-        tally.agree += 1
-    else:
-        tally.note("label", example.id, f"{gold} is {label}")
-
-
-def _look(
-    tally: _Tally,
-    example: Example,
-    template: Template,
-    parsed: ParsedProblem,
-    spans: Mapping[str, TimeSpan],
-) -> None:
-    meta = example.meta
-    for fault in dict.fromkeys(parsed.faults):
-        tally.note(fault, example.id)
-    if "category" in meta and meta["category"] != template.category:
-        tally.note("category", example.id)
-    name = parsed.format.name(template.language) if parsed.format else None
-    if "time_format" in meta and meta["time_format"] != name:
-        tally.note("time-format", example.id)
-    span = spans.get(str(meta.get("time_span")))
-    if span is not None and parsed.format is not None and not _within(parsed, parsed.format, span):
-        tally.note("time-span", example.id)
-    if template.given and not template.consistent(parsed.values, parsed.format):
-        tally.note("inconsistent-premise", example.id, str(example.gold.get("label", "")))
-
-
-def _within(parsed: ParsedProblem, fmt: Format, span: TimeSpan) -> bool:
-    """Whether points share a window, and intervals have a length of the span."""
-    points = [value for value in parsed.values.values() if isinstance(value, tuple)]
-    sizes = [value for key, value in parsed.values.items() if key.startswith("interval")]
-    return all(size in span.lengths() for size in sizes) and _close(
-        points, span.window.get(fmt.smallest)
+            wrong = _collect_wrong_forms(problem, wrong_forms)
+            if wrong:
+                tally.note("verb-form", example.id, wrong[0])
+    disagree = tally.ids.get("label", ())
+    return AuditReport(
+        rows=tally.rows,
+        parsed=tally.parsed,
+        agree=tally.agree,
+        disagree=tuple(int(row) if row.isdecimal() else row for row in disagree),
+        findings=tuple(_list_findings(tally, where)),
     )
 
 
-def _close(points: Sequence[Point], width: int | None) -> bool:
+def _check_times(
+    tally: _Tally,
+    example: Example,
+    template: Template,
+    problem: ParsedProblem,
+    spans: Mapping[str, TimeSpan],
+) -> None:
+    meta, fmt = example.meta, problem.format
+    for fault in dict.fromkeys(problem.faults):
+        tally.note(fault, example.id)
+    if "category" in meta and meta["category"] != template.category:
+        tally.note("category", example.id)
+    format_name = fmt.name(template.language) if fmt else None
+    if "time_format" in meta and meta["time_format"] != format_name:
+        tally.note("time-format", example.id)
+    span = spans.get(str(meta.get("time_span")))
+    if span is not None and fmt is not None and not _is_within(problem, fmt, span):
+        tally.note("time-span", example.id)
+    if template.given and not template.is_consistent(problem.values, fmt):
+        tally.note("inconsistent-premise", example.id, str(example.gold.get("label", "")))
+
+
+def _is_within(problem: ParsedProblem, fmt: Format, span: TimeSpan) -> bool:
+    """Whether points share a window, and intervals have a length of the span."""
+    sizes = [value for key, value in problem.values.items() if key.startswith("interval")]
+    if not all(size in span.lengths() for size in sizes):
+        return False
+    points = [value for value in problem.values.values() if isinstance(value, tuple)]
+    width = span.window.get(fmt.smallest)
     if width is None or len(points) < 2:
         return True
     last = [point[-1] for point in points]
     return len({point[:-1] for point in points}) == 1 and max(last) - min(last) < width
 
 
-def _forms(tally: _Tally, example: Example, parsed: ParsedProblem, wrong_forms: WrongForms) -> None:
+def _collect_wrong_forms(problem: ParsedProblem, wrong_forms: WrongForms) -> list[str]:
+    """The wrong forms of all verbs of a problem."""
     verbs: dict[str, dict[str, str]] = {}
-    for key, text in parsed.texts.items():
+    for key, text in problem.texts.items():
         slot, dot, form = key.partition(".")
         if dot and slot.startswith("verb"):
             verbs.setdefault(slot, {})[form] = text
-    wrong = [text for shown in verbs.values() for text in wrong_forms(shown)]
-    if wrong:
-        tally.note("verb-form", example.id, wrong[0])
+    return [text for forms in verbs.values() for text in wrong_forms(forms)]
 
 
-def _report(tally: _Tally, where: str) -> AuditReport:
-    return AuditReport(
-        rows=tally.rows,
-        parsed=tally.parsed,
-        agree=tally.agree,
-        disagree=tuple(
-            int(row) if row.isdecimal() else row for row in tally.found.get("label", ())
-        ),
-        findings=tuple(_findings(tally, where)),
-    )
-
-
-def _findings(tally: _Tally, where: str) -> Iterator[Finding]:
+def _list_findings(tally: _Tally, where: str) -> Iterator[Finding]:
     for check, note in NOTES.items():
-        rows = tally.found.get(check, [])
-        if rows:
+        if check in tally.ids:
+            ids = tuple(tally.ids[check])
             counts = tally.details.get(check, Counter()).most_common()
-            more = f" ({', '.join(f'{what} {n}' for what, n in counts)})" if counts else ""
-            yield Finding(
-                check=check, where=where, count=len(rows), ids=tuple(rows), note=note + more
-            )
+            details = ", ".join(f"{detail} {n}" for detail, n in counts)
+            full_note = f"{note} ({details})" if details else note
+            yield Finding(check=check, where=where, count=len(ids), ids=ids, note=full_note)

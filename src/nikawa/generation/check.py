@@ -8,7 +8,8 @@ never to hold: conditions only compare and shift, so larger domains repeat the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import islice, product
 from pathlib import Path
 from typing import NamedTuple
@@ -17,20 +18,20 @@ from nikawa.generation.conditions import (
     NEVER,
     And,
     Condition,
+    Size,
     compares_only_points,
     compile_condition,
     iterate_operands,
 )
-from nikawa.generation.conditions import Size as Amount
-from nikawa.generation.pack import FindFile, Pack, read_pack
+from nikawa.generation.pack import FindFile, Pack, find_data_file, read_pack
 from nikawa.generation.template import Template, Time, Word, find_unbound_names, strip_case_number
-from nikawa.generation.template_errors import Position, Trouble
-from nikawa.generation.time_sampling import TimeRules
+from nikawa.generation.template_errors import Level, Position, Trouble
 from nikawa.generation.time_spans import RANDOM_SPAN
 from nikawa.generation.times import CALENDAR, Format, Point, Value, is_in_calendar
+from nikawa.records import Record
 
 
-class Size(NamedTuple):
+class DomainSize(NamedTuple):
     """How much of a domain is tried: values of the largest unit, neighbours of the smallest, lengths of intervals."""
 
     largest: int
@@ -38,14 +39,50 @@ class Size(NamedTuple):
     lengths: int
 
 
-SMALL, LARGE = Size(6, 2, 3), Size(12, 3, 9)
-MOST = 50_000
+SMALL, LARGE = DomainSize(6, 2, 3), DomainSize(12, 3, 9)
+MAX_COMBINATIONS = 50_000
 """Combinations of points of one format that are tried."""
-Placed = tuple[Path, Trouble]
+MAX_LENGTHS = 10_000
+"""Lengths that are tried where a condition names an integer, which may lie far from the first ones."""
+_LABELS = {"entails": "entailment", "contradicts": "contradiction", "given": "given"}
+"""Fields of a template to what messages call them."""
 
 
-def check_pack(spec: str | Path, *, find: FindFile | None = None) -> tuple[Pack, list[Placed]]:
-    """Every fault of a pack, a folder or a template file: those that stop reading, then the others."""
+class PlacedTrouble(Record, frozen=True, kw_only=True):
+    """A trouble and its file."""
+
+    file: str
+    trouble: Trouble
+
+    def __str__(self) -> str:
+        return self.trouble.sentence(self.file)
+
+
+class CheckReport(Record, frozen=True, kw_only=True):
+    """What a check of templates reports."""
+
+    templates: int
+    errors: int
+    warnings: int
+    troubles: tuple[PlacedTrouble, ...]
+
+
+def check_templates(spec: str, data: Path | None = None) -> CheckReport:
+    """Every trouble of a pack, a folder or a template file; `data` is the folder of the published data."""
+    pack, troubles = check_pack(spec, find=partial(find_data_file, data=data))
+    levels = [trouble.level for _, trouble in troubles]
+    return CheckReport(
+        templates=len(pack.templates),
+        errors=levels.count("error"),
+        warnings=levels.count("warning"),
+        troubles=tuple(PlacedTrouble(file=str(path), trouble=one) for path, one in troubles),
+    )
+
+
+def check_pack(
+    spec: str | Path, *, find: FindFile | None = None
+) -> tuple[Pack, list[tuple[Path, Trouble]]]:
+    """A pack with every trouble and its file, by position: those that stop reading, and those of what was read."""
     pack, troubles = read_pack(spec, find=find)
     for template, path in zip(pack.templates, pack.sources, strict=True):
         placed = ((path, trouble) for trouble in check_template(template))
@@ -53,217 +90,206 @@ def check_pack(spec: str | Path, *, find: FindFile | None = None) -> tuple[Pack,
     return pack, sorted(troubles, key=lambda pair: (str(pair[0]), pair[1].line, pair[1].column))
 
 
-def check_template(template: Template) -> Iterator[Trouble]:
-    """The faults of one template."""
-    names = list(find_unbound_names(template))
-    yield from names
-    yield from _cases(template)
-    yield from _slots(template)
-    yield from _days(template)
-    yield from _tested(template)
-    if not names:
-        yield from _conditions(template)
-
-
-def _trouble(
-    template: Template, check: str, at: Position, what: str, cure: str, level: str = "error"
-) -> Trouble:
-    return Trouble(
-        check=check,
-        level="warning" if level == "warning" else "error",
-        template=template.id,
-        line=at.line,
-        column=at.column,
-        what=what,
-        cure=cure,
-    )
-
-
-def _written(template: Template) -> Iterator[tuple[str, Condition]]:
-    yield "entails", template.entails
-    yield "contradicts", template.contradicts
-    if "given" in template.places:
-        yield from (("given", condition) for condition in template.given)
-
-
-def _cases(template: Template) -> Iterator[Trouble]:
-    """An argument's case must be one its verb takes."""
-    verbs = [slot for slot in template.slots.values() if slot.kind == "verb" and slot.frame]
-    taken = {case for verb in verbs for case in verb.frame}
-    for use in template.uses:
-        if isinstance(use, Word) and use.case and verbs and use.case not in taken:
-            near = [
-                case for case in taken if strip_case_number(case) == strip_case_number(use.case)
-            ]
-            what = f"{use.written or use.slot}: the verb takes {', '.join(verbs[0].frame)}, not {use.case}"
-            cure = f"write {near[0]}" if near else "add the case to the verb, or change the slot's"
-            yield _trouble(template, "case", use.at, what, cure)
-
-
-def _slots(template: Template) -> Iterator[Trouble]:
-    """What is declared twice must agree; the hypothesis may not bring words the premise lacks a frame for."""
-    declared: dict[tuple[str, str], object] = {}
-    for use in template.uses:
-        if not isinstance(use, Word):
-            continue
-        for name in ("case", "frame", "transitive", "wants"):
-            value = getattr(use, name)
-            if value in ("", (), None):
-                continue
-            if declared.setdefault((use.slot, name), value) != value:
-                what = f"{use.slot} is declared twice, with a different {name}"
-                yield _trouble(template, "declared-twice", use.at, what, "declare it once")
-    for slot in template.slots.values():
-        if slot.kind == "verb" and not slot.frame:
-            what, cure = f"{slot.name} has no frame", "name the cases it takes at its first use"
-            yield _trouble(
-                template,
-                "frame",
-                template.places.get("premise", template.at),
-                what,
-                cure,
-                "warning",
-            )
-
-
-def _days(template: Template) -> Iterator[Trouble]:
-    """A day before can only be written where days are."""
-    for use in template.uses:
-        if isinstance(use, Time) and (use.days or use.apart):
-            if use.days > 0 or (use.apart and use.apart[1] != -1):
-                yield _trouble(
-                    template, "format", use.at, "only -1day can be written", "write -1day"
-                )
-            without = [f.name(template.language) for f in template.formats if "day" not in f.units]
-            if without:
-                at = template.places.get("formats", template.at)
-                what = f"{use.written or use.key} needs a day, which {' '.join(without)} lack"
-                yield _trouble(template, "format", at, what, "leave these formats out")
-
-
-def _tested(template: Template) -> Iterator[Trouble]:
-    """Test problems are made in a format the template has."""
-    fmt = template.test_format
-    if fmt is not None and template.formats and fmt not in template.formats:
-        offered = " ".join(f.name(template.language) for f in template.formats)
-        what = f"the test format {fmt.name(template.language)} is none of the formats of its times"
-        at = template.places.get("test", template.at)
-        yield _trouble(
-            template, "format", at, what, f"choose one of {offered}, or add it to formats"
-        )
-
-
-def _conditions(template: Template) -> Iterator[Trouble]:
-    if not all("day" in f.units for f in template.formats) and any(
-        isinstance(u, Time) and (u.days or u.apart) for u in template.uses
-    ):
-        return
-    for field, condition in _written(template):
-        at = template.places.get(field, template.at)
-        if condition == NEVER:
-            continue
-        if not list(iterate_operands(condition)):
-            if not compile_condition(condition, CALENDAR, "")({}):
-                what = f"the {_LABEL[field]} condition is a long way to say never"
-                yield _trouble(
-                    template, "never", at, what, "write never, if that is meant", "warning"
-                )
-        elif _witness(template, condition) is None:
-            what = f"the {_LABEL[field]} condition can never hold"
-            yield _trouble(
-                template, "never", at, what, "look for comparisons that exclude each other"
-            )
-        elif _witness(template, And((condition, *template.given)), template.spec.allowed) is None:
-            what = f"the {_LABEL[field]} condition never holds: {_excluded(template, condition)}"
-            yield _trouble(template, "never", at, what, "write never, if that is meant", "warning")
-    both = _witness(template, And((template.entails, template.contradicts)))
-    if both is not None:
-        at = template.places.get("contradicts", template.at)
-        what = f"both conditions hold for {_shown(template, *both)}"
-        yield _trouble(template, "overlap", at, what, "narrow one of them")
-
-
-def _excluded(template: Template, condition: Condition) -> str:
-    """Why a condition that could hold alone never does in a problem."""
-    differ = "times of one problem always differ"
-    if _witness(template, condition, template.spec.allowed) is None:
-        return differ
-    if _witness(template, And((condition, *template.given))) is None:
-        return "what is given excludes it"
-    return f"what is given excludes it, as {differ}"
-
-
-_LABEL = {"entails": "entailment", "contradicts": "contradiction", "given": "given"}
+def check_template(template: Template) -> list[Trouble]:
+    """The troubles of one template."""
+    return _TemplateCheck(template).run()
 
 
 Witness = tuple[Mapping[str, Value], Format | None]
+"""An assignment for which a condition holds, and its format."""
 
 
-def _shown(template: Template, values: Mapping[str, Value], fmt: Format | None) -> str:
-    texts = template.time_texts(values, fmt)
-    return ", ".join(f"{name} {texts[name]}" for name in values if name in texts) or "any problem"
+class _TemplateCheck:
+    """The checks of one template; each adds to `troubles`."""
+
+    def __init__(self, template: Template) -> None:
+        self.template = template
+        self.troubles: list[Trouble] = []
+
+    def run(self) -> list[Trouble]:
+        unbound = [
+            error.to_trouble(self.template.id) for error in find_unbound_names(self.template)
+        ]
+        self.troubles += unbound
+        self.check_cases()
+        self.check_declarations()
+        self.check_days()
+        self.check_test_format()
+        if not unbound:
+            self.check_conditions()
+        return self.troubles
+
+    def add(self, check: str, at: Position, what: str, cure: str, level: Level = "error") -> None:
+        trouble = Trouble(
+            check=check,
+            level=level,
+            template=self.template.id,
+            line=at.line,
+            column=at.column,
+            what=what,
+            cure=cure,
+        )
+        self.troubles.append(trouble)
+
+    def position(self, field: str) -> Position:
+        """Where a field of the template was written."""
+        return self.template.positions.get(field, self.template.at)
+
+    def check_cases(self) -> None:
+        """An argument's case must be one its verb takes."""
+        slots = self.template.slots.values()
+        verbs = [slot for slot in slots if slot.kind == "verb" and slot.frame]
+        cases = {case for verb in verbs for case in verb.frame}
+        for use in self.template.uses:
+            if isinstance(use, Word) and use.case and verbs and use.case not in cases:
+                bare = strip_case_number(use.case)
+                near = [case for case in cases if strip_case_number(case) == bare]
+                what = f"{use.source or use.slot}: the verb takes {', '.join(verbs[0].frame)}, not {use.case}"
+                cure = "add the case to the verb, or change the slot's"
+                self.add("case", use.at, what, f"write {near[0]}" if near else cure)
+
+    def check_declarations(self) -> None:
+        """What is declared twice must agree, and every verb needs a frame."""
+        declared: dict[tuple[str, str], object] = {}
+        for use in self.template.uses:
+            if not isinstance(use, Word):
+                continue
+            for name in ("case", "frame", "transitive", "wants"):
+                value = getattr(use, name)
+                if value in ("", (), None):
+                    continue
+                if declared.setdefault((use.slot, name), value) != value:
+                    what = f"{use.slot} is declared twice, with a different {name}"
+                    self.add("declared-twice", use.at, what, "declare it once")
+        for slot in self.template.slots.values():
+            if slot.kind == "verb" and not slot.frame:
+                what, cure = f"{slot.name} has no frame", "name the cases it takes at its first use"
+                self.add("frame", self.position("premise"), what, cure, "warning")
+
+    def check_days(self) -> None:
+        """A day before can only be written where days are."""
+        template = self.template
+        for use in template.uses:
+            if isinstance(use, Time) and (use.days or use.apart):
+                if use.days > 0 or (use.apart and use.apart[1] != -1):
+                    self.add("format", use.at, "only -1day can be written", "write -1day")
+                without = [fmt for fmt in template.formats if "day" not in fmt.units]
+                if without:
+                    names = " ".join(fmt.name(template.language) for fmt in without)
+                    what = f"{use.source or use.key} needs a day, which {names} lack"
+                    self.add("format", self.position("formats"), what, "leave these formats out")
+
+    def check_test_format(self) -> None:
+        """Test problems are made in a format the template has."""
+        template, fmt = self.template, self.template.test_format
+        if fmt is not None and template.formats and fmt not in template.formats:
+            name = fmt.name(template.language)
+            what = f"the test format {name} is none of the formats of its times"
+            names = " ".join(other.name(template.language) for other in template.formats)
+            cure = f"choose one of {names}, or add it to formats"
+            self.add("format", self.position("test"), what, cure)
+
+    def check_conditions(self) -> None:
+        """A condition must be able to hold, and two of them not at once."""
+        template = self.template
+        times = [use for use in template.uses if isinstance(use, Time)]
+        names_days = any(use.days or use.apart for use in times)
+        if names_days and not all("day" in fmt.units for fmt in template.formats):
+            return
+        conditions = [("entails", template.entails), ("contradicts", template.contradicts)]
+        if "given" in template.positions:
+            conditions += [("given", condition) for condition in template.given]
+        for field, condition in conditions:
+            if condition != NEVER:
+                self.check_condition(field, condition)
+        both = self.find_witness(And((template.entails, template.contradicts)))
+        if both is not None:
+            values, fmt = both
+            texts = template.render_times(values, fmt)
+            shown = ", ".join(f"{name} {texts[name]}" for name in values if name in texts)
+            what = f"both conditions hold for {shown or 'any problem'}"
+            self.add("overlap", self.position("contradicts"), what, "narrow one of them")
+
+    def check_condition(self, field: str, condition: Condition) -> None:
+        template, name, at = self.template, _LABELS[field], self.position(field)
+        write_never = "write never, if that is meant"
+        if not list(iterate_operands(condition)):
+            if not compile_condition(condition, CALENDAR, "")({}):
+                what = f"the {name} condition is a long way to say never"
+                self.add("never", at, what, write_never, "warning")
+            return
+        if self.find_witness(condition) is None:
+            what = f"the {name} condition can never hold"
+            self.add("never", at, what, "look for comparisons that exclude each other")
+            return
+        with_given = And((condition, *template.given))
+        if self.find_witness(with_given, only_allowed=True) is not None:
+            return
+        # It could hold alone, but never does in a problem.
+        differ = "times of one problem always differ"
+        if self.find_witness(condition, only_allowed=True) is None:
+            reason = differ
+        elif self.find_witness(with_given) is None:
+            reason = "what is given excludes it"
+        else:
+            reason = f"what is given excludes it, as {differ}"
+        what = f"the {name} condition never holds: {reason}"
+        self.add("never", at, what, write_never, "warning")
+
+    def find_witness(self, condition: Condition, only_allowed: bool = False) -> Witness | None:
+        """An assignment for which the condition holds: from a small domain, else from a large one.
+
+        With `only_allowed`, it is one that a problem may have.
+        """
+        for size in (SMALL, LARGE):
+            witness = self.search_domain(condition, only_allowed, size)
+            if witness is not None or compares_only_points(condition):
+                return witness
+        return None
+
+    def search_domain(
+        self, condition: Condition, only_allowed: bool, size: DomainSize
+    ) -> Witness | None:
+        template, rules = self.template, self.template.time_rules
+        operands = list(iterate_operands(condition))
+        names = {operand.name for operand in operands}
+        points = [name for name in rules.points if only_allowed or name in names]
+        sizes = [name for name in rules.sizes if only_allowed or name in names]
+        if any(isinstance(operand, Size) and not operand.name for operand in operands):
+            size = size._replace(lengths=MAX_LENGTHS)
+        # Points that are only compared have the same orders in every format.
+        formats = template.formats[:1] if compares_only_points(condition) else template.formats
+        for fmt in formats or (None,):
+            holds = compile_condition(condition, CALENDAR, fmt.largest if fmt else "")
+            for values, env in _assign_values(points, sizes, fmt, size):
+                if holds(env) and (not only_allowed or rules.allow(values, fmt)):
+                    return values, fmt
+        return None
 
 
-def _witness(
-    template: Template,
-    condition: Condition,
-    allowed: Callable[[Mapping[str, Value], Format | None], bool] | None = None,
-) -> Witness | None:
-    """An assignment for which the condition holds: from a small domain, else from a large one."""
-    for size in (SMALL, LARGE):
-        found = _search(template, condition, allowed, size)
-        if found is not None or compares_only_points(condition):
-            return found
-    return None
-
-
-def _search(
-    template: Template,
-    condition: Condition,
-    allowed: Callable[[Mapping[str, Value], Format | None], bool] | None,
-    size: Size,
-) -> Witness | None:
-    terms = list(iterate_operands(condition))
-    names = None if allowed else {term.name for term in terms}
-    if any(isinstance(term, Amount) and not term.name for term in terms):
-        # A condition that names an integer may need values far from the first ones.
-        size = size._replace(lengths=10_000)
-    # Points that are only compared have the same orders in every format.
-    formats = template.formats[:1] if compares_only_points(condition) else template.formats
-    for fmt in formats or (None,):
-        test = compile_condition(condition, CALENDAR, fmt.largest if fmt else "")
-        for values, env in _assignments(template.spec, names, fmt, size):
-            if test(env) and (allowed is None or allowed(values, fmt)):
-                return values, fmt
-    return None
-
-
-def _assignments(
-    spec: TimeRules, names: set[str] | None, fmt: Format | None, size: Size
+def _assign_values(
+    points: list[str], sizes: list[str], fmt: Format | None, size: DomainSize
 ) -> Iterator[tuple[dict[str, Value], dict[str, int]]]:
-    """Assignments of the slots in `names` (all when None), and what compiled conditions read of them."""
-    points, sizes = (
-        [n for n in some if names is None or n in names] for some in (spec.points, spec.sizes)
-    )
+    """Assignments of these slots, and what compiled conditions read of them."""
     if fmt is None or not (points or sizes):
         yield {}, {}
         return
     domain = [
         (point, CALENDAR.start(point, fmt), CALENDAR.end(point, fmt))
-        for point in (_points(fmt, size) if points else ())
+        for point in (_list_points(fmt, size) if points else ())
     ]
-    offered = RANDOM_SPAN.numbers(fmt) if fmt.measure else RANDOM_SPAN.lengths()
-    for combination in islice(product(domain, repeat=len(points)), MOST):
+    numbers = RANDOM_SPAN.numbers(fmt) if fmt.measure else RANDOM_SPAN.lengths()
+    for combination in islice(product(domain, repeat=len(points)), MAX_COMBINATIONS):
         values: dict[str, Value] = {}
         env: dict[str, int] = {}
         for name, (point, start, end) in zip(points, combination, strict=True):
             values[name], env[f"{name}.start"], env[f"{name}.end"] = point, start, end
-        for numbers in product(offered[: size.lengths], repeat=len(sizes)):
-            added = dict(zip(sizes, numbers, strict=True))
+        for lengths in product(numbers[: size.lengths], repeat=len(sizes)):
+            added = dict(zip(sizes, lengths, strict=True))
             yield {**values, **added}, {**env, **added}
 
 
-def _points(fmt: Format, size: Size) -> Iterator[Point]:
+def _list_points(fmt: Format, size: DomainSize) -> Iterator[Point]:
     """Values of the largest unit, each with neighbours of the smallest."""
     first = RANDOM_SPAN.values(fmt.largest, {})
     if len(fmt.units) == 1:
@@ -272,5 +298,6 @@ def _points(fmt: Format, size: Size) -> Iterator[Point]:
     inner = [{"month": 3, "day": 10}[unit] for unit in fmt.units[1:-1]]
     for value in first[: size.largest]:
         for number in RANDOM_SPAN.values(fmt.smallest, {})[4 : 4 + size.neighbours]:
-            if is_in_calendar((value, *inner, number), fmt):
-                yield (value, *inner, number)
+            point = (value, *inner, number)
+            if is_in_calendar(point, fmt):
+                yield point

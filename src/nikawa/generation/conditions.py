@@ -1,4 +1,17 @@
-"""When a label holds: conditions over times and numbers as a small tree, compiled once."""
+"""When a label holds: conditions over times and numbers, read from text and compiled once to a function.
+
+Both notations of templates share one grammar, loosest first:
+
+    condition  = "always" | "never" | "True" | "False" | clause { "," clause }        "," means and
+    clause     = both { "or" both }
+    both       = one { "and" one }
+    one        = "not" one | "(" condition ")" | expr op expr { op expr }           a chain means and
+    op         = "<=" | "<" | ">=" | ">" | "==" | "=" | "!=" | "before" | "after"
+    expr       = term [ ("+" | "-") term ]
+    term       = time [ ".start" | ".end" ] | interval | number | integer [ "*" ] [ unit ]
+
+A time without `.start` or `.end` stands for its start.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +20,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from nikawa.generation.template_errors import Position, TemplateError
 from nikawa.generation.times import UNITS, Clock, Format, Value
 
+LABELS = ("entailment", "contradiction", "neutral")
 COMPARE: dict[str, Callable[[int, int], bool]] = {
     "<=": operator.le,
     "<": operator.lt,
@@ -97,13 +112,6 @@ Condition = Constant | Compare | And | Or | Not
 ALWAYS, NEVER = Constant(True), Constant(False)
 
 
-def iterate_operands(condition: Condition) -> Iterator[Edge | Size]:
-    """Every time and size a condition speaks of."""
-    for compare in iterate_comparisons(condition):
-        for term in (compare.left, compare.right):
-            yield from (term.base, term.by) if isinstance(term, Shifted) else (term,)
-
-
 def iterate_comparisons(condition: Condition) -> Iterator[Compare]:
     """Every comparison in a condition."""
     match condition:
@@ -116,10 +124,22 @@ def iterate_comparisons(condition: Condition) -> Iterator[Compare]:
             yield from iterate_comparisons(part)
 
 
+def iterate_operands(condition: Condition) -> Iterator[Edge | Size]:
+    """Every time and size that a condition names."""
+    for comparison in iterate_comparisons(condition):
+        for term in (comparison.left, comparison.right):
+            if isinstance(term, Shifted):
+                yield term.base
+                yield term.by
+            else:
+                yield term
+
+
 def compares_only_points(condition: Condition) -> bool:
     """Whether a condition compares points with points and nothing else."""
     return all(
-        isinstance(term, Edge) for c in iterate_comparisons(condition) for term in (c.left, c.right)
+        isinstance(comparison.left, Edge) and isinstance(comparison.right, Edge)
+        for comparison in iterate_comparisons(condition)
     )
 
 
@@ -129,10 +149,8 @@ def bind_values(values: Mapping[str, Value], fmt: Format | None, clock: Clock) -
     for name, value in values.items():
         if isinstance(value, tuple):
             assert fmt is not None
-            env[f"{name}.start"], env[f"{name}.end"] = (
-                clock.start(value, fmt),
-                clock.end(value, fmt),
-            )
+            env[f"{name}.start"] = clock.start(value, fmt)
+            env[f"{name}.end"] = clock.end(value, fmt)
         else:
             env[name] = value
     return env
@@ -140,12 +158,13 @@ def bind_values(values: Mapping[str, Value], fmt: Format | None, clock: Clock) -
 
 @lru_cache(maxsize=4096)
 def compile_condition(condition: Condition, clock: Clock, unit: str) -> Test:
-    """A condition as a function; `unit` is the unit of its intervals."""
+    """A condition as a function of what `bind_values` gives; `unit` is the unit of its intervals."""
     match condition:
         case Constant(value):
             return lambda env: value
         case Compare(op, left, right):
-            compare, a, b = COMPARE[op], _amount(left, clock, unit), _amount(right, clock, unit)
+            compare = COMPARE[op]
+            a, b = _compile_term(left, clock, unit), _compile_term(right, clock, unit)
             return lambda env: compare(a(env), b(env))
         case And(parts):
             tests = [compile_condition(part, clock, unit) for part in parts]
@@ -158,17 +177,17 @@ def compile_condition(condition: Condition, clock: Clock, unit: str) -> Test:
             return lambda env: not test(env)
 
 
-def _amount(term: Term, clock: Clock, unit: str) -> Amount:
+def _compile_term(term: Term, clock: Clock, unit: str) -> Amount:
     match term:
         case Edge(name, side):
             return operator.itemgetter(f"{name}.{side}")
         case Size(name, count, _):
             return operator.itemgetter(name) if name else lambda env: count
         case Shifted(base, sign, by):
-            start, size, shift = _amount(base, clock, unit), _amount(by, clock, unit), clock.shift
+            start, size = _compile_term(base, clock, unit), _compile_term(by, clock, unit)
             if isinstance(base, Size):
                 return lambda env: start(env) + sign * size(env)
-            step = by.unit or unit
+            shift, step = clock.shift, by.unit or unit
             return lambda env: shift(start(env), sign * size(env), step)
 
 
@@ -178,33 +197,34 @@ def write_condition(condition: Condition) -> str:
         case Constant(value):
             return "always" if value else "never"
         case Compare(op, left, right):
-            return f"{_term(left)} {op} {_term(right)}"
+            return f"{_write_term(left)} {op} {_write_term(right)}"
         case And(parts):
-            return " and ".join(_inside(part) for part in parts)
+            return " and ".join(map(_write_part, parts))
         case Or(parts):
-            return " or ".join(_inside(part) for part in parts)
+            return " or ".join(map(_write_part, parts))
         case Not(part):
-            return f"not {_inside(part)}"
+            return f"not {_write_part(part)}"
 
 
-def _inside(part: Condition) -> str:
-    return (
-        f"({write_condition(part)})" if isinstance(part, And | Or | Not) else write_condition(part)
-    )
+def _write_part(part: Condition) -> str:
+    text = write_condition(part)
+    return f"({text})" if isinstance(part, And | Or | Not) else text
 
 
-def _term(term: Term) -> str:
+def _write_term(term: Term) -> str:
     match term:
         case Edge(name, side):
             return f"{name}.{side}"
         case Size(name, count, unit):
             return name or f"{count} {unit}".strip()
         case Shifted(base, sign, by):
-            return f"{_term(base)} {'+' if sign > 0 else '-'} {_term(by)}"
+            return f"{_write_term(base)} {'+' if sign > 0 else '-'} {_write_term(by)}"
 
 
 ALIASES = {"tp": "time", "np": "noun", "time_unit": "unit"}
-"""The authors' words for slots to ours."""
+"""The words of JAMP's notation for slots to ours."""
+MAX_DEPTH = 50
+"""Brackets and negations within each other."""
 _SLOT = re.compile(r"([A-Za-z]+(?:_[A-Za-z]+)*?)_?([0-9]{0,3})")
 _SYNONYMS = {
     "=": "==",
@@ -216,193 +236,177 @@ _SYNONYMS = {
     "＜": "<",
     "＞": ">",
 }
+_CONSTANTS = {"True": ALWAYS, "always": ALWAYS, "False": NEVER, "never": NEVER}
 _TOKEN = re.compile(
     r"(?P<space>\s+)|(?P<number>[0-9]{1,9})|(?P<name>[A-Za-z][A-Za-z0-9_]*(?:\.\w+)?)"
     r"|(?P<mark><=|>=|==|!=|[<>=≤≥≠＜＞(),+*-])"
 )
-DEEPEST = 50
-"""Brackets and negations within each other."""
 
 
 def parse_slot_name(written: str) -> tuple[str, int] | None:
     """Kind and index of a slot's name: `tp_1`, `time1` and `time` are all ("time", 1)."""
-    found = _SLOT.fullmatch(written)
-    if found is None:
+    match = _SLOT.fullmatch(written)
+    if match is None:
         return None
-    return ALIASES.get(found[1], found[1]), int(found[2] or 1)
+    kind, index = match.groups()
+    return ALIASES.get(kind, kind), int(index or 1)
 
 
 def parse_condition(text: str, at: Position) -> Condition:
-    """The tree of a condition that begins at `at`; a `Mistake` says where it cannot be read."""
-    return _Parser(text, at).whole()
+    """The tree of a condition that begins at `at`; a `TemplateError` says where it cannot be read."""
+    return _Parser(text, at).parse()
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    at: Position
+
+
+def _syntax_error(what: str, at: Position, cure: str) -> TemplateError:
+    return TemplateError("syntax", what, at, cure)
 
 
 class _Parser:
-    """Recursive descent over the tokens of one condition."""
+    """Recursive descent over the tokens of one condition: a method for each rule of the grammar."""
 
     def __init__(self, text: str, at: Position) -> None:
         self.at = at
         self.tokens = list(self._scan(text))
-        self.end = at.later(len(text))
+        self.end = _Token("end", "", at.forward(len(text)))
         self.place = self.depth = 0
 
-    def _scan(self, text: str) -> Iterator[tuple[str, str, Position]]:
+    def _scan(self, text: str) -> Iterator[_Token]:
         position = 0
         while position < len(text):
-            found = _TOKEN.match(text, position)
-            if found is None:
+            match = _TOKEN.match(text, position)
+            if match is None:
                 what = f"{text[position]!r} has no place in a condition"
-                raise TemplateError(
-                    "syntax",
-                    what,
-                    self.at.later(position),
-                    "compare times with < <= > >= == !=, join with and, or",
-                )
-            if found.lastgroup != "space":
-                yield str(found.lastgroup), found[0], self.at.later(position)
-            position = found.end()
+                cure = "compare times with < <= > >= == !=, join with and, or"
+                raise _syntax_error(what, self.at.forward(position), cure)
+            if match.lastgroup != "space":
+                yield _Token(str(match.lastgroup), match[0], self.at.forward(position))
+            position = match.end()
 
-    def whole(self) -> Condition:
+    def parse(self) -> Condition:
+        """The whole condition."""
         if not self.tokens:
-            raise TemplateError(
-                "syntax", "the condition is empty", self.at, "write always, never, or a comparison"
-            )
-        result = self.joined(",", self.clause, And)
+            cure = "write always, never, or a comparison"
+            raise _syntax_error("the condition is empty", self.at, cure)
+        condition = self.parse_clauses()
         if self.place < len(self.tokens):
-            _, word, at = self.tokens[self.place]
-            raise TemplateError(
-                "syntax",
-                f"{word!r} is not expected here",
-                at,
-                "join comparisons with and, or, a comma",
-            )
-        return result
+            token = self.peek()
+            cure = "join comparisons with and, or, a comma"
+            raise _syntax_error(f"{token.text!r} is not expected here", token.at, cure)
+        return condition
 
-    def clause(self) -> Condition:
-        return self.joined("or", lambda: self.joined("and", self.one, And), Or)
+    def peek(self) -> _Token:
+        """The next token, which is not taken."""
+        return self.tokens[self.place] if self.place < len(self.tokens) else self.end
 
-    def joined(
-        self, word: str, part: Callable[[], Condition], make: type[And] | type[Or]
-    ) -> Condition:
-        parts = [part()]
-        while self.takes(word):
-            parts.append(part())
-        return parts[0] if len(parts) == 1 else make(tuple(parts))
-
-    def peek(self) -> tuple[str, str, Position]:
-        return self.tokens[self.place] if self.place < len(self.tokens) else ("end", "", self.end)
-
-    def takes(self, word: str) -> bool:
-        if self.peek()[1] != word:
+    def take(self, word: str) -> bool:
+        """Take the next token if it is this word."""
+        if self.peek().text != word:
             return False
         self.place += 1
         return True
 
-    def one(self) -> Condition:
+    def parse_clauses(self) -> Condition:
+        return self.parse_joined(",", self.parse_clause, And)
+
+    def parse_clause(self) -> Condition:
+        return self.parse_joined("or", self.parse_both, Or)
+
+    def parse_both(self) -> Condition:
+        return self.parse_joined("and", self.parse_one, And)
+
+    def parse_joined(
+        self, word: str, parse_part: Callable[[], Condition], make: type[And] | type[Or]
+    ) -> Condition:
+        parts = [parse_part()]
+        while self.take(word):
+            parts.append(parse_part())
+        return parts[0] if len(parts) == 1 else make(tuple(parts))
+
+    def parse_one(self) -> Condition:
         self.depth += 1
-        if self.depth > DEEPEST:
-            raise TemplateError(
-                "syntax", "the condition is too deep", self.peek()[2], "take it apart"
-            )
+        if self.depth > MAX_DEPTH:
+            raise _syntax_error("the condition is too deep", self.peek().at, "take it apart")
         try:
-            return self.single()
+            if self.take("not"):
+                return Not(self.parse_one())
+            if self.take("("):
+                inside = self.parse_clauses()
+                if not self.take(")"):
+                    raise _syntax_error("a bracket is not closed", self.peek().at, "write )")
+                return inside
+            for word, constant in _CONSTANTS.items():
+                if self.take(word):
+                    return constant
+            return self.parse_chain()
         finally:
             self.depth -= 1
 
-    def single(self) -> Condition:
-        if self.takes("not"):
-            return Not(self.one())
-        if self.takes("("):
-            inside = self.joined(",", self.clause, And)
-            if not self.takes(")"):
-                raise TemplateError("syntax", "a bracket is not closed", self.peek()[2], "write )")
-            return inside
-        for word, value in (
-            ("True", ALWAYS),
-            ("always", ALWAYS),
-            ("False", NEVER),
-            ("never", NEVER),
-        ):
-            if self.takes(word):
-                return value
-        return self.chain()
-
-    def chain(self) -> Condition:
-        terms, parts = [self.expression()], []
-        while (op := _SYNONYMS.get(self.peek()[1], self.peek()[1])) in COMPARE:
-            at = self.peek()[2]
+    def parse_chain(self) -> Condition:
+        comparisons = []
+        left = self.parse_expression()
+        while True:
+            mark = self.peek()
+            op = _SYNONYMS.get(mark.text, mark.text)
+            if op not in COMPARE:
+                break
             self.place += 1
-            terms.append(self.expression())
-            _same_kind(terms[-2], terms[-1], at)
-            parts.append(Compare(op, terms[-2], terms[-1]))
-        if not parts:
-            raise TemplateError(
-                "syntax",
-                "a comparison is missing",
-                self.peek()[2],
-                "write for example time1 < time2",
-            )
-        return parts[0] if len(parts) == 1 else And(tuple(parts))
+            right = self.parse_expression()
+            if _is_instant(left) != _is_instant(right):
+                cure = "compare times with times, intervals with intervals"
+                raise _syntax_error("compares a time with a length", mark.at, cure)
+            comparisons.append(Compare(op, left, right))
+            left = right
+        if not comparisons:
+            cure = "write for example time1 < time2"
+            raise _syntax_error("a comparison is missing", mark.at, cure)
+        return comparisons[0] if len(comparisons) == 1 else And(tuple(comparisons))
 
-    def expression(self) -> Term:
-        base = self.term()
-        _, mark, at = self.peek()
-        if mark not in ("+", "-"):
+    def parse_expression(self) -> Term:
+        base = self.parse_term()
+        mark = self.peek()
+        if mark.text not in ("+", "-"):
             return base
         self.place += 1
-        by = self.term()
+        by = self.parse_term()
         if not isinstance(by, Size) or (isinstance(base, Size) and by.unit):
-            raise TemplateError(
-                "syntax",
-                "only an interval or a number can be added",
-                at,
-                "write time1 + interval1, or time1 - 1 day",
-            )
-        return Shifted(base, 1 if mark == "+" else -1, by)
+            cure = "write time1 + interval1, or time1 - 1 day"
+            raise _syntax_error("only an interval or a number can be added", mark.at, cure)
+        return Shifted(base, 1 if mark.text == "+" else -1, by)
 
-    def term(self) -> Edge | Size:
-        kind, word, at = self.peek()
+    def parse_term(self) -> Edge | Size:
+        token = self.peek()
         self.place += 1
-        if kind == "number":
-            self.takes("*")
-            unit = self.peek()[1].removesuffix("s")
-            self.place += unit in UNITS
-            return Size("", int(word), unit if unit in UNITS else "", at)
-        if kind == "name":
-            return _named(word, at)
-        raise TemplateError(
-            "syntax", "a time, an interval or a number is missing", at, "write for example time1"
-        )
+        if token.kind == "number":
+            self.take("*")
+            unit = self.peek().text.removesuffix("s")
+            if unit not in UNITS:
+                return Size("", int(token.text), "", token.at)
+            self.place += 1
+            return Size("", int(token.text), unit, token.at)
+        if token.kind == "name":
+            return self.parse_name(token)
+        what = "a time, an interval or a number is missing"
+        raise _syntax_error(what, token.at, "write for example time1")
 
-
-def _named(word: str, at: Position) -> Edge | Size:
-    name, dot, side = word.partition(".")
-    slot = parse_slot_name(name)
-    key = f"{slot[0]}_{slot[1]}" if slot else name
-    if slot and slot[0] == "time":
-        if dot and side not in ("start", "end"):
-            raise TemplateError(
-                "syntax", f"a time has no {side!r}", at.later(len(name) + 1), "write .start or .end"
-            )
-        return Edge(key, side or "start", at)
-    if dot:
-        raise TemplateError(
-            "syntax",
-            f"{name} has no {side!r}",
-            at.later(len(name) + 1),
-            "only a time has .start and .end",
-        )
-    return Size(key, 0, "", at)
-
-
-def _same_kind(left: Term, right: Term, at: Position) -> None:
-    if _is_instant(left) != _is_instant(right):
-        raise TemplateError(
-            "syntax",
-            "compares a time with a length",
-            at,
-            "compare times with times, intervals with intervals",
-        )
+    def parse_name(self, token: _Token) -> Edge | Size:
+        name, dot, side = token.text.partition(".")
+        slot = parse_slot_name(name)
+        key = f"{slot[0]}_{slot[1]}" if slot else name
+        after_dot = token.at.forward(len(name) + 1)
+        if slot and slot[0] == "time":
+            if dot and side not in ("start", "end"):
+                raise _syntax_error(f"a time has no {side!r}", after_dot, "write .start or .end")
+            return Edge(key, side or "start", token.at)
+        if dot:
+            cure = "only a time has .start and .end"
+            raise _syntax_error(f"{name} has no {side!r}", after_dot, cure)
+        return Size(key, 0, "", token.at)
 
 
 def _is_instant(term: Term) -> bool:

@@ -18,6 +18,7 @@ from nikawa.io.by_hand import read_rows
 Triple = tuple[str, str, str]
 """Verb, case, noun."""
 STRENGTH = 20.0
+"""Pseudo-observations of the smoothing."""
 COLUMNS = ("verb", "case", "nouns")
 
 
@@ -33,39 +34,38 @@ class FrameCounts:
     @cached_property
     def by_verb(self) -> Counter[tuple[str, str]]:
         """Observations of a verb with a case."""
-        return self._sums(lambda verb, case, noun: (verb, case))
+        sums: Counter[tuple[str, str]] = Counter()
+        for (verb, case, _), n in self.counts.items():
+            sums[verb, case] += n
+        return sums
 
     @cached_property
     def by_noun(self) -> Counter[tuple[str, str]]:
         """Observations of a noun in a case."""
-        return self._sums(lambda verb, case, noun: (case, noun))
+        sums: Counter[tuple[str, str]] = Counter()
+        for (_, case, noun), n in self.counts.items():
+            sums[case, noun] += n
+        return sums
 
     @cached_property
     def by_case(self) -> Counter[str]:
         """Observations of a case."""
-        found: Counter[str] = Counter()
+        sums: Counter[str] = Counter()
         for (_, case), n in self.by_verb.items():
-            found[case] += n
-        return found
-
-    def _sums(self, key: object) -> Counter[tuple[str, str]]:
-        found: Counter[tuple[str, str]] = Counter()
-        for triple, n in self.counts.items():
-            found[key(*triple)] += n  # type: ignore[operator]
-        return found
+            sums[case] += n
+        return sums
 
     def pmi(self, verb: str, case: str, noun: str) -> float:
         """How much the verb raises the share of the noun in the case, in bits; 0 where nothing is known."""
         verb_total, case_total = self.by_verb[verb, case], self.by_case[case]
         types = len(self.by_noun) + 1
         share = (self.by_noun[case, noun] + 1) / (case_total + types)
-        given = (self.counts.get((verb, case, noun), 0) + STRENGTH * share) / (
-            verb_total + STRENGTH
-        )
-        return log2(given / share)
+        seen = self.counts.get((verb, case, noun), 0)
+        conditional = (seen + STRENGTH * share) / (verb_total + STRENGTH)
+        return log2(conditional / share)
 
 
-def count_lines(counts: Mapping[Triple, int]) -> Iterable[str]:
+def write_counts(counts: Mapping[Triple, int]) -> Iterable[str]:
     """The lines of a counts file: verb, case, `noun:count noun:count`, the commonest first."""
     rows: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for (verb, case, noun), n in counts.items():
@@ -76,12 +76,13 @@ def count_lines(counts: Mapping[Triple, int]) -> Iterable[str]:
 
 
 def read_counts(path: Path) -> FrameCounts:
-    """The counts of a file that `count_lines` wrote."""
+    """The counts of a file that `write_counts` gave the lines of."""
     counts: dict[Triple, int] = {}
     for number, row in read_rows(path, COLUMNS):
         for item in row["nouns"].split(" "):
             noun, _, n = item.rpartition(":")
             if not noun or not n.isdecimal():
-                raise BadInput(f"{item!r} is no count", file=path, line=number, cure="write noun:3")
+                what = f"{item!r} is no count"
+                raise BadInput(what, file=path, line=number, cure="write noun:3")
             counts[row["verb"], row["case"], noun] = int(n)
     return FrameCounts(counts)

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import accumulate, pairwise
+from multiprocessing import get_all_start_methods
 from pathlib import Path
-from typing import NamedTuple
+from shlex import join
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from nikawa.errors import BadInput, unknown
+from nikawa.errors import BadInput, listed, unknown
+from nikawa.execute.ordered import map_ordered
 from nikawa.generation.artifact_gate import GateVerdict, judge_artifacts
-from nikawa.generation.card import command, describe
-from nikawa.generation.generator import Generator, PlannedCell, load_pack_lexicon
+from nikawa.generation.check import check_templates
+from nikawa.generation.conditions import LABELS
+from nikawa.generation.generator import Generator, load_pack_lexicon
 from nikawa.generation.journal import (
     JOURNAL,
+    UNFINISHED,
     GrowingFiles,
     Text,
     UnusableRun,
@@ -27,24 +34,26 @@ from nikawa.generation.journal import (
     final_path,
     start_journal,
 )
-from nikawa.generation.pack import PACK_FILE, Pack, pack_names
-from nikawa.generation.shortfall import refuse_empty, repeated, untested
-from nikawa.generation.template import LABELS
-from nikawa.generation.templates import check_templates, open_pack
-from nikawa.generation.workers import made
+from nikawa.generation.pack import PACK_FILE, Pack, open_pack, pack_names
+from nikawa.io.atomic import staged_files
+from nikawa.io.cards import MADE_HERE
 from nikawa.io.folders import CARD, split_files, write_card
+from nikawa.io.lines import read_raw_lines
 from nikawa.io.locks import lock_folder
-from nikawa.io.staged import staged_files
-from nikawa.records import Record
+from nikawa.records import Card, Record
 from nikawa.text import analyser
 from nikawa.version import __version__
 
-CHUNK = 5_000
+CHUNK_PROBLEMS = 5_000
 """Problems a process makes at a time."""
-BESIDE = ".generate-new"
+CHUNKS_AHEAD = 12
+"""Chunks each process may be ahead of the writer, who waits for the disk now and then."""
+NEW_FOLDER = ".generate-new"
 """Where a dataset grows that is to replace another."""
-ATTEMPTS = 10
-"""How often the gate lets chance try again."""
+MAX_ATTEMPTS = 10
+"""How often problems are made anew until the gate passes."""
+LINE_START = b'{"id":"'
+"""How every line begins; the number of its cell and a hyphen follow."""
 Progress = Callable[[int, int], None]
 """Called with how many problems are written, of how many."""
 
@@ -65,8 +74,8 @@ class GenerateOptions:
     gate: int | None = None
     """Most pairs of token and label that may be over the line; None for no gate."""
     tokeniser: str | None = None
-    """What the gate cuts texts with."""
-    chunk: int = CHUNK
+    """The analyser whose tokens the gate tests."""
+    chunk: int = CHUNK_PROBLEMS
 
 
 class SplitReport(Record, frozen=True, kw_only=True):
@@ -76,7 +85,7 @@ class SplitReport(Record, frozen=True, kw_only=True):
     cells: int
     labels: dict[str, int]
     per: int
-    """Problems asked of each cell."""
+    """Problems wanted of each cell."""
 
 
 class GenerateReport(Record, frozen=True, kw_only=True):
@@ -85,18 +94,18 @@ class GenerateReport(Record, frozen=True, kw_only=True):
     pack: str
     seed: int
     attempt: int
-    """How often the gate asked for other words."""
+    """How often the gate led to other words."""
     splits: dict[str, SplitReport]
     unreachable: tuple[str, ...]
     """Cells no assignment of times reaches."""
     short: dict[str, int]
-    """Cells of the first split with fewer different problems than asked for, and how many they have."""
+    """Cells of the first split with fewer different problems than wanted, and how many they have."""
     untested: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Other splits to the templates they have no problem of: no words keep one apart from the first split."""
     repeated: dict[str, int] = msgspec.field(default_factory=dict)
-    """Splits to the problems that stand there once already."""
+    """Splits to the problems that repeat one of the same split."""
     asked: dict[str, int] = msgspec.field(default_factory=dict)
-    """Splits to all problems asked for, where `per` is `total` and the cells do not come to that many."""
+    """Splits to the whole number wanted, where `per` is `total` and the cells do not come to that many."""
     folder: str
     gate: GateVerdict | None = None
 
@@ -107,156 +116,150 @@ def generate(
     *,
     data: Path | None = None,
     options: GenerateOptions | None = None,
-    progress: Progress | None = None,
+    on_progress: Progress | None = None,
 ) -> GenerateReport:
-    """Write a dataset folder; an unfinished one of the same settings is gone on with. A failed gate leaves nothing new."""
-    how = options or GenerateOptions()
-    if how.gate is not None and how.tokeniser is not None:
-        analyser(how.tokeniser, cache=0)  # a wrong name is told before the work, not after it
+    """Write a dataset folder from a pack; an unfinished run of the same settings goes on. A failed gate leaves nothing new.
+
+    `spec` and `data` name the pack as for `open_pack`. Raises `BadInput` where `out` holds something and `overwrite` is not
+    set, where another run writes there, and where no problem can be made.
+    """
+    options = options or GenerateOptions()
+    if options.gate is not None and options.tokeniser is not None:
+        analyser(options.tokeniser, cache=0)  # a wrong name fails before the work, not after it
     cure = "wait until it ends, or choose another folder"
     busy = BadInput("another run is writing into this folder", file=out, cure=cure)
     misplaced = BadInput("is a file, not a folder", file=out, cure="choose another place")
     with lock_folder(out, busy=busy, misplaced=misplaced):
-        if how.overwrite and (out / CARD).exists():
-            return _replacing(spec, out, data, how, progress)
-        return _generate(spec, out, data, how, progress)
+        if not options.overwrite or not (out / CARD).exists():
+            return _generate(spec, out, data, options, on_progress)
+        # Make the new dataset beside the old one, which stays until the new one is whole.
+        beside = out / NEW_FOLDER
+        fresh = dataclasses.replace(options, overwrite=False)
+        try:
+            report = _generate(spec, beside, data, fresh, on_progress)
+        except UnusableRun:
+            shutil.rmtree(beside)
+            report = _generate(spec, beside, data, fresh, on_progress)
+        if (beside / CARD).exists():
+            old = [CARD, *(file.name for file in split_files(out).values())]
+            with staged_files(out, old, CARD) as staging:
+                for file in (beside / CARD, *split_files(beside).values()):
+                    file.rename(staging / file.name)
+        shutil.rmtree(beside, ignore_errors=True)
+        return replace(report, folder=str(out))
 
 
 def is_resumable(out: Path) -> bool:
     """Whether a folder holds an unfinished run that its command would go on with."""
-    return any((folder / JOURNAL).is_file() for folder in (out, out / BESIDE))
-
-
-def _replacing(
-    spec: str, out: Path, data: Path | None, how: GenerateOptions, progress: Progress | None
-) -> GenerateReport:
-    """Make the new dataset beside the old one, which stays until the new one is whole."""
-    beside = out / BESIDE
-    fresh = dataclasses.replace(how, overwrite=False)
-    try:
-        report = _generate(spec, beside, data, fresh, progress)
-    except UnusableRun:
-        shutil.rmtree(beside)
-        report = _generate(spec, beside, data, fresh, progress)
-    if (beside / CARD).exists():
-        old = [CARD, *(file.name for file in split_files(out).values())]
-        with staged_files(out, old, CARD) as staging:
-            for file in (beside / CARD, *split_files(beside).values()):
-                file.rename(staging / file.name)
-    shutil.rmtree(beside, ignore_errors=True)
-    return replace(report, folder=str(out))
+    return any((folder / JOURNAL).is_file() for folder in (out, out / NEW_FOLDER))
 
 
 def _generate(
-    spec: str, out: Path, data: Path | None, how: GenerateOptions, progress: Progress | None
+    spec: str,
+    out: Path,
+    data: Path | None,
+    options: GenerateOptions,
+    on_progress: Progress | None,
 ) -> GenerateReport:
     pack = open_pack(spec, data)
-    _refuse_faulty(spec, data)
-    per, views = _numbers(pack, how), _views(pack, how.splits)
-    if next(iter(pack.head.cells)) not in per and (views or how.gate is not None):
-        raise BadInput(
-            "training splits and the gate need problems of the first split",
-            cure="ask for 1 or more of them",
-        )
-    plan = Plan(pack, f"{how.seed}", per, views)
-    refuse_empty(plan)
-    journal = start_journal(out, _settings(pack, per, views, how), how.overwrite)
+    if spec not in pack_names() or (Path(spec) / PACK_FILE).is_file():
+        _refuse_faulty(spec, data)
+    per_cell = _count_per_cell(pack, options)
+    for name in options.splits:
+        if name != "all" and name not in pack.rules:
+            raise unknown(f"training split of {pack.name}", name, pack.rules)
+    views = tuple(n for n in pack.rules if n in options.splits or "all" in options.splits)
+    first = pack.head.first_split
+    if first not in per_cell and (views or options.gate is not None):
+        what = "training splits and the gate need problems of the first split"
+        raise BadInput(what, cure="ask for 1 or more of them")
+    plan = Plan(pack, f"{options.seed}", per_cell, views, source=(spec, data))
+    _refuse_empty(plan)
+    settings = _hash_settings(pack, per_cell, views, options)
+    journal = start_journal(out, settings, options.overwrite)
     while True:
-        job = Plan(pack, f"{how.seed}+{journal.attempt}", per, views) if journal.attempt else plan
-        job.remake = (spec, data)
-        _write(job, GrowingFiles(out, (*per, *views), journal), how, progress)
+        if journal.attempt:
+            seed = f"{options.seed}+{journal.attempt}"
+            plan = Plan(pack, seed, per_cell, views, source=(spec, data))
+        _write_chunks(plan, GrowingFiles(out, (*per_cell, *views), journal), options, on_progress)
         verdict = None
-        if how.gate is not None:
-            first = job.maker.first_split
+        if options.gate is not None:
+            path = final_path(out, first)
             verdict = judge_artifacts(
-                job.maker, job.places[first], final_path(out, first), how.gate, how.tokeniser
+                plan.generator, plan.cells[first], path, options.gate, options.tokeniser
             )
-        report = job.report(how.seed, journal.attempt, out, verdict)
-        report = replace(report, repeated=repeated(job, out), asked=_missed(report, how))
+        report = _report(plan, options, journal.attempt, out, verdict)
         if verdict is None or verdict.passed:
-            write_card(describe(job.maker, report, command(spec, how)), out, overwrite=True)
+            card = describe(plan.generator, report, _write_command(spec, options))
+            write_card(card, out, overwrite=True)
             (out / JOURNAL).unlink(missing_ok=True)
             return report
         clear_folder(out)
-        if verdict.impossible or journal.attempt + 1 >= ATTEMPTS:
+        if verdict.impossible or journal.attempt + 1 >= MAX_ATTEMPTS:
             return report
         journal = replace(journal, attempt=journal.attempt + 1, chunks=0, sizes={})
 
 
-def _missed(report: GenerateReport, how: GenerateOptions) -> dict[str, int]:
-    """Splits to the whole number asked for, where it was not met."""
-    if how.per != "total":
-        return {}
-    named = {name or next(iter(report.splits)): n for name, n in (how.counts or {}).items()}
-    return {
-        name: n
-        for name, n in named.items()
-        if name in report.splits and report.splits[name].problems < n
-    }
-
-
 def _refuse_faulty(spec: str, data: Path | None) -> None:
     """A pack of the user's own must pass the static checks: labels of a faulty template mean nothing."""
-    if spec in pack_names() and not (Path(spec) / PACK_FILE).is_file():
-        return
     report = check_templates(spec, data)
-    first = next((place for place in report.troubles if place.trouble.level == "error"), None)
-    if first is not None:
-        what, cure = first.trouble.what, f"nikawa templates check {spec} lists all {report.errors}"
-        raise BadInput(what, file=first.file, line=first.trouble.line, cure=cure)
+    for placed in report.troubles:
+        trouble = placed.trouble
+        if trouble.level == "error":
+            cure = f"nikawa templates check {spec} lists all {report.errors}"
+            raise BadInput(trouble.what, file=placed.file, line=trouble.line, cure=cure)
 
 
-def _numbers(pack: Pack, how: GenerateOptions) -> dict[str, int]:
-    """Problems of each cell, by split."""
+def _wanted_counts(options: GenerateOptions, first_split: str) -> dict[str, int]:
+    """Split to the number that was asked for; the empty name means the first split."""
+    return {name or first_split: n for name, n in (options.counts or {}).items()}
+
+
+def _count_per_cell(pack: Pack, options: GenerateOptions) -> dict[str, int]:
+    """Problems of each cell, by split; splits without problems are left out."""
     splits = pack.head.cells
-    given = {name or next(iter(splits)): n for name, n in (how.counts or {}).items()}
-    for name, n in given.items():
+    wanted = _wanted_counts(options, pack.head.first_split)
+    for name, n in wanted.items():
         if name not in splits:
             raise unknown(f"split of {pack.name}", name, splits)
         if n < 0:
             raise BadInput(f"{name}: {n} problems cannot be made", cure="ask for 1 or more")
-    found = {name: given.get(name, table.per) for name, table in splits.items()}
-    if how.per == "total":
-        cells = {name: len(pack.cells(name)) for name in given}
-        for name, n in given.items():
-            if 0 < n < cells[name]:
-                raise BadInput(
-                    f"{name}: {n:,} problems do not reach {cells[name]:,} cells",
-                    cure="ask for more, or --per cell",
-                )
-        found = {
-            name: n // max(1, cells[name]) if name in given else n for name, n in found.items()
-        }
-    elif how.per != "cell":
-        raise unknown("way to count", how.per, ("cell", "total"))
-    if not any(found.values()):
+    counts = {name: wanted.get(name, table.per) for name, table in splits.items()}
+    if options.per == "total":
+        for name, n in wanted.items():
+            cells = len(pack.cells(name))
+            if 0 < n < cells:
+                what = f"{name}: {n:,} problems do not reach {cells:,} cells"
+                raise BadInput(what, cure="ask for more, or --per cell")
+            counts[name] = n // max(1, cells)
+    elif options.per != "cell":
+        raise unknown("way to count", options.per, ("cell", "total"))
+    if not any(counts.values()):
         raise BadInput("no problem is asked for", cure="ask for 1 or more")
-    return {name: n for name, n in found.items() if n}
+    return {name: n for name, n in counts.items() if n}
 
 
-def _views(pack: Pack, asked: tuple[str, ...]) -> tuple[str, ...]:
-    """The training splits that were asked for, in the order of the pack."""
-    for name in asked:
-        if name != "all" and name not in pack.rules:
-            raise unknown(f"training split of {pack.name}", name, pack.rules)
-    return tuple(name for name in pack.rules if name in asked or "all" in asked)
-
-
-def _settings(
-    pack: Pack, per: Mapping[str, int], views: tuple[str, ...], how: GenerateOptions
+def _hash_settings(
+    pack: Pack, per_cell: Mapping[str, int], views: tuple[str, ...], options: GenerateOptions
 ) -> str:
     """A hash of everything the bytes depend on."""
-    found = blake2b(digest_size=16)
-    lexicon = load_pack_lexicon(pack).folder
-    for path in (
-        *(p for p in [pack.folder / PACK_FILE] if p.is_file()),
-        *pack.sources,
-        *sorted(lexicon.iterdir()),
-    ):
-        found.update(path.read_bytes())
-    asked = (pack.name, how.seed, dict(per), views, how.gate, how.tokeniser, how.chunk, __version__)
-    found.update(repr(asked).encode())
-    return found.hexdigest()
+    digest = blake2b(digest_size=16)
+    head = pack.folder / PACK_FILE
+    lexicon_files = sorted(load_pack_lexicon(pack).folder.iterdir())
+    for path in (*([head] if head.is_file() else []), *pack.sources, *lexicon_files):
+        digest.update(path.read_bytes())
+    settings = (
+        pack.name,
+        options.seed,
+        dict(per_cell),
+        views,
+        options.gate,
+        options.tokeniser,
+        options.chunk,
+        __version__,
+    )
+    digest.update(repr(settings).encode())
+    return digest.hexdigest()
 
 
 class CellSlice(NamedTuple):
@@ -264,118 +267,309 @@ class CellSlice(NamedTuple):
 
     split: str
     place: int
+    """The place of the cell among those of its split."""
     start: int
     stop: int
 
 
+Chunk = list[CellSlice]
+
+
 class Plan:
-    """The plan of one run: which cell gives which problems to which file."""
+    """The plan of one run: which cell gives which problems to which file.
+
+    `per_cell` is the number of problems of each cell by split, `views` are training splits that take some of the first split's
+    problems, `source` is what another process loads the pack from.
+    """
 
     def __init__(
-        self, pack: Pack, seed: str, per: Mapping[str, int], views: tuple[str, ...]
+        self,
+        pack: Pack,
+        seed: str,
+        per_cell: Mapping[str, int],
+        views: tuple[str, ...],
+        *,
+        source: tuple[str, Path | None] | None = None,
     ) -> None:
-        self.maker = Generator(pack, load_pack_lexicon(pack), seed)
-        self.per = per
-        self.remake: tuple[str, Path | None] = (str(pack.folder), None)
-        """What another process loads the pack from."""
-        self.places = {split: self.maker.places(split, n) for split, n in per.items()}
-        self.views = {
-            view: frozenset(
-                i
-                for i, place in enumerate(self.places.get(self.maker.first_split, ()))
-                if pack.seen(view, self.maker.meta(place.cell, self.maker.first_split))
-            )
-            for view in views
-        }
+        self.generator = Generator(pack, load_pack_lexicon(pack), seed)
+        self.per_cell = per_cell
+        self.source = source or (str(pack.folder), None)
+        self.cells = {split: self.generator.plan_cells(split, n) for split, n in per_cell.items()}
+        self.views: dict[str, frozenset[int]] = {}
+        """Training split to the places of its cells."""
+        first = self.generator.first_split
+        metas = [self.generator.meta(one.cell, first) for one in self.cells.get(first, ())]
+        for view in views:
+            own = (place for place, meta in enumerate(metas) if pack.is_seen(view, meta))
+            self.views[view] = frozenset(own)
 
     @property
     def total(self) -> int:
         """Problems to make; those of training splits are not made twice."""
-        return sum(place.n for places in self.places.values() for place in places)
+        return sum(planned.n for cells in self.cells.values() for planned in cells)
 
-    def chunks(self, size: int) -> Iterator[list[CellSlice]]:
-        """Pieces in order, about `size` problems at a time."""
-        chunk: list[CellSlice] = []
+    def chunks(self, size: int) -> Iterator[Chunk]:
+        """Slices in order, about `size` problems at a time."""
+        chunk: Chunk = []
         room = size
-        for split, places in self.places.items():
-            for i, place in enumerate(places):
+        for split, cells in self.cells.items():
+            for place, planned in enumerate(cells):
                 done = 0
-                while done < place.n:
-                    taken = min(room, place.n - done)
-                    chunk.append(CellSlice(split, i, done, done + taken))
-                    done, room = done + taken, room - taken
+                while done < planned.n:
+                    n = min(room, planned.n - done)
+                    chunk.append(CellSlice(split, place, done, done + n))
+                    done, room = done + n, room - n
                     if not room:
                         yield chunk
                         chunk, room = [], size
         if chunk:
             yield chunk
 
-    def make(self, chunk: list[CellSlice]) -> list[bytes]:
-        """The lines of each piece."""
-        lines, places = self.maker.lines, self.places
-        return [lines(p.split, places[p.split][p.place], p.start, p.stop) for p in chunk]
+    def make(self, chunk: Chunk) -> list[bytes]:
+        """The lines of each slice."""
+        lines, cells = self.generator.lines, self.cells
+        return [lines(one.split, cells[one.split][one.place], one.start, one.stop) for one in chunk]
 
-    def sorted(self, chunk: list[CellSlice], texts: Sequence[Text]) -> Iterator[tuple[str, Text]]:
-        """Each text with the files it belongs to."""
-        for piece, text in zip(chunk, texts, strict=True):
-            yield piece.split, text
-            if piece.split == self.maker.first_split:
-                yield from (
-                    (view, text) for view, kept in self.views.items() if piece.place in kept
-                )
-
-    def report(
-        self, seed: int, attempt: int, out: Path, verdict: GateVerdict | None
-    ) -> GenerateReport:
-        """What came of it."""
-        first = self.maker.first_split
-        views = {
-            view: [place for i, place in enumerate(self.places[first]) if i in kept]
-            for view, kept in self.views.items()
-        }
-        return GenerateReport(
-            pack=self.maker.pack.name,
-            seed=seed,
-            attempt=attempt,
-            splits={
-                name: _counted(places, self.per.get(name, self.per.get(first, 0)))
-                for name, places in {**self.places, **views}.items()
-            },
-            unreachable=tuple(cell.name for cell in self.maker.pack.unreachable(first)),
-            short={
-                place.cell.name: place.n
-                for place in self.places.get(first, ())
-                if place.n < self.per[first]
-            },
-            untested=untested(self),
-            folder=str(out),
-            gate=verdict,
-        )
+    def sort_texts(self, chunk: Chunk, texts: Sequence[Text]) -> Iterator[tuple[str, Text]]:
+        """Each text with the splits it belongs to."""
+        for one, text in zip(chunk, texts, strict=True):
+            yield one.split, text
+            if one.split == self.generator.first_split:
+                for view, places in self.views.items():
+                    if one.place in places:
+                        yield view, text
 
 
-def _counted(places: list[PlannedCell], per: int) -> SplitReport:
-    labels: Counter[str] = Counter()
-    for place in places:
-        labels[place.cell.label] += place.n
-    known = {label: labels[label] for label in LABELS if label in labels}
-    return SplitReport(
-        problems=labels.total(), cells=sum(place.n > 0 for place in places), labels=known, per=per
-    )
-
-
-def _write(job: Plan, files: GrowingFiles, how: GenerateOptions, progress: Progress | None) -> None:
+def _write_chunks(
+    plan: Plan, files: GrowingFiles, options: GenerateOptions, on_progress: Progress | None
+) -> None:
     """Make every chunk that is not in the files yet, in order."""
-    tell, done = progress or (lambda done, total: None), 0
-    chunks = list(job.chunks(how.chunk))
-    for chunk in chunks[: files.journal.chunks]:
-        done += sum(piece.stop - piece.start for piece in chunk)
+    chunks = list(plan.chunks(options.chunk))
+    skipped = files.journal.chunks
+    done = sum(_count_problems(chunk) for chunk in chunks[:skipped])
     try:
-        left = chunks[files.journal.chunks :]
-        for chunk, texts in made(job, left, how.workers, files.folder):
-            files.add(job.sorted(chunk, texts))
-            done += sum(piece.stop - piece.start for piece in chunk)
-            tell(done, job.total)
+        for chunk, texts in _make_chunks(plan, chunks[skipped:], options.workers, files.folder):
+            files.add(plan.sort_texts(chunk, texts))
+            done += _count_problems(chunk)
+            if on_progress is not None:
+                on_progress(done, plan.total)
     except BaseException:
         files.close()
         raise
     files.finish()
+
+
+def _count_problems(chunk: Chunk) -> int:
+    return sum(one.stop - one.start for one in chunk)
+
+
+def _make_chunks(
+    plan: Plan, chunks: list[Chunk], workers: int, folder: Path
+) -> Iterator[tuple[Chunk, Sequence[Text]]]:
+    """Each chunk with its texts, in order; processes leave them in files of the folder."""
+    if workers <= 1 or len(chunks) < 2:
+        for chunk in chunks:
+            yield chunk, plan.make(chunk)
+        return
+    can_fork = "fork" in get_all_start_methods()
+    if can_fork:
+        gc.collect()
+        gc.freeze()  # so that no collection of a child touches, and thereby copies, the plan
+    places = [
+        (chunk, folder / f".chunk-{number}{UNFINISHED}") for number, chunk in enumerate(chunks)
+    ]
+    all_sizes = map_ordered(
+        ChunkWriter(plan),
+        places,
+        min(workers, len(chunks)),
+        ahead=CHUNKS_AHEAD,
+        start="fork" if can_fork else "spawn",
+    )
+    for (chunk, path), sizes in zip(places, all_sizes, strict=True):
+        whole = memoryview(path.read_bytes())
+        path.unlink()
+        yield chunk, [whole[a:b] for a, b in pairwise(accumulate(sizes, initial=0))]
+
+
+@dataclass(frozen=True)
+class ChunkWriter:
+    """Makes the texts of a chunk and writes them to a file, which is far cheaper than a pipe."""
+
+    plan: Plan
+
+    def __call__(self, place: tuple[Chunk, Path]) -> list[int]:
+        """Write one chunk; the bytes of each text."""
+        chunk, path = place
+        texts = self.plan.make(chunk)
+        path.write_bytes(b"".join(texts))
+        return [len(text) for text in texts]
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        """A process that is not forked loads the pack and makes the plan again, which is cheaper than to send them."""
+        plan = self.plan
+        per_cell, views = dict(plan.per_cell), tuple(plan.views)
+        return _plan_again, (*plan.source, plan.generator.seed, per_cell, views)
+
+
+def _plan_again(
+    spec: str, data: Path | None, seed: str, per_cell: dict[str, int], views: tuple[str, ...]
+) -> ChunkWriter:
+    return ChunkWriter(Plan(open_pack(spec, data), seed, per_cell, views, source=(spec, data)))
+
+
+def _report(
+    plan: Plan, options: GenerateOptions, attempt: int, out: Path, verdict: GateVerdict | None
+) -> GenerateReport:
+    """What came of a run whose files are in `out`."""
+    first = plan.generator.first_split
+    cells = dict(plan.cells)
+    for view, places in plan.views.items():
+        cells[view] = [one for place, one in enumerate(plan.cells[first]) if place in places]
+    splits = {}
+    for name, own in cells.items():
+        labels: Counter[str] = Counter()
+        for planned in own:
+            labels[planned.cell.label] += planned.n
+        splits[name] = SplitReport(
+            problems=labels.total(),
+            cells=sum(planned.n > 0 for planned in own),
+            labels={label: labels[label] for label in LABELS if label in labels},
+            per=plan.per_cell.get(name, plan.per_cell.get(first, 0)),
+        )
+    missed = {}
+    if options.per == "total":
+        for name, n in _wanted_counts(options, next(iter(splits))).items():
+            if name in splits and splits[name].problems < n:
+                missed[name] = n
+    short = [one for one in plan.cells.get(first, ()) if one.n < plan.per_cell[first]]
+    return GenerateReport(
+        pack=plan.generator.pack.name,
+        seed=options.seed,
+        attempt=attempt,
+        splits=splits,
+        unreachable=tuple(cell.name for cell in plan.generator.pack.unreachable(first)),
+        short={planned.cell.name: planned.n for planned in short},
+        untested=_find_untested(plan),
+        repeated=_count_repeats(plan, out),
+        asked=missed,
+        folder=str(out),
+        gate=verdict,
+    )
+
+
+def _refuse_empty(plan: Plan) -> None:
+    """Refuse a split of which no problem can be made: nothing could read its file."""
+    first = plan.generator.first_split
+    for split, cells in plan.cells.items():
+        if any(planned.n for planned in cells):
+            continue
+        leave = f"leave it out with -n {split}=0"
+        if not cells:
+            what = f"{split}: no times fill any of its cells"
+            raise BadInput(what, cure=f"change the formats, or {leave}")
+        apart = "" if split == first else f" that would keep it apart from {first}"
+        what = f"{split}: no problem can be made, the templates have no words{apart}"
+        raise BadInput(what, cure=f"add an {{agent}} or a {{noun}}, or {leave}")
+
+
+def _find_untested(plan: Plan) -> dict[str, tuple[str, ...]]:
+    """Splits but the first to the templates they have no problem of, though they have cells."""
+    untested: dict[str, tuple[str, ...]] = {}
+    for split, cells in plan.cells.items():
+        if split != plan.generator.first_split:
+            tested = {planned.cell.template.id for planned in cells if planned.n}
+            ids = dict.fromkeys(planned.cell.template.id for planned in cells)
+            missing = tuple(id for id in ids if id not in tested)
+            if missing:
+                untested[split] = missing
+    return untested
+
+
+class _ProblemTexts(msgspec.Struct):
+    """What is compared of a line."""
+
+    inputs: dict[str, str]
+
+
+def _count_repeats(plan: Plan, out: Path) -> dict[str, int]:
+    """Splits to the problems that repeat the texts of another; files are read only where words come up again."""
+    repeats: dict[str, int] = {}
+    decode = msgspec.json.Decoder(_ProblemTexts).decode
+    for split, cells in plan.cells.items():
+        doubtful = {
+            f"{planned.number}".encode()
+            for planned in cells
+            if plan.generator.may_repeat(split, planned)
+        }
+        if not doubtful:
+            continue
+        seen: set[int] = set()
+        count = 0
+        for _, line in read_raw_lines(final_path(out, split)):
+            if line[len(LINE_START) : line.find(b"-", len(LINE_START))] in doubtful:
+                inputs = decode(line).inputs
+                count += 1
+                seen.add(hash((inputs["premise"], inputs["hypothesis"])))
+        if count > len(seen):
+            repeats[split] = count - len(seen)
+    return repeats
+
+
+def _write_command(spec: str, options: GenerateOptions) -> str:
+    """The command that makes the same bytes again, but for the folder they go to."""
+    words = ["nikawa", "generate", spec]
+    for name, n in (options.counts or {}).items():
+        words += ["-n", f"{name}={n}" if name else f"{n}"]
+    if options.per != "cell":
+        words += ["--per", options.per]
+    words += ["--seed", f"{options.seed}"]
+    for name in options.splits:
+        words += ["--split", name]
+    if options.gate is not None:
+        words.append("--gate")
+        if options.gate:
+            words += ["--gate-over", f"{options.gate}"]
+        if options.tokeniser:
+            words += ["--tokeniser", options.tokeniser]
+    return join(words)
+
+
+def describe(generator: Generator, report: GenerateReport, command: str) -> Card:
+    """The card of a generated dataset; the version names what the bytes depend on, and `command` makes them again."""
+    pack, about = generator.pack, generator.lexicon.about
+    first = next(iter(report.splits.values()))
+    counts = ", ".join(f"{name} {split.problems:,}" for name, split in report.splits.items())
+    problems = []
+    if report.unreachable:
+        problems.append(
+            f"{len(report.unreachable)} cells cannot be reached and are absent: {listed(report.unreachable)}."
+        )
+    if report.short:
+        named = listed(f"{name} ({n})" for name, n in report.short.items())
+        problems.append(
+            f"{len(report.short)} cells have fewer different problems than asked for: {named}."
+        )
+    if report.gate is None:
+        problems.append("Not tested for artifacts: some tokens may give the label away.")
+    elif report.gate.over:
+        named = listed(f"{pair.token} {pair.label}" for pair in report.gate.over)
+        problems.append(
+            f"{len(report.gate.over)} pairs of token and label are over the line of the artifact test: {named}."
+        )
+    return Card(
+        name=pack.name,
+        title=pack.head.title,
+        version=f"{first.per}-per-cell-seed-{generator.seed}",
+        languages=(pack.language,),
+        licence=pack.head.licence,
+        citation=f"Generated by Nikawa {__version__} from the pack {pack.name}.",
+        homepage=MADE_HERE + command,
+        description=f"{pack.head.description or pack.head.title} {len(pack.templates)} templates in "
+        f"{len(pack.categories)} categories, {first.cells:,} cells; {counts} problems.".strip(),
+        labels="Computed from the template's condition and the times or numbers filled in.",
+        workers="none: no person judged the problems",
+        workers_are="none",
+        source=f"Templates of the pack {pack.name}; words of the lexicon {about.name!r}: "
+        + " ".join(about.provenance.split()),
+        problems=tuple(problems),
+    )

@@ -1,7 +1,7 @@
 """Files of a generation under way: each grows in place and is renamed when all are whole; a journal says how far they are.
 
-Chunks are written, every few seconds they are made to last, and then told to the journal. What a killed run wrote after the last word of the
-journal is cut off, so that the next run goes on with the very bytes the first would have written.
+Chunks are written; every few seconds they are synced to the disk and the journal is brought up to date. What a killed run wrote
+after that is cut off, so that the next run goes on with the very bytes the first would have written.
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ import msgspec
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput
-from nikawa.io.atomic import atomic_write
+from nikawa.io.atomic import atomic_write, sync_folder
 from nikawa.io.folders import CARD, split_files
 from nikawa.io.json import read_json
-from nikawa.io.swap import sync_folder
 from nikawa.records import Record
 
 JOURNAL = ".generate.json"
 UNFINISHED = ".unfinished"
 Text = bytes | memoryview
-EVERY = 2.0
+SAVE_SECONDS = 2.0
 """Seconds of work that a kill may cost."""
 
 
@@ -37,7 +36,7 @@ class Journal(Record, frozen=True, kw_only=True):
     """How far a run has come."""
 
     settings: str
-    """What was asked for, as a hash."""
+    """A hash of the settings of the run."""
     attempt: int = 0
     chunks: int = 0
     """Chunks that are in the files."""
@@ -56,47 +55,41 @@ def final_path(folder: Path, split: str) -> Path:
 
 
 def start_journal(folder: Path, settings: str, overwrite: bool) -> Journal:
-    """The journal to go on from: that of an unfinished run of the same settings, else a new one."""
-    if (folder / CARD).exists() and not overwrite:
-        raise BadInput(
-            "holds a dataset already", file=folder, cure="choose another folder, or say --overwrite"
-        )
+    """The journal to go on from: that of an unfinished run of the same settings, else a new one.
+
+    Raises `BadInput` where the folder holds something that would be replaced, unless `overwrite` is true.
+    """
     path = folder / JOURNAL
-    if path.exists() and not overwrite:
-        journal = _journal(path)
+    if overwrite:
+        clear_folder(folder)
+        return Journal(settings=settings)
+    choose_another = "choose another folder, or say --overwrite"
+    if (folder / CARD).exists():
+        raise BadInput("holds a dataset already", file=folder, cure=choose_another)
+    if path.exists():
+        try:
+            journal = read_json(path, Journal)
+        except BadInput as error:
+            what = f"the journal of an unfinished run cannot be read ({error.what})"
+            cure = "say --overwrite to begin again, or choose another folder"
+            raise UnusableRun(what, file=path, cure=cure) from None
         if journal.settings == settings:
             return journal
-        cure = "repeat the command that began it, choose another folder, or say --overwrite"
-        raise UnusableRun("holds an unfinished run with other settings", file=folder, cure=cure)
-    if folder.is_dir() and split_files(folder) and not overwrite:
-        raise BadInput(
-            "holds splits already", file=folder, cure="choose another folder, or say --overwrite"
-        )
+        what = "holds an unfinished run with other settings"
+        cure = f"repeat the command that began it, {choose_another}"
+        raise UnusableRun(what, file=folder, cure=cure)
+    if folder.is_dir() and split_files(folder):
+        raise BadInput("holds splits already", file=folder, cure=choose_another)
     clear_folder(folder)
     return Journal(settings=settings)
-
-
-def _journal(path: Path) -> Journal:
-    try:
-        return read_json(path, Journal)
-    except BadInput as problem:
-        cure = "say --overwrite to begin again, or choose another folder"
-        raise UnusableRun(
-            f"the journal of an unfinished run cannot be read ({problem.what})",
-            file=path,
-            cure=cure,
-        ) from None
 
 
 def clear_folder(folder: Path) -> None:
     """Remove a dataset and all that unfinished runs left; other files stay."""
     if folder.is_dir():
         (folder / CARD).unlink(missing_ok=True)
-        for file in (
-            *split_files(folder).values(),
-            *folder.glob(f".*{UNFINISHED}"),
-            folder / JOURNAL,
-        ):
+        unfinished = folder.glob(f".*{UNFINISHED}")
+        for file in (*split_files(folder).values(), *unfinished, folder / JOURNAL):
             file.unlink(missing_ok=True)
 
 
@@ -107,10 +100,10 @@ class GrowingFiles:
         self.folder, self.journal = folder, journal
         folder.mkdir(parents=True, exist_ok=True)
         self._streams = {split: self._open(split) for split in splits}
-        self._chunks, self._told = journal.chunks, monotonic()
+        self._chunks, self._saved_at = journal.chunks, monotonic()
 
     def _open(self, split: str) -> BinaryIO | None:
-        """The file cut to the size the journal tells; None where it was whole and renamed already."""
+        """The file cut to the size that the journal says; None where it was whole and renamed already."""
         path, size = unfinished_path(self.folder, split), self.journal.sizes.get(split, 0)
         if final_path(self.folder, split).exists() and not path.exists():
             return None
@@ -122,43 +115,43 @@ class GrowingFiles:
         stream.seek(size)
         return stream
 
-    def add(self, parts: Iterable[tuple[str, Text]]) -> None:
-        """Write a chunk: texts for each split, in order; now and then, tell the journal."""
-        for split, text in parts:
+    def add(self, texts: Iterable[tuple[str, Text]]) -> None:
+        """Write a chunk: texts with their splits, in order; now and then, save the journal."""
+        for split, text in texts:
             stream = self._streams[split]
             assert stream is not None
             stream.write(text)
         self._chunks += 1
-        if monotonic() - self._told >= EVERY:
-            self.note()
+        if monotonic() - self._saved_at >= SAVE_SECONDS:
+            self.save()
 
-    def note(self) -> None:
-        """Make what is written last, and tell the journal how far it goes."""
-        for stream in filter(None, self._streams.values()):
-            stream.flush()
-            os.fsync(stream.fileno())
-        sizes = {
-            split: stream.tell() for split, stream in self._streams.items() if stream is not None
-        }
+    def save(self) -> None:
+        """Sync what is written to the disk, and write to the journal how far it goes."""
+        sizes = {}
+        for split, stream in self._streams.items():
+            if stream is not None:
+                stream.flush()
+                os.fsync(stream.fileno())
+                sizes[split] = stream.tell()
         self.journal = replace(self.journal, chunks=self._chunks, sizes=sizes)
         with atomic_write(self.folder / JOURNAL, overwrite=True) as out:
             out.write(msgspec.json.encode(self.journal) + b"\n")
-        self._told = monotonic()
+        self._saved_at = monotonic()
 
     def close(self) -> None:
-        """Let go of the files; they stay where they are."""
-        for stream in filter(None, self._streams.values()):
-            stream.close()
+        """Close the files; they stay where they are."""
+        for stream in self._streams.values():
+            if stream is not None:
+                stream.close()
 
     def finish(self) -> None:
         """Give every file its name."""
-        self.note()
+        self.save()
         self.close()
         for split, stream in self._streams.items():
             if stream is not None:
                 unfinished_path(self.folder, split).replace(final_path(self.folder, split))
-        for stale in self.folder.glob(
-            f".chunk-*{UNFINISHED}"
-        ):  # of a run that was killed with its workers
+        # What a run left that was killed with its workers.
+        for stale in self.folder.glob(f".chunk-*{UNFINISHED}"):
             stale.unlink(missing_ok=True)
         sync_folder(self.folder)

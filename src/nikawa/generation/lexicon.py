@@ -18,12 +18,11 @@ import msgspec
 
 from nikawa.errors import BadInput, suggest, unknown
 from nikawa.generation.frame_counts import FrameCounts, read_counts
+from nikawa.generation.times import UNITS, VERB_TIMES
 from nikawa.io.by_hand import read_lines, read_rows, read_whole
 from nikawa.records import Record
 
-TIMES = ("point", "within", "during", "again")
-"""What a verb may go with: a point of time, an interval it is finished in, an interval it lasts."""
-UNITS = ("year", "month", "day", "hour")
+SHIPPED_FOLDER = Path(__file__).parent / "lexicons"
 FRAME_COLUMNS = ("verb", "class", "transitive", "times", "units", "state", "nouns")
 SUBJECTS = {"ja": "ガ", "ko": "이/가"}
 """The case of the agent, which every frame has."""
@@ -39,7 +38,7 @@ class Frame(Record, frozen=True, kw_only=True):
     cases: tuple[str, ...]
     """The agent's case first: ("ガ", "ニ", "ヲ")."""
     transitive: bool = False
-    times: tuple[str, ...] = TIMES
+    times: tuple[str, ...] = VERB_TIMES
     units: tuple[str, ...] = UNITS
     """Units of time in which it may sensibly be measured."""
     state: bool = False
@@ -48,12 +47,12 @@ class Frame(Record, frozen=True, kw_only=True):
     """By case; the agent's case is filled with any agent."""
 
     def suits(self, wants: str = "", unit: str = "", state: bool = False) -> bool:
-        """Whether it goes with a kind of time, a unit, and, where asked, a state."""
-        return (
-            (not wants or wants in self.times)
-            and (not unit or unit in self.units)
-            and (not state or self.state)
-        )
+        """Whether it goes with a kind of time and a unit, and has a state where `state` is true."""
+        if wants and wants not in self.times:
+            return False
+        if unit and unit not in self.units:
+            return False
+        return self.state or not state
 
 
 class LexiconAbout(Record, frozen=True, kw_only=True):
@@ -74,137 +73,6 @@ class NounClass(Record, frozen=True, kw_only=True):
     kind: str
     """`thing`, `place`, `person`, `group`, `event`, or another word of the lexicon's own."""
     nouns: tuple[str, ...]
-
-
-def read_about(path: Path) -> LexiconAbout:
-    """What `lexicon.toml` says."""
-    try:
-        return msgspec.convert(tomllib.loads(read_whole(path)), LexiconAbout)
-    except tomllib.TOMLDecodeError as problem:
-        raise BadInput(f"is not TOML ({problem})", file=path, cure="correct it there") from None
-    except msgspec.ValidationError as problem:
-        raise BadInput(
-            str(problem), file=path, cure=f"it takes: {', '.join(LexiconAbout.__struct_fields__)}"
-        ) from None
-
-
-def read_word_list(path: Path) -> tuple[str, ...]:
-    """The words of a file, one a line or several separated by spaces; `#` starts a comment."""
-    found: dict[str, int] = {}
-    for number, line in read_lines(path):
-        for word in line.partition("#")[0].split():
-            if word in found:
-                raise BadInput(
-                    f"{word!r} was on line {found[word]} already",
-                    file=path,
-                    line=number,
-                    cure="remove one of them",
-                )
-            found[word] = number
-    return tuple(found)
-
-
-def excluded_words(path: Path) -> frozenset[str]:
-    """The words of an exclusion list; none where there is no such file."""
-    return frozenset(read_word_list(path)) if path.exists() else frozenset()
-
-
-def read_classes(path: Path) -> dict[str, NounClass]:
-    """The noun classes of a `nouns.tsv`."""
-    classes: dict[str, NounClass] = {}
-    for number, row in read_rows(path, ("class", "kind", "nouns")):
-        name, nouns = row["class"], tuple(map(_spaced, row["nouns"].split()))
-        if name in classes:
-            raise BadInput(
-                f"the class {name!r} comes twice", file=path, line=number, cure="join the two lines"
-            )
-        if len(set(nouns)) != len(nouns):
-            twice = next(noun for noun in nouns if nouns.count(noun) > 1)
-            raise BadInput(
-                f"{twice!r} stands twice in {name!r}", file=path, line=number, cure="remove one"
-            )
-        classes[name] = NounClass(kind=row["kind"], nouns=nouns)
-    return classes
-
-
-def read_frames(path: Path, classes: dict[str, NounClass], subject: str) -> Iterator[Frame]:
-    """The frames of a `frames.tsv`, classes written out."""
-    for number, row in read_rows(path, FRAME_COLUMNS):
-        nouns = dict(_nouns(row["nouns"], classes, path, number))
-        yield Frame(
-            verb=row["verb"],
-            ctype=row["class"],
-            cases=(subject, *nouns),
-            transitive=_flag(row, "transitive", path, number),
-            times=_words(row["times"], TIMES, path, number),
-            units=_words(row["units"], UNITS, path, number),
-            state=_flag(row, "state", path, number),
-            nouns=nouns,
-        )
-
-
-def _flag(row: dict[str, str], column: str, path: Path, line: int) -> bool:
-    if row[column] not in ("yes", "no"):
-        raise BadInput(f"{column} is {row[column]!r}", file=path, line=line, cure="write yes or no")
-    return row[column] == "yes"
-
-
-def _words(text: str, known: tuple[str, ...], path: Path, line: int) -> tuple[str, ...]:
-    for word in (words := tuple(text.split())):
-        if word not in known:
-            raise BadInput(
-                f"{word!r} is not known here", file=path, line=line, cure=suggest(word, known)
-            )
-    return words
-
-
-def _nouns(
-    text: str, classes: dict[str, NounClass], path: Path, line: int
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """`ニ=机 棚;ヲ=@本 花瓶` as nouns by case; `@` names a class, `-` leaves a noun of a class out."""
-    for part in filter(None, text.split(";")):
-        case, equals, written = part.partition("=")
-        found: dict[str, None] = {}
-        for word in written.split():
-            if word.startswith("@"):
-                if word[1:] not in classes:
-                    cure = suggest(word[1:], classes)
-                    raise BadInput(
-                        f"there is no noun class {word[1:]!r}", file=path, line=line, cure=cure
-                    )
-                found.update(dict.fromkeys(classes[word[1:]].nouns))
-            elif word.startswith("-"):
-                found.pop(_spaced(word[1:]), None)
-            else:
-                found[_spaced(word)] = None
-        if not equals or not found:
-            raise BadInput(
-                f"{part!r} has no nouns", file=path, line=line, cure="write CASE=noun noun"
-            )
-        yield case.strip(), tuple(found)
-
-
-def _spaced(word: str) -> str:
-    """A noun of several words is written with `_`."""
-    return word.replace("_", " ")
-
-
-__all__ = [
-    "FRAME_COLUMNS",
-    "SHIPPED_FOLDER",
-    "SUBJECTS",
-    "TIMES",
-    "UNITS",
-    "Frame",
-    "Lexicon",
-    "LexiconAbout",
-    "NounClass",
-    "excluded_words",
-    "load_lexicon",
-    "read_word_list",
-    "shipped_lexicons",
-]
-SHIPPED_FOLDER = Path(__file__).parent / "lexicons"
 
 
 class Lexicon(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -229,32 +97,34 @@ class Lexicon(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def nouns(self) -> tuple[str, ...]:
         """Every noun of the classes and the frames, once."""
-        groups = [
-            *(c.nouns for c in self.classes.values()),
-            *(n for f in self.frames for n in f.nouns.values()),
-        ]
-        return tuple(dict.fromkeys(noun for group in groups for noun in group))
+        nouns: dict[str, None] = {}
+        for noun_class in self.classes.values():
+            nouns.update(dict.fromkeys(noun_class.nouns))
+        for frame in self.frames:
+            for listed in frame.nouns.values():
+                nouns.update(dict.fromkeys(listed))
+        return tuple(nouns)
 
     @cached_property
     def kinds(self) -> dict[str, str]:
         """The kind of each noun that is in a class; of several, the first."""
-        found: dict[str, str] = {}
-        for group in self.classes.values():
-            for noun in group.nouns:
-                found.setdefault(noun, group.kind)
-        return found
+        kinds: dict[str, str] = {}
+        for noun_class in self.classes.values():
+            for noun in noun_class.nouns:
+                kinds.setdefault(noun, noun_class.kind)
+        return kinds
 
     def kind_of(self, frame: Frame, case: str) -> str:
         """What the nouns of a case mostly are; empty where the lexicon does not say."""
-        kinds = Counter(
-            kind for noun in frame.nouns.get(case, ()) if (kind := self.kinds.get(noun))
-        )
+        nouns = frame.nouns.get(case, ())
+        kinds = Counter(self.kinds[noun] for noun in nouns if self.kinds.get(noun))
         return min(kinds, key=lambda kind: (-kinds[kind], kind), default="")
 
     @cached_property
     def excluded(self) -> frozenset[str]:
         """Words that no generated text may hold."""
-        return excluded_words(self.folder / "exclude.txt")
+        path = self.folder / "exclude.txt"
+        return frozenset(read_word_list(path)) if path.exists() else frozenset()
 
     @cached_property
     def counts(self) -> FrameCounts:
@@ -262,7 +132,7 @@ class Lexicon(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         path = self.folder / "counts.tsv"
         return read_counts(path) if path.exists() else FrameCounts({})
 
-    def choose(
+    def find_frames(
         self,
         cases: Iterable[str],
         *,
@@ -271,27 +141,26 @@ class Lexicon(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         state: bool = False,
         kinds: Mapping[str, str] | None = None,
     ) -> tuple[Frame, ...]:
-        """The frames with exactly these cases (numbers after an agent's case do not count) that suit what is asked.
+        """The frames with exactly these cases, where numbers after an agent's case do not count.
 
-        `wants` is one of `TIMES`; `kinds` asks that the nouns of a case be of a kind, such as {"ニ": "place"}.
+        `wants` is one of `VERB_TIMES`; `kinds` limits the nouns of a case to a kind, such as {"ニ": "place"}.
         """
-        asked = frozenset(case.rstrip("0123456789") for case in cases) | {
-            SUBJECTS.get(self.language, "ガ")
-        }
+        own_cases = {case.rstrip("0123456789") for case in cases}
+        own_cases.add(SUBJECTS.get(self.language, "ガ"))
         return tuple(
             frame
-            for frame in self._by_cases.get(asked, ())
+            for frame in self._frames_by_cases.get(frozenset(own_cases), ())
             if transitive in (None, frame.transitive)
             and frame.suits(wants, state=state)
             and all(self.kind_of(frame, case) == kind for case, kind in (kinds or {}).items())
         )
 
     @cached_property
-    def _by_cases(self) -> dict[frozenset[str], list[Frame]]:
-        found: dict[frozenset[str], list[Frame]] = {}
+    def _frames_by_cases(self) -> dict[frozenset[str], list[Frame]]:
+        frames: dict[frozenset[str], list[Frame]] = {}
         for frame in self.frames:
-            found.setdefault(frozenset(frame.cases), []).append(frame)
-        return found
+            frames.setdefault(frozenset(frame.cases), []).append(frame)
+        return frames
 
 
 def shipped_lexicons() -> tuple[str, ...]:
@@ -302,29 +171,121 @@ def shipped_lexicons() -> tuple[str, ...]:
 def load_lexicon(name: str | Path) -> Lexicon:
     """A shipped lexicon by name (`ja`, `ko`), or one in a folder."""
     if isinstance(name, str) and name in shipped_lexicons():
-        return _load(SHIPPED_FOLDER / name)
+        return _read_lexicon(SHIPPED_FOLDER / name)
     folder = Path(name)
     if not (folder / "lexicon.toml").exists():
         if folder.exists():
-            raise BadInput(
-                "is no lexicon: it has no lexicon.toml",
-                file=folder,
-                cure="build one with nikawa lexicon build",
-            )
+            cure = "build one with nikawa lexicon build"
+            raise BadInput("is no lexicon: it has no lexicon.toml", file=folder, cure=cure)
         raise unknown("lexicon", str(name), shipped_lexicons())
-    return _load(folder.resolve())
+    return _read_lexicon(folder.resolve())
 
 
 @lru_cache(maxsize=8)
-def _load(folder: Path) -> Lexicon:
-    about = read_about(folder / "lexicon.toml")
-    classes = read_classes(folder / "nouns.tsv") if (folder / "nouns.tsv").exists() else {}
+def _read_lexicon(folder: Path) -> Lexicon:
+    about = _read_about(folder / "lexicon.toml")
+    class_path = folder / "nouns.tsv"
+    classes = _read_classes(class_path) if class_path.exists() else {}
+    subject = SUBJECTS.get(about.language, "ガ")
     return Lexicon(
         about=about,
         agents=read_word_list(folder / "agents.txt"),
         classes=classes,
-        frames=tuple(
-            read_frames(folder / "frames.tsv", classes, SUBJECTS.get(about.language, "ガ"))
-        ),
+        frames=tuple(_read_frames(folder / "frames.tsv", classes, subject)),
         folder=folder,
     )
+
+
+def read_word_list(path: Path) -> tuple[str, ...]:
+    """The words of a file, one a line or several separated by spaces; `#` starts a comment."""
+    lines: dict[str, int] = {}
+    for number, line in read_lines(path):
+        for word in line.partition("#")[0].split():
+            if word in lines:
+                what = f"{word!r} was on line {lines[word]} already"
+                raise BadInput(what, file=path, line=number, cure="remove one of them")
+            lines[word] = number
+    return tuple(lines)
+
+
+def _read_about(path: Path) -> LexiconAbout:
+    try:
+        return msgspec.convert(tomllib.loads(read_whole(path)), LexiconAbout)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"is not TOML ({error})", file=path, cure="correct it there") from None
+    except msgspec.ValidationError as error:
+        cure = f"it takes: {', '.join(LexiconAbout.__struct_fields__)}"
+        raise BadInput(str(error), file=path, cure=cure) from None
+
+
+def _read_classes(path: Path) -> dict[str, NounClass]:
+    """The noun classes of a `nouns.tsv`."""
+    classes: dict[str, NounClass] = {}
+    for number, row in read_rows(path, ("class", "kind", "nouns")):
+        name, nouns = row["class"], tuple(map(_unescape_noun, row["nouns"].split()))
+        if name in classes:
+            what = f"the class {name!r} comes twice"
+            raise BadInput(what, file=path, line=number, cure="join the two lines")
+        if len(set(nouns)) != len(nouns):
+            twice = next(noun for noun in nouns if nouns.count(noun) > 1)
+            what = f"{twice!r} stands twice in {name!r}"
+            raise BadInput(what, file=path, line=number, cure="remove one")
+        classes[name] = NounClass(kind=row["kind"], nouns=nouns)
+    return classes
+
+
+def _read_frames(path: Path, classes: dict[str, NounClass], subject: str) -> Iterator[Frame]:
+    """The frames of a `frames.tsv`, classes written out."""
+    for number, row in read_rows(path, FRAME_COLUMNS):
+        nouns = _read_nouns(row["nouns"], classes, path, number)
+        for column in ("transitive", "state"):
+            if row[column] not in ("yes", "no"):
+                what = f"{column} is {row[column]!r}"
+                raise BadInput(what, file=path, line=number, cure="write yes or no")
+        times, units = tuple(row["times"].split()), tuple(row["units"].split())
+        for words, known in ((times, VERB_TIMES), (units, UNITS)):
+            for word in words:
+                if word not in known:
+                    what, cure = f"{word!r} is not known here", suggest(word, known)
+                    raise BadInput(what, file=path, line=number, cure=cure)
+        yield Frame(
+            verb=row["verb"],
+            ctype=row["class"],
+            cases=(subject, *nouns),
+            transitive=row["transitive"] == "yes",
+            times=times,
+            units=units,
+            state=row["state"] == "yes",
+            nouns=nouns,
+        )
+
+
+def _read_nouns(
+    text: str, classes: dict[str, NounClass], path: Path, line: int
+) -> dict[str, tuple[str, ...]]:
+    """`ニ=机 棚;ヲ=@本 花瓶` as nouns by case; `@` names a class, `-` leaves a noun of a class out."""
+    nouns_by_case: dict[str, tuple[str, ...]] = {}
+    for part in filter(None, text.split(";")):
+        case, equals, written = part.partition("=")
+        nouns: dict[str, None] = {}
+        for word in written.split():
+            if word.startswith("@"):
+                name = word[1:]
+                if name not in classes:
+                    what, cure = f"there is no noun class {name!r}", suggest(name, classes)
+                    raise BadInput(what, file=path, line=line, cure=cure)
+                nouns.update(dict.fromkeys(classes[name].nouns))
+            elif word.startswith("-"):
+                nouns.pop(_unescape_noun(word[1:]), None)
+            else:
+                nouns[_unescape_noun(word)] = None
+        if not equals or not nouns:
+            what = f"{part!r} has no nouns"
+            raise BadInput(what, file=path, line=line, cure="write CASE=noun noun")
+        nouns_by_case[case.strip()] = tuple(nouns)
+    return nouns_by_case
+
+
+def _unescape_noun(word: str) -> str:
+    """A noun of several words is written with `_`."""
+    return word.replace("_", " ")

@@ -1,7 +1,11 @@
-"""(verb, case, noun) triples from Japanese text, by adjacency of morphemes or by a dependency parser.
+"""Build a lexicon from raw text: count (verb, case, noun), cut off what is rare or excluded, write a folder.
 
-By adjacency: a chain of noun and case particle, adverbs allowed between, up to a verb: 机に本をそっと置いた gives 置く with
-ニ 机 and ヲ 本. The owner of an object (英語の本を) is kept as ノ~ヲ. Nouns that stand together are one noun. Passive and causative verbs are skipped, since their cases differ.
+The folder appears whole or not at all and holds the same bytes for the same text, whatever the machine.
+
+Triples of verb, case and noun come by adjacency of morphemes or by a dependency parser. By adjacency: a chain of noun and case
+particle, adverbs allowed between, up to a verb: 机に本をそっと置いた gives 置く with ニ 机 and ヲ 本. The owner of an object
+(英語の本を) is kept as ノ~ヲ. Nouns that follow each other are one noun. Passive and causative verbs are skipped, since their
+cases differ.
 """
 
 from __future__ import annotations
@@ -15,8 +19,9 @@ from pathlib import Path
 import msgspec
 
 from nikawa.errors import BadInput, unknown
-from nikawa.generation.frame_counts import FrameCounts, Triple, count_lines
-from nikawa.generation.lexicon import FRAME_COLUMNS, SHIPPED_FOLDER, TIMES, UNITS, read_word_list
+from nikawa.generation.frame_counts import FrameCounts, Triple, write_counts
+from nikawa.generation.lexicon import FRAME_COLUMNS, SHIPPED_FOLDER, read_word_list
+from nikawa.generation.times import UNITS, VERB_TIMES
 from nikawa.io.atomic import atomic_folder, refuse_existing
 from nikawa.io.lines import read_lines
 from nikawa.records import Record
@@ -39,92 +44,90 @@ _SUFFIXES = frozenset({"一般", "地域", "サ変接続", "人名"})
 _CASE_TAGS = frozenset({("格助詞", "一般"), ("副助詞", "*")})
 _OWNER = "ノ"
 """Where the chain keeps a noun with の until the noun it belongs to is known."""
-_LONGEST = 3
+MAX_COMPOUND = 3
 """Morphemes in a compound: longer runs are mostly names and headings."""
 _WORD = re.compile(r"[ぁ-ヿ一-鿿々ー]+")
+MAX_TYPES = 3_000_000
+"""Different triples held at once; beyond it those seen once so far are dropped."""
+MAX_NOUNS_OF_CASE = 100
+"""Nouns a frame line lists at most, the commonest."""
+PROGRESS_LINES = 1_000
+"""Lines between two reports of progress."""
 
 Extractor = Callable[[Sequence[Token]], Iterator[Triple]]
+"""Finds the triples of one analysed text."""
 
 
 def extract_by_adjacency(tokens: Sequence[Token]) -> Iterator[Triple]:
     """The triples of one analysed text (IPADIC), by adjacency."""
     chain: dict[str, str] = {}
-    i, end = 0, len(tokens)
-    while i < end:
+    i = 0
+    while i < len(tokens):
         kind = tokens[i].pos[0]
         if kind == "名詞":
-            i, noun = _noun(tokens, i)
-            i = _after_noun(tokens, i, noun, chain)
-            if i < 0:
-                i = -i
-                yield from _flush(tokens, i, noun + "する", chain)
-        elif kind == "動詞":
-            if tokens[i].pos[1] == "自立":
-                yield from _flush(tokens, i, tokens[i].base, chain)
-            chain.clear()
-            i += 1
-        elif kind == "接頭詞":
-            i += 1
-        else:
-            if kind != "副詞":
+            i, noun = _read_compound(tokens, i)
+            if i == len(tokens):
+                return
+            token, owner = tokens[i], chain.pop(_OWNER, "")
+            is_case = token.pos[0] == "助詞" and token.pos[1:3] in _CASE_TAGS
+            if token.surface == "の" and token.pos[1] == "連体化":
+                chain[_OWNER] = noun
+                i += 1
+            elif token.surface in CASES and is_case:
+                case = CASES[token.surface]
+                if case in chain:
+                    chain.clear()
+                chain[case] = noun
+                if case == "ヲ" and owner:
+                    chain["ノ~ヲ"] = owner
+                i += 1
+            elif noun and _is_light_verb(tokens, i):
+                yield from _end_chain(tokens, i, noun + "する", chain)
+            else:
                 chain.clear()
-            i += 1
-
-
-def _noun(tokens: Sequence[Token], i: int) -> tuple[int, str]:
-    """Where the run of nouns ends, and the compound; empty where one of them is no content noun."""
-    start = i
-    good = i == 0 or tokens[i - 1].pos[0] != "接頭詞"
-    while i < len(tokens) and tokens[i].pos[0] == "名詞":
-        pos = tokens[i].pos
-        if pos[1] not in _NOUNS or (pos[1] == "接尾" and (i == start or pos[2] not in _SUFFIXES)):
-            good = False
-        if i > start and tokens[i].start != tokens[i - 1].end:  # a blank between them: no one word
-            good = False
+            continue
+        if kind == "動詞" and tokens[i].pos[1] == "自立":
+            yield from _end_chain(tokens, i, tokens[i].base, chain)
+        elif kind not in ("接頭詞", "副詞"):
+            chain.clear()
         i += 1
-    word = "".join(token.surface for token in tokens[start:i])
-    return i, word if good and i - start <= _LONGEST and _WORD.fullmatch(word) else ""
 
 
-def _after_noun(tokens: Sequence[Token], i: int, noun: str, chain: dict[str, str]) -> int:
-    """Take a case particle into the chain; a negative index says that する follows: the noun is the verb."""
-    if i >= len(tokens):
-        return i
-    token, owner = tokens[i], chain.pop(_OWNER, "")
-    if token.surface == "の" and token.pos[1] == "連体化":
-        chain[_OWNER] = noun
-        return i + 1
-    if token.surface in CASES and token.pos[0] == "助詞" and token.pos[1:3] in _CASE_TAGS:
-        _extend(chain, CASES[token.surface], noun, owner)
-        return i + 1
-    if (
-        token.pos[0] == "動詞"
-        and token.base == "する"
-        and noun
-        and tokens[i - 1].pos[1] == "サ変接続"
-    ):
-        return -i
-    chain.clear()
-    return i
+def _read_compound(tokens: Sequence[Token], start: int) -> tuple[int, str]:
+    """Where the run of nouns ends, and the compound; empty where one of them is no content noun."""
+    is_good = start == 0 or tokens[start - 1].pos[0] != "接頭詞"
+    end = start
+    while end < len(tokens) and tokens[end].pos[0] == "名詞":
+        pos = tokens[end].pos
+        if pos[1] not in _NOUNS:
+            is_good = False
+        if pos[1] == "接尾" and (end == start or pos[2] not in _SUFFIXES):
+            is_good = False
+        if end > start and tokens[end].start != tokens[end - 1].end:
+            is_good = False  # a blank between them: no one word
+        end += 1
+    word = "".join(token.surface for token in tokens[start:end])
+    if is_good and end - start <= MAX_COMPOUND and _WORD.fullmatch(word):
+        return end, word
+    return end, ""
 
 
-def _extend(chain: dict[str, str], case: str, noun: str, owner: str) -> None:
-    if case in chain:
-        chain.clear()
-    chain[case] = noun
-    if case == "ヲ" and owner:
-        chain["ノ~ヲ"] = owner
+def _is_light_verb(tokens: Sequence[Token], i: int) -> bool:
+    """Whether する follows a noun of action, which is the verb then."""
+    is_do = tokens[i].pos[0] == "動詞" and tokens[i].base == "する"
+    return is_do and tokens[i - 1].pos[1] == "サ変接続"
 
 
-def _flush(tokens: Sequence[Token], i: int, verb: str, chain: dict[str, str]) -> Iterator[Triple]:
-    """Give the chain to the verb at `i` unless it is passive or causative."""
-    voice = i + 1 < len(tokens) and tokens[i + 1].pos[0] == "動詞" and tokens[i + 1].base in VOICE
+def _end_chain(tokens: Sequence[Token], i: int, verb: str, chain: dict[str, str]) -> list[Triple]:
+    """Give the chain to the verb at `i` unless it is passive or causative; the chain is empty then."""
+    after = tokens[i + 1] if i + 1 < len(tokens) else None
+    has_voice = after is not None and after.pos[0] == "動詞" and after.base in VOICE
     chain.pop(_OWNER, None)
-    if not voice and _WORD.fullmatch(verb):
-        for case, noun in chain.items():
-            if noun:
-                yield verb, case, noun
+    triples = []
+    if not has_voice and _WORD.fullmatch(verb):
+        triples = [(verb, case, noun) for case, noun in chain.items() if noun]
     chain.clear()
+    return triples
 
 
 def extract_by_heads(tokens: Sequence[Token]) -> Iterator[Triple]:
@@ -134,54 +137,49 @@ def extract_by_heads(tokens: Sequence[Token]) -> Iterator[Triple]:
         if token.head is not None and token.head != i:
             children.setdefault(token.head, []).append(i)
     for i, token in enumerate(tokens):
-        if token.pos[0] == "名詞" and token.head is not None and token.head != i:
-            cases = [tokens[c] for c in children.get(i, ()) if tokens[c].deprel == "case"]
-            if (
-                len(cases) == 1
-                and cases[0].surface in CASES
-                and (verb := _governor(tokens, token.head, children))
-            ):
-                noun = _compound(tokens, i, children)
-                if _WORD.fullmatch(noun):
-                    yield verb, CASES[cases[0].surface], noun
+        if token.pos[0] != "名詞" or token.head is None or token.head == i:
+            continue
+        cases = [tokens[c].surface for c in children.get(i, ()) if tokens[c].deprel == "case"]
+        if len(cases) != 1 or cases[0] not in CASES:
+            continue
+        verb = _find_governor(tokens, token.head, children)
+        noun = _join_compound(tokens, i, children)
+        if verb and _WORD.fullmatch(noun):
+            yield verb, CASES[cases[0]], noun
 
 
-def _governor(tokens: Sequence[Token], i: int, children: dict[int, list[int]]) -> str:
+def _find_governor(tokens: Sequence[Token], i: int, children: dict[int, list[int]]) -> str:
     """The verb at `i`, empty where it is none or not in the active voice."""
-    helpers = [
-        tokens[c]
-        for c in children.get(i, ())
-        if tokens[c].deprel in ("aux", "aux:pass", "compound")
-    ]
-    if any(h.base in VOICE for h in helpers):
+    relations = ("aux", "aux:pass", "compound")
+    helpers = [tokens[c] for c in children.get(i, ()) if tokens[c].deprel in relations]
+    if any(helper.base in VOICE for helper in helpers):
         return ""
     if tokens[i].pos[0] == "動詞":
         return tokens[i].base
-    light = any(h.base == "する" and h.pos[0] == "動詞" for h in helpers)
-    return tokens[i].surface + "する" if light and tokens[i].pos[0] == "名詞" else ""
+    has_light_verb = any(helper.base == "する" and helper.pos[0] == "動詞" for helper in helpers)
+    return tokens[i].surface + "する" if has_light_verb and tokens[i].pos[0] == "名詞" else ""
 
 
-def _compound(tokens: Sequence[Token], i: int, children: dict[int, list[int]]) -> str:
+def _join_compound(tokens: Sequence[Token], i: int, children: dict[int, list[int]]) -> str:
+    """The noun at `i` with the parts of its compound, where nothing stands between them."""
     parts = [c for c in children.get(i, ()) if tokens[c].deprel == "compound" and c < i]
     first = min(parts, default=i)
-    return (
-        "".join(token.surface for token in tokens[first : i + 1])
-        if len(parts) == i - first
-        and all(a.end == b.start for a, b in pairwise(tokens[first : i + 1]))
-        else tokens[i].surface
-    )
+    run = tokens[first : i + 1]
+    if len(parts) == i - first and all(a.end == b.start for a, b in pairwise(run)):
+        return "".join(token.surface for token in run)
+    return tokens[i].surface
 
 
 def count_sentences(tokens: Iterable[Token]) -> int:
     """How many sentences a text has: the ends it marks, and what is left after the last one."""
-    ends, open_ = 0, False
+    ends, is_open = 0, False
     for token in tokens:
         if token.surface in "。！？!?":
-            ends += open_
-            open_ = False
+            ends += is_open
+            is_open = False
         else:
-            open_ = True
-    return ends + open_
+            is_open = True
+    return ends + is_open
 
 
 METHODS: dict[str, tuple[str, Extractor]] = {
@@ -189,11 +187,6 @@ METHODS: dict[str, tuple[str, Extractor]] = {
     "ginza": ("ginza", extract_by_heads),
 }
 """Method to the analyser it needs and the function that finds the triples."""
-MOST_TYPES = 3_000_000
-"""Different triples held at once; beyond it those seen once so far are dropped."""
-NOUNS_OF_A_CASE = 100
-"""Nouns a frame line lists at most, the commonest."""
-NEWS_EVERY = 1_000
 
 
 class LexiconOptions(Record, frozen=True, kw_only=True):
@@ -212,7 +205,7 @@ class LexiconOptions(Record, frozen=True, kw_only=True):
 
 
 class LexiconReport(Record, frozen=True, kw_only=True):
-    """What was read, found and dropped."""
+    """What was read, counted and dropped."""
 
     lines: int
     sentences: int
@@ -231,144 +224,36 @@ class LexiconReport(Record, frozen=True, kw_only=True):
 def build_lexicon(
     texts: Sequence[Path],
     out: Path,
-    choices: LexiconOptions | None = None,
+    options: LexiconOptions | None = None,
     *,
     overwrite: bool = False,
-    news: Callable[[int], None] = lambda lines: None,
+    on_progress: Callable[[int], None] = lambda lines: None,
 ) -> LexiconReport:
-    """Count over `texts` (plain, .gz, .zst or .xz) and write the lexicon folder `out`; `news` hears of lines read."""
-    choices = choices or LexiconOptions()
-    if choices.method not in METHODS:
-        raise unknown("method", choices.method, METHODS)
+    """Count over `texts` (plain, .gz, .zst or .xz) and write the lexicon folder `out`.
+
+    `on_progress` is called with the number of lines read.
+    """
+    options = options or LexiconOptions()
+    if options.method not in METHODS:
+        raise unknown("method", options.method, METHODS)
     refuse_existing(out, overwrite)
-    agents, excluded = read_word_list(choices.agents), frozenset(read_word_list(choices.exclude))
-    counts, seen = count_frames(texts, choices.method, news)
+    agents, excluded = read_word_list(options.agents), frozenset(read_word_list(options.exclude))
+    counts, seen = count_frames(texts, options.method, on_progress)
     if not seen["sentences"]:
         others = f", nor do {len(texts) - 1} others" * (len(texts) > 1)
-        what = f"holds no sentence{others}"
-        raise BadInput(what, file=texts[0], cure="give text, one sentence or more a line")
-    kept, dropped = _cut(counts, excluded, choices, seen["pruned"])
-    _refuse_nothing(texts[0], counts)
-    frames = list(_frame_lines(kept, choices.nouns))
-    dropped |= _without_frame(kept, frames, choices.nouns)
-    report = _report(seen, counts, kept, dropped, len(frames))
-    with atomic_folder(out, overwrite=overwrite) as folder:
-        _write(folder / "lexicon.toml", _about(texts, out.name, choices))
-        _write(folder / "agents.txt", agents)
-        _write(folder / "exclude.txt", sorted(excluded))
-        _write(folder / "frames.tsv", ["\t".join(FRAME_COLUMNS), *frames])
-        _write(folder / "counts.tsv", count_lines(kept))
-        (folder / "report.json").write_bytes(
-            msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
-        )
-    return report
-
-
-def count_frames(
-    texts: Iterable[Path],
-    method: str = "adjacency",
-    news: Callable[[int], None] = lambda lines: None,
-) -> tuple[Counter[Triple], Counter[str]]:
-    """The triples of the texts, and how many lines and sentences were read and types pruned."""
-    from nikawa.text import analyser
-
-    name, extract = METHODS[method]
-    counts: Counter[Triple] = Counter()
-    seen: Counter[str] = Counter()
-    for tokens in analyser(name, cache=0).analyse_many(
-        line for path in texts for _, line in read_lines(path)
-    ):
-        seen["lines"] += 1
-        seen["sentences"] += count_sentences(tokens)
-        counts.update(extract(tokens))
-        if seen["lines"] % NEWS_EVERY == 0:
-            news(seen["lines"])
-            if len(counts) > MOST_TYPES:
-                seen["pruned"] += _prune(counts)
-    news(seen["lines"])
-    return counts, seen
-
-
-def _prune(counts: Counter[Triple]) -> int:
-    once = [triple for triple, n in counts.items() if n == 1]
-    for triple in once:
-        del counts[triple]
-    return len(once)
-
-
-def _cut(
-    counts: Counter[Triple], excluded: frozenset[str], cuts: LexiconOptions, pruned: int
-) -> tuple[dict[Triple, int], dict[str, int]]:
-    """What stays, and how many types went for which reason."""
-    clean = {t: n for t, n in counts.items() if t[0] not in excluded and t[2] not in excluded}
-    often = {t: n for t, n in clean.items() if n >= cuts.triple}
-    verbs: Counter[str] = Counter()
-    for (verb, _, _), n in often.items():
-        verbs[verb] += n
-    kept = {t: n for t, n in often.items() if verbs[t[0]] >= cuts.verb}
-    dropped = {
-        "excluded words": len(counts) - len(clean),
-        f"seen fewer than {cuts.triple} times": len(clean) - len(often) + pruned,
-        f"verb seen fewer than {cuts.verb} times": len(often) - len(kept),
-    }
-    return kept, dropped
-
-
-def _frame_lines(kept: dict[Triple, int], least: int) -> Iterator[str]:
-    """A line for each case of a verb that has nouns enough: ヲ, ノ~ヲ with ヲ, ニ and マデ."""
-    nouns: dict[tuple[str, str], list[tuple[int, str]]] = {}
-    for (verb, case, noun), n in kept.items():
-        nouns.setdefault((verb, case), []).append((-n, noun))
-    totals = FrameCounts(kept).by_verb
-    for verb in sorted({verb for verb, _ in nouns}):
-        whole = sum(totals[verb, case] for case in CASES.values())
-        transitive = totals[verb, "ヲ"] * 4 >= whole
-        for cases in (("ヲ",), ("ノ~ヲ", "ヲ")) if transitive else (("ニ",), ("マデ",)):
-            lists = {case: _commonest(nouns.get((verb, case), [])) for case in cases}
-            if all(len(found) >= least for found in lists.values()):
-                yield _frame_line(verb, transitive, lists)
-
-
-def _refuse_nothing(first: Path, counts: Counter[Triple]) -> None:
-    """Text of another language has sentences, but no noun, particle and verb of Japanese."""
+        cure = "give text, one sentence or more a line"
+        raise BadInput(f"holds no sentence{others}", file=texts[0], cure=cure)
     if not counts:
+        # Text of another language has sentences, but no noun, particle and verb of Japanese.
         cure = "give Japanese text with verbs and their nouns; lexicons of other languages are written by hand"
-        raise BadInput("no noun stands with a verb in the text", file=first, cure=cure)
-
-
-def _without_frame(kept: dict[Triple, int], frames: Sequence[str], least: int) -> dict[str, int]:
-    """The types of verbs that no frame came of (they stay in the counts), under the reason why."""
-    verbs = {line.partition("\t")[0] for line in frames}
-    left = sum(verb not in verbs for verb, _, _ in kept)
-    return {f"no frame: no case of the verb has {least} nouns": left} if left else {}
-
-
-def _commonest(nouns: list[tuple[int, str]]) -> list[str]:
-    return [noun for _, noun in sorted(nouns)[:NOUNS_OF_A_CASE]]
-
-
-def _frame_line(verb: str, transitive: bool, nouns: dict[str, list[str]]) -> str:
-    listed = ";".join(f"{case}={' '.join(found)}" for case, found in nouns.items())
-    cells = (
-        verb,
-        "",
-        "yes" if transitive else "no",
-        " ".join(TIMES),
-        " ".join(UNITS),
-        "no",
-        listed,
-    )
-    return "\t".join(cells)
-
-
-def _report(
-    seen: Counter[str],
-    counts: Counter[Triple],
-    kept: dict[Triple, int],
-    dropped: dict[str, int],
-    frames: int,
-) -> LexiconReport:
-    return LexiconReport(
+        raise BadInput("no noun stands with a verb in the text", file=texts[0], cure=cure)
+    kept, dropped = _cut_counts(counts, excluded, options, seen["pruned"])
+    frames = list(_list_frames(kept, options.nouns))
+    verbs = {verb for verb, _, _ in frames}
+    without_frame = sum(verb not in verbs for verb, _, _ in kept)
+    if without_frame:
+        dropped[f"no frame: no case of the verb has {options.nouns} nouns"] = without_frame
+    report = LexiconReport(
         lines=seen["lines"],
         sentences=seen["sentences"],
         triples=counts.total() + seen["pruned"],
@@ -378,23 +263,105 @@ def _report(
         kept_types=len(kept),
         kept_verbs=len({verb for verb, _, _ in kept}),
         nouns=len({noun for _, _, noun in kept}),
-        frames=frames,
+        frames=len(frames),
         dropped=dropped,
     )
-
-
-def _about(texts: Sequence[Path], name: str, choices: LexiconOptions) -> Iterator[str]:
-    values = {
-        "name": name,
+    plural = "s" * (len(texts) != 1)
+    about = {
+        "name": out.name,
         "language": "ja",
-        "title": f"Case frames counted in {len(texts)} text file{'s' * (len(texts) != 1)}",
-        "licence": choices.licence,
-        "provenance": f"Counted by {choices.method} with nikawa lexicon build; frames were not read by a person.",
+        "title": f"Case frames counted in {len(texts)} text file{plural}",
+        "licence": options.licence,
+        "provenance": f"Counted by {options.method} with nikawa lexicon build; frames were not read by a person.",
+        "sources": [path.name for path in texts],
     }
-    for key, value in values.items():
-        yield f"{key} = {msgspec.json.encode(value).decode()}"
-    yield f"sources = {msgspec.json.encode([path.name for path in texts]).decode()}"
+    files: dict[str, Iterable[str]] = {
+        "lexicon.toml": [
+            f"{key} = {msgspec.json.encode(it).decode()}" for key, it in about.items()
+        ],
+        "agents.txt": agents,
+        "exclude.txt": sorted(excluded),
+        "frames.tsv": ["\t".join(FRAME_COLUMNS), *(_write_frame(*frame) for frame in frames)],
+        "counts.tsv": write_counts(kept),
+    }
+    with atomic_folder(out, overwrite=overwrite) as folder:
+        for name, lines in files.items():
+            (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        written = msgspec.json.format(msgspec.json.encode(report), indent=2)
+        (folder / "report.json").write_bytes(written + b"\n")
+    return report
 
 
-def _write(path: Path, lines: Iterable[str]) -> None:
-    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+def count_frames(
+    texts: Iterable[Path],
+    method: str = "adjacency",
+    on_progress: Callable[[int], None] = lambda lines: None,
+) -> tuple[Counter[Triple], Counter[str]]:
+    """The triples of the texts, and how many `lines` and `sentences` were read and types `pruned`."""
+    from nikawa.text import analyser
+
+    name, extract = METHODS[method]
+    counts: Counter[Triple] = Counter()
+    seen: Counter[str] = Counter()
+    lines = (line for path in texts for _, line in read_lines(path))
+    for tokens in analyser(name, cache=0).analyse_many(lines):
+        seen["lines"] += 1
+        seen["sentences"] += count_sentences(tokens)
+        counts.update(extract(tokens))
+        if seen["lines"] % PROGRESS_LINES == 0:
+            on_progress(seen["lines"])
+            if len(counts) > MAX_TYPES:
+                once = [triple for triple, n in counts.items() if n == 1]
+                for triple in once:
+                    del counts[triple]
+                seen["pruned"] += len(once)
+    on_progress(seen["lines"])
+    return counts, seen
+
+
+def _cut_counts(
+    counts: Counter[Triple], excluded: frozenset[str], options: LexiconOptions, pruned: int
+) -> tuple[dict[Triple, int], dict[str, int]]:
+    """What stays, and how many types went for which reason."""
+    clean = {t: n for t, n in counts.items() if t[0] not in excluded and t[2] not in excluded}
+    frequent = {t: n for t, n in clean.items() if n >= options.triple}
+    verbs: Counter[str] = Counter()
+    for (verb, _, _), n in frequent.items():
+        verbs[verb] += n
+    kept = {t: n for t, n in frequent.items() if verbs[t[0]] >= options.verb}
+    dropped = {
+        "excluded words": len(counts) - len(clean),
+        f"seen fewer than {options.triple} times": len(clean) - len(frequent) + pruned,
+        f"verb seen fewer than {options.verb} times": len(frequent) - len(kept),
+    }
+    return kept, dropped
+
+
+def _list_frames(
+    kept: dict[Triple, int], min_nouns: int
+) -> Iterator[tuple[str, bool, dict[str, list[str]]]]:
+    """Verb, whether it is transitive, and nouns by case, of each frame whose cases have nouns enough.
+
+    A transitive verb has ヲ, and ノ~ヲ with ヲ; another one has ニ and マデ.
+    """
+    nouns: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for (verb, case, noun), n in kept.items():
+        nouns.setdefault((verb, case), []).append((-n, noun))
+    totals = FrameCounts(kept).by_verb
+    for verb in sorted({verb for verb, _ in nouns}):
+        whole = sum(totals[verb, case] for case in CASES.values())
+        is_transitive = totals[verb, "ヲ"] * 4 >= whole
+        for cases in (("ヲ",), ("ノ~ヲ", "ヲ")) if is_transitive else (("ニ",), ("マデ",)):
+            listed = {}
+            for case in cases:
+                commonest = sorted(nouns.get((verb, case), []))[:MAX_NOUNS_OF_CASE]
+                listed[case] = [noun for _, noun in commonest]
+            if all(len(some) >= min_nouns for some in listed.values()):
+                yield verb, is_transitive, listed
+
+
+def _write_frame(verb: str, is_transitive: bool, nouns: dict[str, list[str]]) -> str:
+    """A line of `frames.tsv`; counts do not tell times, units and states, so all are allowed, and no state."""
+    listed = ";".join(f"{case}={' '.join(some)}" for case, some in nouns.items())
+    voice = "yes" if is_transitive else "no"
+    return "\t".join((verb, "", voice, " ".join(VERB_TIMES), " ".join(UNITS), "no", listed))

@@ -1,4 +1,16 @@
-"""Slots of the native notation: `{agent ガ}`, `{verb1 他 ガ ヲ past}`, `{time1 -1day}`, `{以内に|で}`."""
+"""The native notation of templates: a plain text file in blocks, one template each.
+
+    template since-1
+      category:          以来（状態動詞）
+      premise:           {time1}以来、{agent ガ}は{place ニ}に{verb 自 ガ ニ progressive}。現在、{time2}である。
+      hypothesis:        {agent}は{time3}には{place}に{verb progressive_past}。
+      given:             time1 < time2
+      entails when:      time1 <= time3 <= time2
+      contradicts when:  time3 < time1
+
+A line that begins with `#` is a remark. A line that is indented and has no field name goes on with the line above. Slots stand
+in braces: `{agent ガ}`, `{verb1 他 ガ ヲ past}`, `{time1 -1day}`, and a choice of texts, `{以内に|で}`.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +40,38 @@ from nikawa.generation.template import (
     Template,
     Time,
     Word,
+    find_unbound_names,
     merge_literals,
-    refuse_too_many_times,
-    settled,
 )
 from nikawa.generation.template_errors import Position, TemplateError, TemplateErrors
-from nikawa.generation.times import INTERVAL_FORMATS, POINT_FORMATS, Format, formats_by_name
+from nikawa.generation.times import (
+    INTERVAL_FORMATS,
+    POINT_FORMATS,
+    VERB_TIMES,
+    Format,
+    formats_by_name,
+)
 from nikawa.io.by_hand import read_lines
 
+FIELDS = {
+    "category": "category",
+    "premise": "premise",
+    "hypothesis": "hypothesis",
+    "given": "given",
+    "entails": "entails",
+    "entails when": "entails",
+    "contradicts": "contradicts",
+    "contradicts when": "contradicts",
+    "formats": "formats",
+    "test format": "test",
+    "note": "note",
+}
+"""What a line may begin with, and what it is called inside."""
 CASES = {
     "ja": ("ガ", "ヲ", "ニ", "デ", "ト", "ヘ", "カラ", "マデ", "ヨリ", "ノ", "ノ~ヲ"),
     "ko": ("이/가", "을/를", "에", "에서", "에게", "와/과", "(으)로", "까지", "부터", "보다"),
 }
-"""Cases by language; a number after one tells several agents of one verb apart."""
+"""Cases by language; a number after one distinguishes several agents of one verb."""
 VOICES = {
     "他": True,
     "自": False,
@@ -49,8 +80,15 @@ VOICES = {
     "타": True,
     "자": False,
 }
-WANTS = ("point", "within", "during", "again")
+"""Whether a verb is transitive, by the words for it."""
+MAX_TIMES = 5
+"""Slots of one kind of time: all orders of the times are tried, so there is a limit to them."""
+NAME_WIDTH = 18
+"""Columns that the name of a field takes where a template is written."""
+_HEAD = re.compile(r"template\s+(\S+)\s*")
+_FIELD = re.compile(r"\s*([A-Za-z][A-Za-z ]*?)\s*[:：]\s*")
 _SLOT = re.compile(r"\{([^{}]*)\}")
+_WORD = re.compile(r"[^\s,、]+")
 _APART = re.compile(r"!=([A-Za-z]+_?\d*)([+-]\d+)days?")
 _DAYS = re.compile(r"([+-]\d+)days?")
 
@@ -74,340 +112,309 @@ class Notation:
     def forms(self) -> tuple[str, ...]:
         """The forms words take in this language."""
         if self.language == "ko":
-            from nikawa.text.korean_forms import FORMS as KOREAN
+            from nikawa.text.conjugation_ko import FORMS as KOREAN
 
             return tuple(KOREAN)
-        from nikawa.text.conjugate import FORMS
+        from nikawa.text.conjugation_ja import FORMS
 
         return tuple(FORMS)
 
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The cases of this language."""
+        return CASES.get(self.language, ())
 
-def parse_side(
-    text: str, at: Position, notation: Notation, faults: TemplateErrors | None = None
-) -> Side:
-    """The elements of a sentence; faults are added to `faults`, or the first of them is raised."""
-    elements: list[Element] = []
-    position = 0
-    met = TemplateErrors() if faults is None else faults
-    for found in _SLOT.finditer(text):
-        elements.append(_literal(text[position : found.start()], at.later(position), met))
-        elements.append(_slot(found[1], at.later(found.start()), notation, met))
-        position = found.end()
-    elements.append(_literal(text[position:], at.later(position), met))
-    if faults is None:
-        met.refuse()
-    return merge_literals(elements)
-
-
-def _literal(text: str, at: Position, faults: TemplateErrors) -> Literal:
-    """Text between slots; a brace in it was meant for a slot, and a full-width one is taken for no other."""
-    wide = [found.start() for found in re.finditer("｛", text)] or [text.find("｝")]
-    for position in (place for place in wide if place >= 0):
-        what = f"a full-width {text[position]!r}"
-        faults.append(
-            TemplateError(
-                "syntax", what, at.later(position), "write { and }, which a slot stands in"
-            )
-        )
-    for mark in "{}" if max(wide) < 0 else "":
-        if mark in text:
-            cure = "close it with }" if mark == "{" else "open it with {"
-            faults.append(
-                TemplateError("syntax", f"a lone {mark!r}", at.later(text.index(mark)), cure)
-            )
-            break
-    faults.hide_times |= bool(re.search("[{}｛｝]", text))
-    return Literal(text, at)
-
-
-def _slot(inside: str, at: Position, notation: Notation, faults: TemplateErrors) -> Element:
-    if "|" in inside:
-        return Choice(f"[{inside.replace('|', ',')}]", tuple(inside.split("|")), at)
-    words = [(found[0], at.later(1 + found.start())) for found in re.finditer(r"[^\s,、]+", inside)]
-    if not words:
-        faults.append(
-            TemplateError("syntax", "an empty slot", at, "write a name between the braces")
-        )
-        return Literal("")
-    (head, place), *rest = words
-    head, plus, particle = head.partition("+")
-    if plus:
-        rest.insert(0, (f"+{particle}", place.later(len(head))))
-    name = parse_slot_name(head)
-    known = (*notation.kinds, *TIME_KINDS)
-    if name is None or name[0] not in known:
-        kind = re.sub(r"[_\d]+$", "", head)
-        faults.append(
-            TemplateError("unknown-slot", f"{head!r} is not a slot", place, suggest(kind, known))
-        )
-        faults.hide_times |= bool(get_close_matches(kind, TIME_KINDS))
-        return Literal("")
-    written = f"{{{inside}}}"
-    if name[0] in TIME_KINDS:
-        return _time(Time(*name, at=at, written=written), rest, faults)
-    form = "dictionary" if name[0] in INFLECTED else ""
-    return _word(Word(*name, form=form, at=at, written=written), rest, notation, faults)
-
-
-def _time(time: Time, words: list[tuple[str, Position]], faults: TemplateErrors) -> Time:
-    for word, at in words:
-        if (found := _DAYS.fullmatch(word)) and time.kind == "time":
-            time = replace(time, days=int(found[1]))
-        elif (found := _APART.fullmatch(word)) and time.kind == "time":
-            other = parse_slot_name(found[1])
-            time = replace(
-                time, apart=(f"{other[0]}_{other[1]}" if other else found[1], int(found[2]))
-            )
-        elif word.startswith("+"):
-            time = replace(time, particle=word[1:])
-        else:
-            cure = "write for example {time1 -1day} or {time2 !=time1-1day}"
-            faults.append(
-                TemplateError("syntax", f"{word!r} says nothing about a {time.kind}", at, cure)
-            )
-    return time
-
-
-def _word(
-    word: Word, words: list[tuple[str, Position]], notation: Notation, faults: TemplateErrors
-) -> Word:
-    cases = CASES.get(notation.language, ())
-    for text, at in words:
-        bare = text.rstrip("0123456789")
-        form = text.replace("-", "_")
-        if text.startswith("+"):
-            word = replace(word, particle=text[1:])
-        elif bare in cases:
-            word = (
-                replace(word, frame=(*word.frame, text))
-                if word.kind == "verb"
-                else replace(word, case=text)
-            )
-        elif word.kind == "verb" and text in VOICES:
-            word = replace(word, transitive=VOICES[text])
-        elif word.kind == "verb" and text in WANTS:
-            word = replace(word, wants=text)
-        elif word.form and form in notation.forms:
-            word = replace(word, form=form)
-        else:
-            faults.append(_unfit(word, text, at, notation))
-    return word
-
-
-def _unfit(word: Word, text: str, at: Position, notation: Notation) -> TemplateError:
-    cases = CASES.get(notation.language, ())
-    if word.kind == "verb":
-        return TemplateError(
-            "form",
-            f"{text!r} is no form, case, voice or time of a verb",
-            at,
-            suggest(text, (*notation.forms, *cases, *VOICES, *WANTS)),
-        )
-    if word.form:
-        return TemplateError("form", f"{text!r} is no form", at, suggest(text, notation.forms))
-    return TemplateError("case", f"{text!r} is no case", at, suggest(text, cases))
-
-
-FIELDS = {
-    "category": "category",
-    "premise": "premise",
-    "hypothesis": "hypothesis",
-    "given": "given",
-    "entails": "entails",
-    "entails when": "entails",
-    "contradicts": "contradicts",
-    "contradicts when": "contradicts",
-    "formats": "formats",
-    "test format": "test",
-    "note": "note",
-}
-"""What a line may begin with, and what it is called inside."""
-_HEAD = re.compile(r"template\s+(\S+)\s*")
-_FIELD = re.compile(r"\s*([A-Za-z][A-Za-z ]*?)\s*[:：]\s*")
+    def find_format(self, name: str, at: Position) -> Format:
+        """The format or measure of this name; `at` is where it was written."""
+        known = {**self.formats, **self.measures}
+        if name not in known:
+            raise TemplateError("format", f"{name!r} is not a format", at, suggest(name, known))
+        return known[name]
 
 
 @dataclass
 class Block:
-    """The lines of one template, taken apart."""
+    """The lines of one template, by field."""
 
     id: str
     at: Position
     fields: dict[str, tuple[str, Position]] = field(default_factory=dict)
 
+    def text(self, name: str) -> str:
+        """What a field says; empty where it is not there."""
+        return self.fields[name][0] if name in self.fields else ""
+
+    def add_line(self, line: str, at: Position, last: str) -> str:
+        """Put a line into its field and return the field's name; `last` is the field of the line before."""
+        match = _FIELD.match(line)
+        if match is None:
+            if not last or not line[:1].isspace():
+                cure = f"begin the line with one of: {', '.join(FIELDS)}"
+                raise TemplateError("syntax", "a field name is missing", at, cure)
+            text, first = self.fields[last]
+            gap = "\n" if last == "note" else ""
+            self.fields[last] = (text + gap + line.strip(), first)
+            return last
+        written, name_at = match[1], at.forward(match.start(1))
+        name = FIELDS.get(" ".join(written.lower().split()))
+        if name is None:
+            cure = suggest(written, FIELDS)
+            raise TemplateError("syntax", f"{written!r} is not a field", name_at, cure)
+        if name in self.fields:
+            what = f"{written!r} is given twice"
+            raise TemplateError("syntax", what, name_at, "keep one of them")
+        self.fields[name] = (line[match.end() :].rstrip(), at.forward(match.end()))
+        return name
+
 
 def read_blocks(path: Path) -> Iterator[Block | TemplateError]:
-    """Every block of a file; a line that fits none comes as a `Mistake`."""
+    """Every block of a file; a line that fits none comes as a `TemplateError`."""
     block: Block | None = None
     last = ""
     for number, line in read_lines(path):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        try:
-            if head := _HEAD.fullmatch(line):
-                if block is not None:
-                    yield block
-                block, last = Block(head[1], Position(number, head.start(1) + 1)), ""
-            else:
-                last = _add(block, line, Position(number, 1), last)
-        except TemplateError as mistake:
-            yield mistake
+        at = Position(number, 1)
+        if head := _HEAD.fullmatch(line):
+            if block is not None:
+                yield block
+            block, last = Block(head[1], at.forward(head.start(1))), ""
+        elif block is None:
+            cure = "write a line such as: template my-first"
+            yield TemplateError("syntax", "a template must begin first", at, cure)
+        else:
+            try:
+                last = block.add_line(line, at, last)
+            except TemplateError as error:
+                yield error
     if block is not None:
         yield block
 
 
-def _add(block: Block | None, line: str, at: Position, last: str) -> str:
-    """Put a line into its field; returns the field's name."""
-    if block is None:
-        raise TemplateError(
-            "syntax", "a template must begin first", at, "write a line such as: template my-first"
-        )
-    found = _FIELD.match(line)
-    if found is None:
-        if not last or not line[:1].isspace():
-            raise TemplateError(
-                "syntax",
-                "a field name is missing",
-                at,
-                f"begin the line with one of: {', '.join(FIELDS)}",
-            )
-        text, first = block.fields[last]
-        block.fields[last] = (text + ("\n" if last == "note" else "") + line.strip(), first)
-        return last
-    name = FIELDS.get(" ".join(found[1].lower().split()))
-    if name is None:
-        raise TemplateError(
-            "syntax",
-            f"{found[1]!r} is not a field",
-            at.later(found.start(1)),
-            suggest(found[1], FIELDS),
-        )
-    if name in block.fields:
-        raise TemplateError(
-            "syntax", f"{found[1]!r} is given twice", at.later(found.start(1)), "keep one of them"
-        )
-    block.fields[name] = (line[found.end() :].rstrip(), at.later(found.end()))
-    return name
-
-
 def parse_block(block: Block, notation: Notation) -> Template:
-    """The template of one block; the `Mistake` that says why there is none knows all of them."""
-    faults = TemplateErrors()
-    return settled(_parsed(block, notation, faults), faults)
-
-
-def _parsed(block: Block, notation: Notation, faults: TemplateErrors) -> Template:
-    """The template as far as it can be read."""
+    """The template of one block; a `TemplateError` that says why there is none holds all errors."""
+    errors = TemplateErrors()
     for name in ("premise", "hypothesis", "category"):
-        if not block.fields.get(name, ("", block.at))[0]:
+        if not block.text(name):
             what = f"template {block.id} has no {name}"
-            faults.append(TemplateError("syntax", what, block.at, f"add a line: {name}: …"))
+            errors.append(TemplateError("syntax", what, block.at, f"add a line: {name}: …"))
     premise, hypothesis = (
-        parse_side(*block.fields.get(name, ("", block.at)), notation, faults)
+        _SideParser(notation, errors).parse(*block.fields.get(name, ("", block.at)))
         for name in ("premise", "hypothesis")
     )
     both = (*premise, *hypothesis)
-    faults.tried(lambda: refuse_too_many_times(both, block.at), None)
-    given = _condition(block, "given", faults)
-    test = block.fields.get("test")
-    return Template(
+    errors.attempt(lambda: refuse_too_many_times(both, block.at), None)
+    conditions: dict[str, Condition] = {}
+    for name in ("given", "entails", "contradicts"):
+        conditions[name] = NEVER
+        if name in block.fields:
+            conditions[name] = attempt_condition(*block.fields[name], errors)
+    no_formats: tuple[Format, ...] = ()
+    formats = errors.attempt(lambda: _choose_formats(block, notation, both), no_formats)
+    test_format = None
+    if "test" in block.fields and block.text("test") != "none":
+        test_format = errors.attempt(lambda: notation.find_format(*block.fields["test"]), None)
+    template = Template(
         id=block.id,
         premise=premise,
         hypothesis=hypothesis,
-        entails=_condition(block, "entails", faults),
-        contradicts=_condition(block, "contradicts", faults),
-        given=(given,) if "given" in block.fields else (),
-        formats=faults.tried(lambda: _formats(block, notation, both), ()),
-        test_format=faults.tried(lambda: _format(*test, notation), None)
-        if test and test[0] != "none"
-        else None,
-        category=block.fields.get("category", ("", block.at))[0],
+        entails=conditions["entails"],
+        contradicts=conditions["contradicts"],
+        given=(conditions["given"],) if "given" in block.fields else (),
+        formats=formats,
+        test_format=test_format,
+        category=block.text("category"),
         language=notation.language,
-        note=block.fields.get("note", ("", block.at))[0],
+        note=block.text("note"),
         at=block.at,
-        places={name: at for name, (_, at) in block.fields.items()},
-        written={name: text for name, (text, _) in block.fields.items()},
+        positions={name: at for name, (_, at) in block.fields.items()},
+        source={name: text for name, (text, _) in block.fields.items()},
     )
+    raise_errors(template, errors)
+    return template
 
 
-def _condition(block: Block, name: str, faults: TemplateErrors) -> Condition:
-    written = block.fields.get(name)
+def attempt_condition(text: str, at: Position, errors: TemplateErrors) -> Condition:
+    """A condition; never, where it cannot be read, and the error is added to `errors`."""
     never: Condition = NEVER
-    return never if written is None else faults.tried(lambda: parse_condition(*written), never)
+    return errors.attempt(lambda: parse_condition(text, at), never)
 
 
-def _formats(block: Block, notation: Notation, elements: Side) -> tuple[Format, ...]:
+def raise_errors(template: Template, errors: TemplateErrors) -> None:
+    """Raise what is wrong with a template that was read as far as it can be, if anything is."""
+    if errors and not errors.may_hide_times:
+        errors.extend(find_unbound_names(template))
+    errors.raise_first()
+
+
+def refuse_too_many_times(side: Side, at: Position) -> None:
+    """Raise where there are more slots of a kind of time than all orders of can be tried."""
+    for kind in TIME_KINDS:
+        count = len({e.index for e in side if isinstance(e, Time) and e.kind == kind})
+        if count > MAX_TIMES:
+            what = f"has {count} slots of the kind {kind}"
+            raise TemplateError("syntax", what, at, f"use at most {MAX_TIMES}")
+
+
+def _choose_formats(block: Block, notation: Notation, elements: Side) -> tuple[Format, ...]:
+    """The formats that the times of a template may have; `formats:` names some, or `all but` some."""
     kinds = {e.kind for e in elements if isinstance(e, Time)}
-    offered: tuple[Format, ...] = ()
+    if not kinds:
+        return ()
     if "number" in kinds:
-        if kinds & {"time", "interval", "unit"}:
-            raise TemplateError(
-                "format", "numbers and times in one template", block.at, "split it in two"
-            )
-        offered = tuple(notation.measures.values())
-    elif kinds:
+        if len(kinds) > 1:
+            what = "numbers and times in one template"
+            raise TemplateError("format", what, block.at, "split it in two")
+        chosen = tuple(notation.measures.values())
+    else:
         pool = POINT_FORMATS if "time" in kinds else INTERVAL_FORMATS
-        offered = tuple(fmt for fmt in pool if fmt in notation.formats.values())
+        chosen = tuple(fmt for fmt in pool if fmt in notation.formats.values())
     text, at = block.fields.get("formats", ("all", block.at))
-    if kinds and text not in ("all", "none"):
-        offered = _chosen(text, at, notation, offered)
-    if kinds and not offered:
+    if text not in ("all", "none"):
+        but = re.match(r"all but\s+", text)
+        words = _WORD.finditer(text, but.end() if but else 0)
+        listed = {notation.find_format(word[0], at.forward(word.start())) for word in words}
+        chosen = tuple(fmt for fmt in chosen if (fmt in listed) != bool(but))
+    if not chosen:
         cure = "declare a [measure.…] in pack.toml" if "number" in kinds else "allow at least one"
         raise TemplateError("format", "no format is left for its times", at, cure)
-    return offered
+    return chosen
 
 
-def _chosen(
-    text: str, at: Position, notation: Notation, offered: tuple[Format, ...]
-) -> tuple[Format, ...]:
-    """The formats a line names, or all but those."""
-    but = re.match(r"all but\s+", text)
-    start = but.end() if but else 0
-    named = {
-        _format(w[0], at.later(w.start()), notation)
-        for w in re.finditer(r"[^\s,、]+", text)
-        if w.start() >= start
-    }
-    return tuple(fmt for fmt in offered if (fmt in named) != bool(but))
+def parse_side(text: str, at: Position, notation: Notation) -> Side:
+    """The elements of a sentence; the first error is raised and holds the others."""
+    errors = TemplateErrors()
+    side = _SideParser(notation, errors).parse(text, at)
+    errors.raise_first()
+    return side
 
 
-def _format(name: str, at: Position, notation: Notation) -> Format:
-    known = {**notation.formats, **notation.measures}
-    if name not in known:
-        raise TemplateError("format", f"{name!r} is not a format", at, suggest(name, known))
-    return known[name]
+@dataclass(frozen=True)
+class _SideParser:
+    """Reads sentences; what is wrong is added to `errors`, and reading goes on."""
 
+    notation: Notation
+    errors: TemplateErrors
 
-WIDTH = 18
+    def parse(self, text: str, at: Position) -> Side:
+        elements: list[Element] = []
+        position = 0
+        for slot in _SLOT.finditer(text):
+            elements.append(self.parse_literal(text[position : slot.start()], at.forward(position)))
+            elements.append(self.parse_slot(slot[1], at.forward(slot.start())))
+            position = slot.end()
+        elements.append(self.parse_literal(text[position:], at.forward(position)))
+        return merge_literals(elements)
+
+    def add(self, check: str, what: str, at: Position, cure: str) -> None:
+        self.errors.append(TemplateError(check, what, at, cure))
+
+    def parse_literal(self, text: str, at: Position) -> Literal:
+        """Text between slots; a brace in it was meant for a slot, and a full-width one is taken for no other."""
+        wide = [match.start() for match in re.finditer("｛", text)]
+        if not wide and "｝" in text:
+            wide = [text.index("｝")]
+        for place in wide:
+            cure = "write { and }, which a slot stands in"
+            self.add("syntax", f"a full-width {text[place]!r}", at.forward(place), cure)
+        lone = [mark for mark in "{}" if mark in text]
+        if lone and not wide:
+            cure = "close it with }" if lone[0] == "{" else "open it with {"
+            self.add("syntax", f"a lone {lone[0]!r}", at.forward(text.index(lone[0])), cure)
+        if re.search("[{}｛｝]", text):
+            self.errors.may_hide_times = True
+        return Literal(text, at)
+
+    def parse_slot(self, inside: str, at: Position) -> Element:
+        if "|" in inside:
+            return Choice(f"[{inside.replace('|', ',')}]", tuple(inside.split("|")), at)
+        words = [(word[0], at.forward(1 + word.start())) for word in _WORD.finditer(inside)]
+        if not words:
+            self.add("syntax", "an empty slot", at, "write a name between the braces")
+            return Literal("")
+        (head, head_at), *details = words
+        head, plus, particle = head.partition("+")
+        if plus:
+            details.insert(0, (f"+{particle}", head_at.forward(len(head))))
+        name = parse_slot_name(head)
+        known = (*self.notation.kinds, *TIME_KINDS)
+        if name is None or name[0] not in known:
+            kind = re.sub(r"[_\d]+$", "", head)
+            self.add("unknown-slot", f"{head!r} is not a slot", head_at, suggest(kind, known))
+            if get_close_matches(kind, TIME_KINDS):
+                self.errors.may_hide_times = True
+            return Literal("")
+        source = f"{{{inside}}}"
+        if name[0] in TIME_KINDS:
+            return self.parse_time(Time(*name, at=at, source=source), details)
+        form = "dictionary" if name[0] in INFLECTED else ""
+        return self.parse_word(Word(*name, form=form, at=at, source=source), details)
+
+    def parse_time(self, time: Time, details: list[tuple[str, Position]]) -> Time:
+        for text, at in details:
+            if (days := _DAYS.fullmatch(text)) and time.kind == "time":
+                time = replace(time, days=int(days[1]))
+            elif (apart := _APART.fullmatch(text)) and time.kind == "time":
+                other = parse_slot_name(apart[1])
+                slot = f"{other[0]}_{other[1]}" if other else apart[1]
+                time = replace(time, apart=(slot, int(apart[2])))
+            elif text.startswith("+"):
+                time = replace(time, particle=text[1:])
+            else:
+                cure = "write for example {time1 -1day} or {time2 !=time1-1day}"
+                self.add("syntax", f"{text!r} says nothing about a {time.kind}", at, cure)
+        return time
+
+    def parse_word(self, word: Word, details: list[tuple[str, Position]]) -> Word:
+        notation, is_verb = self.notation, word.kind == "verb"
+        for text, at in details:
+            form = text.replace("-", "_")
+            if text.startswith("+"):
+                word = replace(word, particle=text[1:])
+            elif text.rstrip("0123456789") in notation.cases:
+                if is_verb:
+                    word = replace(word, frame=(*word.frame, text))
+                else:
+                    word = replace(word, case=text)
+            elif is_verb and text in VOICES:
+                word = replace(word, transitive=VOICES[text])
+            elif is_verb and text in VERB_TIMES:
+                word = replace(word, wants=text)
+            elif word.form and form in notation.forms:
+                word = replace(word, form=form)
+            elif is_verb:
+                cure = suggest(text, (*notation.forms, *notation.cases, *VOICES, *VERB_TIMES))
+                self.add("form", f"{text!r} is no form, case, voice or time of a verb", at, cure)
+            elif word.form:
+                self.add("form", f"{text!r} is no form", at, suggest(text, notation.forms))
+            else:
+                self.add("case", f"{text!r} is no case", at, suggest(text, notation.cases))
+        return word
 
 
 def write_native(template: Template) -> str:
-    """The block of lines that `native` reads back to an equal template."""
-    lines = [f"template {template.id}"]
-    lines += [f"  {f'{name}:':{WIDTH}} {text}" for name, text in _fields(template)]
-    return "\n".join(lines) + "\n"
-
-
-def _fields(template: Template) -> Iterator[tuple[str, str]]:
-    yield "category", template.category
-    yield "premise", _write_side(template.premise)
-    yield "hypothesis", _write_side(template.hypothesis)
+    """The block of lines that `read_blocks` and `parse_block` read back to an equal template."""
+    fields = {
+        "category": template.category,
+        "premise": "".join(map(_write_element, template.premise)),
+        "hypothesis": "".join(map(_write_element, template.hypothesis)),
+    }
     if template.given:
         given = template.given[0] if len(template.given) == 1 else And(template.given)
-        yield "given", write_condition(given)
+        fields["given"] = write_condition(given)
     if template.entails != NEVER:
-        yield "entails when", write_condition(template.entails)
+        fields["entails when"] = write_condition(template.entails)
     if template.contradicts != NEVER:
-        yield "contradicts when", write_condition(template.contradicts)
+        fields["contradicts when"] = write_condition(template.contradicts)
     if template.formats not in ((), POINT_FORMATS, INTERVAL_FORMATS):
-        yield "formats", " ".join(fmt.name(template.language) for fmt in template.formats)
+        fields["formats"] = " ".join(fmt.name(template.language) for fmt in template.formats)
     if template.test_format:
-        yield "test format", template.test_format.name(template.language)
+        fields["test format"] = template.test_format.name(template.language)
     if template.note:
-        yield "note", template.note.replace("\n", "\n" + " " * (WIDTH + 3))
-
-
-def _write_side(side: Side) -> str:
-    return "".join(_write_element(element) for element in side)
+        fields["note"] = template.note.replace("\n", "\n" + " " * (NAME_WIDTH + 3))
+    lines = [f"template {template.id}"]
+    lines += [f"  {f'{name}:':{NAME_WIDTH}} {text}" for name, text in fields.items()]
+    return "\n".join(lines) + "\n"
 
 
 def _write_element(element: Element) -> str:
@@ -417,34 +424,14 @@ def _write_element(element: Element) -> str:
         case Choice(_, options):
             return "{" + "|".join(options) + "}"
         case Time():
-            return _braced(element.slot, _time_details(element))
+            details = [
+                f"{element.days:+d}day" if element.days else "",
+                f"!={element.apart[0]}{element.apart[1]:+d}day" if element.apart else "",
+            ]
         case Word():
-            return _braced(element.slot, _word_details(element))
-
-
-def _braced(slot: str, words: Iterator[str]) -> str:
-    kind, _, index = slot.rpartition("_")
-    return "{" + " ".join((f"{kind}{index}", *words)) + "}"
-
-
-def _time_details(time: Time) -> Iterator[str]:
-    if time.days:
-        yield f"{time.days:+d}day"
-    if time.apart:
-        yield f"!={time.apart[0]}{time.apart[1]:+d}day"
-    if time.particle:
-        yield f"+{time.particle}"
-
-
-def _word_details(word: Word) -> Iterator[str]:
-    if word.case:
-        yield word.case
-    if word.transitive is not None:
-        yield "transitive" if word.transitive else "intransitive"
-    yield from word.frame
-    if word.wants:
-        yield word.wants
-    if word.form and word.form != "dictionary":
-        yield word.form
-    if word.particle:
-        yield f"+{word.particle}"
+            voice = {True: "transitive", False: "intransitive", None: ""}[element.transitive]
+            form = "" if element.form == "dictionary" else element.form
+            details = [element.case, voice, *element.frame, element.wants, form]
+    if element.particle:
+        details.append(f"+{element.particle}")
+    return "{" + " ".join([f"{element.kind}{element.index}", *filter(None, details)]) + "}"

@@ -1,4 +1,4 @@
-"""A problem read back through its template: one regular expression a template, made from its elements."""
+"""A problem read back through its template: one regular expression for each template, made from its elements."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from nikawa.generation.times import (
     point_pattern,
 )
 
-BETWEEN = "\n"
+SEPARATOR = "\n"
 """What stands between premise and hypothesis, so that one expression covers both."""
-LONGEST = 40
+MAX_WORD_CHARS = 40
 """Characters of a word; without a limit a long row that does not fit would take for ever to be refused."""
 
 
@@ -31,9 +31,10 @@ class ParsedProblem:
     texts: Mapping[str, str]
     """Key (`verb_1.past`, `agent_1`) to text, particles left out."""
     values: Mapping[str, Value]
+    """The values of times, intervals and numbers by slot."""
     format: Format | None
     faults: tuple[str, ...] = ()
-    """What is wrong with the times as written."""
+    """What is wrong with the times as written: names of checks of an audit."""
 
 
 class ProblemReader:
@@ -41,37 +42,54 @@ class ProblemReader:
 
     def __init__(self, template: Template) -> None:
         self.template = template
-        self._keys: dict[str, str] = {}
-        sides = ("".join(map(self._part, side)) for side in (template.premise, template.hypothesis))
-        self._pattern = re.compile(BETWEEN.join(sides))
+        self._groups: dict[str, str] = {}
+        """Key to the group of the expression that holds its text."""
+        premise = "".join(map(self._element_pattern, template.premise))
+        hypothesis = "".join(map(self._element_pattern, template.hypothesis))
+        self._pattern = re.compile(premise + SEPARATOR + hypothesis)
         self._times = [use for use in template.uses if isinstance(use, Time)]
 
     def read(self, premise: str, hypothesis: str) -> ParsedProblem | None:
-        """The fillers of a problem, or None where it is no problem of this template."""
+        """The texts and values of a problem, or None where it is no problem of this template."""
         if self.template.language == "ja":
             premise, hypothesis = premise.replace(" ", ""), hypothesis.replace(" ", "")
-        found = self._pattern.fullmatch(premise + BETWEEN + hypothesis)
-        if found is None:
+        match = self._pattern.fullmatch(premise + SEPARATOR + hypothesis)
+        if match is None:
             return None
-        texts = {key: found[group] for key, group in self._keys.items()}
-        return self._timed(texts)
+        texts = {key: match[group] for key, group in self._groups.items()}
+        times: dict[str, tuple[Format, Value]] = {}
+        for use in self._times:
+            key = _bare_key(use)
+            time = self._parse_time(use, texts[key])
+            if time is None:
+                return None
+            times[key] = time
+        formats = [fmt for fmt, value in times.values() if isinstance(value, tuple)]
+        formats += [fmt for fmt, _ in times.values()]
+        fmt = formats[0] if formats else None
+        values = {
+            key: value
+            for key, (_, value) in times.items()
+            if "-" not in key and not key.startswith("unit")
+        }
+        return ParsedProblem(texts, values, fmt, tuple(self._find_faults(times, fmt)))
 
-    def _part(self, element: Element) -> str:
+    def _element_pattern(self, element: Element) -> str:
         if isinstance(element, Literal):
             return re.escape(element.text)
-        particle = "" if isinstance(element, Choice) else element.particle
-        key = element.key.removesuffix(f"+{particle}") if particle else element.key
-        if key in self._keys:
-            return f"(?P={self._keys[key]})" + _particle(particle)
-        self._keys[key] = group = f"g{len(self._keys)}"
-        return f"(?P<{group}>{self._inside(element)}){_particle(particle)}"
+        particle = "" if isinstance(element, Choice) else _particle_pattern(element.particle)
+        key = _bare_key(element)
+        if key in self._groups:
+            return f"(?P={self._groups[key]}){particle}"
+        group = self._groups[key] = f"g{len(self._groups)}"
+        return f"(?P<{group}>{self._text_pattern(element)}){particle}"
 
-    def _inside(self, element: Choice | Word | Time) -> str:
+    def _text_pattern(self, element: Choice | Word | Time) -> str:
         language = self.template.language
         if isinstance(element, Choice):
             return "|".join(map(re.escape, element.options))
         if isinstance(element, Word):
-            return f"[^。{BETWEEN}]{{1,{LONGEST}}}?"
+            return f"[^。{SEPARATOR}]{{1,{MAX_WORD_CHARS}}}?"
         match element.kind:
             case "time":
                 return point_pattern(language)
@@ -80,26 +98,9 @@ class ProblemReader:
             case "unit":
                 return "|".join(TIME_WORDS[language].unit.values())
             case _:
-                return "|".join(_number(fmt) for fmt in self.template.formats)
+                return "|".join(_number_pattern(fmt) for fmt in self.template.formats)
 
-    def _timed(self, texts: dict[str, str]) -> ParsedProblem | None:
-        read: dict[str, tuple[Format, Value]] = {}
-        for use in self._times:
-            key = use.key.removesuffix(f"+{use.particle}") if use.particle else use.key
-            one = self._time(use, texts[key])
-            if one is None:
-                return None
-            read[key] = one
-        points = {fmt for fmt, value in read.values() if isinstance(value, tuple)}
-        fmt = next(iter(points), None) or next((fmt for fmt, _ in read.values()), None)
-        values = {
-            key: value
-            for key, (_, value) in read.items()
-            if "-" not in key and not key.startswith("unit")
-        }
-        return ParsedProblem(texts, values, fmt, tuple(self._faults(read, fmt)))
-
-    def _time(self, use: Time, text: str) -> tuple[Format, Value] | None:
+    def _parse_time(self, use: Time, text: str) -> tuple[Format, Value] | None:
         language = self.template.language
         match use.kind:
             case "time":
@@ -107,39 +108,52 @@ class ProblemReader:
             case "interval":
                 return parse_interval(text, language)
             case "unit":
-                unit = next(u for u, word in TIME_WORDS[language].unit.items() if word == text)
+                units = TIME_WORDS[language].unit
+                unit = next(unit for unit, word in units.items() if word == text)
                 return Format("interval", (unit,)), 1
             case _:
-                fmt = next(fmt for fmt in self.template.formats if re.fullmatch(_number(fmt), text))
+                formats = self.template.formats
+                fmt = next(fmt for fmt in formats if re.fullmatch(_number_pattern(fmt), text))
                 return fmt, int(re.findall(r"\d+", text)[0])
 
-    def _faults(self, read: dict[str, tuple[Format, Value]], fmt: Format | None) -> Iterator[str]:
-        points = {key: value for key, (_, value) in read.items() if isinstance(value, tuple)}
-        if len({f for f, value in read.values() if isinstance(value, tuple)}) > 1:
+    def _find_faults(
+        self, times: dict[str, tuple[Format, Value]], fmt: Format | None
+    ) -> Iterator[str]:
+        points = {key: value for key, (_, value) in times.items() if isinstance(value, tuple)}
+        if len({times[key][0] for key in points}) > 1:
             yield "mixed-formats"
             return
-        if any(f.largest != fmt.largest for f, _ in read.values() if fmt is not None):
+        if fmt is not None and any(other.largest != fmt.largest for other, _ in times.values()):
             yield "interval-unit"
         plain = [value for key, value in points.items() if "-" not in key]
         if len(set(plain)) < len(plain):
             yield "equal-times"
         for use in self._times:
             if use.slot in points and fmt is not None and "day" in fmt.units:
-                if use.days and points[use.key] != day_before(points[use.slot], fmt):
+                if use.days and points[_bare_key(use)] != day_before(points[use.slot], fmt):
                     yield "day-before"
                 if use.apart and points[use.slot] == day_before(points[use.apart[0]], fmt):
                     yield "day-before"
 
 
-def _number(fmt: Format) -> str:
+def _bare_key(use: Choice | Word | Time) -> str:
+    """The key of a use without its particle."""
+    if isinstance(use, Choice) or not use.particle:
+        return use.key
+    return use.key.removesuffix(f"+{use.particle}")
+
+
+def _number_pattern(fmt: Format) -> str:
     assert fmt.measure is not None
     before, _, after = fmt.measure.text.partition("{}")
     return f"{re.escape(before)}[0-9]{{1,9}}{re.escape(after)}"
 
 
-def _particle(written: str) -> str:
+def _particle_pattern(written: str) -> str:
     """`은/는` is either; `(으)로` has an optional beginning."""
     if "/" in written:
         return f"(?:{'|'.join(map(re.escape, written.split('/')))})"
-    found = re.fullmatch(r"\((.+)\)(.+)", written)
-    return f"(?:{re.escape(found[1])})?{re.escape(found[2])}" if found else re.escape(written)
+    match = re.fullmatch(r"\((.+)\)(.+)", written)
+    if match is None:
+        return re.escape(written)
+    return f"(?:{re.escape(match[1])})?{re.escape(match[2])}"

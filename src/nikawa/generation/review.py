@@ -10,19 +10,24 @@ from msgspec import field
 from msgspec.structs import replace
 
 from nikawa.datasets import load
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, suggest
 from nikawa.generation.generator import load_pack_lexicon
 from nikawa.generation.lexicon import Lexicon
-from nikawa.generation.pack import Pack, pack_names
-from nikawa.generation.plausibility import Decision, Plausibility, export_review, import_review
+from nikawa.generation.pack import Pack, open_pack, pack_names
+from nikawa.generation.plausibility import REASONS, Plausibility
 from nikawa.generation.problem_reader import ParsedProblem, ProblemReader
 from nikawa.generation.template import Template, strip_case_number
-from nikawa.generation.templates import open_pack
 from nikawa.generation.word_space import inflect_word
+from nikawa.io.atomic import atomic_write
+from nikawa.io.by_hand import read_rows
+from nikawa.io.escapes import escape, unescape
 from nikawa.io.folders import write_folder
 from nikawa.records import Dataset, Example, Record
 
+COLUMNS = ("id", "premise", "hypothesis", "score", "decision", "reason")
+DECISIONS = ("keep", "drop", "")
 Score = Callable[[Example], float | None]
+"""How plausible an example is; None where that cannot be told."""
 
 
 class ReviewReport(Record, frozen=True, kw_only=True):
@@ -40,7 +45,16 @@ class ReviewReport(Record, frozen=True, kw_only=True):
     file: str
 
 
-def export_sheet(
+class Decision(Record, frozen=True, kw_only=True):
+    """What a person decided about one example."""
+
+    id: str
+    keep: bool
+    reason: str = ""
+    """One of `REASONS` where it was dropped."""
+
+
+def export_review(
     spec: str,
     sheet: Path,
     *,
@@ -49,18 +63,24 @@ def export_sheet(
     most: int | None = None,
     overwrite: bool = False,
 ) -> ReviewReport:
-    """Write the sheet of a dataset, the least plausible problems first; `most` keeps the sheet short."""
+    """Write the sheet of a dataset, the least plausible problems first.
+
+    `pack` is the pack that the dataset was made from, where its examples do not name one; `most` keeps the sheet short.
+    """
     dataset = load(spec, data=data)
-    known = pack or _recipe(dataset)
-    score = scorer(open_pack(known, data)) if known else None
-    rows = [(score(example) if score else None, example) for example in _referenced(dataset)]
-    scored = sum(value is not None for value, _ in rows)
+    pack_name = pack or _find_pack_name(dataset)
+    score = make_scorer(open_pack(pack_name, data)) if pack_name else None
+    rows = [(score(example) if score else None, example) for example in _number_examples(dataset)]
     rows.sort(key=lambda row: (row[0] is None, row[0] or 0.0))
     chosen = rows[:most]
-    values = {example.id: value for value, example in chosen}
-    count = export_review(
-        (example for _, example in chosen), sheet, score=lambda e: values[e.id], overwrite=overwrite
+    scores = {example.id: value for value, example in chosen}
+    count = write_review_sheet(
+        (example for _, example in chosen),
+        sheet,
+        score=lambda example: scores[example.id],
+        overwrite=overwrite,
     )
+    scored = sum(value is not None for value, _ in rows)
     return ReviewReport(dataset=dataset.name, rows=count, scored=scored, file=str(sheet))
 
 
@@ -74,35 +94,41 @@ def apply_review(
 ) -> ReviewReport:
     """Take the decisions of a sheet; `out` is a folder for the dataset without the problems that were dropped."""
     dataset = load(spec, data=data)
-    decisions = {decision.id: decision for decision in import_review(sheet)}
-    examples = {example.id: example for example in _referenced(dataset)}
-    for name in decisions:
-        if name not in examples:
-            raise BadInput(
-                f"{dataset.name} has no {name!r}", file=sheet, cure="review the data it came from"
-            )
-    dropped = [d for d in decisions.values() if not d.keep]
-    templates = Counter(str(examples[d.id].meta.get("template", "")) for d in dropped)
+    decisions = read_review_sheet(sheet)
+    examples = {example.id: example for example in _number_examples(dataset)}
+    for decision in decisions:
+        if decision.id not in examples:
+            what = f"{dataset.name} has no {decision.id!r}"
+            raise BadInput(what, file=sheet, cure="review the data it came from")
+    dropped = {decision.id: decision for decision in decisions if not decision.keep}
+    templates = Counter(str(examples[id].meta.get("template", "")) for id in dropped)
     if out is not None:
-        write_folder(_without(dataset, dropped), out, overwrite=overwrite)
+        splits = {
+            split: tuple(one for one in examples if f"{split}/{one.id}" not in dropped)
+            for split, examples in dataset.splits.items()
+        }
+        problem = f"{len(dropped)} problems were dropped in a review."
+        card = replace(dataset.card, problems=(*dataset.card.problems, problem))
+        write_folder(replace(dataset, splits=splits, card=card), out, overwrite=overwrite)
     return ReviewReport(
         dataset=dataset.name,
         rows=len(decisions),
         kept=len(decisions) - len(dropped),
         dropped=len(dropped),
-        reasons=dict(Counter(d.reason for d in dropped).most_common()),
+        reasons=dict(Counter(d.reason for d in dropped.values()).most_common()),
         templates=dict(templates.most_common()),
         file=str(sheet),
     )
 
 
-def _referenced(dataset: Dataset) -> Iterator[Example]:
+def _number_examples(dataset: Dataset) -> Iterator[Example]:
     """Every example under `split/id`, which is unique in the dataset."""
     for split, examples in dataset.splits.items():
-        yield from (replace(example, id=f"{split}/{example.id}") for example in examples)
+        for example in examples:
+            yield replace(example, id=f"{split}/{example.id}")
 
 
-def _recipe(dataset: Dataset) -> str | None:
+def _find_pack_name(dataset: Dataset) -> str | None:
     """The shipped pack a dataset was made from, if it says so."""
     for examples in dataset.splits.values():
         for example in examples[:1]:
@@ -111,70 +137,123 @@ def _recipe(dataset: Dataset) -> str | None:
     return None
 
 
-def _without(dataset: Dataset, dropped: Iterable[Decision]) -> Dataset:
-    gone = {decision.id for decision in dropped}
-    splits = {
-        split: tuple(example for example in examples if f"{split}/{example.id}" not in gone)
-        for split, examples in dataset.splits.items()
-    }
-    said = f"{len(gone)} problems were dropped in a review."
-    card = replace(dataset.card, problems=(*dataset.card.problems, said))
-    return replace(dataset, splits=splits, card=card)
+def write_review_sheet(
+    examples: Iterable[Example],
+    path: Path,
+    *,
+    score: Score | None = None,
+    overwrite: bool = False,
+) -> int:
+    """Write a sheet with one row an example, the least plausible first, and return how many.
+
+    The score is that of `score`, else the example's own `meta["plausibility"]`. People fill `decision` (keep or drop) and `reason`.
+    """
+    rows: list[tuple[float | None, Example]] = []
+    for example in examples:
+        value = score(example) if score else example.meta.get("plausibility")
+        rows.append((float(value) if isinstance(value, int | float) else None, example))
+    rows.sort(key=lambda row: (row[0] is None, row[0] or 0.0))
+    with atomic_write(path, overwrite=overwrite) as stream:
+        stream.write(("\t".join(COLUMNS) + "\n").encode())
+        for number, example in rows:
+            premise, hypothesis = (
+                str(example.inputs.get(name, "")) for name in ("premise", "hypothesis")
+            )
+            cells = [*map(escape, (example.id, premise, hypothesis))]
+            cells += ["" if number is None else f"{number:.2f}", "", ""]
+            stream.write(("\t".join(cells) + "\n").encode())
+    return len(rows)
 
 
-def scorer(pack: Pack) -> Score:
+def read_review_sheet(path: Path) -> list[Decision]:
+    """The decisions of a sheet, in its order; rows without one are left out."""
+    decisions: dict[str, Decision] = {}
+    lines: dict[str, int] = {}
+    for line, row in read_rows(path, ("id", "decision", "reason"), cut=True):
+        decision, reason = row["decision"].strip().lower(), row["reason"].strip().lower()
+        error = _check_decision(decision, reason)
+        if error is not None:
+            what, cure = error
+            raise BadInput(what, file=path, line=line, cure=cure)
+        if not decision:
+            continue
+        id = unescape(row["id"])
+        if id in decisions:
+            what = f"{id!r} was decided on line {lines[id]} already"
+            raise BadInput(what, file=path, line=line, cure="keep one of the two")
+        lines[id] = line
+        decisions[id] = Decision(id=id, keep=decision == "keep", reason=reason)
+    return list(decisions.values())
+
+
+def _check_decision(decision: str, reason: str) -> tuple[str, str] | None:
+    """What is wrong with a row, and the cure; None where it is right."""
+    if decision not in DECISIONS:
+        return f"the decision is {decision!r}", "write keep or drop, or leave it empty"
+    if reason and reason not in REASONS:
+        return f"the reason is {reason!r}", suggest(reason, REASONS)
+    if decision == "drop" and not reason:
+        return "a row is dropped without a reason", f"one of: {', '.join(REASONS)}"
+    if decision != "drop" and reason:
+        return "a reason stands without drop", "write drop, or clear the reason"
+    return None
+
+
+def make_scorer(pack: Pack) -> Score:
     """How plausible a problem of a pack is by the frames of its lexicon; None where that cannot be told."""
     lexicon = load_pack_lexicon(pack)
     plausibility = Plausibility(lexicon)
     readers = {template.id: ProblemReader(template) for template in pack.templates}
-    verbs = _Verbs(lexicon)
+    verb_table = _VerbTable(lexicon)
 
     def score(example: Example) -> float | None:
         reader = readers.get(str(example.meta.get("template")))
         if reader is None:
             return None
-        parsed = reader.read(example.inputs["premise"], example.inputs["hypothesis"])
-        if parsed is None:
+        problem = reader.read(example.inputs["premise"], example.inputs["hypothesis"])
+        if problem is None:
             return None
-        found = [
-            max(plausibility.score(verb, nouns) for verb in named)
-            for named, nouns in _frames(reader.template, parsed, verbs)
-            if named and nouns
+        scores = [
+            max(plausibility.score(verb, nouns) for verb in verbs)
+            for verbs, nouns in _list_phrases(reader.template, problem, verb_table)
+            if verbs and nouns
         ]
-        return min(found, default=None)
+        return min(scores, default=None)
 
     return score
 
 
-class _Verbs:
+class _VerbTable:
     """Which verbs have a form that is written so."""
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
-        self._known: dict[str, dict[str, set[str]]] = {}
+        self._verbs: dict[str, dict[str, set[str]]] = {}
+        """Form and text to verbs."""
 
-    def named(self, form: str, text: str) -> frozenset[str]:
+    def find(self, form: str, text: str) -> frozenset[str]:
         """Dictionary forms of the verbs whose `form` is `text`."""
-        if form not in self._known:
+        if form not in self._verbs:
             table: dict[str, set[str]] = {}
             for frame in self._lexicon.frames:
                 written = inflect_word(frame.verb, form, frame.ctype, self._lexicon.language)
                 table.setdefault(written, set()).add(frame.verb)
-            self._known[form] = table
-        return frozenset(self._known[form].get(text, ()))
+            self._verbs[form] = table
+        return frozenset(self._verbs[form].get(text, ()))
 
 
-def _frames(
-    template: Template, parsed: ParsedProblem, verbs: _Verbs
+def _list_phrases(
+    template: Template, problem: ParsedProblem, verb_table: _VerbTable
 ) -> Iterator[tuple[frozenset[str], dict[str, str]]]:
-    """Each verb a problem may have, with its nouns by case."""
+    """For each verb slot of a problem the verbs it may hold, and its nouns by case."""
     for name, slot in template.slots.items():
         if slot.kind == "verb":
-            forms = [(form, parsed.texts[f"{name}.{form}"]) for form in slot.forms]
-            named = frozenset.intersection(*(verbs.named(*form) for form in forms))
+            candidates = [
+                verb_table.find(form, problem.texts[f"{name}.{form}"]) for form in slot.forms
+            ]
             nouns = {
-                strip_case_number(other.case): parsed.texts[place]
-                for place, other in template.slots.items()
+                strip_case_number(other.case): problem.texts[other_name]
+                for other_name, other in template.slots.items()
                 if other.kind not in ("verb", "agent") and other.case and other.case in slot.frame
             }
-            yield named, nouns
+            yield frozenset.intersection(*candidates), nouns

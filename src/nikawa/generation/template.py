@@ -1,53 +1,50 @@
-"""What a template is once read, whichever notation it was written in.
+"""What a template is once read, whichever notation it was written in, and the cells that its problems fall into.
 
-A side (premise, hypothesis) is a tuple of elements. Two templates are equal when they mean the same: places in the file
+A side (premise, hypothesis) is a tuple of elements. Two templates are equal when they mean the same: positions in the file
 and the words they were written with do not count.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from nikawa.errors import suggest
 from nikawa.generation.conditions import (
+    LABELS,
     NEVER,
     Condition,
     bind_values,
     compile_condition,
     iterate_operands,
 )
-from nikawa.generation.template_errors import Position, TemplateError, TemplateErrors, Trouble
+from nikawa.generation.randomness import RandomSource
+from nikawa.generation.template_errors import Position, TemplateError
+from nikawa.generation.time_sampling import TimeRules, TimeValues, index_times
+from nikawa.generation.time_spans import RANDOM_SPAN, SHORT_SPAN, TimeSpan
 from nikawa.generation.times import (
     CALENDAR,
     TIME_WORDS,
     Clock,
     Format,
     Value,
-    render_interval,
-    render_point,
+    move_days,
+    render_value,
 )
 
-if TYPE_CHECKING:
-    from nikawa.generation.time_sampling import Cell, TimeRules
-    from nikawa.generation.time_spans import TimeSpan
-
-LABELS = ("entailment", "contradiction", "neutral")
 WORD_KINDS = ("agent", "noun", "place", "verb")
 """Kinds of word slots every pack has; a pack may add its own."""
 TIME_KINDS = ("time", "interval", "unit", "number")
-MOST_TIMES = 5
 INFLECTED = ("verb", "adjective")
 """Kinds whose uses name a form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """Text that stands as it is."""
+    """Text that is the same in every problem."""
 
     text: str
     at: Position = field(default=Position(), compare=False)
@@ -80,7 +77,8 @@ class Word:
     particle: str = ""
     """A particle whose shape depends on the word (은/는)."""
     at: Position = field(default=Position(), compare=False)
-    written: str = field(default="", compare=False)
+    source: str = field(default="", compare=False)
+    """How it was written."""
 
     @property
     def slot(self) -> str:
@@ -89,12 +87,9 @@ class Word:
 
     @property
     def key(self) -> str:
-        """What `render` asks for, such as `verb_1.past` or `agent_1+은/는`."""
-        return (
-            self.slot
-            + (f".{self.form}" if self.form else "")
-            + (f"+{self.particle}" if self.particle else "")
-        )
+        """The name under which `render` takes its text, such as `verb_1.past` or `agent_1+은/는`."""
+        key = f"{self.slot}.{self.form}" if self.form else self.slot
+        return f"{key}+{self.particle}" if self.particle else key
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +104,8 @@ class Time:
     """A point, moved by days, that this one must differ from (`tp_2!=tp_1-1day`)."""
     particle: str = ""
     at: Position = field(default=Position(), compare=False)
-    written: str = field(default="", compare=False)
+    source: str = field(default="", compare=False)
+    """How it was written."""
 
     @property
     def slot(self) -> str:
@@ -118,9 +114,9 @@ class Time:
 
     @property
     def key(self) -> str:
-        """What `render` asks for, such as `time_1` or `time_1-1day`."""
-        moved = f"{self.days:+d}day" if self.days else ""
-        return self.slot + moved + (f"+{self.particle}" if self.particle else "")
+        """The name under which `render` takes its text, such as `time_1` or `time_1-1day`."""
+        key = f"{self.slot}{self.days:+d}day" if self.days else self.slot
+        return f"{key}+{self.particle}" if self.particle else key
 
 
 Element = Literal | Choice | Word | Time
@@ -129,7 +125,7 @@ Side = tuple[Element, ...]
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """All that is known of a slot: what was declared, and the forms its uses ask for."""
+    """All that is known of a slot: what was declared, and the forms its uses name."""
 
     name: str
     kind: str
@@ -142,13 +138,13 @@ class Slot:
     """The texts of a choice."""
 
     @property
-    def stative(self) -> bool:
-        """Whether some use asks for the state the verb leaves."""
+    def is_stative(self) -> bool:
+        """Whether some use names the state that the verb leaves."""
         return any(form.startswith("progressive") for form in self.forms)
 
 
 def strip_case_number(case: str) -> str:
-    """A case without the number that tells agents apart: ガ2 is ガ."""
+    """A case without the number that distinguishes agents: ガ2 is ガ."""
     return case.rstrip("0123456789")
 
 
@@ -170,10 +166,10 @@ class Template:
     language: str = "ja"
     note: str = field(default="", compare=False)
     at: Position = field(default=Position(), compare=False)
-    places: Mapping[str, Position] = field(default_factory=dict, compare=False, hash=False)
+    positions: Mapping[str, Position] = field(default_factory=dict, compare=False, hash=False)
     """Where each field was written."""
-    written: Mapping[str, str] = field(default_factory=dict, compare=False, hash=False)
-    """What each field says, in the native notation."""
+    source: Mapping[str, str] = field(default_factory=dict, compare=False, hash=False)
+    """What each field says, in the native notation; empty for a template of another one."""
 
     @cached_property
     def uses(self) -> tuple[Choice | Word | Time, ...]:
@@ -188,50 +184,61 @@ class Template:
     @cached_property
     def slots(self) -> dict[str, Slot]:
         """Name to slot, in order of first use; choices are slots too."""
-        found: dict[str, Slot] = {}
+        slots: dict[str, Slot] = {}
         for use in self.uses:
-            name = use.key if isinstance(use, Choice) else use.slot
-            found[name] = _merged(found.get(name), use, name)
-        return found
+            if isinstance(use, Choice):
+                slots[use.key] = Slot(use.key, "choice", options=use.options)
+            elif isinstance(use, Time):
+                slots[use.slot] = Slot(use.slot, use.kind)
+            else:
+                old = slots.get(use.slot) or Slot(use.slot, use.kind)
+                is_new_form = use.form and use.form not in old.forms
+                slots[use.slot] = Slot(
+                    use.slot,
+                    use.kind,
+                    case=old.case or use.case,
+                    frame=old.frame or use.frame,
+                    transitive=use.transitive if old.transitive is None else old.transitive,
+                    wants=old.wants or use.wants,
+                    forms=(*old.forms, use.form) if is_new_form else old.forms,
+                )
+        return slots
 
     @cached_property
-    def spec(self) -> TimeRules:
-        """What the labels depend on; templates with the same one share their index of times."""
-        from nikawa.generation.time_sampling import spec_of
+    def time_rules(self) -> TimeRules:
+        """What the labels depend on; templates with the same rules share their index of times."""
+        times = [use for use in self.uses if isinstance(use, Time)]
+        kinds = {use.slot: use.kind for use in times}
+        return TimeRules(
+            points=tuple(slot for slot, kind in kinds.items() if kind == "time"),
+            sizes=tuple(slot for slot, kind in kinds.items() if kind in ("interval", "number")),
+            entails=self.entails,
+            contradicts=self.contradicts,
+            given=self.given,
+            before=tuple(dict.fromkeys(use.slot for use in times if use.days)),
+            apart=tuple((use.slot, use.apart[0]) for use in times if use.apart),
+        )
 
-        return spec_of(self)
-
-    def render(self, fillers: Mapping[str, str]) -> tuple[str, str]:
+    def render(self, texts: Mapping[str, str]) -> tuple[str, str]:
         """Premise and hypothesis with a text for every one of `keys`."""
-        (premise, first), (hypothesis, second) = self._printers
-        return premise % first(fillers), hypothesis % second(fillers)
+        (premise, pick_first), (hypothesis, pick_second) = self._side_formats
+        return premise % pick_first(texts), hypothesis % pick_second(texts)
 
     @cached_property
-    def _printers(self) -> tuple[_Printer, _Printer]:
-        return _printer(self.premise), _printer(self.hypothesis)
+    def _side_formats(self) -> tuple[SideFormat, SideFormat]:
+        return format_side(self.premise), format_side(self.hypothesis)
 
-    def time_texts(self, values: Mapping[str, Value], fmt: Format | None) -> dict[str, str]:
+    def render_times(self, values: Mapping[str, Value], fmt: Format | None) -> dict[str, str]:
         """The text of every time key; intervals are in the format's largest unit, particles attached."""
         if fmt is None:
             return {}
-        times = (use for use in self.uses if isinstance(use, Time))
         return {
-            use.key: _attached(self._time_text(use, values, fmt), use.particle) for use in times
+            use.key: render_time(use, values.get(use.slot, 1), fmt, self.language)
+            for use in self.uses
+            if isinstance(use, Time)
         }
 
-    def _time_text(self, use: Time, values: Mapping[str, Value], fmt: Format) -> str:
-        from nikawa.generation.time_sampling import moved
-
-        value = values.get(use.slot, 1)
-        if isinstance(value, tuple):
-            return render_point(moved(value, use.days, fmt), fmt, self.language)
-        if use.kind == "unit":
-            return TIME_WORDS[self.language].unit[fmt.largest]
-        if fmt.measure is not None:
-            return fmt.measure.text.replace("{}", str(value))
-        return render_interval(value, fmt.largest, self.language)
-
-    def label(
+    def compute_label(
         self, values: Mapping[str, Value], fmt: Format | None, clock: Clock = CALENDAR
     ) -> str:
         """Entailment where its condition holds, else contradiction where its does, else neutral."""
@@ -239,11 +246,11 @@ class Template:
         env = bind_values(values, fmt, clock)
         if compile_condition(self.entails, clock, unit)(env):
             return "entailment"
-        return (
-            "contradiction" if compile_condition(self.contradicts, clock, unit)(env) else "neutral"
-        )
+        if compile_condition(self.contradicts, clock, unit)(env):
+            return "contradiction"
+        return "neutral"
 
-    def consistent(
+    def is_consistent(
         self, values: Mapping[str, Value], fmt: Format | None, clock: Clock = CALENDAR
     ) -> bool:
         """Whether what the premise takes for granted holds."""
@@ -252,112 +259,132 @@ class Template:
         return all(compile_condition(condition, clock, unit)(env) for condition in self.given)
 
     def cells(
-        self, formats: tuple[Format, ...] | None = None, spans: tuple[TimeSpan, ...] | None = None
+        self,
+        formats: tuple[Format, ...] | None = None,
+        spans: tuple[TimeSpan, ...] | None = None,
     ) -> tuple[Cell, ...]:
-        """The reachable cells of this template, in the published order."""
-        from nikawa.generation.time_sampling import cells_of
+        """The reachable cells of this template, by format, span and label in the published order.
 
-        return cells_of(self, formats, spans)
+        `formats` leaves the other formats out; `spans` are RANDOM and SHORT where none are named.
+        """
+        combinations = self._combine_cells(formats, spans)
+        return tuple(cell for cell, is_reachable in combinations if is_reachable)
+
+    def unreachable_cells(
+        self,
+        formats: tuple[Format, ...] | None = None,
+        spans: tuple[TimeSpan, ...] | None = None,
+    ) -> tuple[Cell, ...]:
+        """Cells of labels that the template has elsewhere but that no assignment of this format and span reaches."""
+        combinations = list(self._combine_cells(formats, spans))
+        labels = {cell.label for cell, is_reachable in combinations if is_reachable}
+        return tuple(
+            cell for cell, is_reachable in combinations if not is_reachable and cell.label in labels
+        )
+
+    def _combine_cells(
+        self, formats: tuple[Format, ...] | None, spans: tuple[TimeSpan, ...] | None
+    ) -> Iterator[tuple[Cell, bool]]:
+        """Every combination of format, span and label, and whether it can be reached."""
+        own_formats: tuple[Format | None, ...] = (None,)
+        if self.formats:
+            own_formats = tuple(f for f in self.formats if formats is None or f in formats)
+        own_spans: tuple[TimeSpan | None, ...] = (None,)
+        if self.time_rules.points or self.time_rules.sizes:
+            own_spans = spans or (RANDOM_SPAN, SHORT_SPAN)
+        for fmt in own_formats:
+            for span in own_spans:
+                labels = index_times(self.time_rules, fmt, span).labels
+                for label in LABELS:
+                    yield Cell(self, fmt, span, label), label in labels
 
 
-_Printer = tuple[str, Callable[[Mapping[str, str]], tuple[str, ...]]]
+class Cell(NamedTuple):
+    """Problems of one kind: a template, a format and a span (None where it has no times), a label."""
+
+    template: Template
+    format: Format | None
+    span: TimeSpan | None
+    label: str
+
+    @property
+    def name(self) -> str:
+        """Stable name, such as `1/年月/random/neutral`."""
+        fmt = self.format.name(self.template.language) if self.format else "-"
+        return f"{self.template.id}/{fmt}/{self.span.name if self.span else '-'}/{self.label}"
+
+    def draw_times(self, rng: RandomSource) -> TimeValues | None:
+        """Times that give the label, or None where none do. The same random numbers give the same times."""
+        draw = index_times(self.template.time_rules, self.format, self.span).drawer(self.label)
+        return None if draw is None else draw(rng)
 
 
-def _printer(side: Side) -> _Printer:
-    """A format string and what picks its values: the fastest way Python has to fill a text."""
+PickTexts = Callable[[Mapping[str, str]], tuple[str, ...]]
+"""Picks the values of a format string out of the texts by key."""
+SideFormat = tuple[str, PickTexts]
+"""A format string and what picks its values: the fastest way Python has to fill a text."""
+
+
+def format_side(side: Side) -> SideFormat:
+    """The format string of a side, with a `%s` for every element but the literals."""
     keys = [e.key for e in side if not isinstance(e, Literal)]
     text = "".join(e.text.replace("%", "%%") if isinstance(e, Literal) else "%s" for e in side)
+    return text, pick_texts(keys)
+
+
+def pick_texts(keys: list[str]) -> PickTexts:
+    """A function that picks the texts of these keys, in order, as a tuple."""
     if len(keys) == 1:
         (only,) = keys
-        return text, lambda fillers: (fillers[only],)
-    return text, itemgetter(*keys) if keys else lambda fillers: ()
+        return lambda texts: (texts[only],)
+    return itemgetter(*keys) if keys else lambda texts: ()
 
 
-def _attached(text: str, particle: str) -> str:
-    if not particle:
-        return text
-    from nikawa.text.korean_forms import attach
+def render_time(use: Time, value: Value, fmt: Format, language: str) -> str:
+    """The text of a use of a time, with its particle."""
+    if use.kind == "unit":
+        text = TIME_WORDS[language].unit[fmt.largest]
+    else:
+        moved = move_days(value, use.days, fmt) if isinstance(value, tuple) else value
+        text = render_value(moved, fmt, language)
+    return attach_particle(text, use.particle) if use.particle else text
 
-    return attach(text, particle)
 
+@lru_cache(maxsize=1 << 16)
+def attach_particle(word: str, particle: str) -> str:
+    """A word with a particle in the shape that the word asks for (은/는)."""
+    from nikawa.text.conjugation_ko import attach
 
-def _merged(slot: Slot | None, use: Choice | Word | Time, name: str) -> Slot:
-    if isinstance(use, Choice):
-        return Slot(name, "choice", options=use.options)
-    if isinstance(use, Time):
-        return Slot(name, use.kind)
-    old = slot or Slot(name, use.kind)
-    forms = old.forms if not use.form or use.form in old.forms else (*old.forms, use.form)
-    return Slot(
-        name,
-        use.kind,
-        old.case or use.case,
-        old.frame or use.frame,
-        use.transitive if old.transitive is None else old.transitive,
-        old.wants or use.wants,
-        forms,
-    )
+    return attach(word, particle)
 
 
 def merge_literals(elements: list[Element]) -> Side:
     """A side with neighbouring literals made one and empty ones left out."""
     side: list[Element] = []
     for element in elements:
-        if isinstance(element, Literal) and side and isinstance(side[-1], Literal):
+        if not isinstance(element, Literal):
+            side.append(element)
+        elif side and isinstance(side[-1], Literal):
             side[-1] = Literal(side[-1].text + element.text, side[-1].at)
-        elif not (isinstance(element, Literal) and not element.text):
+        elif element.text:
             side.append(element)
     return tuple(side)
 
 
-def refuse_too_many_times(side: Side, at: Position) -> None:
-    """All orders of the times are tried, so there is a limit to them."""
-    for kind in TIME_KINDS:
-        count = len({e.index for e in side if isinstance(e, Time) and e.kind == kind})
-        if count > MOST_TIMES:
-            raise TemplateError(
-                "syntax", f"has {count} slots of the kind {kind}", at, f"use at most {MOST_TIMES}"
-            )
-
-
-def find_unbound_names(template: Template) -> Iterator[Trouble]:
-    """Conditions may speak only of times and numbers the sentences have."""
-    return (mistake.trouble(template.id) for mistake in unbound_mistakes(template))
-
-
-def settled(template: Template, faults: TemplateErrors) -> Template:
-    """The template where it has no fault; else the `Mistake` that says why there is none, and knows all of them."""
-    if faults and not faults.hide_times:
-        faults.extend(unbound_mistakes(template))
-    faults.refuse()
-    return template
-
-
-def unbound_mistakes(template: Template) -> Iterator[TemplateError]:
-    """The names of conditions that no sentence has."""
-    bound = {
-        name for name, slot in template.slots.items() if slot.kind in ("time", "interval", "number")
-    }
-    used = [
-        (leaf.name, leaf.at)
+def find_unbound_names(template: Template) -> Iterator[TemplateError]:
+    """The names of conditions that no sentence has: conditions may name only times and numbers of the sentences."""
+    kinds = ("time", "interval", "number")
+    bound = {name for name, slot in template.slots.items() if slot.kind in kinds}
+    names = [
+        (operand.name, operand.at)
         for condition in (template.entails, template.contradicts, *template.given)
-        for leaf in iterate_operands(condition)
-        if leaf.name
+        for operand in iterate_operands(condition)
+        if operand.name
     ]
-    used += [(use.apart[0], use.at) for use in template.uses if isinstance(use, Time) and use.apart]
-    for name, at in used:
+    for use in template.uses:
+        if isinstance(use, Time) and use.apart:
+            names.append((use.apart[0], use.at))
+    for name, at in names:
         if name not in bound:
             what = f"{name} is in a condition but in no sentence"
             yield TemplateError("unbound-name", what, at, suggest(name, bound))
-
-
-def find_since_and_now(premise: Side) -> tuple[str, str] | None:
-    """The two times of a premise `A以来…。現在、Bである`: its present may not lie before A."""
-    since = now = ""
-    for before, time, after in zip(("", *premise), premise, (*premise[1:], ""), strict=False):
-        if isinstance(time, Time) and time.kind == "time":
-            if isinstance(after, Literal) and after.text.startswith("以来"):
-                since = time.slot
-            if isinstance(before, Literal) and re.search("現在、?$", before.text):
-                now = time.slot
-    return (since, now) if since and now else None

@@ -1,4 +1,8 @@
-"""What can be wrong with a template, and where: file, line and column."""
+"""What can be wrong with a template, and where: file, line and column.
+
+`TemplateError` stops a template from being read; `Trouble` is the same as a record, for the report of a check. A reader
+collects the errors of one template in `TemplateErrors`, so that a user sees all of them at once.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +23,13 @@ class Position(NamedTuple):
     line: int = 0
     column: int = 0
 
-    def later(self, columns: int) -> Position:
-        """A place further on the same line."""
+    def forward(self, columns: int) -> Position:
+        """The position so many columns further on the same line."""
         return Position(self.line, self.column + columns)
 
 
 class Trouble(Record, frozen=True, kw_only=True):
-    """One thing a check of templates found."""
+    """One thing that a check of templates reports."""
 
     check: str
     """Stable name: syntax, unknown-slot, unbound-name, case, never, overlap, format, duplicate-id, …"""
@@ -38,18 +42,15 @@ class Trouble(Record, frozen=True, kw_only=True):
 
     def sentence(self, file: str | Path) -> str:
         """`file, line 3, column 14: what; cure`."""
-        return str(
-            TemplateError(
-                self.check, self.what, Position(self.line, self.column), self.cure
-            ).within(file)
-        )
+        position = Position(self.line, self.column)
+        return str(TemplateError(self.check, self.what, position, self.cure, file))
 
 
 class TemplateError(BadInput):
-    """A fault that stops a template from being read."""
+    """An error that stops a template from being read."""
 
     others: tuple[TemplateError, ...] = ()
-    """Further faults of the same template."""
+    """Further errors of the same template."""
 
     def __init__(
         self, check: str, what: str, at: Position, cure: str = "", file: str | Path | None = None
@@ -58,24 +59,19 @@ class TemplateError(BadInput):
         super().__init__(what, file=file, line=at.line, cure=cure)
 
     def __str__(self) -> str:
-        place = f"line {self.at.line}, column {self.at.column}"
-        text = (
-            f"{self.file}, {place}: {self.what}"
-            if self.file is not None
-            else f"{place}: {self.what}"
-        )
-        return " ".join((f"{text}; {self.cure}" if self.cure else text).split())
+        text = f"line {self.at.line}, column {self.at.column}: {self.what}"
+        if self.file is not None:
+            text = f"{self.file}, {text}"
+        if self.cure:
+            text = f"{text}; {self.cure}"
+        return " ".join(text.split())
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Survive the trip back from a worker process."""
         return (TemplateError, (self.check, self.what, self.at, self.cure, self.file))
 
-    def within(self, file: str | Path) -> TemplateError:
-        """The same fault with its file named."""
-        return TemplateError(self.check, self.what, self.at, self.cure, file)
-
-    def trouble(self, template: str = "") -> Trouble:
-        """The same fault as a record."""
+    def to_trouble(self, template: str = "") -> Trouble:
+        """The same error as a record."""
         return Trouble(
             check=self.check,
             template=template,
@@ -87,22 +83,22 @@ class TemplateError(BadInput):
 
 
 class TemplateErrors(list[TemplateError]):
-    """The faults met so far, while reading goes on."""
+    """The errors of one template so far, while reading goes on."""
 
-    hide_times = False
-    """Whether a time may stand in what could not be read, so that nothing can be said of times that are missing."""
+    may_hide_times = False
+    """Whether what could not be read may have been a time: then nothing can be said of times that are missing."""
 
-    def tried(self, make: Callable[[], T], otherwise: T) -> T:
-        """What `make` gives; where it cannot, the fault is kept and `otherwise` is taken."""
+    def attempt(self, make: Callable[[], T], otherwise: T) -> T:
+        """What `make` returns; where it raises a `TemplateError`, that is kept and `otherwise` is returned."""
         try:
             return make()
-        except TemplateError as mistake:
-            self.append(mistake)
+        except TemplateError as error:
+            self.append(error)
             return otherwise
 
-    def refuse(self) -> None:
-        """Raise the first fault of the text, which knows the others."""
+    def raise_first(self) -> None:
+        """Raise the first error of the text, which holds the others; do nothing where there is none."""
         if self:
-            first, *rest = sorted(self, key=lambda mistake: mistake.at)
+            first, *rest = sorted(self, key=lambda error: error.at)
             first.others = tuple(rest)
             raise first

@@ -10,21 +10,9 @@ from calendar import monthrange
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Protocol
 
+from nikawa.generation.randomness import RandomSource
 from nikawa.generation.times import LEAP_YEAR, Format, Point
-
-
-class RandomSource(Protocol):
-    """Anything that gives random numbers from 0 to below 1, such as `random.Random`."""
-
-    def random(self) -> float:
-        """The next number."""
-
-
-def draw_below(chance: RandomSource, n: int) -> int:
-    """A whole number from 0 to below n."""
-    return int(chance.random() * n)
 
 
 @dataclass(frozen=True)
@@ -63,54 +51,53 @@ class TimeSpan:
         return range(fmt.measure.low, fmt.measure.high + 1, fmt.measure.step)
 
     def windows(self, fmt: Format) -> list[range]:
-        """The ranges the smallest unit of all points lies in, one of which a problem draws; none without a limit."""
+        """The ranges for the smallest unit of all points, one of which a problem draws; none without a limit."""
         width = self.window.get(fmt.smallest)
         if width is None:
             return []
         first, last = self.starts[fmt.smallest]
         return [range(start, start + width) for start in range(first, last + 1)]
 
-    def draw_larger(self, fmt: Format, chance: RandomSource) -> Point:
-        """The units above the smallest, drawn for all points of a short problem."""
-        return self._draw(fmt.units[:-1], chance)
+    def draw_larger(self, fmt: Format, rng: RandomSource) -> Point:
+        """The units above the smallest, drawn once for all points of a short problem."""
+        return self._draw(fmt.units[:-1], rng)
 
-    def draw(self, fmt: Format, chance: RandomSource) -> Point:
+    def draw(self, fmt: Format, rng: RandomSource) -> Point:
         """One point with no regard to others."""
-        return self._draw(fmt.units, chance)
+        return self._draw(fmt.units, rng)
 
-    def _draw(self, units: tuple[str, ...], chance: RandomSource) -> Point:
+    def _draw(self, units: tuple[str, ...], rng: RandomSource) -> Point:
         """One point of the calendar; all are equally likely. Days are listed, hours are drawn on top."""
         if units[-1:] == ("hour",):
-            return (*self._draw(units[:-1], chance), int(chance.random() * 24))
-        points = _points(units, self.years)
-        return points[int(chance.random() * len(points))]
+            return (*self._draw(units[:-1], rng), int(rng.random() * 24))
+        points = _list_points(units, self.years)
+        return points[int(rng.random() * len(points))]
 
-    def size(self, fmt: Format) -> int:
+    def count_points(self, fmt: Format) -> int:
         """How many points there are."""
-        hours = fmt.smallest == "hour"
-        return len(_points(fmt.units[:-1] if hours else fmt.units, self.years)) * (
-            24 if hours else 1
-        )
+        if fmt.smallest == "hour":
+            return len(_list_points(fmt.units[:-1], self.years)) * 24
+        return len(_list_points(fmt.units, self.years))
 
-    def finder(self, fmt: Format) -> Callable[[int], Point]:
-        """What gives the point at a place, from the earliest on."""
+    def point_getter(self, fmt: Format) -> Callable[[int], Point]:
+        """A function from a place, counted from the earliest point, to the point."""
         if fmt.smallest != "hour":
-            return _points(fmt.units, self.years).__getitem__
-        days = _points(fmt.units[:-1], self.years)
+            return _list_points(fmt.units, self.years).__getitem__
+        days = _list_points(fmt.units[:-1], self.years)
         return lambda place: (*days[place // 24], place % 24)
 
 
 @lru_cache(maxsize=64)
-def _points(units: tuple[str, ...], years: tuple[int, int]) -> tuple[Point, ...]:
+def _list_points(units: tuple[str, ...], years: tuple[int, int]) -> tuple[Point, ...]:
     """Every point whose smallest unit is a day or larger; the one empty point of no unit."""
     points: list[Point] = [()]
     span = TimeSpan("", years=years)
     for unit in units:
-        points = [
-            (*point, value)
-            for point in points
-            for value in span.values(unit, dict(zip(units, point, strict=False)))
-        ]
+        longer = []
+        for point in points:
+            larger = dict(zip(units, point, strict=False))
+            longer += [(*point, value) for value in span.values(unit, larger)]
+        points = longer
     return tuple(points)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -21,12 +21,17 @@ from types import MappingProxyType
 from typing import Literal, Protocol
 
 UNITS = ("year", "month", "day", "hour")
+VERB_TIMES = ("point", "within", "during", "again")
+"""What a verb may go with: a point of time, an interval it is finished in, one it lasts, a repetition."""
 Kind = Literal["point", "interval", "number"]
 Point = tuple[int, ...]
+"""One number for each unit of its format."""
 Value = Point | int
+"""A point, the length of an interval, or a number."""
 LEAP_YEAR = 2000
 _NUMBER = "[0-9]{1,6}"
 _BASE = (LEAP_YEAR, 1, 1, 0)
+"""What the units have that a format leaves out."""
 MAX_YEAR = 9900
 """Years above this leave no room for arithmetic."""
 
@@ -64,22 +69,12 @@ class Format:
 
     def name(self, language: str) -> str:
         """What the format is called in a language: 年月日, 月間, 년월; a number's measure has one name."""
-        return _name(self, language)
+        return _format_name(self, language)
 
 
-@cache
-def _name(fmt: Format, language: str) -> str:
-    surface = TIME_WORDS[language]
-    if fmt.kind == "point":
-        return "".join(surface.point[unit] for unit in fmt.units)
-    return surface.interval_name[fmt.units[0]] if fmt.kind == "interval" else fmt.units[0]
-
-
-def _points() -> tuple[Format, ...]:
-    return tuple(Format("point", UNITS[a : b + 1]) for a in range(4) for b in range(a, 4))
-
-
-POINT_FORMATS = _points()
+POINT_FORMATS = tuple(
+    Format("point", UNITS[first : last + 1]) for first in range(4) for last in range(first, 4)
+)
 """The ten formats of a point, by largest unit, then by length."""
 INTERVAL_FORMATS = tuple(Format("interval", (unit,)) for unit in UNITS)
 
@@ -118,6 +113,16 @@ TIME_WORDS = {
 
 
 @cache
+def _format_name(fmt: Format, language: str) -> str:
+    words = TIME_WORDS[language]
+    if fmt.kind == "point":
+        return "".join(words.point[unit] for unit in fmt.units)
+    if fmt.kind == "interval":
+        return words.interval_name[fmt.units[0]]
+    return fmt.units[0]
+
+
+@cache
 def formats_by_name(language: str) -> dict[str, Format]:
     """Every format of points and intervals by its name in a language."""
     return {fmt.name(language): fmt for fmt in (*POINT_FORMATS, *INTERVAL_FORMATS)}
@@ -125,9 +130,9 @@ def formats_by_name(language: str) -> dict[str, Format]:
 
 def render_point(point: Point, fmt: Format, language: str) -> str:
     """A point as text: 2019年8月, 2019년 8월."""
-    surface = TIME_WORDS[language]
-    return surface.gap.join(
-        f"{number}{surface.point[unit]}" for number, unit in zip(point, fmt.units, strict=True)
+    words = TIME_WORDS[language]
+    return words.gap.join(
+        f"{number}{words.point[unit]}" for number, unit in zip(point, fmt.units, strict=True)
     )
 
 
@@ -136,17 +141,23 @@ def render_interval(length: int, unit: str, language: str) -> str:
     return f"{length}{TIME_WORDS[language].interval[unit]}"
 
 
+def render_value(value: Value, fmt: Format, language: str) -> str:
+    """A point, an interval in the largest unit of the format, or a number with its measure, as text."""
+    if isinstance(value, tuple):
+        return render_point(value, fmt, language)
+    if fmt.measure is not None:
+        return fmt.measure.text.replace("{}", str(value))
+    return render_interval(value, fmt.largest, language)
+
+
 @cache
 def point_pattern(language: str) -> str:
     """A regular expression without groups that matches a point of any format."""
-    surface = TIME_WORDS[language]
-    parts = [f"{_NUMBER}{surface.point[unit]}" for unit in UNITS]
-    runs = ["".join(_spaced(parts[a:b], surface.gap)) for a in range(4) for b in range(4, a, -1)]
+    words = TIME_WORDS[language]
+    parts = [f"{_NUMBER}{words.point[unit]}" for unit in UNITS]
+    gap = re.escape(words.gap)
+    runs = [gap.join(parts[first:last]) for first in range(4) for last in range(4, first, -1)]
     return f"(?:{'|'.join(runs)})"
-
-
-def _spaced(parts: Sequence[str], gap: str) -> list[str]:
-    return [part if i == 0 else re.escape(gap) + part for i, part in enumerate(parts)]
 
 
 @cache
@@ -157,9 +168,9 @@ def interval_pattern(language: str) -> str:
 
 def parse_point(text: str, language: str) -> tuple[Format, Point] | None:
     """The format and numbers of a point, or None where `text` is none or its date does not exist."""
-    by_word = {word: unit for unit, word in TIME_WORDS[language].point.items()}
+    unit_by_word = {word: unit for unit, word in TIME_WORDS[language].point.items()}
     parts = re.findall(rf"({_NUMBER})(\D+)", text)
-    units = tuple(by_word.get(word.strip(), "") for _, word in parts)
+    units = tuple(unit_by_word.get(word.strip(), "") for _, word in parts)
     fmt = Format("point", units)
     point = tuple(int(number) for number, _ in parts)
     if (
@@ -173,17 +184,19 @@ def parse_point(text: str, language: str) -> tuple[Format, Point] | None:
 
 def parse_interval(text: str, language: str) -> tuple[Format, int] | None:
     """The format and length of an interval, or None where `text` is none."""
-    found = re.fullmatch(rf"({_NUMBER})(\D+)", text)
-    if found is None:
+    match = re.fullmatch(rf"({_NUMBER})(\D+)", text)
+    if match is None:
         return None
-    by_word = {word: unit for unit, word in TIME_WORDS[language].interval.items()}
-    unit = by_word.get(found[2])
-    return None if unit is None else (Format("interval", (unit,)), int(found[1]))
+    number, written = match.groups()
+    for unit, word in TIME_WORDS[language].interval.items():
+        if word == written:
+            return Format("interval", (unit,)), int(number)
+    return None
 
 
 def is_in_calendar(point: Point, fmt: Format) -> bool:
     """Whether the calendar has this point; without a year February has 29 days, without a month a month has 31."""
-    year, month, day, hour = _whole(point, fmt)
+    year, month, day, hour = _all_units(point, fmt)
     if not (1 <= year <= MAX_YEAR and 1 <= month <= 12 and 0 <= hour <= 23):
         return False
     return 1 <= day <= monthrange(year, month)[1]
@@ -192,10 +205,21 @@ def is_in_calendar(point: Point, fmt: Format) -> bool:
 def day_before(point: Point, fmt: Format) -> Point | None:
     """The point with its day number one less, as the templates' `-1day` asks; None on a first day."""
     place = fmt.units.index("day")
-    return None if point[place] <= 1 else (*point[:place], point[place] - 1, *point[place + 1 :])
+    if point[place] <= 1:
+        return None
+    return (*point[:place], point[place] - 1, *point[place + 1 :])
 
 
-def _whole(point: Point, fmt: Format) -> Point:
+def move_days(point: Point, days: int, fmt: Format) -> Point:
+    """A point some days earlier, `days` being 0 or negative; it must stay within its month."""
+    for _ in range(-days):
+        earlier = day_before(point, fmt)
+        assert earlier is not None
+        point = earlier
+    return point
+
+
+def _all_units(point: Point, fmt: Format) -> Point:
     """All four units; those the format leaves out from the base."""
     first = UNITS.index(fmt.units[0])
     return (*_BASE[:first], *point, *_BASE[first + len(point) :])
@@ -207,7 +231,7 @@ class Clock(Protocol):
     name: str
 
     def __hash__(self) -> int:
-        """Clocks are told apart by identity."""
+        """Clocks are compared by identity."""
 
     def start(self, point: Point, fmt: Format) -> int:
         """The instant a point begins."""
@@ -226,12 +250,12 @@ class CalendarClock:
 
     def start(self, point: Point, fmt: Format) -> int:
         """The first hour of a point."""
-        year, month, day, hour = _whole(point, fmt)
+        year, month, day, hour = _all_units(point, fmt)
         return date(year, month, day).toordinal() * 24 + hour
 
     def end(self, point: Point, fmt: Format) -> int:
         """The first hour after a point."""
-        year, month, day, hour = _whole(point, fmt)
+        year, month, day, hour = _all_units(point, fmt)
         match fmt.smallest:
             case "year":
                 return date(year + 1, 1, 1).toordinal() * 24
@@ -271,20 +295,16 @@ class CompatClock:
             return self.start(point, fmt)
         if fmt.smallest == "year":
             return self.start(point, fmt) + self.size["year"]
-        full = {"year": 0, "month": 0, "day": 0, **dict(zip(fmt.units, point, strict=True))}
-        after = self._next_day(full) if fmt.smallest == "day" else self._next_month(full)
-        return sum(n * self.size[unit] for unit, n in after.items())
-
-    def _next_month(self, full: dict[str, int]) -> dict[str, int]:
-        if full["month"] == 12:
-            return {"year": full["year"] + 1, "month": 1, "day": 0}
-        return {**full, "month": full["month"] + 1}
-
-    def _next_day(self, full: dict[str, int]) -> dict[str, int]:
+        numbers = {"year": 0, "month": 0, "day": 0, **dict(zip(fmt.units, point, strict=True))}
+        year, month, day = numbers["year"], numbers["month"], numbers["day"]
         # The generator asked a calendar that begins in January 2020 for the day after.
-        if full["day"] < monthrange(full["year"] or 2020, full["month"] or 1)[1]:
-            return {**full, "day": full["day"] + 1}
-        return {**self._next_month(full), "day": 1}
+        if fmt.smallest == "day" and day < monthrange(year or 2020, month or 1)[1]:
+            day += 1
+        else:
+            # A new month begins on its first day where days are written. In a month alone the day is 0 anyway.
+            day = 1 if fmt.smallest == "day" else 0
+            year, month = (year + 1, 1) if month == 12 else (year, month + 1)
+        return year * self.size["year"] + month * self.size["month"] + day * self.size["day"]
 
     def shift(self, instant: int, count: int, unit: str) -> int:
         """Plain addition."""

@@ -2,12 +2,12 @@
 
 Where the dictionary form is shown, the other forms are computed from it. Elsewhere the dictionary forms that could have
 given the text are tried: a form is right when one of them is a verb of the dictionary and conjugates to it, wrong when
-those of the dictionary conjugate otherwise or the text is another form of a verb. A verb no dictionary has is let pass.
+those of the dictionary conjugate otherwise or the text is another form of a verb. A verb that no dictionary has passes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from nikawa.errors import BadInput
 if TYPE_CHECKING:
     from nikawa.text import Token
 
-_ROWS = {
+_ENDINGS = {
     "past": (
         ("した", ("す", "する")),
         ("いた", ("く",)),
@@ -54,67 +54,62 @@ _ROWS = {
 """Form to endings and the endings the dictionary form may have had."""
 _CLASSES = {"獲る": "五段・ラ行"}
 """The class of verbs the dictionary knows by their rarer reading alone: 獲る is とる before it is える."""
-_STATE = {"progressive": ("いる", "te"), "progressive_past": ("いた", "te")}
+_STATES = {"progressive": ("いる", "te"), "progressive_past": ("いた", "te")}
+"""Forms with an auxiliary: the auxiliary, and the form of the verb before it."""
 
 
-def find_wrong_forms(shown: Mapping[str, str]) -> list[str]:
-    """The texts that are not what their form's name says; `shown` maps forms of one verb to texts."""
-    plain = dict(_taken_apart(shown))
-    base = shown.get("dictionary")
-    return [text for form, (text, core) in plain.items() if not _right(form, core, base)]
-
-
-def _taken_apart(shown: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Form to (text, the inflected word in it): 住んでいる is 住んで with いる."""
-    for form, text in shown.items():
-        auxiliary, _ = _STATE.get(form, ("", ""))
-        yield (
-            form,
-            (
-                text,
-                text.removesuffix(auxiliary) if auxiliary and text.endswith(auxiliary) else text,
-            ),
-        )
+def find_wrong_forms(forms: Mapping[str, str]) -> list[str]:
+    """The texts that are not what their form's name says; `forms` maps forms of one verb to texts."""
+    wrong = []
+    for form, text in forms.items():
+        name, core = form, text
+        if form in _STATES:  # 住んでいる is 住んで with いる
+            auxiliary, name = _STATES[form]
+            core = text.removesuffix(auxiliary)
+        if not _is_form(name, core, forms.get("dictionary")):
+            wrong.append(text)
+    return wrong
 
 
 @lru_cache(maxsize=1 << 14)
-def _right(form: str, text: str, base: str | None) -> bool:
-    name = _STATE.get(form, ("", form))[1]
-    if name == "dictionary":
+def _is_form(form: str, text: str, base: str | None) -> bool:
+    """Whether a text is that form of the verb `base`, or, without one, of a verb of the dictionary."""
+    if form == "dictionary":
         return ends_in_verb(text)
     if base is not None:
-        made = _made(base, name)
-        return made is None or _written_as(made, text)
-    if name not in _ROWS:
+        made = _conjugate(base, form)
+        return made is None or _is_written_as(made, text)
+    if form not in _ENDINGS:
         return True
-    tried = list(_candidates(text, name))
-    known = [word for word in tried if is_verb(word)]
+    bases = _guess_bases(text, form)
+    known = [word for word in bases if is_verb(word)]
     if known:
-        return any(_written_as(_made(word, name), text) for word in known)
-    return bool(tried) and not _other_form(text, name)
+        return any(_is_written_as(_conjugate(word, form), text) for word in known)
+    if not bases:
+        return False
+    # The text may be another form: 生ずるた holds 生ずる, 建て is the stem of 建てる.
+    if form in ("past", "te") and is_verb(text[:-1]):
+        return False
+    return form != "te" or not any(
+        is_verb(word) and _conjugate(word, "stem") == text for word in _guess_bases(text, "stem")
+    )
 
 
-def _written_as(made: str | None, text: str) -> bool:
+def _is_written_as(made: str | None, text: str) -> bool:
     """Whether a form is the text; 来る is written きた as well as 来た."""
     return made is not None and text in (made, made.replace("来", "き"))
 
 
-def _candidates(text: str, form: str) -> Iterator[str]:
+def _guess_bases(text: str, form: str) -> list[str]:
+    """The dictionary forms that could have given the text."""
+    bases = []
     if text.endswith(("きた", "来た", "きて", "来て")):
-        yield text[:-2] + "来る"
-    for ending, originals in _ROWS[form]:
+        bases.append(text[:-2] + "来る")
+    for ending, base_endings in _ENDINGS[form]:
         if text.endswith(ending):
             stem = text[: len(text) - len(ending)]
-            yield from (stem + original for original in originals)
-
-
-def _other_form(text: str, form: str) -> bool:
-    """Whether the text is another form of a verb of the dictionary: 生ずるた holds 生ずる, 建て is the stem of 建てる."""
-    if form in ("past", "te") and is_verb(text[:-1]):
-        return True
-    return form == "te" and any(
-        is_verb(word) and _made(word, "stem") == text for word in _candidates(text, "stem")
-    )
+            bases += [stem + base_ending for base_ending in base_endings]
+    return bases
 
 
 @cache
@@ -123,24 +118,24 @@ def is_verb(word: str) -> bool:
     if word.endswith(("する", "来る")):
         return True
     # A compound has a verb's stem in front; a noun there means that the dictionary does not know the word.
-    return ends_in_verb(word) and all(token.pos[0] == "動詞" for token in _tokens(word))
+    return ends_in_verb(word) and all(token.pos[0] == "動詞" for token in _analyse(word))
 
 
 def ends_in_verb(word: str) -> bool:
     """Whether the word's last morpheme is a verb in its dictionary form."""
-    last = _tokens(word)[-1:]
+    last = _analyse(word)[-1:]
     return any(token.pos[0] == "動詞" and token.base == token.surface for token in last)
 
 
 @cache
-def _tokens(word: str) -> tuple[Token, ...]:
+def _analyse(word: str) -> tuple[Token, ...]:
     from nikawa.text import analyser
 
     return analyser("ja").analyse(word)
 
 
-def _made(base: str, form: str) -> str | None:
-    from nikawa.text.conjugate import conjugate
+def _conjugate(base: str, form: str) -> str | None:
+    from nikawa.text.conjugation_ja import conjugate
 
     try:
         return conjugate(base, form, _CLASSES.get(base))

@@ -18,7 +18,7 @@ from nikawa.datasets import benchmarks
 from nikawa.datasets.custom import is_custom
 from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput, MissingData
-from nikawa.generation.card import made_by
+from nikawa.io.cards import making_command
 from nikawa.io.folders import JUDGEMENTS
 from nikawa.io.json import read_json
 from nikawa.records import Card, Record
@@ -164,7 +164,7 @@ def data_commands(tasks: Sequence[TaskRuns]) -> list[str]:
     commands = {}
     for task in tasks:
         dataset = task.task.dataset
-        line = made_by(task.answered.card) if is_custom(dataset) else ""
+        line = making_command(task.answered.card) if is_custom(dataset) else ""
         if line:
             commands[dataset] = f"{line} --out {quote(dataset)}"
     return list(commands.values())
@@ -183,7 +183,7 @@ def card_note(card: Card, dataset: str) -> Note:
         ("texts", card.source),
         ("labels", card.labels),
         ("workers", card.workers),
-        ("made by", made_by(card)),
+        ("made by", making_command(card)),
         *(("known problem", problem) for problem in card.problems),
     ]
     return Note(
