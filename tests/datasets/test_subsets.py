@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from nikawa.datasets import tasks
-from nikawa.datasets.subsets import fold_of, group_of, hold_out, share_of, shots_of
+from nikawa.datasets.subsets import assign_folds, group_of, hold_out, take_share, take_shots
 from nikawa.errors import BadInput
 from nikawa.records import Example
 
@@ -21,7 +21,7 @@ def ids(examples: list[Example]) -> list[str]:
 
 
 def test_a_larger_share_holds_a_smaller_one_and_every_group_gives_its_part() -> None:
-    quarter, half = share_of(EXAMPLES, 0.25, seed=3), share_of(EXAMPLES, 0.5, seed=3)
+    quarter, half = take_share(EXAMPLES, 0.25, seed=3), take_share(EXAMPLES, 0.5, seed=3)
     assert (len(quarter), len(half)) == (50, 100)
     assert set(ids(quarter)) < set(ids(half))
     counts = Counter(group_of(example) for example in quarter)
@@ -31,17 +31,17 @@ def test_a_larger_share_holds_a_smaller_one_and_every_group_gives_its_part() -> 
 
 
 def test_a_share_depends_on_ids_and_seed_not_on_places() -> None:
-    turned = share_of(EXAMPLES[::-1], 0.25, seed=3)
-    assert set(ids(turned)) == set(ids(share_of(EXAMPLES, 0.25, seed=3)))
-    assert set(ids(turned)) != set(ids(share_of(EXAMPLES, 0.25, seed=4)))
+    turned = take_share(EXAMPLES[::-1], 0.25, seed=3)
+    assert set(ids(turned)) == set(ids(take_share(EXAMPLES, 0.25, seed=3)))
+    assert set(ids(turned)) != set(ids(take_share(EXAMPLES, 0.25, seed=4)))
 
 
 def test_shots_are_so_many_of_each_label_and_more_hold_fewer() -> None:
     task = tasks()["jnli"]
-    two, five = shots_of(task, EXAMPLES, 2, seed=0), shots_of(task, EXAMPLES, 5, seed=0)
+    two, five = take_shots(task, EXAMPLES, 2, seed=0), take_shots(task, EXAMPLES, 5, seed=0)
     assert Counter(e.gold["label"] for e in two) == dict.fromkeys(LABELS, 2)
     assert set(ids(two)) < set(ids(five))
-    assert ids(two) != ids(shots_of(task, EXAMPLES, 2, seed=1))
+    assert ids(two) != ids(take_shots(task, EXAMPLES, 2, seed=1))
 
 
 def test_a_part_held_out_takes_whole_groups() -> None:
@@ -55,11 +55,11 @@ def test_one_group_cannot_be_held_out_or_folded() -> None:
     with pytest.raises(BadInput, match="none can be held out"):
         hold_out(EXAMPLES[:10], 0.1, "x")
     with pytest.raises(BadInput, match="cannot be parted into folds"):
-        fold_of(EXAMPLES[:10], 5, "x")
+        assign_folds(EXAMPLES[:10], 5, "x")
 
 
 def test_folds_are_of_whole_groups_and_about_even() -> None:
-    folds = fold_of(EXAMPLES, 5, "x")
+    folds = assign_folds(EXAMPLES, 5, "x")
     assert Counter(folds.values()) == dict.fromkeys(range(5), 4)
-    assert folds == fold_of(EXAMPLES[::-1], 5, "x")
-    assert set(fold_of(EXAMPLES[:30], 5, "x").values()) == {0, 1, 2}
+    assert folds == assign_folds(EXAMPLES[::-1], 5, "x")
+    assert set(assign_folds(EXAMPLES[:30], 5, "x").values()) == {0, 1, 2}

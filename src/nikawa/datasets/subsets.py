@@ -24,7 +24,7 @@ def group_of(example: Example) -> str:
     return example.group if example.group is not None else f"\0{example.id}"
 
 
-def grouped(examples: Iterable[Example], key: Cell) -> dict[Hashable, list[Example]]:
+def group_by(examples: Iterable[Example], key: Cell) -> dict[Hashable, list[Example]]:
     """Examples by key, in order of first appearance."""
     found: dict[Hashable, list[Example]] = defaultdict(list)
     for example in examples:
@@ -32,14 +32,14 @@ def grouped(examples: Iterable[Example], key: Cell) -> dict[Hashable, list[Examp
     return found
 
 
-def share_of(examples: Sequence[Example], share: float, seed: int) -> list[Example]:
+def take_share(examples: Sequence[Example], share: float, seed: int) -> list[Example]:
     """A share of the examples in their order, of every group about that share; a larger one holds a smaller one.
 
     Each example has a place between 0 and 1 that ids, groups and the seed fix: the members of a group are spread
     evenly from a random start, and the first of all places are taken.
     """
     place: dict[str, tuple[float, int]] = {}
-    for group, members in grouped(examples, group_of).items():
+    for group, members in group_by(examples, group_of).items():
         start = draw("share", seed, group) / 2**64
         for rank, example in enumerate(sorted(members, key=lambda e: draw("member", seed, e.id))):
             place[example.id] = ((rank + start) / len(members), draw("tie", seed, example.id))
@@ -48,10 +48,10 @@ def share_of(examples: Sequence[Example], share: float, seed: int) -> list[Examp
     return [example for example in examples if example.id in chosen]
 
 
-def shots_of(task: Task, examples: Sequence[Example], shots: int, seed: int) -> list[Example]:
+def take_shots(task: Task, examples: Sequence[Example], shots: int, seed: int) -> list[Example]:
     """So many examples of each answer, drawn by seed, in their order; more shots hold fewer."""
     chosen: set[str] = set()
-    for members in grouped(examples, lambda e: answer_kind(e.gold.get(task.question))).values():
+    for members in group_by(examples, lambda e: answer_kind(e.gold.get(task.question))).values():
         drawn = sorted(members, key=lambda e: draw("shot", seed, e.id))
         chosen.update(example.id for example in drawn[:shots])
     return [example for example in examples if example.id in chosen]
@@ -68,7 +68,7 @@ def hold_out(
     examples: Sequence[Example], share: float, name: str
 ) -> tuple[list[Example], list[Example]]:
     """The examples without, and those of, whole groups that make up a share; the same for every seed."""
-    groups = grouped(examples, group_of)
+    groups = group_by(examples, group_of)
     held: set[Hashable] = set()
     count, wanted = 0, share * len(examples)
     for group in sorted(groups, key=lambda g: draw("hold", name, g)):
@@ -89,19 +89,19 @@ def hold_rows(examples: Sequence[Example], rows: int, cell: Cell, name: str) -> 
     """The ids of so many rows of every cell, the same for every seed."""
     return {
         example.id
-        for members in grouped(examples, cell).values()
+        for members in group_by(examples, cell).values()
         for example in sorted(members, key=lambda e: draw("row", name, e.id))[:rows]
     }
 
 
-def fold_of(
+def assign_folds(
     examples: Sequence[Example],
     folds: int,
     name: str,
     together: Callable[[Example], str] = group_of,
 ) -> dict[str, int]:
     """Group to fold, about as many groups in each; the same for every seed. `together` tells a group."""
-    groups = sorted(grouped(examples, together), key=lambda g: draw("fold", name, g))
+    groups = sorted(group_by(examples, together), key=lambda g: draw("fold", name, g))
     if len(groups) < 2:
         cure = "add examples of other groups, or name training data: --train DATASET"
         raise BadInput(f"{name} has one group: it cannot be parted into folds", cure=cure)

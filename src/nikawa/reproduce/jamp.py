@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nikawa.datasets.jamp import jamp
 from nikawa.datasets.jamp.jamp import LEFT_OVER
-from nikawa.datasets.jamp.splits import WAKATI, fragment_of, identical, split_names
+from nikawa.datasets.jamp.splits import WAKATI, fragment_of, is_identical, split_names
 from nikawa.datasets.load import load
 from nikawa.datasets.locate import files_here
 from nikawa.datasets.names import benchmarks
@@ -43,7 +43,7 @@ def _same_files(files: Mapping[str, Path]) -> Iterator[Figure]:
         train = files.get(f"train{ending}")
         for split in (f"{name}{ending}" for name in split_names()):
             if train is not None and split in files:
-                yield f"splits.{split}.identical", int(identical(train, split, files[split]))
+                yield f"splits.{split}.identical", int(is_identical(train, split, files[split]))
 
 
 def _table12(split: str, examples: Iterable[Example]) -> Iterator[Figure]:

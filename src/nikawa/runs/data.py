@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from nikawa.datasets import tasks
 from nikawa.datasets.custom import declared_protocol
 from nikawa.datasets.reader import ExampleReader, with_full_reference
-from nikawa.datasets.subsets import fold_of, hold_out, hold_rows, share_of, shots_of
+from nikawa.datasets.subsets import assign_folds, hold_out, hold_rows, take_share, take_shots
 from nikawa.errors import BadInput
 from nikawa.records import Example, Task
 from nikawa.runs.records import FILE, RunSpec
@@ -62,7 +62,7 @@ def load_run_data(spec: RunSpec, reader: ExampleReader) -> RunData:
         return RunData(task, seen, train, select, _evaluated_sets(spec, task, reader))
     name = protocol.evaluate[0]
     fold_unit = declared_protocol(task.dataset).fold_unit
-    numbers = fold_of(rest, protocol.folds, name, fold_unit)
+    numbers = assign_folds(rest, protocol.folds, name, fold_unit)
     folds = {example.id: numbers[fold_unit(example)] for example in rest}
     return RunData(task, seen, [], select, {set_name(name, task): rest}, folds)
 
@@ -119,9 +119,9 @@ def _split_training(
 def take_training_part(spec: RunSpec, task: Task, examples: list[Example]) -> list[Example]:
     """The share or the shots that are learned from."""
     if spec.variation.share != 1.0:
-        examples = share_of(examples, spec.variation.share, spec.seed)
+        examples = take_share(examples, spec.variation.share, spec.seed)
     if spec.variation.shots:
-        examples = shots_of(task, examples, spec.variation.shots, spec.seed)
+        examples = take_shots(task, examples, spec.variation.shots, spec.seed)
     return examples
 
 

@@ -27,7 +27,7 @@ from nikawa.errors import BadInput, unknown
 from nikawa.io.answers.structures import with_tags
 from nikawa.io.atomic import atomic_write
 from nikawa.io.json import encode_json, pack_json, read_json, read_json_lines
-from nikawa.io.jsonl import write as write_lines
+from nikawa.io.jsonl import write_lines_of_records as write_lines
 from nikawa.io.locks import is_locked, lock_file
 from nikawa.records import Example, Prediction, Record, Score, Span, Task
 from nikawa.runs.records import About, RunSpec, SetScores

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nikawa.datasets import benchmarks, load
+from nikawa.datasets.jamp.splits import categories, is_seen, regenerate, split_names
 from nikawa.datasets.jamp.templates import TEMPLATES, read_templates
-from nikawa.datasets.jamp.splits import categories, regenerate, seen, split_names
 from nikawa.records import Dataset, Example
 
 PER_TEMPLATE = """
@@ -167,7 +167,7 @@ def test_order_and_pairs(train: tuple[Example, ...]) -> None:
 
 @pytest.mark.parametrize("split", split_names())
 def test_a_split_file_is_what_its_rule_keeps(jamp: Dataset, split: str) -> None:
-    kept = tuple(e for e in jamp.splits["train"] if seen(e, split))
+    kept = tuple(e for e in jamp.splits["train"] if is_seen(e, split))
     assert kept == jamp.splits[split]
 
 

@@ -8,13 +8,13 @@ import pytest
 from nikawa.datasets.jamp.jamp import read
 from nikawa.datasets.jamp.splits import (
     categories,
-    filtered,
+    filter_lines,
     fragment_of,
-    identical,
+    is_identical,
+    is_seen,
     regenerate,
-    rule,
-    seen,
     split_names,
+    split_rule,
 )
 from nikawa.errors import BadInput
 
@@ -33,10 +33,10 @@ KEPT = {
 def test_rules() -> None:
     assert split_names() == tuple(KEPT)
     assert len(categories()) == 45
-    easy, hard = rule("template-easy")["category"], rule("template-hard")["category"]
+    easy, hard = split_rule("template-easy")["category"], split_rule("template-hard")["category"]
     assert (len(easy), len(hard)) == (15, 21)
     assert easy < hard < categories()
-    assert rule("timeformat-hard")["time_format"] == {
+    assert split_rule("timeformat-hard")["time_format"] == {
         "年月",
         "月日",
         "日時",
@@ -44,7 +44,11 @@ def test_rules() -> None:
         "月日時",
         "年月日時",
     }
-    assert rule("timespan-easy-wakati") == rule("timespan-easy") == {"time_span": {"short"}}
+    assert (
+        split_rule("timespan-easy-wakati")
+        == split_rule("timespan-easy")
+        == {"time_span": {"short"}}
+    )
 
 
 @pytest.mark.parametrize("split", KEPT)
@@ -54,9 +58,9 @@ def test_regenerated_rows(
     train, out = write_rows(*rows), tmp_path / "out.tsv"
     assert regenerate(train, split, out) == len(KEPT[split])
     assert [e.id for e in read(out)] == KEPT[split]
-    assert [e.id for e in read(train) if seen(e, split)] == KEPT[split]
+    assert [e.id for e in read(train) if is_seen(e, split)] == KEPT[split]
     assert set(out.read_text("utf-8").splitlines()) <= set(train.read_text("utf-8").splitlines())
-    assert identical(train, split, out)
+    assert is_identical(train, split, out)
 
 
 def test_one_byte_more_is_not_identical(
@@ -67,7 +71,7 @@ def test_one_byte_more_is_not_identical(
     whole = out.read_bytes()
     for other in (whole + b"\n", whole[:-1], b"".join(whole.splitlines(keepends=True)[:-1])):
         out.write_bytes(other)
-        assert not identical(train, "timespan-easy", out)
+        assert not is_identical(train, "timespan-easy", out)
 
 
 def test_nothing_is_overwritten_unasked(
@@ -92,20 +96,20 @@ def test_broken_train_leaves_no_file(
 
 def test_train_without_the_column(write_rows: Write) -> None:
     with pytest.raises(BadInput, match="column 'time_span' is missing"):
-        list(filtered(write_rows(header="num\tpremise"), "timespan-easy"))
+        list(filter_lines(write_rows(header="num\tpremise"), "timespan-easy"))
 
 
 def test_empty_train(tmp_path: Path) -> None:
     (tmp_path / "train.tsv").touch()
     with pytest.raises(BadInput, match=r"is empty; name train_all\.tsv"):
-        list(filtered(tmp_path / "train.tsv", "timespan-easy"))
+        list(filter_lines(tmp_path / "train.tsv", "timespan-easy"))
 
 
 def test_unknown_split() -> None:
     with pytest.raises(
         BadInput, match="there is no training split of jamp 'timespan-hard'; did you mean"
     ):
-        rule("timespan-hard")
+        split_rule("timespan-hard")
 
 
 def test_fragments_of_the_paper() -> None:

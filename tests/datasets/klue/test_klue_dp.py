@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.datasets.klue.klue_dp import LABELS, read, shape
+from nikawa.datasets.klue.klue_dp import LABELS, read, tree_faults
 from nikawa.datasets.load import load
 from nikawa.errors import BadInput
 from nikawa.records import Finding
@@ -95,7 +95,7 @@ def test_traps(lay: Lay, comments: str, sentence: Write, tmp_path: Path, trapped
     ],
 )
 def test_shape(heads: list[int], faults: set[str]) -> None:
-    assert shape(heads) == faults
+    assert tree_faults(heads) == faults
 
 
 def test_label_list_keeps_the_scorers_order() -> None:

@@ -47,55 +47,56 @@ def categories() -> frozenset[str]:
 
 
 @cache
-def rule(split: str) -> Rule:
+def split_rule(split: str) -> Rule:
     """What `split`, or its segmented twin, leaves out."""
     rules = _data()["split"]
     name = split.removesuffix(WAKATI)
     if name not in rules:
         raise unknown("training split of jamp", split, rules)
     entry = dict(rules[name])
-    dropped = dict(rule(entry.pop("extends"))) if "extends" in entry else {}
+    dropped = dict(split_rule(entry.pop("extends"))) if "extends" in entry else {}
     for column, words in entry.items():
         dropped[column] = dropped.get(column, frozenset()) | frozenset(words)
     return dropped
 
 
-def seen(example: Example, split: str) -> bool:
+def is_seen(example: Example, split: str) -> bool:
     """Whether rows of this example's kind are in the training data of `split` (time-less rows are)."""
-    return not any(example.meta.get(column) in words for column, words in rule(split).items())
+    return not any(example.meta.get(column) in words for column, words in split_rule(split).items())
 
 
 @cache
 def fragment_of(category: str) -> tuple[str, str]:
     """The fragment and sub-fragment of the paper's Table 10 a category belongs to."""
-    found = [
+    matches = [
         (len(head), main, sub)
         for main, subs in _data()["fragments"].items()
         for sub, heads in subs.items()
         for head in heads
         if category.startswith(head)
     ]
-    if not found:
+    if not matches:
         raise unknown("category of jamp", category, categories())
-    _, main, sub = max(found)
+    _, main, sub = max(matches)  # the longest beginning
     return main, sub
 
 
-def filtered(train: Path, split: str) -> Iterator[bytes]:
+def filter_lines(train: Path, split: str) -> Iterator[bytes]:
     """The raw lines of `train` that `split` keeps, header first."""
-    dropped = rule(split)
+    dropped = split_rule(split)
     width, tests = 0, []
     with open_bytes(train) as stream:
         for number, raw in enumerate(stream, start=1):
             cells = decode_line(raw, train, number).split("\t")
             if number == 1:
                 check_header(cells, tuple(dropped), train)
-                width, tests = (
-                    len(cells),
-                    [(cells.index(name), words) for name, words in dropped.items()],
-                )
+                width = len(cells)
+                tests = [(cells.index(name), words) for name, words in dropped.items()]
             else:
-                _check_width(cells, width, train, number)
+                if len(cells) != width:
+                    what = f"has {len(cells)} columns, the header has {width}"
+                    cure = "look for a stray or missing tab"
+                    raise BadInput(what, file=train, line=number, cure=cure)
                 if any(cells[place] in words for place, words in tests):
                     continue
             yield raw
@@ -103,30 +104,22 @@ def filtered(train: Path, split: str) -> Iterator[bytes]:
         raise BadInput("is empty", file=train, cure="name train_all.tsv or train_all_wakati.tsv")
 
 
-def _check_width(cells: Sequence[str], width: int, path: Path, line: int) -> None:
-    if len(cells) != width:
-        raise BadInput(
-            f"has {len(cells)} columns, the header has {width}",
-            file=path,
-            line=line,
-            cure="look for a stray or missing tab",
-        )
-
-
 def regenerate(train: Path, split: str, out: Path, *, overwrite: bool = False) -> int:
     """Write the training file of `split` from `train_all.tsv` (or its twin); returns the number of rows."""
     count = -1
     with atomic_write(out, overwrite=overwrite) as stream:
-        for raw in filtered(train, split):
+        for raw in filter_lines(train, split):
             stream.write(raw)
             count += 1
     return count
 
 
-def identical(train: Path, split: str, published: Path) -> bool:
+def is_identical(train: Path, split: str, published: Path) -> bool:
     """Whether the regenerated file of `split` has the very bytes of the published one."""
     with open_bytes(published) as stream:
-        return all(ours == theirs for ours, theirs in zip_longest(filtered(train, split), stream))
+        return all(
+            ours == theirs for ours, theirs in zip_longest(filter_lines(train, split), stream)
+        )
 
 
 def cell_of(example: Example) -> tuple[object, ...]:
@@ -150,7 +143,7 @@ def read_split(
         return tuple(example for example in train if example.id in held_out)
     kept = [example for example in train if example.id not in held_out]
     if split != "train":
-        kept = [example for example in kept if seen(example, split)]
+        kept = [example for example in kept if is_seen(example, split)]
     return tuple(kept)
 
 
@@ -162,8 +155,8 @@ def divide_by_kind(
     if len(splits) != 1 or splits[0] not in split_names():
         return {}
     return {
-        "seen": [example for example in examples if seen(example, splits[0])],
-        "unseen": [example for example in examples if not seen(example, splits[0])],
+        "seen": [example for example in examples if is_seen(example, splits[0])],
+        "unseen": [example for example in examples if not is_seen(example, splits[0])],
     }
 
 

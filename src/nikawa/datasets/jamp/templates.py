@@ -45,43 +45,31 @@ def read_templates(path: Path) -> list[Template]:
     seen: dict[int, int] = {}
     templates = []
     for line, row in read_tsv(path, COLUMNS):
-        _check_columns(row, path)
-        template = _template(row, path, line)
-        if template.id in seen:
-            raise BadInput(
-                f"template {template.id} was on line {seen[template.id]} already",
-                file=path,
-                line=line,
-                cure="give each template its own id",
-            )
-        seen[template.id] = line
+        further = [name for name in row if name not in COLUMNS]
+        if further:
+            what = f"has a column {further[0]!r} too many"
+            raise BadInput(what, file=path, line=1, cure="remove it")
+        if not row["id"].isdecimal():
+            what = f"template id {row['id']!r} is not a number"
+            raise BadInput(what, file=path, line=line, cure="number it")
+        if row["category"] not in categories():
+            what = f"category {row['category']!r} is not known"
+            cure = suggest(row["category"], categories())
+            raise BadInput(what, file=path, line=line, cure=cure)
+        number = int(row["id"])
+        if number in seen:
+            what = f"template {number} was on line {seen[number]} already"
+            raise BadInput(what, file=path, line=line, cure="give each template its own id")
+        seen[number] = line
+        template = Template(
+            id=number,
+            premise=row["premise"],
+            hypothesis=row["hypothesis"],
+            entailment=row["entailment"],
+            contradiction=row["contradiction"],
+            ng_time_unit=row["ng time unit"],
+            test_time_format=row["test time format"],
+            category=row["category"],
+        )
         templates.append(template)
     return templates
-
-
-def _check_columns(row: dict[str, str], path: Path) -> None:
-    further = [name for name in row if name not in COLUMNS]
-    if further:
-        raise BadInput(f"has a column {further[0]!r} too many", file=path, line=1, cure="remove it")
-
-
-def _template(row: dict[str, str], path: Path, line: int) -> Template:
-    if not row["id"].isdecimal():
-        raise BadInput(
-            f"template id {row['id']!r} is not a number", file=path, line=line, cure="number it"
-        )
-    if row["category"] not in categories():
-        cure = suggest(row["category"], categories())
-        raise BadInput(
-            f"category {row['category']!r} is not known", file=path, line=line, cure=cure
-        )
-    return Template(
-        id=int(row["id"]),
-        premise=row["premise"],
-        hypothesis=row["hypothesis"],
-        entailment=row["entailment"],
-        contradiction=row["contradiction"],
-        ng_time_unit=row["ng time unit"],
-        test_time_format=row["test time format"],
-        category=row["category"],
-    )

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from nikawa.datasets.base import Benchmark, Source, hidden_origin
-from nikawa.datasets.jglue.rows import labelled
+from nikawa.datasets.jglue.rows import check_labelled
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
 from nikawa.io.tsv import read_tsv
@@ -67,8 +67,8 @@ class Row(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 def read(path: Path) -> Iterator[Example]:
     """The sentences of one published file, JSON lines or TSV."""
     is_table = ".tsv" in path.suffixes
-    rows = _table(path) if is_table else read_json_lines(path, Row)
-    for line, row in labelled(rows, path):
+    rows = _read_table(path) if is_table else read_json_lines(path, Row)
+    for line, row in check_labelled(rows, path):
         if row.label not in (None, 0, 1):
             raise BadInput(
                 f"label {row.label} is unknown",
@@ -76,10 +76,20 @@ def read(path: Path) -> Iterator[Example]:
                 line=line,
                 cure="expected: 1 (acceptable) or 0 (unacceptable)",
             )
-        yield _example(row)
+        values = msgspec.to_builtins(row)
+        names = ("source", "diacritic", "original", "translation", "gloss")
+        gold = {} if row.label is None else {"label": LABELS[row.label]}
+        yield Example(
+            id=str(row.uid),
+            inputs={"text": row.sentence},
+            gold=gold,
+            tags=frozenset(name for name in PHENOMENA if values[name]),
+            meta={name: values[name] for name in names if values[name]},
+            origin=hidden_origin("jcola", gold),
+        )
 
 
-def _table(path: Path) -> Iterator[tuple[int, Row]]:
+def _read_table(path: Path) -> Iterator[tuple[int, Row]]:
     for line, cells in read_tsv(path, needs=("uid", "source", "sentence")):
         values: dict[str, Any] = {name: cell for name, cell in cells.items() if cell}
         for name in PHENOMENA:
@@ -93,20 +103,6 @@ def _table(path: Path) -> Iterator[tuple[int, Row]]:
             raise BadInput(
                 str(problem), file=path, line=line, cure="compare the line with the header"
             ) from None
-
-
-def _example(row: Row) -> Example:
-    values = msgspec.to_builtins(row)
-    names = ("source", "diacritic", "original", "translation", "gloss")
-    gold = {} if row.label is None else {"label": LABELS[row.label]}
-    return Example(
-        id=str(row.uid),
-        inputs={"text": row.sentence},
-        gold=gold,
-        tags=frozenset(name for name in PHENOMENA if values[name]),
-        meta={name: values[name] for name in names if values[name]},
-        origin=hidden_origin("jcola", gold),
-    )
 
 
 def _files(name: str) -> tuple[str, ...]:

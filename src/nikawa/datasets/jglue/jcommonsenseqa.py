@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from nikawa.datasets.base import Benchmark, Source, hidden_origin, report_examples
-from nikawa.datasets.jglue.rows import has_edge_blank, labelled
+from nikawa.datasets.jglue.rows import check_labelled, has_edge_blank
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
 from nikawa.records import Card, Dataset, Example, Finding, Task
@@ -34,7 +34,7 @@ class Row(msgspec.Struct, forbid_unknown_fields=True):
 
 def read(path: Path) -> Iterator[Example]:
     """The questions of one published file."""
-    for line, row in labelled(read_json_lines(path, Row), path):
+    for line, row in check_labelled(read_json_lines(path, Row), path):
         if row.label is not None and not 0 <= row.label <= 4:
             raise BadInput(
                 f"label {row.label} is outside 0 to 4",

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from nikawa.datasets.base import Benchmark, Source, Splits, hidden_origin
-from nikawa.datasets.jglue.rows import caption_meta, choose, labelled
+from nikawa.datasets.jglue.rows import caption_meta, check_labelled, choose
 from nikawa.datasets.locate import find_files, path_version
 from nikawa.io.json import read_json_lines
 from nikawa.records import Card, Dataset, Example, Finding, Task, reference
@@ -44,7 +44,7 @@ class Row(msgspec.Struct, forbid_unknown_fields=True):
 
 def read(path: Path) -> Iterator[Example]:
     """The pairs of one published file."""
-    for line, row in labelled(read_json_lines(path, Row), path):
+    for line, row in check_labelled(read_json_lines(path, Row), path):
         meta = caption_meta(row.yjcaptions_id, path, line)
         gold = {} if row.label is None else {"label": choose(row.label, LABELS, path, line)}
         yield Example(
@@ -73,8 +73,8 @@ def version_of(splits: Splits) -> str | None:
 
 def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:
     """Labels from before v1.2, above all under the name of a later version."""
-    found = corrections(dataset.splits)
-    old = [number for number, label in found.items() if label == OLD[number]]
+    labels = corrections(dataset.splits)
+    old = [number for number, label in labels.items() if label == OLD[number]]
     if not old:
         return
     mixed = len(old) != len(OLD)

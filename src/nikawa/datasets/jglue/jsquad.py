@@ -71,24 +71,19 @@ class Document(msgspec.Struct, forbid_unknown_fields=True):
 def read(path: Path) -> Iterator[Example]:
     """The questions of one published file."""
     unanswered: bool | None = None
-    for article, paragraph, question in _questions(read_json(path, Document)):
-        example = _example(article.title, paragraph.context, question, path)
-        unanswered = not example.gold if unanswered is None else unanswered
-        if (not example.gold) is not unanswered:
-            raise mixed(path, None, f"answer (see question {question.id!r})")
-        yield example
-
-
-def _questions(document: Document) -> Iterator[tuple[Article, Paragraph, Question]]:
-    for article in document.data:
+    for article in read_json(path, Document).data:
         for paragraph in article.paragraphs:
             for question in paragraph.qas:
-                yield article, paragraph, question
+                example = _make_example(article.title, paragraph.context, question, path)
+                unanswered = not example.gold if unanswered is None else unanswered
+                if (not example.gold) is not unanswered:
+                    raise mixed(path, None, f"answer (see question {question.id!r})")
+                yield example
 
 
-def _example(title: str, context: str, question: Question, path: Path) -> Example:
-    found = re.fullmatch(r"(a\d+p\d+)q\d+", question.id)
-    if not found:
+def _make_example(title: str, context: str, question: Question, path: Path) -> Example:
+    parts = re.fullmatch(r"(a\d+p\d+)q\d+", question.id)
+    if not parts:
         raise BadInput(
             f"question id {question.id!r} is not a…p…q…",
             file=path,
@@ -101,7 +96,7 @@ def _example(title: str, context: str, question: Question, path: Path) -> Exampl
         inputs={"title": title, "context": context, "question": question.question},
         gold=gold,
         meta={"article": title, "is_impossible": question.is_impossible},
-        group=found[1],
+        group=parts[1],
         origin=hidden_origin("jsquad", gold),
     )
 
@@ -114,39 +109,33 @@ def version_of(splits: Splits) -> str | None:
 def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:
     """Answers whose offset is wrong or no evidence; blanks around questions."""
     for split, examples in dataset.splits.items():
-        found: dict[str, list[Example]] = {"wrong": [], "title": [], "repeated": []}
-        for example in examples:
-            for kind in _answer_problems(example):
-                found[kind].append(example)
+        wrong: list[Example] = []
+        in_title: list[Example] = []
+        repeated: list[Example] = []
+        for example in examples:  # once for each of its answers
+            context: str = example.inputs["context"]
+            title_end = context.find(SEPARATOR)
+            for answer in example.gold.get("answers", ()):
+                text, start = answer["text"], answer["start"]
+                if start < 0 or not context.startswith(text, start):
+                    wrong.append(example)
+                if 0 <= start < title_end:
+                    in_title.append(example)
+                if context.count(text) > 1:
+                    repeated.append(example)
         blank = [e for e in examples if has_edge_blank(e.inputs["question"])]
-        for check, concerned, note in (
-            ("wrong-offsets", found["wrong"], "answers that are not in the context where they say"),
+        problems = (
+            ("wrong-offsets", wrong, "answers that are not in the context where they say"),
             (
                 "answers-in-title",
-                found["title"],
+                in_title,
                 "answers that start in the title: not where the evidence is",
             ),
-            (
-                "repeated-answers",
-                found["repeated"],
-                "answers that occur more than once in their context",
-            ),
+            ("repeated-answers", repeated, "answers that occur more than once in their context"),
             ("edge-blank-questions", blank, "strip before comparing strings"),
-        ):
+        )
+        for check, concerned, note in problems:
             yield from report_examples(check, dataset, split, concerned, note)
-
-
-def _answer_problems(example: Example) -> Iterator[str]:
-    context: str = example.inputs["context"]
-    title = context.find(SEPARATOR)
-    for answer in example.gold.get("answers", ()):
-        text, start = answer["text"], answer["start"]
-        if start < 0 or not context.startswith(text, start):
-            yield "wrong"
-        if 0 <= start < title:
-            yield "title"
-        if context.count(text) > 1:
-            yield "repeated"
 
 
 DATASET = Benchmark(

@@ -15,7 +15,7 @@ import msgspec
 
 from nikawa.datasets.base import Benchmark, Source, hidden_origin, report_examples
 from nikawa.datasets.jglue.marc_ja_raw import LABELS, LISTS, Lists, read_lists, read_raw
-from nikawa.datasets.jglue.rows import choose, labelled
+from nikawa.datasets.jglue.rows import check_labelled, choose
 from nikawa.io.json import read_json_lines
 from nikawa.records import Card, Dataset, Example, Finding, Task
 
@@ -35,7 +35,7 @@ def read(path: Path) -> Iterator[Example]:
     if ".tsv" in path.suffixes:
         yield from read_raw(path)
         return
-    for line, row in labelled(read_json_lines(path, Row), path):
+    for line, row in check_labelled(read_json_lines(path, Row), path):
         gold = {} if row.label is None else {"label": choose(row.label, LABELS, path, line)}
         yield Example(
             id=row.review_id,
@@ -57,31 +57,28 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:
     lists = read_lists(folder / LISTS)
     for split in lists.labels:
         if split in dataset.splits:
-            yield from _totals(split, lists)
-            yield from _not_applied(split, lists, dataset)
+            yield from _list_problems(split, lists, dataset)
 
 
-def _totals(split: str, lists: Lists) -> Iterator[Finding]:
+def _list_problems(split: str, lists: Lists, dataset: Dataset) -> Iterator[Finding]:
     dropped, labels = lists.dropped[split], lists.labels[split]
     note = "reviews left out, fewer than 7 of 10 workers agreeing"
     yield Finding(check="filtered-reviews", where=split, count=len(dropped), note=note)
-    to = Counter(labels.values())
-    note = "reviews whose label workers turned over: " + ", ".join(
-        f"{to[name]} to {name}" for name in LABELS
-    )
+    counts = Counter(labels.values())
+    turned = ", ".join(f"{counts[name]} to {name}" for name in LABELS)
+    note = f"reviews whose label workers turned over: {turned}"
     yield Finding(check="relabelled-reviews", where=split, count=len(labels), note=note)
-
-
-def _not_applied(split: str, lists: Lists, dataset: Dataset) -> Iterator[Finding]:
-    examples, labels = dataset.splits[split], lists.labels[split]
-    left = [e for e in examples if e.id in lists.dropped[split]]
-    yield from report_examples(
-        "unfiltered-reviews", dataset, split, left, "converted without the filter lists"
-    )
-    stars = [e for e in examples if e.gold and e.gold["label"] != labels.get(e.id, e.gold["label"])]
-    yield from report_examples(
-        "labels-by-stars", dataset, split, stars, "converted without the label lists"
-    )
+    left, by_stars = [], []
+    for example in dataset.splits[split]:
+        if example.id in dropped:
+            left.append(example)
+        label = example.gold.get("label")
+        if label is not None and label != labels.get(example.id, label):
+            by_stars.append(example)
+    note = "converted without the filter lists"
+    yield from report_examples("unfiltered-reviews", dataset, split, left, note)
+    note = "converted without the label lists"
+    yield from report_examples("labels-by-stars", dataset, split, by_stars, note)
 
 
 DATASET = Benchmark(

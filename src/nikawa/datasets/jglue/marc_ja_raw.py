@@ -25,9 +25,10 @@ from nikawa.records import Example
 LABELS = ("positive", "negative")
 LISTS = Path("preprocess/marc-ja/data")
 FILES = {"dev": "valid.txt", "test": "test.txt"}
-LONGEST = 500
+MAX_REVIEW_CHARS = 500
 PRINTABLE = str.maketrans("", "", string.printable)
-FIELD_LIMIT = 1_000_000
+MAX_FIELD_CHARS = 1_000_000
+COMPLETE_FILE = "use the complete amazon_reviews_multilingual_JP_v1_00.tsv"
 
 
 class Review(msgspec.Struct, frozen=True, gc=False):
@@ -63,41 +64,30 @@ def read_raw(path: Path) -> Iterator[Example]:
     for split, (start, end) in bounds.items():
         for place in range(start, end):
             review = reviews[place]
-            _refuse_strays(review.id, split, lists, path)
-            if review.id not in lists.dropped.get(split, ()):
-                yield _example(review, split, lists, path)
-
-
-def _refuse_strays(review: str, split: str, lists: Lists, path: Path) -> None:
-    """A listed review in another split than its list's: the file is not the one the lists were made for."""
-    for other in FILES:
-        if other != split and (review in lists.dropped[other] or review in lists.labels[other]):
-            raise BadInput(
-                f"review {review} falls into {split}, the id lists have it in {other}",
-                file=path,
-                cure="use the complete amazon_reviews_multilingual_JP_v1_00.tsv",
+            for other in FILES:
+                listed = review.id in lists.dropped[other] or review.id in lists.labels[other]
+                if other != split and listed:  # the file is not the one the lists were made for
+                    what = f"review {review.id} falls into {split}, the id lists have it in {other}"
+                    raise BadInput(what, file=path, cure=COMPLETE_FILE)
+            if review.id in lists.dropped.get(split, ()):
+                continue
+            label = lists.labels.get(split, {}).get(review.id)
+            if label == review.label:
+                what = (
+                    f"review {review.id} has the label {label} already, the id list turns it over"
+                )
+                raise BadInput(what, file=path, cure=COMPLETE_FILE)
+            yield Example(
+                id=review.id,
+                inputs={"text": review.text},
+                gold={"label": label or review.label},
+                meta={"split": split, "stars": review.stars, "relabelled": label is not None},
             )
-
-
-def _example(review: Review, split: str, lists: Lists, path: Path) -> Example:
-    label = lists.labels.get(split, {}).get(review.id)
-    if label == review.label:
-        raise BadInput(
-            f"review {review.id} has the label {label} already, the id list turns it over",
-            file=path,
-            cure="use the complete amazon_reviews_multilingual_JP_v1_00.tsv",
-        )
-    return Example(
-        id=review.id,
-        inputs={"text": review.text},
-        gold={"label": label or review.label},
-        meta={"split": split, "stars": review.stars, "relabelled": label is not None},
-    )
 
 
 def kept_reviews(path: Path) -> Iterator[Review]:
     """The reviews that pass the filters, in file order."""
-    for line, row in _rows(path):
+    for line, row in read_raw_rows(path):
         try:
             review, stars, body = row[2], int(row[7]), row[13]
         except (IndexError, ValueError):
@@ -110,13 +100,13 @@ def kept_reviews(path: Path) -> Iterator[Review]:
         if stars == 3:
             continue
         text = plain_text(body)
-        if len(text) <= LONGEST and not mostly_ascii(text):
+        if len(text) <= MAX_REVIEW_CHARS and not mostly_ascii(text):
             yield Review(review, text, stars)
 
 
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+def read_raw_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The rows after the header, a quoted field with its tabs and line ends taken as one, as the converter does."""
-    before = csv.field_size_limit(FIELD_LIMIT)
+    before = csv.field_size_limit(MAX_FIELD_CHARS)
     try:
         with open_bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8") as stream:
             reader = csv.reader(stream, delimiter="\t")
@@ -157,23 +147,18 @@ def find_lists(path: Path) -> Path:
 
 def read_lists(folder: Path) -> Lists:
     """The four id lists."""
-    dropped, labels = {}, {}
+    dropped: dict[str, frozenset[str]] = {}
+    labels: dict[str, dict[str, str]] = {}
     for split, name in FILES.items():
         dropped[split] = frozenset(
             line for _, line in read_lines(folder / "filter_review_id_list" / name)
         )
-        labels[split] = dict(_pairs(folder / "label_conv_review_id_list" / name))
+        labels[split] = {}
+        path = folder / "label_conv_review_id_list" / name
+        for number, line in read_lines(path):
+            review, _, label = line.partition(",")
+            if label not in LABELS:
+                what, cure = f"label {label!r} is unknown", f"expected: {', '.join(LABELS)}"
+                raise BadInput(what, file=path, line=number, cure=cure)
+            labels[split][review] = label
     return Lists(dropped, labels)
-
-
-def _pairs(path: Path) -> Iterator[tuple[str, str]]:
-    for number, line in read_lines(path):
-        review, _, label = line.partition(",")
-        if label not in LABELS:
-            raise BadInput(
-                f"label {label!r} is unknown",
-                file=path,
-                line=number,
-                cure=f"expected: {', '.join(LABELS)}",
-            )
-        yield review, label

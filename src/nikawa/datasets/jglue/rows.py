@@ -1,4 +1,4 @@
-"""What the readers of JGLUE share: rows with and without labels, edge white space."""
+"""What the readers of JGLUE share: rows with and without labels, edge white space, the caption ids of JSTS and JNLI."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ class HasLabel(Protocol):
     """A line of a published file that may keep its label hidden."""
 
     @property
-    def label(self) -> object: ...
+    def label(self) -> object:
+        """None where it is hidden."""
 
 
 R = TypeVar("R", bound=HasLabel)
 
 
-def labelled(rows: Iterable[tuple[int, R]], path: Path) -> Iterator[tuple[int, R]]:
+def check_labelled(rows: Iterable[tuple[int, R]], path: Path) -> Iterator[tuple[int, R]]:
     """Pass rows on; a file has labels on every line or (a hidden test set) on none."""
     hidden: bool | None = None
     for line, row in rows:

@@ -10,29 +10,34 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from nikawa.datasets.base import Benchmark, Source
+from nikawa.datasets.base import Benchmark, Source, report_examples
 from nikawa.errors import BadInput
 from nikawa.io.lines import open_bytes
 from nikawa.records import Card, Dataset, Example, Finding, Task, reference
 
+LABELS = {"yes": "entailment", "no": "contradiction", "unknown": "neutral"}
 ROOTS = ("jsem-dataset", "jsem-problems", "jsem_problems")
 """Names the root element had in the releases."""
 
 
 def parse_problems(path: Path) -> list[tuple[int, Element]]:
-    """(line, `<problem>` element) in file order."""
+    """(line, `<problem>` element) in file order; entities are refused, and no DTD is fetched."""
     sink = _Sink(path)
     try:
         with open_bytes(path) as stream:
             sink.parser.ParseFile(stream)
     except expat.ExpatError as problem:
-        raise _fault(problem, path) from None
+        what = f"is not well-formed XML ({expat.ErrorString(problem.code)})"
+        cure = "fetch or correct the file"
+        raise BadInput(what, file=path, line=problem.lineno, cure=cure) from None
     except (ValueError, LookupError):  # of several bytes a character, or unknown to Python
-        raise _unread(sink.encoding, path) from None
+        what = f"declares the encoding {sink.encoding!r}, which is not read"
+        cure = f"convert it, e.g. with iconv -f {sink.encoding} -t UTF-8, and declare UTF-8 in its first line"
+        raise BadInput(what, file=path, line=1, cure=cure) from None
     return sink.problems
 
 
@@ -84,79 +89,45 @@ class _Sink:
         )
 
 
-def _fault(problem: expat.ExpatError, path: Path) -> BadInput:
-    said = expat.ErrorString(problem.code)
-    return BadInput(
-        f"is not well-formed XML ({said})",
-        file=path,
-        line=problem.lineno,
-        cure="fetch or correct the file",
-    )
-
-
-def _unread(encoding: str, path: Path) -> BadInput:
-    cure = (
-        f"convert it, e.g. with iconv -f {encoding} -t UTF-8, and declare UTF-8 in its first line"
-    )
-    return BadInput(
-        f"declares the encoding {encoding!r}, which is not read", file=path, line=1, cure=cure
-    )
-
-
-LABELS = {"yes": "entailment", "no": "contradiction", "unknown": "neutral"}
-
-
 def read(path: Path) -> Iterator[Example]:
     """The problems of one section."""
     section = path.name.split(".")[0]
     groups: dict[str, str] = {}
     for line, problem in parse_problems(path):
-        name = _attribute(problem, "jsem_id", path, line)
-        premises = _premises(problem, path, line)
+        name = problem.get("jsem_id", "").strip()
+        if not name:
+            what = "the problem has no jsem_id"
+            raise BadInput(what, file=path, line=line, cure="add the attribute")
+        premises = [_script(element) for element in problem.findall("p")]
+        if not premises or not all(premises):
+            what = f"problem {name} has {'an empty' if premises else 'no'} premise"
+            cure = "each needs <p><script>…</script></p>"
+            raise BadInput(what, file=path, line=line, cure=cure)
+        hypotheses = [_script(element) for element in problem.findall("h")]
+        if len(hypotheses) != 1 or not hypotheses[0]:
+            what = f"problem {name} has {len(hypotheses)} hypotheses, or an empty one"
+            cure = "each needs one <h><script>…</script></h>"
+            raise BadInput(what, file=path, line=line, cure=cure)
         premise = "".join(premises)
         answer = problem.get("answer", "").strip()
+        tags = [part.strip() for part in problem.get("phenomena", "").split(",")]
         yield Example(
             id=name,
-            inputs={"premise": premise, "hypothesis": _hypothesis(problem, path, line)},
+            inputs={"premise": premise, "hypothesis": hypotheses[0]},
             gold={"label": LABELS[answer]} if answer in LABELS else {},
-            tags=frozenset(
-                tag for part in problem.get("phenomena", "").split(",") if (tag := part.strip())
-            ),
-            meta={"section": section, "answer": answer, "premises": premises, **_details(problem)},
+            tags=frozenset(tag for tag in tags if tag),
+            meta={
+                "section": section,
+                "answer": answer,
+                "premises": premises,
+                "inference_type": problem.get("inference_type", "").strip() or None,
+                "links": [
+                    dict(link.attrib) for link in problem.findall("link") if link.get("link_id")
+                ],
+            },
             # The same premise is put to several hypotheses; the first problem's id names the lot.
             group=groups.setdefault(premise, f"{section}-{name}"),
         )
-
-
-def _attribute(problem: Element, name: str, path: Path, line: int) -> str:
-    value = problem.get(name, "").strip()
-    if not value:
-        raise BadInput(f"the problem has no {name}", file=path, line=line, cure="add the attribute")
-    return value
-
-
-def _premises(problem: Element, path: Path, line: int) -> list[str]:
-    texts = [_script(p) for p in problem.findall("p")]
-    if not texts or not all(texts):
-        raise BadInput(
-            f"problem {problem.get('jsem_id')} has {'an empty' if texts else 'no'} premise",
-            file=path,
-            line=line,
-            cure="each needs <p><script>…</script></p>",
-        )
-    return texts
-
-
-def _hypothesis(problem: Element, path: Path, line: int) -> str:
-    found = [_script(h) for h in problem.findall("h")]
-    if len(found) != 1 or not found[0]:
-        raise BadInput(
-            f"problem {problem.get('jsem_id')} has {len(found)} hypotheses, or an empty one",
-            file=path,
-            line=line,
-            cure="each needs one <h><script>…</script></h>",
-        )
-    return found[0]
 
 
 def _script(element: Element) -> str:
@@ -166,22 +137,12 @@ def _script(element: Element) -> str:
     return re.sub(r"[ \t\r\n]+", " ", text).strip(" ")
 
 
-def _details(problem: Element) -> dict[str, Any]:
-    return {
-        "inference_type": problem.get("inference_type", "").strip() or None,
-        "links": [dict(link.attrib) for link in problem.findall("link") if link.get("link_id")],
-    }
-
-
 def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Problems without a label, and ids that two sections share."""
     for split, examples in dataset.splits.items():
-        bare = tuple(reference("jsem", split, e.id) for e in examples if not e.gold)
-        if bare:
-            note = "the answer is none of yes, no and unknown"
-            yield Finding(
-                check="no-label", where=split, count=len(bare), ids=bare, note=note, known=True
-            )
+        bare = [example for example in examples if not example.gold]
+        note = "the answer is none of yes, no and unknown"
+        yield from report_examples("no-label", dataset, split, bare, note, known=True)
         twice = [name for name, n in Counter(e.id for e in examples).items() if n > 1]
         if twice:
             ids = tuple(reference("jsem", split, name) for name in twice)

@@ -14,9 +14,9 @@ from nikawa.datasets.jsick.rows import (
     ANSWERS,
     LABELS,
     SPLITS,
-    label_of,
+    check_label,
+    parse_score,
     read_cells,
-    score_of,
     split_words,
 )
 from nikawa.errors import BadInput, MissingData
@@ -96,12 +96,12 @@ def read_stress_answers(path: Path) -> Iterator[StressAnswers]:
 def _check_answers(cells: tuple[str, ...], path: Path, line: int) -> None:
     """Gold and answers must be readable; an answer, though not the gold, may be blank."""
     gold, score, *answers = cells
-    label_of(gold, path, line)
-    score_of(score, path, line)
+    check_label(gold, path, line)
+    parse_score(score, path, line)
     for text in filter(None, answers[:3]):
-        label_of(text, path, line)
+        check_label(text, path, line)
     for text in filter(None, answers[3:]):
-        score_of(narrow(text), path, line)
+        parse_score(narrow(text), path, line)
 
 
 def judgements(folder: Path) -> Iterator[Judgement]:
@@ -109,7 +109,7 @@ def judgements(folder: Path) -> Iterator[Judgement]:
     yield from _read_judgements(folder, drop_full_width=False)
 
 
-def counted(folder: Path) -> Iterator[Judgement]:
+def counted_judgements(folder: Path) -> Iterator[Judgement]:
     """The answers that made the published gold: scores in full-width digits were lost on the way."""
     yield from _read_judgements(folder, drop_full_width=True)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from nikawa.datasets.base import Benchmark, Source
 from nikawa.datasets.jsick.answers import (
     Answers,
-    counted,
+    counted_judgements,
     judgements,
     majority,
     narrow,
@@ -26,13 +26,13 @@ from nikawa.datasets.jsick.rows import (
     RELEASED,
     SPLITS,
     Row,
-    label_of,
+    check_label,
+    check_texts,
     meta_of,
-    need_texts,
+    parse_score,
+    parse_split,
+    parse_tags,
     read_pairs,
-    score_of,
-    split_of_word,
-    tags_of,
 )
 from nikawa.records import Card, Dataset, Example, Finding, Task, reference
 
@@ -63,8 +63,8 @@ def read(path: Path) -> Iterator[Example]:
     on all of them, so pairs that share one are not independent.
     """
     for line, row in read_pairs(path):
-        inputs = need_texts(row.premise, row.hypothesis, path, line)
-        label = label_of(row.label, path, line)
+        inputs = check_texts(row.premise, row.hypothesis, path, line)
+        label = check_label(row.label, path, line)
         if not (row.data or row.score or row.premise_en):
             # A row of `train.tsv`: its number is not SICK's id, so the id is given another form.
             yield Example(
@@ -78,9 +78,9 @@ def read(path: Path) -> Iterator[Example]:
         yield Example(
             id=row.pair,
             inputs=inputs,
-            gold={"label": label, "relatedness": score_of(row.score, path, line)},
-            tags=tags_of(row.tags, path, line),
-            meta=meta_of(row, split_of_word(row.data, path, line)),
+            gold={"label": label, "relatedness": parse_score(row.score, path, line)},
+            tags=parse_tags(row.tags, path, line),
+            meta=meta_of(row, parse_split(row.data, path, line)),
             group=row.premise,
         )
 
@@ -277,6 +277,6 @@ DATASET = Benchmark(
     read=read,
     split_of=split_of,
     judgements=judgements,
-    counted=counted,
+    counted=counted_judgements,
     find_problems=find_problems,
 )

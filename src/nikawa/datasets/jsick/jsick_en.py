@@ -9,13 +9,13 @@ from nikawa.datasets.base import Benchmark, Source
 from nikawa.datasets.jsick.jsick import split_of
 from nikawa.datasets.jsick.rows import (
     LABELS,
-    label_of,
+    check_label,
+    check_texts,
     meta_of,
-    need_texts,
+    parse_score,
+    parse_split,
+    parse_tags,
     read_pairs,
-    score_of,
-    split_of_word,
-    tags_of,
 )
 from nikawa.errors import BadInput
 from nikawa.records import Card, Example, Task
@@ -30,13 +30,13 @@ def read(path: Path) -> Iterator[Example]:
             )
         yield Example(
             id=row.pair,
-            inputs=need_texts(row.premise_en, row.hypothesis_en, path, line),
+            inputs=check_texts(row.premise_en, row.hypothesis_en, path, line),
             gold={
-                "label": label_of(row.label_en, path, line),
-                "relatedness": score_of(row.score_en, path, line),
+                "label": check_label(row.label_en, path, line),
+                "relatedness": parse_score(row.score_en, path, line),
             },
-            tags=tags_of(row.tags, path, line),
-            meta=meta_of(row, split_of_word(row.data, path, line)),
+            tags=parse_tags(row.tags, path, line),
+            meta=meta_of(row, parse_split(row.data, path, line)),
             group=row.premise_en,
         )
 

@@ -23,13 +23,13 @@ from nikawa.datasets.jsick.rows import (
     LABELS,
     RELEASED,
     Row,
-    header_of,
-    label_of,
+    check_label,
+    check_texts,
     meta_of,
-    need_texts,
+    parse_score,
+    parse_tags,
     read_cells,
-    score_of,
-    tags_of,
+    read_header,
 )
 from nikawa.errors import BadInput
 from nikawa.records import Card, Dataset, Example, Finding, Origin, Task, reference
@@ -63,7 +63,7 @@ def read(path: Path) -> Iterator[Example]:
     answers = {row.pair: row for row in judged if row.set == name}
     originals = find_originals(path) if name.startswith("scramble") else {}
     context = _SetContext(name, originals, answers)
-    extra = (CHANGED, ORIGIN, PREDICTION) if PREDICTION in header_of(path) else (CHANGED, ORIGIN)
+    extra = (CHANGED, ORIGIN, PREDICTION) if PREDICTION in read_header(path) else (CHANGED, ORIGIN)
     for line, cells in read_cells(path, (*COLUMNS, *extra)):
         row = Row._make(cells[: len(COLUMNS)])
         more = dict(zip(extra, cells[len(COLUMNS) :], strict=True))
@@ -98,9 +98,9 @@ def find_originals(path: Path) -> dict[str, str]:
 def _make_example(
     row: Row, more: dict[str, str], context: _SetContext, path: Path, line: int
 ) -> Example:
-    label, score = label_of(row.label, path, line), score_of(row.score, path, line)
-    inputs = need_texts(row.premise, row.hypothesis, path, line)
-    tags = tags_of(row.tags, path, line)
+    label, score = check_label(row.label, path, line), parse_score(row.score, path, line)
+    inputs = check_texts(row.premise, row.hypothesis, path, line)
+    tags = parse_tags(row.tags, path, line)
     if more[CHANGED].casefold() not in (
         "true",
         "false",

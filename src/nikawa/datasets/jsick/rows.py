@@ -111,7 +111,7 @@ def read_cells(
         yield number, pick(cells)
 
 
-def header_of(path: Path) -> list[str]:
+def read_header(path: Path) -> list[str]:
     """The column names of a file."""
     return _header(_lines(path, crlf=True), path)
 
@@ -130,7 +130,7 @@ def _lines(path: Path, crlf: bool) -> Iterator[tuple[int, str]]:
 
 def read_pairs(path: Path) -> Iterator[tuple[int, Row]]:
     """The pairs of any of JSICK's own files, whichever layout it has."""
-    if "entailment_label_Ja1" not in header_of(path):
+    if "entailment_label_Ja1" not in read_header(path):
         for line, cells in read_cells(path, COLUMNS):
             yield line, Row._make(cells)
         return
@@ -149,7 +149,7 @@ def split_words(released: Path) -> dict[str, str]:
     return {pair: data for _, (pair, data) in read_cells(released, ("pair_ID", "data"))}
 
 
-def split_of_word(word: str, path: Path, line: int) -> str:
+def parse_split(word: str, path: Path, line: int) -> str:
     """Our name of a split."""
     if word not in SPLITS:
         raise BadInput(
@@ -161,7 +161,7 @@ def split_of_word(word: str, path: Path, line: int) -> str:
     return SPLITS[word]
 
 
-def label_of(text: str, path: Path, line: int) -> str:
+def check_label(text: str, path: Path, line: int) -> str:
     """The label, which must be one of three words."""
     if text not in LABELS:
         cure = suggest(text, LABELS)
@@ -169,7 +169,7 @@ def label_of(text: str, path: Path, line: int) -> str:
     return text
 
 
-def score_of(text: str, path: Path, line: int) -> float:
+def parse_score(text: str, path: Path, line: int) -> float:
     """The relatedness as a number between 1 and 5."""
     value = _number(text)
     if value is None:
@@ -191,7 +191,7 @@ def _number(text: str) -> float | None:
         return None
 
 
-def tags_of(text: str, path: Path, line: int) -> frozenset[str]:
+def parse_tags(text: str, path: Path, line: int) -> frozenset[str]:
     """The phenomena of a pair. The files write one set in several orders, so it is read as a set."""
     tags = _tag_set(text)
     if not tags <= TAGS.keys():
@@ -220,7 +220,7 @@ def meta_of(row: Row, split: str) -> dict[str, str]:
     return {name: value for name, value in values.items() if value}
 
 
-def need_texts(premise: str, hypothesis: str, path: Path, line: int) -> dict[str, str]:
+def check_texts(premise: str, hypothesis: str, path: Path, line: int) -> dict[str, str]:
     """The two inputs, neither of which may be empty."""
     if not premise or not hypothesis:
         side = "hypothesis" if premise else "premise"

@@ -80,8 +80,16 @@ def read(path: Path) -> Iterator[Example]:
     for block in read_blocks(path):
         rows = [row.split("\t") for row in block.body[:-1].split("\n")]
         hidden = test and all(row[4:] == [] or set(row[4:]) <= set(UNKNOWN) for row in rows)
-        _check_rows(rows, block, path, 4 if hidden else 6)
-        gold = {} if hidden else {"tree": _tree(rows, block, path)}
+        widths = (4, 6) if hidden else (6,)
+        for number, row in enumerate(rows, start=1):
+            line = block.line + number - 1
+            if len(row) not in widths:
+                what = f"has {len(row)} columns instead of 6"
+                raise BadInput(what, file=path, line=line, cure=CURE)
+            if row[0] != str(number):
+                what = f"word {row[0]!r} comes where word {number} should"
+                raise BadInput(what, file=path, line=line, cure=CURE)
+        gold = {} if hidden else {"tree": _parse_tree(rows, block, path)}
         words = [{"form": row[1], "lemma": row[2], "pos": row[3]} for row in rows]
         yield Example(
             id=block.id,
@@ -92,21 +100,7 @@ def read(path: Path) -> Iterator[Example]:
         )
 
 
-def _check_rows(rows: Sequence[list[str]], block: Block, path: Path, needs: int) -> None:
-    for offset, row in enumerate(rows):
-        line = block.line + offset
-        if len(row) not in (needs, 6):
-            raise BadInput(f"has {len(row)} columns instead of 6", file=path, line=line, cure=CURE)
-        if row[0] != str(offset + 1):
-            raise BadInput(
-                f"word {row[0]!r} comes where word {offset + 1} should",
-                file=path,
-                line=line,
-                cure=CURE,
-            )
-
-
-def _tree(rows: Sequence[list[str]], block: Block, path: Path) -> dict[str, Any]:
+def _parse_tree(rows: Sequence[list[str]], block: Block, path: Path) -> dict[str, Any]:
     heads, labels, size = [], [], len(rows)
     for offset, (_, _, _, _, head, label) in enumerate(rows):
         line = block.line + offset
@@ -133,10 +127,21 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
         yield from report_examples(
             "words-not-text", dataset, split, apart, "the words joined by blanks are not the text"
         )
-        yield from _uneven(dataset, split, examples)
+        uneven = tuple(
+            f"{reference(dataset.name, split, example.id)} word {number}"
+            for example in examples
+            for number, word in enumerate(example.inputs["words"], start=1)
+            # Morphemes are parted by blanks, tags by +.
+            if len(word["lemma"].split(" ")) != len(word["pos"].split("+"))
+        )
+        if uneven:
+            note = "a word has more morphemes than tags, or fewer"
+            yield Finding(
+                check="uneven-morphemes", where=split, count=len(uneven), ids=uneven, note=note
+            )
         odd: dict[str, list[Example]] = {}
         for example in examples:
-            for fault in shape(example.gold["tree"]["heads"]) if example.gold else ():
+            for fault in tree_faults(example.gold["tree"]["heads"]) if example.gold else ():
                 odd.setdefault(fault, []).append(example)
         for fault in sorted(odd):
             yield from report_examples(
@@ -144,22 +149,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
             )
 
 
-def _uneven(dataset: Dataset, split: str, examples: Sequence[Example]) -> Iterator[Finding]:
-    """Words whose morphemes (parted by blanks) and tags (by +) differ in number; an id a word."""
-    places = tuple(
-        f"{reference(dataset.name, split, example.id)} word {number}"
-        for example in examples
-        for number, word in enumerate(example.inputs["words"], start=1)
-        if len(word["lemma"].split(" ")) != len(word["pos"].split("+"))
-    )
-    if places:
-        note = "a word has more morphemes than tags, or fewer"
-        yield Finding(
-            check="uneven-morphemes", where=split, count=len(places), ids=places, note=note
-        )
-
-
-def shape(heads: Sequence[int]) -> set[str]:
+def tree_faults(heads: Sequence[int]) -> set[str]:
     """What is unusual in a tree: its roots, heads to the left, loops, crossing arcs."""
     faults = set()
     if heads.count(0) != 1:
@@ -168,14 +158,15 @@ def shape(heads: Sequence[int]) -> set[str]:
         faults.add("root-not-last")
     if any(0 < head < place for place, head in enumerate(heads, start=1)):
         faults.add("head-to-the-left")
-    if _loops(heads):
+    if has_loop(heads):
         faults.add("loop")
-    if _crosses(heads):
+    if has_crossing_arcs(heads):
         faults.add("crossing-arcs")
     return faults
 
 
-def _loops(heads: Sequence[int]) -> bool:
+def has_loop(heads: Sequence[int]) -> bool:
+    """Whether following the heads from some word never comes to the root."""
     safe = {0}
     for start in range(1, len(heads) + 1):
         path: list[int] = []
@@ -189,7 +180,7 @@ def _loops(heads: Sequence[int]) -> bool:
     return False
 
 
-def _crosses(heads: Sequence[int]) -> bool:
+def has_crossing_arcs(heads: Sequence[int]) -> bool:
     """Whether two arcs cross: arcs by left end (longest first) nest like brackets, or not."""
     arcs = sorted(
         ((min(place, head), max(place, head)) for place, head in enumerate(heads, start=1) if head),

@@ -22,7 +22,7 @@ from nikawa.datasets.klue.shared import (
     VERSION,
     Block,
     is_test,
-    published,
+    published_files,
     read_blocks,
     sources,
 )
@@ -49,11 +49,14 @@ def read(path: Path) -> Iterator[Example]:
     test = is_test(path)
     for block in read_blocks(path):
         if test and _UNTAGGED.fullmatch(block.body):
-            yield _example(block, block.body[::2], None, 0)
+            yield _make_example(block, block.body[::2], None, 0)
             continue
         if not _ROWS.fullmatch(block.body):
-            raise _bad_row(block, path)
-        yield _example(block, *parse_rows(block.body))
+            rows = block.body[:-1].split("\n")
+            offset = next(n for n, row in enumerate(rows) if not _ROW.fullmatch(row))
+            what = f"{rows[offset]!r} is not a character, a tab and one of the 13 tags"
+            raise BadInput(what, file=path, line=block.line + offset, cure=CURE)
+        yield _make_example(block, *parse_rows(block.body))
 
 
 def parse_rows(body: str) -> tuple[str, list[Span], int]:
@@ -64,33 +67,22 @@ def parse_rows(body: str) -> tuple[str, list[Span], int]:
     """
     folded = body.replace("\tO\n", "")
     spans, seen, within = [], 0, 0
-    for found in _ENTITY.finditer(folded):
-        seen += folded.count("\t", within, found.start())
-        start, length = found.start() - _EXTRA * seen, 1 + len(found[2]) // (_EXTRA + 1)
-        spans.append(Span(start, start + length, found[1]))
-        seen, within = seen + length, found.end()
+    for match in _ENTITY.finditer(folded):
+        seen += folded.count("\t", within, match.start())
+        start, length = match.start() - _EXTRA * seen, 1 + len(match[2]) // (_EXTRA + 1)
+        spans.append(Span(start, start + length, match[1]))
+        seen, within = seen + length, match.end()
     orphans = folded.count("\t") - sum(span.end - span.start for span in spans)
     return _TAG.sub("", folded), spans, orphans
 
 
-def _example(block: Block, text: str, spans: list[Span] | None, orphans: int) -> Example:
+def _make_example(block: Block, text: str, spans: list[Span] | None, orphans: int) -> Example:
     gold = {} if spans is None else {"spans": spans}
     meta: dict[str, str | int] = {"source": block.source}
     if orphans:
         meta["orphan_tags"] = orphans
     return Example(
         id=block.id, inputs={"text": text}, gold=gold, meta=meta, origin=hidden_origin(NAME, gold)
-    )
-
-
-def _bad_row(block: Block, path: Path) -> BadInput:
-    rows = block.body[:-1].split("\n")
-    offset = next(n for n, row in enumerate(rows) if not _ROW.fullmatch(row))
-    return BadInput(
-        f"{rows[offset]!r} is not a character, a tab and one of the 13 tags",
-        file=path,
-        line=block.line + offset,
-        cure=CURE,
     )
 
 
@@ -104,73 +96,60 @@ def version_of(splits: Splits) -> str | None:
 
 def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Entities on spaces, orphan tags, conjoining jamo; header mark-up that contradicts the rows."""
-    broken = {
-        (split, block.id)
-        for split, path in published(SOURCES, folder, dataset.version)
-        for block in read_blocks(path)
-        if _contradicts(block)
-    }
+    broken = set()
+    for split, path in published_files(SOURCES, folder, dataset.version):
+        for block in read_blocks(path):
+            if _ROWS.fullmatch(block.body):
+                text, spans, _ = parse_rows(block.body)
+                if (text, spans) != parse_markup(block.header):
+                    broken.add((split, block.id))
     for split, examples in dataset.splits.items():
-        spaced = [e for e in examples if any(first.isspace() for first in _first(e))]
-        yield from report_examples(
-            "entity-on-space",
-            dataset,
-            split,
-            spaced,
-            "the official scorer drops space rows and so the entity",
+        problems = (
+            (
+                "entity-on-space",
+                [e for e in examples if any(first.isspace() for first in _first_characters(e))],
+                "the official scorer drops space rows and so the entity",
+            ),
+            (
+                "entity-on-bracket",
+                [e for e in examples if "<" in _first_characters(e)],
+                "a title's own < was taken into the entity, its > was not",
+            ),
+            (
+                "orphan-tags",
+                [e for e in examples if "orphan_tags" in e.meta],
+                "I- rows that continue no entity are ignored",
+            ),
+            (
+                "broken-markup",
+                [e for e in examples if (split, e.id) in broken],
+                "the header line's mark-up is not what the rows say; rows hold",
+            ),
+            (
+                "conjoining-jamo",
+                [e for e in examples if _JAMO.search(e.inputs["text"])],
+                "NFKC of ㅋㅋ and the like; a tokeniser may not know them",
+            ),
         )
-        angled = [e for e in examples if "<" in _first(e)]
-        yield from report_examples(
-            "entity-on-bracket",
-            dataset,
-            split,
-            angled,
-            "a title's own < was taken into the entity, its > was not",
-        )
-        orphans = [e for e in examples if "orphan_tags" in e.meta]
-        yield from report_examples(
-            "orphan-tags", dataset, split, orphans, "I- rows that continue no entity are ignored"
-        )
-        marked = [e for e in examples if (split, e.id) in broken]
-        yield from report_examples(
-            "broken-markup",
-            dataset,
-            split,
-            marked,
-            "the header line's mark-up is not what the rows say; rows hold",
-        )
-        jamo = [e for e in examples if _JAMO.search(e.inputs["text"])]
-        yield from report_examples(
-            "conjoining-jamo",
-            dataset,
-            split,
-            jamo,
-            "NFKC of ㅋㅋ and the like; a tokeniser may not know them",
-        )
+        for check, concerned, note in problems:
+            yield from report_examples(check, dataset, split, concerned, note)
 
 
-def _first(example: Example) -> str:
+def _first_characters(example: Example) -> str:
     """The first characters of its entities."""
     return "".join(example.inputs["text"][span.start] for span in example.gold.get("spans", ()))
 
 
-def _contradicts(block: Block) -> bool:
-    if not _ROWS.fullmatch(block.body):
-        return False
-    text, spans, _ = parse_rows(block.body)
-    return (text, spans) != parse_markup(block.header)
-
-
 def parse_markup(header: str) -> tuple[str, list[Span]]:
     """Text and entities by a header line's `<span:TYPE>` mark-up, each `<` taken for the start of one."""
-    pieces, spans, length, end = [], [], 0, 0
-    for found in _MARKUP.finditer(header):
-        before = header[end : found.start()]
+    parts, spans, length, end = [], [], 0, 0
+    for match in _MARKUP.finditer(header):
+        before = header[end : match.start()]
         start = length + len(before)
-        length, end = start + len(found[1]), found.end()
-        pieces += [before, found[1]]
-        spans.append(Span(start, length, found[2]))
-    return "".join([*pieces, header[end:]]), spans
+        length, end = start + len(match[1]), match.end()
+        parts += [before, match[1]]
+        spans.append(Span(start, length, match[2]))
+    return "".join([*parts, header[end:]]), spans
 
 
 DATASET = Benchmark(

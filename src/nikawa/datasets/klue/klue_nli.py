@@ -19,10 +19,10 @@ from nikawa.datasets.klue.shared import (
     HOMEPAGE,
     LICENCE,
     VERSION,
-    labelled,
-    published,
+    label_gold,
+    published_files,
     read_array,
-    refuse,
+    record_error,
     sources,
 )
 from nikawa.errors import suggest
@@ -31,8 +31,8 @@ from nikawa.records import Card, Dataset, Example, Finding, Judgement, Task, ref
 NAME = "klue-nli"
 LABELS = ("entailment", "contradiction", "neutral")
 COLUMNS = ("author", "label2", "label3", "label4", "label5")
-SHORTEST, LONGEST = 20, 90
-"""Characters of a premise, as the paper says."""
+MIN_PREMISE_CHARS, MAX_PREMISE_CHARS = 20, 90
+"""Of a premise, as the paper says."""
 SOURCES = sources(NAME, "json")
 
 
@@ -54,7 +54,7 @@ class Row(msgspec.Struct):
 def read(path: Path) -> Iterator[Example]:
     """The pairs of one published file."""
     for number, row in read_array(path, Row):
-        gold = labelled(path, number, "label", row.gold_label, LABELS)
+        gold = label_gold(path, number, "label", row.gold_label, LABELS)
         meta: dict[str, Any] = {"source": row.source}
         if row.author:
             meta["author"] = row.author
@@ -70,7 +70,7 @@ def read(path: Path) -> Iterator[Example]:
 
 def judgements(folder: Path) -> Iterator[Judgement]:
     """The author's intention and the validators' labels, each column as if it were a worker."""
-    for split, path in published(SOURCES, folder):
+    for split, path in published_files(SOURCES, folder):
         for number, row in read_array(path, Row):
             example = reference(NAME, split, row.guid)
             for column in COLUMNS:
@@ -78,7 +78,7 @@ def judgements(folder: Path) -> Iterator[Judgement]:
                 if not answer:
                     continue
                 if answer not in LABELS:
-                    raise refuse(
+                    raise record_error(
                         path, number, f"unknown {column} {answer!r}", suggest(answer, LABELS)
                     )
                 yield Judgement(example=example, worker=column, question="label", answer=answer)
@@ -87,8 +87,13 @@ def judgements(folder: Path) -> Iterator[Judgement]:
 def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Premises of a length the paper rules out."""
     for split, examples in dataset.splits.items():
-        odd = [e for e in examples if not SHORTEST <= len(e.inputs["premise"]) <= LONGEST]
-        note = f"premises outside {SHORTEST} to {LONGEST} characters ({len({e.group for e in odd})} distinct)"
+        odd = [
+            e
+            for e in examples
+            if not MIN_PREMISE_CHARS <= len(e.inputs["premise"]) <= MAX_PREMISE_CHARS
+        ]
+        distinct = len({e.group for e in odd})
+        note = f"premises outside {MIN_PREMISE_CHARS} to {MAX_PREMISE_CHARS} characters ({distinct} distinct)"
         yield from report_examples("premise-length", dataset, split, odd, note)
 
 

@@ -1,6 +1,6 @@
 """KLUE-RE: the relation between two marked entities of a sentence, one of 30.
 
-Trap: the published `end_idx` is inclusive; spans here end exclusively, as everywhere.
+Known problem: the published `end_idx` is inclusive; spans here end exclusively, as everywhere.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from nikawa.datasets.klue.shared import (
     HOMEPAGE,
     LICENCE,
     VERSION,
-    labelled,
-    published,
+    label_gold,
+    published_files,
     read_array,
     read_document,
-    refuse,
+    record_error,
     sources,
 )
 from nikawa.errors import BadInput
@@ -102,7 +102,7 @@ class RelationList(msgspec.Struct, forbid_unknown_fields=True):
 def read(path: Path) -> Iterator[Example]:
     """The sentences of one published file."""
     for number, row in read_array(path, Row):
-        gold = labelled(path, number, "relation", row.label, LABELS)
+        gold = label_gold(path, number, "relation", row.label, LABELS)
         inputs = {
             "text": row.sentence,
             "subject": _span(row.sentence, row.subject_entity, number, path),
@@ -122,23 +122,25 @@ def read(path: Path) -> Iterator[Example]:
 def _span(sentence: str, entity: Entity, number: int, path: Path) -> Span:
     if not 0 <= entity.start_idx <= entity.end_idx < len(sentence):
         place = f"{entity.start_idx} to {entity.end_idx}"
-        raise refuse(path, number, f"entity {entity.word!r} at {place} is outside the sentence")
+        raise record_error(
+            path, number, f"entity {entity.word!r} at {place} is outside the sentence"
+        )
     return Span(entity.start_idx, entity.end_idx + 1, entity.type)
 
 
 def relations(path: Path) -> tuple[str, ...]:
     """The relations of a `relation_list.json`, in its order."""
-    found = tuple(read_document(path, RelationList).relations)
-    if len(set(found)) != len(found):
+    names = tuple(read_document(path, RelationList).relations)
+    if len(set(names)) != len(names):
         raise BadInput("names a relation twice", file=path, cure=CURE)
-    return found
+    return names
 
 
 def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Entities whose word is not at its place, subjects of another type, a relation list in another order."""
     misplaced = {
         (split, row.guid)
-        for split, path in published(SOURCES, folder, dataset.version)
+        for split, path in published_files(SOURCES, folder, dataset.version)
         for _, row in read_array(path, Row)
         if any(
             row.sentence[e.start_idx : e.end_idx + 1] != e.word

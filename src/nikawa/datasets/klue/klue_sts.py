@@ -20,16 +20,16 @@ from nikawa.datasets.klue.shared import (
     LICENCE,
     VERSION,
     is_test,
-    published,
+    published_files,
     read_array,
-    refuse,
+    record_error,
     sources,
 )
 from nikawa.records import Card, Dataset, Example, Finding, Judgement, Task, reference
 
 NAME = "klue-sts"
 SOURCES = sources(NAME, "json")
-FULL = 7
+PRINTED_RATINGS = 7
 """Ratings the paper says every pair has."""
 
 
@@ -62,10 +62,19 @@ class Row(msgspec.Struct):
 def read(path: Path) -> Iterator[Example]:
     """The pairs of one published file."""
     for number, row in read_array(path, Row):
-        gold = _gold(row, number, path)
+        gold: dict[str, Any] = {}
         meta: dict[str, Any] = {"source": row.source, "corpus": row.source.split("-")[0]}
         if row.labels is not None:
+            score, binary = row.labels.real_label, row.labels.binary_label
+            if not 0 <= score <= 5:
+                raise record_error(path, number, f"real-label {score:g} is outside 0 to 5")
+            if binary not in (0, 1):
+                raise record_error(path, number, f"binary-label {binary} is neither 0 nor 1")
+            gold = {"score": score, "binary": binary}
             meta["rounded"] = row.labels.label
+        elif not is_test(path):
+            cure = "only a test file may hide its labels"
+            raise record_error(path, number, "there are no labels", cure)
         if row.annotations is not None:
             meta["ratings"] = len(row.annotations.annotations)
         yield Example(
@@ -77,27 +86,17 @@ def read(path: Path) -> Iterator[Example]:
         )
 
 
-def _gold(row: Row, number: int, path: Path) -> dict[str, Any]:
-    if row.labels is None:
-        if is_test(path):
-            return {}
-        raise refuse(path, number, "there are no labels", "only a test file may hide its labels")
-    if not 0 <= row.labels.real_label <= 5:
-        raise refuse(path, number, f"real-label {row.labels.real_label:g} is outside 0 to 5")
-    if row.labels.binary_label not in (0, 1):
-        raise refuse(path, number, f"binary-label {row.labels.binary_label} is neither 0 nor 1")
-    return {"score": row.labels.real_label, "binary": row.labels.binary_label}
-
-
 def judgements(folder: Path) -> Iterator[Judgement]:
     """Every worker's rating; a worker id is one person across the whole dataset."""
-    for split, path in published(SOURCES, folder):
+    for split, path in published_files(SOURCES, folder):
         for number, row in read_array(path, Row):
             if row.annotations is None:
                 continue
             workers, answers = row.annotations.annotators, row.annotations.annotations
             if len(workers) != len(answers):
-                raise refuse(path, number, f"{len(workers)} workers gave {len(answers)} ratings")
+                raise record_error(
+                    path, number, f"{len(workers)} workers gave {len(answers)} ratings"
+                )
             example = reference(NAME, split, row.guid)
             for worker, answer in zip(workers, answers, strict=True):
                 yield Judgement(example=example, worker=worker, question="score", answer=answer)
@@ -107,12 +106,12 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Pairs with fewer than seven ratings; labels that are not the mean, its rounding, its cut at 3."""
     odd = {
         (split, row.guid)
-        for split, path in published(SOURCES, folder, dataset.version)
+        for split, path in published_files(SOURCES, folder, dataset.version)
         for _, row in read_array(path, Row)
-        if not _consistent(row)
+        if not follows_ratings(row)
     }
     for split, examples in dataset.splits.items():
-        few = [e for e in examples if e.meta.get("ratings", FULL) < FULL]
+        few = [e for e in examples if e.meta.get("ratings", PRINTED_RATINGS) < PRINTED_RATINGS]
         yield from report_examples(
             "few-ratings",
             dataset,
@@ -130,7 +129,8 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
         )
 
 
-def _consistent(row: Row) -> bool:
+def follows_ratings(row: Row) -> bool:
+    """Whether the labels are the mean of the ratings, its rounding and its cut at 3; true where there are none."""
     if row.labels is None or row.annotations is None or not row.annotations.annotations:
         return True
     mean = sum(row.annotations.annotations) / len(row.annotations.annotations)

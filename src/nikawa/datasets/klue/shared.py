@@ -1,4 +1,8 @@
-"""What the KLUE datasets share: where the files lie, JSON arrays by record, hidden test labels, card lines."""
+"""What the KLUE datasets share: where the files lie, JSON arrays by record, column files, hidden test labels, card lines.
+
+The column files (NER, DP) hold comment lines, then sentences of a `## guid<TAB>text` line and rows. They are read whole:
+their rows are so short that going line by line costs ten times the parsing.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +38,7 @@ def sources(stem: str, suffix: str) -> tuple[Source, ...]:
     )
 
 
-def published(
+def published_files(
     where: Sequence[Source], folder: Path, version: str | None = None
 ) -> Iterator[tuple[str, Path]]:
     """(split, file) for the files of a dataset that are here, newest version unless one is asked for."""
@@ -83,11 +87,11 @@ def read_array(path: Path, kind: type[T]) -> Iterator[tuple[int, T]]:
             yield number, decoder.decode(raw)
         except (msgspec.DecodeError, RecursionError) as problem:
             what = json_fault(problem, bytes(raw), path, None).what
-            line = _line(path, raws, number)
+            line = _line_of_record(path, raws, number)
             raise BadInput(f"record {number}: {what}", file=path, line=line, cure=CURE) from None
 
 
-def _line(path: Path, raws: Sequence[msgspec.Raw], number: int) -> int:
+def _line_of_record(path: Path, raws: Sequence[msgspec.Raw], number: int) -> int:
     """The line on which record `number` begins; only a refusal pays for finding it."""
     body, start, end = read_text(path).encode(), 0, 0
     for raw in raws[:number]:
@@ -96,23 +100,23 @@ def _line(path: Path, raws: Sequence[msgspec.Raw], number: int) -> int:
     return body.count(b"\n", 0, start) + 1
 
 
-def refuse(path: Path, number: int, what: str, cure: str = CURE) -> BadInput:
+def record_error(path: Path, number: int, what: str, cure: str = CURE) -> BadInput:
     """The error for record `number` of `path`."""
     return BadInput(f"record {number}: {what}", file=path, cure=cure)
 
 
-def labelled(
+def label_gold(
     path: Path, number: int, question: str, value: str | None, labels: Sequence[str]
 ) -> dict[str, Any]:
     """The gold of a record with one label: empty where a test file hides it."""
     if not value:
         if is_test(path):
             return {}
-        raise refuse(
+        raise record_error(
             path, number, f"there is no {question}", "only a test file may hide its labels"
         )
     if value not in labels:
-        raise refuse(path, number, f"unknown {question} {value!r}", suggest(value, labels))
+        raise record_error(path, number, f"unknown {question} {value!r}", suggest(value, labels))
     return {question: value}
 
 
@@ -141,28 +145,28 @@ class Block:
 
 def read_blocks(path: Path) -> Iterator[Block]:
     """The sentences of one published file."""
-    line, found = 1, False
+    line, count = 1, 0
     for chunk in read_text(path).split("\n\n"):
-        block = _block(chunk, line, path)
+        block = _parse_block(chunk, line, path)
         if block is not None:
-            found = True
+            count += 1
             yield block
         line += chunk.count("\n") + 2
-    if not found:
+    if not count:
         raise BadInput("holds no sentence", file=path, cure=CURE)
 
 
-def _block(chunk: str, line: int, path: Path) -> Block | None:
+def _parse_block(chunk: str, line: int, path: Path) -> Block | None:
     body = chunk.strip("\n")
     line += len(chunk) - len(chunk.lstrip("\n"))
     while body.startswith(_COMMENT):
         head, _, body = body.partition("\n")
         line += 1
-        found = _HEADER.fullmatch(head)
-        if found:
+        header = _HEADER.fullmatch(head)
+        if header:
             if not body:
-                raise BadInput(f"{found['id']} has no rows", file=path, line=line - 1, cure=CURE)
-            return Block(found["id"], found["source"], found["text"], body + "\n", line)
+                raise BadInput(f"{header['id']} has no rows", file=path, line=line - 1, cure=CURE)
+            return Block(header["id"], header["source"], header["text"], body + "\n", line)
     if body:
         raise BadInput(
             "rows without a line '## guid<TAB>text' above them",

@@ -7,9 +7,9 @@ number of the user turn from 0, as the official reader counts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -23,7 +23,7 @@ from nikawa.datasets.klue.shared import (
     is_test,
     read_array,
     read_document,
-    refuse,
+    record_error,
     sources,
 )
 from nikawa.datasets.locate import find_files
@@ -59,11 +59,18 @@ def read(path: Path) -> Iterator[Example]:
         turns = [{"role": turn.role, "text": turn.text} for turn in row.dialogue]
         users = [place for place, turn in enumerate(row.dialogue) if turn.role == "user"]
         if not users:
-            raise refuse(path, number, f"{row.guid} has no user turn")
+            raise record_error(path, number, f"{row.guid} has no user turn")
         for count, place in enumerate(users):
-            gold = _gold(row.dialogue[place], f"{row.guid}-{count}", number, path)
+            name, state = f"{row.guid}-{count}", row.dialogue[place].state
+            if state is None and not is_test(path):
+                cure = "only a test file may hide its states"
+                raise record_error(path, number, f"{name} has no state", cure)
+            for entry in state or ():
+                if entry.count("-") < 2 or not all(entry.split("-", 2)):
+                    raise record_error(path, number, f"{name}: {entry!r} is not domain-slot-value")
+            gold = {} if state is None else {"state": state}
             yield Example(
-                id=f"{row.guid}-{count}",
+                id=name,
                 inputs={"turns": turns[: place + 1]},
                 gold=gold,
                 meta={"domains": row.domains, "turn": count},
@@ -72,68 +79,39 @@ def read(path: Path) -> Iterator[Example]:
             )
 
 
-def _gold(turn: Turn, name: str, number: int, path: Path) -> dict[str, Any]:
-    if turn.state is None:
-        if is_test(path):
-            return {}
-        raise refuse(path, number, f"{name} has no state", "only a test file may hide its states")
-    for entry in turn.state:
-        if entry.count("-") < 2 or not all(entry.split("-", 2)):
-            raise refuse(path, number, f"{name}: {entry!r} is not domain-slot-value")
-    return {"state": turn.state}
-
-
 def ontology(path: Path) -> dict[str, tuple[str, ...]]:
     """The values of each `domain-slot` by `ontology.json`; the official reader cannot read this file."""
-    found = read_document(path, dict[str, list[str]])
-    for slot, values in found.items():
-        _check_slot(slot, values, path)
-    return {slot: tuple(values) for slot, values in found.items()}
-
-
-def _check_slot(slot: str, values: list[str], path: Path) -> None:
-    if slot.count("-") != 1 or not all(slot.split("-")):
-        raise BadInput(f"{slot!r} is not domain-slot", file=path, cure=CURE)
-    if tuple(values[:2]) != UNSAID:
-        raise BadInput(
-            f"the values of {slot!r} do not begin with none, dontcare", file=path, cure=CURE
-        )
-    twice = [value for value, count in Counter(values).items() if count > 1]
-    if twice:
-        raise BadInput(f"{slot!r} has the value {twice[0]!r} twice", file=path, cure=CURE)
-    if any("-" in value for value in values):
-        raise BadInput(
-            f"a value of {slot!r} holds a hyphen", file=path, cure="states are split at hyphens"
-        )
+    slots = read_document(path, dict[str, list[str]])
+    for slot, values in slots.items():
+        if slot.count("-") != 1 or not all(slot.split("-")):
+            raise BadInput(f"{slot!r} is not domain-slot", file=path, cure=CURE)
+        if tuple(values[:2]) != UNSAID:
+            what = f"the values of {slot!r} do not begin with none, dontcare"
+            raise BadInput(what, file=path, cure=CURE)
+        twice = [value for value, count in Counter(values).items() if count > 1]
+        if twice:
+            raise BadInput(f"{slot!r} has the value {twice[0]!r} twice", file=path, cure=CURE)
+        if any("-" in value for value in values):
+            what = f"a value of {slot!r} holds a hyphen"
+            raise BadInput(what, file=path, cure="states are split at hyphens")
+    return {slot: tuple(values) for slot, values in slots.items()}
 
 
 def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """States that name a slot twice, or a slot or value the ontology does not have."""
     known = next((ontology(path) for path in find_files(ONTOLOGY, folder)), None)
     for split, examples in dataset.splits.items():
-        twice = [e for e in examples if _repeats(e.gold.get("state", ()))]
-        yield from report_examples(
-            "slot-twice", dataset, split, twice, "one slot has two values in one state"
-        )
-        if known is not None:
-            odd = [
-                e
-                for e in examples
-                if any(not _in(entry, known) for entry in e.gold.get("state", ()))
-            ]
-            yield from report_examples(
-                "not-in-ontology", dataset, split, odd, "ontology.json has no such slot or value"
-            )
-
-
-def _repeats(state: Iterable[str]) -> bool:
-    slots = [entry.rsplit("-", 1)[0] for entry in state]
-    return len(set(slots)) != len(slots)
-
-
-def _in(entry: str, known: Mapping[str, tuple[str, ...]]) -> bool:
-    slot, _, value = entry.rpartition("-")
-    return value in known.get(slot, ())
+        twice, odd = [], []
+        for example in examples:
+            entries = [entry.rpartition("-") for entry in example.gold.get("state", ())]
+            if len({slot for slot, _, _ in entries}) != len(entries):
+                twice.append(example)
+            if known is not None and any(v not in known.get(slot, ()) for slot, _, v in entries):
+                odd.append(example)
+        note = "one slot has two values in one state"
+        yield from report_examples("slot-twice", dataset, split, twice, note)
+        note = "ontology.json has no such slot or value"
+        yield from report_examples("not-in-ontology", dataset, split, odd, note)
 
 
 DATASET = Benchmark(

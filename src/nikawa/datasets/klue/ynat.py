@@ -19,10 +19,10 @@ from nikawa.datasets.klue.shared import (
     HOMEPAGE,
     LICENCE,
     VERSION,
-    labelled,
-    published,
+    label_gold,
+    published_files,
     read_array,
-    refuse,
+    record_error,
     sources,
 )
 from nikawa.records import Card, Dataset, Example, Finding, Judgement, Task, reference
@@ -64,7 +64,7 @@ class Row(msgspec.Struct):
 def read(path: Path) -> Iterator[Example]:
     """The headlines of one published file."""
     for number, row in read_array(path, Row):
-        gold = labelled(path, number, "label", row.label, LABELS)
+        gold = label_gold(path, number, "label", row.label, LABELS)
         facts = {"category": row.predefined_news_category, "date": row.date, "url": row.url}
         meta: dict[str, Any] = {key: value for key, value in facts.items() if value}
         yield Example(
@@ -78,33 +78,32 @@ def read(path: Path) -> Iterator[Example]:
 
 def judgements(folder: Path) -> Iterator[Judgement]:
     """Every worker's first choice (`label`) and, where there is one, second and third (`label-2`, `label-3`)."""
-    for split, path in published(SOURCES, folder):
+    for split, path in published_files(SOURCES, folder):
         for number, row in read_array(path, Row):
-            if row.annotations is not None:
-                yield from _votes(row.annotations, reference(NAME, split, row.guid), number, path)
-
-
-def _votes(votes: Votes, example: str, number: int, path: Path) -> Iterator[Judgement]:
-    scopes = votes.annotations
-    for question, answers in (
-        ("label", scopes.first_scope),
-        ("label-2", scopes.second_scope),
-        ("label-3", scopes.third_scope),
-    ):
-        if answers and len(answers) != len(votes.annotators):
-            raise refuse(
-                path, number, f"{len(votes.annotators)} workers gave {len(answers)} answers"
-            )
-        for worker, answer in zip(votes.annotators, answers, strict=False):
-            if answer != NOTHING:
-                yield Judgement(example=example, worker=worker, question=question, answer=answer)
+            if row.annotations is None:
+                continue
+            example = reference(NAME, split, row.guid)
+            workers, scopes = row.annotations.annotators, row.annotations.annotations
+            for question, answers in (
+                ("label", scopes.first_scope),
+                ("label-2", scopes.second_scope),
+                ("label-3", scopes.third_scope),
+            ):
+                if answers and len(answers) != len(workers):
+                    what = f"{len(workers)} workers gave {len(answers)} answers"
+                    raise record_error(path, number, what)
+                for worker, answer in zip(workers, answers, strict=False):
+                    if answer != NOTHING:
+                        yield Judgement(
+                            example=example, worker=worker, question=question, answer=answer
+                        )
 
 
 def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Labels that fewer than two workers chose first."""
     lonely = {
         (split, row.guid)
-        for split, path in published(SOURCES, folder, dataset.version)
+        for split, path in published_files(SOURCES, folder, dataset.version)
         for _, row in read_array(path, Row)
         if row.annotations
         and row.label

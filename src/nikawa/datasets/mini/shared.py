@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from nikawa.datasets.base import Benchmark, Source
@@ -24,93 +24,82 @@ WORKERS = (
 def mini(language: str, title: str, description: str) -> Benchmark:
     """The mini-benchmark of one language, from the files below `data/{language}`."""
     name, folder = f"mini-{language}", f"mini/data/{language}"
+
+    def read_judgements(root: Path) -> Iterator[Judgement]:
+        for _, judgement in read_json_lines(root / folder / "judgements.jsonl", Judgement):
+            yield judgement
+
     return Benchmark(
         name=name,
         language=language,
         repository="",
-        card=_card(name, language, title, description),
-        tasks=_tasks(name),
+        card=Card(
+            name=name,
+            title=title,
+            version="1.0",
+            languages=(language,),
+            licence="Apache-2.0",
+            citation="The Nikawa authors. The embedded mini-benchmark of Nikawa.",
+            homepage="not published apart from Nikawa",
+            description=description,
+            labels="Inference: majority of five simulated workers; similarity: their mean; reading, choice and tagging: by the author.",
+            workers=WORKERS,
+            workers_are="simulated",
+            source="Written for Nikawa; the people, firms and most of the places in it are invented",
+            problems=(
+                "The workers' answers and their seconds are simulated: fit to try the tools on, not to study people.",
+                "It is far too small to rank models: one dev item of inference is 11 points of accuracy.",
+                "The three hypotheses of a premise carry the three labels, so that groups are balanced by design.",
+            ),
+        ),
+        tasks=(
+            Task(
+                name=f"{name}-nli",
+                dataset=name,
+                kind="inference",
+                question="label",
+                inputs=("premise", "hypothesis"),
+                labels=INFERENCE_LABELS,
+                metrics=("accuracy",),
+            ),
+            Task(
+                name=f"{name}-sts",
+                dataset=name,
+                kind="similarity",
+                question="score",
+                inputs=("sentence1", "sentence2"),
+                metrics=("pearson", "spearman"),
+                scale=(0.0, 5.0),
+            ),
+            Task(
+                name=f"{name}-qa",
+                dataset=name,
+                kind="reading",
+                question="answers",
+                inputs=("title", "context", "question"),
+                metrics=("jsquad-em", "jsquad-f1") if language == "ja" else ("klue-em", "rouge-w"),
+            ),
+            Task(
+                name=f"{name}-choice",
+                dataset=name,
+                kind="choice",
+                question="choice",
+                inputs=("question", "choices"),
+                metrics=("accuracy",),
+            ),
+            Task(
+                name=f"{name}-ner",
+                dataset=name,
+                kind="tagging",
+                question="spans",
+                inputs=("text",),
+                labels=ENTITY_LABELS,
+                metrics=("entity-macro-f1",),
+            ),
+        ),
         sources=tuple(
             Source(split, (f"{folder}/{split}.jsonl",)) for split in ("train", "dev", "test")
         ),
         read=read_examples,
-        judgements=_judgements(f"{folder}/judgements.jsonl"),
-    )
-
-
-def _judgements(file: str) -> Callable[[Path], Iterator[Judgement]]:
-    def read(folder: Path) -> Iterator[Judgement]:
-        for _, judgement in read_json_lines(folder / file, Judgement):
-            yield judgement
-
-    return read
-
-
-def _tasks(name: str) -> tuple[Task, ...]:
-    return (
-        Task(
-            name=f"{name}-nli",
-            dataset=name,
-            kind="inference",
-            question="label",
-            inputs=("premise", "hypothesis"),
-            labels=INFERENCE_LABELS,
-            metrics=("accuracy",),
-        ),
-        Task(
-            name=f"{name}-sts",
-            dataset=name,
-            kind="similarity",
-            question="score",
-            inputs=("sentence1", "sentence2"),
-            metrics=("pearson", "spearman"),
-            scale=(0.0, 5.0),
-        ),
-        Task(
-            name=f"{name}-qa",
-            dataset=name,
-            kind="reading",
-            question="answers",
-            inputs=("title", "context", "question"),
-            metrics=("jsquad-em", "jsquad-f1") if name.endswith("ja") else ("klue-em", "rouge-w"),
-        ),
-        Task(
-            name=f"{name}-choice",
-            dataset=name,
-            kind="choice",
-            question="choice",
-            inputs=("question", "choices"),
-            metrics=("accuracy",),
-        ),
-        Task(
-            name=f"{name}-ner",
-            dataset=name,
-            kind="tagging",
-            question="spans",
-            inputs=("text",),
-            labels=ENTITY_LABELS,
-            metrics=("entity-macro-f1",),
-        ),
-    )
-
-
-def _card(name: str, language: str, title: str, description: str) -> Card:
-    return Card(
-        name=name,
-        title=title,
-        version="1.0",
-        languages=(language,),
-        licence="Apache-2.0",
-        citation="The Nikawa authors. The embedded mini-benchmark of Nikawa.",
-        homepage="not published apart from Nikawa",
-        description=description,
-        labels="Inference: majority of five simulated workers; similarity: their mean; reading, choice and tagging: by the author.",
-        workers=WORKERS,
-        workers_are="simulated",
-        source="Written for Nikawa; the people, firms and most of the places in it are invented",
-        problems=(
-            "The workers' answers and their seconds are simulated: fit to try the tools on, not to study people.",
-            "It is far too small to rank models: one dev item of inference is 11 points of accuracy.",
-            "The three hypotheses of a premise carry the three labels, so that groups are balanced by design.",
-        ),
+        judgements=read_judgements,
     )

@@ -11,9 +11,9 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from nikawa.datasets.jglue.markup import plain_text
 from nikawa.datasets.jglue.marc_ja import DATASET
-from nikawa.datasets.jglue.marc_ja_raw import LABELS, _rows, mostly_ascii
+from nikawa.datasets.jglue.marc_ja_raw import LABELS, mostly_ascii, read_raw_rows
+from nikawa.datasets.jglue.markup import plain_text
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
 from nikawa.recipes.decide import check_split, check_votes, decide, need, sorted_into
@@ -78,7 +78,7 @@ def _json(path: Path) -> Iterator[Row]:
 
 
 def _table(path: Path) -> Iterator[Row]:
-    for line, row in _rows(path):
+    for line, row in read_raw_rows(path):
         if len(row) < 14 or not row[7].isdecimal():
             cure = "the file may be cut short or edited: fetch it again"
             raise BadInput(

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from nikawa.datasets.jsick.rows import LABELS, SPLITS, header_of, label_of, read_cells, score_of
+from nikawa.datasets.jsick.rows import LABELS, SPLITS, read_header, check_label, read_cells, parse_score
 from nikawa.datasets.jsick.jsick import DATASET
 from nikawa.errors import BadInput, suggest
 from nikawa.io.json import read_json_lines
@@ -97,7 +97,7 @@ def read_pairs(path: Path, licence: str) -> Iterator[Example]:
 
 
 def _table(path: Path) -> Iterator[Row]:
-    columns = RELEASED if "sentence_A_En" in header_of(path) else SICK
+    columns = RELEASED if "sentence_A_En" in read_header(path) else SICK
     for number, (pair, split, premise, hypothesis, label, score) in read_cells(
         path, columns, crlf=True
     ):
@@ -117,9 +117,9 @@ def _lines(path: Path) -> Iterator[Row]:
 def _gold(line: Line, path: Path, number: int) -> Iterator[tuple[str, Any]]:
     """SICK's own answers, where they are given; nobody who translates or judges sees them."""
     if line.label:
-        yield "label", label_of(str(line.label).lower(), path, number)
+        yield "label", check_label(str(line.label).lower(), path, number)
     if line.relatedness != "":
-        yield "relatedness", score_of(str(line.relatedness), path, number)
+        yield "relatedness", parse_score(str(line.relatedness), path, number)
 
 
 GOOD = "good"

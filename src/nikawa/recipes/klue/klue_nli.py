@@ -11,7 +11,7 @@ from typing import Annotated, Any, cast
 from msgspec import Meta
 from msgspec.structs import replace
 
-from nikawa.datasets.klue.klue_nli import DATASET, LABELS, LONGEST, SHORTEST
+from nikawa.datasets.klue.klue_nli import DATASET, LABELS, MAX_PREMISE_CHARS, MIN_PREMISE_CHARS
 from nikawa.errors import BadInput
 from nikawa.recipes.decide import check_split, check_votes, draw, told
 from nikawa.recipes.klue.reports import (
@@ -154,8 +154,8 @@ class KlueNli(Reviewed, kw_only=True):
 
     # fmt: off
     sentences: Annotated[str, Meta(description="File of sentences: JSON lines of {id, text, source, style, url, licence}, or records; style is formal or colloquial.")] = ""
-    shortest: Annotated[int, Meta(description="Characters of a premise, at least, blanks included (KLUE 3.3.1).", ge=1)] = SHORTEST
-    longest: Annotated[int, Meta(description="Characters of a premise, at most (3.3.1).", ge=1)] = LONGEST
+    shortest: Annotated[int, Meta(description="Characters of a premise, at least, blanks included (KLUE 3.3.1).", ge=1)] = MIN_PREMISE_CHARS
+    longest: Annotated[int, Meta(description="Characters of a premise, at most (3.3.1).", ge=1)] = MAX_PREMISE_CHARS
     propositions: Annotated[bool, Meta(description="Whether questions, formulae, lists and sentences that do not end in a predicate are left out, by a rough rule (3.3.1 asks for declarative sentences with a predicate).")] = True
     premises: Annotated[int, Meta(description="Premises drawn, as many of each source as can be (3.3.1).", ge=1)] = 10000
     writers: Annotated[int, Meta(description="Workers who write hypotheses for a premise (3.3.1).", ge=1, le=1)] = 1
