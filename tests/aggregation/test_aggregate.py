@@ -12,6 +12,7 @@ from unicodedata import normalize
 
 import pytest
 
+from nikawa.aggregation import judgements
 from nikawa.aggregation.golden import GOLDEN
 from nikawa.aggregation.human import score_humans
 from nikawa.aggregation.job import AggregateOptions, aggregate, report_workers
@@ -20,6 +21,7 @@ from nikawa.aggregation.rules import parse_rules
 from nikawa.aggregation.sheets import read_decisions, read_known
 from nikawa.datasets import load
 from nikawa.errors import BadInput
+from nikawa.io.judgements import open_judgements
 from nikawa.io.records import read_examples, write_records
 from nikawa.records import Example, Judgement, Span
 from nikawa.scoring.conformance import check_conformance
@@ -54,6 +56,26 @@ WRITTEN = [
     "judgements.jsonl",
     "summary.json",
 ]
+
+
+def test_a_file_is_parsed_once(
+    files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Path] = []
+
+    def count(path: Path, *rest: Any) -> Any:
+        opened.append(path)
+        return open_judgements(path, *rest)
+
+    monkeypatch.setattr(judgements, "open_judgements", count)
+    rules = ("first=first+majority", "label=majority", "strict=votes:3/3")
+    result = aggregate(files[0], options=AggregateOptions(rules=rules, examples=files[1]))
+    write_result(result, tmp_path / "out")
+    assert opened == [Path(files[0])]
+    assert (tmp_path / "out" / "judgements.jsonl").read_bytes() == Path(files[0]).read_bytes()
+    tables = result.tables
+    assert tables["label"] is tables["strict"]
+    assert tables["first"] is not tables["label"]
 
 
 def lines(path: Path) -> list[dict[str, object]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import nikawa
 from nikawa.datasets import tasks
 from nikawa.errors import BadInput
-from nikawa.metrics import Items, Mode, golden_adapters, metrics
+from nikawa.metrics import Items, Mode, classes, golden_adapters, jsquad, klue_mrc, metrics
 from nikawa.metrics.klue_mrc import rouge_w
 from nikawa.metrics.klue_ner import encode_tags, official_char_f1
 from nikawa.records import Span
@@ -180,3 +181,30 @@ def test_klue_ner_dev(shared_data: Path) -> None:
     right = metrics()["entity-macro-f1"].evaluate(Items(gold, gold, inputs, labels), "official")
     found = right.under(np.ones((1, len(gold))))
     assert found[0] == right.value == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "shared", "names"),
+    [
+        (jsquad, "normalise_golds", ("jsquad-em", "jsquad-f1")),
+        (klue_mrc, "normalise_golds", ("klue-em", "rouge-w")),
+        (classes, "class_counts", ("macro-f1", "macro-precision", "macro-recall")),
+    ],
+)
+def test_metrics_share_their_work_on_the_same_items(
+    module: ModuleType, shared: str, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[Any] = []
+    original = getattr(module, shared)
+
+    def count(*given: Any) -> Any:
+        calls.append(given)
+        return original(*given)
+
+    monkeypatch.setattr(module, shared, count)
+    items = (
+        Items(gold=[["東京"]], answers=["東京"]) if module is not classes else Items(["a"], ["a"])
+    )
+    for name in names:
+        metrics()[name].evaluate(items, "official")
+    assert len(calls) == 1

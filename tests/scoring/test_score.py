@@ -12,6 +12,8 @@ import pytest
 
 from nikawa.datasets import load, tasks
 from nikawa.errors import BadInput
+from nikawa.io.answers import read
+from nikawa.io.answers.recognise import recognise
 from nikawa.records import Example, Prediction
 from nikawa.runs.scores import score_all
 from nikawa.scoring.score import (
@@ -70,6 +72,22 @@ def test_perfect_answers_score_full(task: str, write: Write) -> None:
     for s in report.scores:
         assert s.value == pytest.approx(100, abs=1e-4), s
         assert (s.low, s.high) == (None, None)
+
+
+def test_a_file_is_parsed_once_for_all_splits(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(load("mini-ja").splits) > 1
+    parsed: list[Path] = []
+
+    def count(path: Path) -> Any:
+        parsed.append(path)
+        return recognise(path)
+
+    monkeypatch.setattr(read, "recognise", count)
+    path = write("once", right("mini-ja-nli"))
+    assert score("mini-ja-nli", path, options=QUICK).report.split == "dev"
+    assert parsed == [path]
 
 
 def test_a_wrong_answer_costs_its_share(write: Write) -> None:

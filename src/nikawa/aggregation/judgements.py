@@ -6,16 +6,14 @@ A file is parsed once, whatever is made of it: `build_tables` makes the tables o
 
 from __future__ import annotations
 
-import gzip
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from io import BytesIO
 from pathlib import Path
 
 import msgspec
+import zstandard
 
 from nikawa.aggregation.rules import Rule
 from nikawa.aggregation.spans import find_marks, freeze_spans
@@ -201,20 +199,23 @@ class JudgementCopy:
     """A copy of judgements, taken while they are read: packed lines of JSON, a tenth of what the records would need."""
 
     def __init__(self) -> None:
-        self._packed = BytesIO()
+        self._packed: list[bytes] = []
 
     def take(self, judgements: Iterable[Judgement]) -> Iterator[Judgement]:
         """The same judgements, each of which is copied as it passes."""
-        with gzip.GzipFile(fileobj=self._packed, mode="wb", compresslevel=1) as lines:
-            for judgement in judgements:
-                lines.write(encode_json(judgement) + b"\n")
-                yield judgement
+        packer = zstandard.ZstdCompressor(level=1).compressobj()
+        for chunk in chunks_of(judgements):
+            lines = b"".join(encode_json(judgement) + b"\n" for judgement in chunk)
+            self._packed.append(packer.compress(lines))
+            yield from chunk
+        self._packed.append(packer.flush())
 
     def write(self, path: Path) -> None:
         """Write the judgements, a line each."""
-        self._packed.seek(0)
-        with gzip.GzipFile(fileobj=self._packed) as lines, path.open("wb") as out:
-            shutil.copyfileobj(lines, out)
+        unpacker = zstandard.ZstdDecompressor().decompressobj()
+        with path.open("wb") as out:
+            for packed in self._packed:
+                out.write(unpacker.decompress(packed))
 
 
 # Examples
