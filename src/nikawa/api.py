@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nikawa.aggregation.agree import AgreeOptions, AgreeResult
-    from nikawa.aggregation.job import AggregateOptions, AggregateResult
+    from nikawa.aggregation.job import AggregateOptions
+    from nikawa.aggregation.report import AggregateResult
     from nikawa.analysis.job import AnalysisOptions
     from nikawa.analysis.results import Analyses
     from nikawa.cleaning.job import CleanOptions, CleanReport
@@ -101,7 +102,8 @@ def compare(
     rounds: int | None = None,
 ) -> Comparison:
     """Compare systems on the same items with paired tests. Each system has one answer file or folder a seed."""
-    from nikawa.scoring.compare import TEST_RESAMPLES, compare
+    from nikawa.scoring.compare import compare
+    from nikawa.stats.resample import TEST_RESAMPLES
 
     return compare(
         tasks,

@@ -33,7 +33,7 @@ def public_names() -> list[str]:
 
 
 def _root() -> Any:
-    """The root of the command tree: what `nikawa --help` is about to show."""
+    """The root of the command tree, as it is built for a verb that does not exist: with everything."""
     from nikawa.cli import main
 
     seen: list[Any] = []
@@ -44,7 +44,7 @@ def _root() -> Any:
 
     with (
         patch.object(TyperGroup, "main", look),
-        patch.object(sys, "argv", ["nikawa", "--help"]),
+        patch.object(sys, "argv", ["nikawa", "no-such-verb"]),
         suppress(SystemExit),
     ):
         main()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nikawa import api
 from nikawa.cli.terminal.output import (
     Data,
     Json,
@@ -188,12 +189,11 @@ def _gold(
     target: tuple[Path | None, bool],
     how: tuple[bool, bool],
 ) -> None:
-    from nikawa.aggregation.job import aggregate as run
     from nikawa.aggregation.report import write_result
 
     (out, overwrite), (json, quiet) = target, how
     with status(f"making gold of {spec}", quiet or json):
-        report = run(spec, data, options)
+        report = api.aggregate(spec, data=data, options=options)
         files = write_result(report, out, overwrite=overwrite) if out is not None else []
     if json:
         print_json(report.report)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nikawa import api
 from nikawa.cli.terminal.output import (
     Data,
     Json,
@@ -193,7 +194,6 @@ def agree(
 ) -> None:
     """Measure how far workers agree: alpha, kappas, shares, variance, F1 of spans, each with a 95% interval over items."""
     from nikawa.aggregation.agree import AgreeOptions
-    from nikawa.aggregation.agree import agree as run
     from nikawa.io.judgements import QUESTION, How, parse_map
 
     mapping = parse_map(columns) if columns else None
@@ -213,7 +213,7 @@ def agree(
         wish = (reliability, wished_yield, rule, items, price)
         return show_plan(judgements, data, options, wish, json=json, quiet=quiet)
     with status(f"measuring the agreement of {judgements}", quiet or json):
-        report = run(judgements, data, options)
+        report = api.agree(judgements, data=data, options=options)
     _write(report, judgements, (page, save, save_as), options, data, overwrite)
     if json:
         print_json(report.report)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nikawa import api
 from nikawa.cli.terminal.output import Data, Json, Quiet, print_json, print_table, progress
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
-    from nikawa.analysis.job import AnalysisOptions
     from nikawa.analysis.results import Analyses, Analysis, Figure, Slice
 
 
@@ -71,7 +71,18 @@ def analyse(
     from nikawa.analysis.job import AnalysisOptions, analyses_folder, collect_commands
 
     options = AnalysisOptions(tuple(by or ()), metric, resamples, seed, tokeniser, top, workers)
-    analyses = _run(runs, (out, data, overwrite), options, quiet or json)
+    with progress(quiet or json) as bar:
+        bar_task = bar.add_task("reading", total=None)
+        analyses = api.analyse(
+            runs,
+            out=out,
+            data=data,
+            options=options,
+            overwrite=overwrite,
+            on_progress=lambda what, done, total: bar.update(
+                bar_task, description=what, completed=done, total=total
+            ),
+        )
     place = analyses_folder(runs, out)
     sheets = collect_commands(place, analyses)
     if json:
@@ -88,29 +99,6 @@ def analyse(
         typer.echo(f"Written to {place}")
         for command in list(sheets.values())[:rows]:
             typer.echo(f"To have workers look at suspects again: {command}")
-
-
-def _run(
-    runs: list[str],
-    places: tuple[Path | None, Path | None, bool],
-    options: AnalysisOptions,
-    quiet: bool,
-) -> Analyses:
-    from nikawa.analysis.job import analyse as run
-
-    out, data, overwrite = places
-    with progress(quiet) as bar:
-        bar_task = bar.add_task("reading", total=None)
-        return run(
-            runs,
-            out=out,
-            data=data,
-            options=options,
-            overwrite=overwrite,
-            on_progress=lambda what, done, total: bar.update(
-                bar_task, description=what, completed=done, total=total
-            ),
-        )
 
 
 ALPHA = 0.05

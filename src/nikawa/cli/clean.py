@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from nikawa import api
 from nikawa.cli.terminal.output import Json, Quiet, complete_from, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from nikawa.cleaning.job import CleanOptions, CleanReport
+    from nikawa.cleaning.job import CleanReport
+    from nikawa.cleaning.toxicity import command_scorer
 
 PANEL = "Build"
 EXAMPLE = "Example: nikawa clean news.txt --out candidates.jsonl --removed removed.jsonl"
@@ -127,7 +129,15 @@ def clean(
         workers=workers,
         overwrite=overwrite,
     )
-    report = _run(texts, out, chosen, toxicity, quiet or json)
+    with progress(quiet or json) as bar:
+        bar_task = bar.add_task("cleaning, characters", total=None)
+        report = api.clean(
+            texts,
+            out,
+            options=chosen,
+            scorer=command_scorer(toxicity) if toxicity is not None else None,
+            on_progress=lambda documents, characters: bar.update(bar_task, completed=characters),
+        )
     if json:
         print_json(report)
     elif not quiet:
@@ -148,23 +158,6 @@ def _pii(said: str) -> Literal["drop", "replace"]:
     if said == "replace":
         return "replace"
     raise unknown("way with personal data", said, ("drop", "replace"))
-
-
-def _run(
-    texts: list[Path], out: Path, chosen: CleanOptions, toxicity: str | None, quiet: bool
-) -> CleanReport:
-    from nikawa.cleaning.job import clean as run
-    from nikawa.cleaning.toxicity import command_scorer
-
-    with progress(quiet) as bar:
-        task = bar.add_task("cleaning, characters", total=None)
-        return run(
-            texts,
-            out,
-            chosen,
-            scorer=command_scorer(toxicity) if toxicity is not None else None,
-            on_progress=lambda documents, characters: bar.update(task, completed=characters),
-        )
 
 
 def show(report: CleanReport) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nikawa import api
 from nikawa.cli.terminal.output import (
     UNDEFINED,
     Data,
@@ -134,12 +135,11 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Compare systems on the same items: paired tests, intervals, ties."""
-    from nikawa.scoring.compare import compare as run
     from nikawa.scoring.score import ScoreOptions
 
     with _telling(quiet or json) as tell:
         options = ScoreOptions(by=tuple(by or ()), hidden=hidden, on_progress=tell)
-        comparison = run(
+        comparison = api.compare(
             task, named(systems), split=split, data=data, options=options, rounds=rounds
         )
     if json:

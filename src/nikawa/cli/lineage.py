@@ -33,9 +33,9 @@ def lineage(
     quiet: Quiet = False,
 ) -> None:
     """Print the source, every judgement, the rules and the dropped siblings of an example."""
-    from nikawa.datasets.lineage import lineage as find
+    from nikawa.datasets.lineage import find_lineage
 
-    record = find(example, folder)
+    record = find_lineage(example, folder)
     if json:
         print_json(record)
     elif not quiet:

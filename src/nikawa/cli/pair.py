@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nikawa import api
 from nikawa.cli.terminal.output import Json, Quiet, complete_from, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from nikawa.pairing.job import PairOptions, PairReport
+    from nikawa.pairing.job import PairReport
 
 PANEL = "Build"
 
@@ -99,25 +100,19 @@ def pair(
         out=out,
         overwrite=overwrite,
     )
-    report = _run(method, file, options, quiet or json)
-    if json:
-        print_json(report)
-    elif not quiet:
-        show(report)
-    return None
-
-
-def _run(method: str, file: Path, options: PairOptions, quiet: bool) -> PairReport:
-    from nikawa.pairing.job import pair as run
-
-    with progress(quiet) as bar:
+    with progress(quiet or json) as bar:
         bar_task = bar.add_task(f"pairing {file.name}", total=None)
-        return run(
+        report = api.pair(
             method,
             file,
             options=options,
             on_progress=lambda done, total: bar.update(bar_task, completed=done, total=total),
         )
+    if json:
+        print_json(report)
+    elif not quiet:
+        show(report)
+    return None
 
 
 def show(report: PairReport) -> None:

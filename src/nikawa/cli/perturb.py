@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nikawa import api
 from nikawa.cli.terminal.output import (
     Data,
     Json,
@@ -19,7 +20,7 @@ from nikawa.cli.terminal.output import (
 )
 
 if TYPE_CHECKING:
-    from nikawa.perturbation.job import PerturbOptions, PerturbReport
+    from nikawa.perturbation.job import PerturbReport
 
 PANEL = "Probe"
 REASONS = 3
@@ -126,26 +127,22 @@ def perturb(
         out=out,
         overwrite=overwrite,
     )
-    report = _run(operation, dataset, data, options, quiet or json)
+    with progress(quiet or json) as bar:
+        bar_task = bar.add_task(f"perturbing {dataset}", total=None)
+        report = api.perturb(
+            operation,
+            dataset,
+            data=data,
+            options=options,
+            on_progress=lambda name, done, total: bar.update(
+                bar_task, description=name, completed=done, total=total
+            ),
+        )
     if json:
         print_json(report)
     elif not quiet:
         show(report)
     return None
-
-
-def _run(
-    operation: str, dataset: str, data: Path | None, options: PerturbOptions, quiet: bool
-) -> PerturbReport:
-    from nikawa.perturbation.job import perturb as run
-
-    with progress(quiet) as bar:
-        bar_task = bar.add_task(f"perturbing {dataset}", total=None)
-
-        def tell(name: str, done: int, total: int | None) -> None:
-            bar.update(bar_task, description=name, completed=done, total=total)
-
-        return run(operation, dataset, data=data, options=options, progress=tell)
 
 
 def show(report: PerturbReport) -> None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nikawa import api
 from nikawa.cli.terminal.output import Data, Json, Quiet, print_json, status
 
 if TYPE_CHECKING:
-    from nikawa.reporting.job import Reported, ReportOptions
+    pass
 
 PANEL = "Evaluate"
 
@@ -65,7 +66,8 @@ def report(
         made=_now() if stamp else "",
         overwrite=overwrite,
     )
-    written = _run(runs, out, options, quiet or json)
+    with status("reporting", quiet or json):
+        written = api.report(runs, out, options)
     if json:
         print_json(written)
     elif not quiet:
@@ -89,13 +91,6 @@ def report(
 
         if not webbrowser.open(page.resolve().as_uri()):
             typer.echo(f"no browser was found here: open {page} yourself", err=True)
-
-
-def _run(runs: list[str], out: Path, options: ReportOptions, quiet: bool) -> Reported:
-    from nikawa.reporting.job import report as run
-
-    with status("reporting", quiet):
-        return run(runs, out, options)
 
 
 def _now() -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
+from nikawa import api
 from nikawa.cli.terminal.output import (
     Data,
     Json,
@@ -181,7 +182,6 @@ def start(
 def _run(request: RunRequest, options: RunOptions, quiet: bool) -> RunReport:
     from dataclasses import replace
 
-    from nikawa.runs.job import run
     from nikawa.runs.records import Outcome
 
     with progress(quiet) as bar:
@@ -196,7 +196,7 @@ def _run(request: RunRequest, options: RunOptions, quiet: bool) -> RunReport:
         def heard(what: str, done: int, total: int | None) -> None:
             bar.update(inner, description=f"  {what}", completed=done, total=total, visible=True)
 
-        return run(request, replace(options, told=told, progress=heard))
+        return api.run(request, replace(options, told=told, progress=heard))
 
 
 def _exit(report: RunReport) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nikawa import api
 from nikawa.cli.terminal.output import (
     UNDEFINED,
     Data,
@@ -100,7 +101,6 @@ def score(
     """Score answers exactly as the official scorer does, with 95% intervals."""
     from nikawa.io.atomic import refuse_existing
     from nikawa.scoring.score import ScoreOptions, score_versions
-    from nikawa.scoring.score import score as run
 
     options = ScoreOptions(
         by=tuple(by or ()), partial=partial, metrics=tuple(metric or ()), form=form, hidden=hidden
@@ -122,7 +122,7 @@ def score(
     if per_item is not None:
         refuse_existing(per_item, overwrite, [Path(answers)])
     with status(f"scoring {answers}", quiet or json):
-        scored = run(task, answers, split=split, data=data, options=options)
+        scored = api.score(task, answers, split=split, data=data, options=options)
     if per_item is not None:
         from nikawa.io.atomic import atomic_write
         from nikawa.io.json import encode_json

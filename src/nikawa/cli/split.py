@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nikawa import api
 from nikawa.cli.data import parse_card_fields
 from nikawa.cli.terminal.check_report import format_views
 from nikawa.cli.terminal.output import (
@@ -112,7 +113,6 @@ def split(
         return print_json(rows) if json else print_table(("--by", "what it does"), rows.items())
     from nikawa.splitting import SplitterSettings
     from nikawa.splitting.job import SplitOptions
-    from nikawa.splitting.job import split as run
 
     low, high = _scale(scale)
     settings = SplitterSettings(
@@ -137,7 +137,7 @@ def split(
     )
     with progress(quiet or json) as bar:
         row = bar.add_task(f"splitting {dataset}", total=None)
-        report = run(
+        report = api.split(
             dataset,
             data=data,
             options=options,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nikawa import api
 from nikawa.cli.terminal.output import (
     Data,
     Json,
@@ -19,7 +20,7 @@ from nikawa.cli.terminal.output import (
 
 if TYPE_CHECKING:
     from nikawa.tagging import Pack
-    from nikawa.tagging.job import Comparison, TagOptions, TagReport
+    from nikawa.tagging.job import Comparison, TagReport
 
 SHOWN = 20
 """Differences shown; all of them are in the JSON."""
@@ -73,7 +74,14 @@ def tag(
     if dataset is None:
         return _packs(json) if pack is None else _pack(pack, json)
     options = TagOptions(pack, tuple(inputs or ()), instead, out, overwrite, compare)
-    report = _run(dataset, data, options, quiet or json)
+    with progress(quiet or json) as bar:
+        bar_task = bar.add_task(f"tagging {dataset}", total=None)
+        report = api.tag(
+            dataset,
+            data=data,
+            options=options,
+            on_progress=lambda done, total: bar.update(bar_task, completed=done, total=total),
+        )
     if json:
         print_json(report)
     elif not quiet:
@@ -81,19 +89,6 @@ def tag(
         if out is not None:
             typer.echo(f"Written to {out}")
     return None
-
-
-def _run(dataset: str, data: Path | None, options: TagOptions, quiet: bool) -> TagReport:
-    from nikawa.tagging.job import tag as run
-
-    with progress(quiet) as bar:
-        bar_task = bar.add_task(f"tagging {dataset}", total=None)
-        return run(
-            dataset,
-            data=data,
-            options=options,
-            on_progress=lambda done, total: bar.update(bar_task, completed=done, total=total),
-        )
 
 
 def show(report: TagReport, style: str | None) -> None:

@@ -13,7 +13,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from nikawa.datasets.names import spec_of
-from nikawa.datasets.stream import ExampleStream, open_stream, refuse_missing_inputs
+from nikawa.datasets.stream import open_stream, refuse_missing_inputs
 from nikawa.errors import BadInput
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.folders import CARD, write_folder
@@ -21,14 +21,19 @@ from nikawa.io.records import SUFFIXES, write_records
 from nikawa.perturbation import Perturbation, apply, perturbations
 from nikawa.perturbation.augmentation import draw_additions
 from nikawa.perturbation.selection import choose_perturbations, restrict_inputs
-from nikawa.records import Card, Dataset, Example, Record
+from nikawa.records import Dataset, Example, Record
 from nikawa.text import Analyser, analyser
 from nikawa.text.analysers import DEFAULTS
 
-SAMPLES = 3
-"""Rewritten texts kept for a person to look at, an operation."""
+PROGRESS_EXAMPLES = 500
+"""Examples between two reports of progress."""
+MAX_SAMPLES = 3
+"""Rewritten texts kept of each operation for a person to look at."""
 UNABLE = "the parts that would change are not there"
 """Why an example is skipped that was taken for eligible."""
+
+Progress = Callable[[str, int, int | None], None]
+"""Called with the operation, how many examples are done, and how many there are or None."""
 
 
 class Sample(Record, frozen=True, kw_only=True):
@@ -52,68 +57,6 @@ class OperationReport(Record, frozen=True, kw_only=True):
     reasons: dict[str, int]
     """Why examples were skipped, the most frequent first."""
     samples: tuple[Sample, ...]
-
-
-@dataclass
-class Tally:
-    """Counts of one operation, filled while its examples pass."""
-
-    perturbation: Perturbation
-    examples: int = 0
-    eligible: int = 0
-    rewritten: int = 0
-    samples: tuple[Sample, ...] = ()
-    reasons: Counter[str] = field(default_factory=Counter)
-
-    def counted(self) -> Perturbation:
-        """The operation, counting what it finds eligible and why the others are not."""
-        why = self.perturbation.why or _untold(self.perturbation)
-
-        def eligible(example: Example, analyser: Analyser) -> bool:
-            reason = why(example, analyser)
-            self.eligible += not reason
-            self.reasons.update([reason] if reason else [])
-            return not reason
-
-        return replace(self.perturbation, eligible=eligible)
-
-    def saw(self, child: Example) -> None:
-        """Count a rewritten example."""
-        self.rewritten += 1
-        if len(self.samples) < SAMPLES:
-            name = str(child.meta["changed_inputs"]).partition("+")[0]
-            before, after = str(child.meta[f"original_{name}"]), str(child.inputs[name])
-            if all(before != sample.before for sample in self.samples):
-                self.samples += (Sample(example=child.id, before=before, after=after),)
-
-    def report(self, assumed: bool) -> OperationReport:
-        """The counts."""
-        skipped = self.examples - self.rewritten
-        unable = skipped - self.reasons.total()
-        reasons = self.reasons + Counter({UNABLE: unable})
-        return OperationReport(
-            operation=self.perturbation.name,
-            effect=self.perturbation.effect,
-            examples=self.examples,
-            eligible=self.examples if assumed else self.eligible,
-            rewritten=self.rewritten,
-            skipped=skipped,
-            reasons=dict(reasons.most_common()),
-            samples=self.samples,
-        )
-
-
-def _untold(perturbation: Perturbation) -> Callable[[Example, Analyser], str]:
-    return lambda example, analyser: (
-        "" if perturbation.eligible(example, analyser) else "not eligible"
-    )
-
-
-EVERY = 500
-"""Examples between two words about progress."""
-
-Progress = Callable[[str, int, int | None], None]
-"""Called with the operation, how many examples are done, and how many there are or None."""
 
 
 class PerturbReport(Record, frozen=True, kw_only=True):
@@ -144,80 +87,164 @@ class PerturbOptions:
     overwrite: bool = False
 
 
+def perturb(
+    operations: str | Iterable[str],
+    spec: str,
+    *,
+    data: Path | None = None,
+    options: PerturbOptions | None = None,
+    on_progress: Progress | None = None,
+) -> PerturbReport:
+    """Apply operations (`swap-o`, `scramble`, `particles`, `width-full`, …) to a dataset given as `load` takes it.
+
+    `operations` are names in a sequence or separated by commas. Without `out` in the options nothing is written, and the
+    report tells what would be.
+    """
+    options = options or PerturbOptions()
+    names = operations.split(",") if isinstance(operations, str) else operations
+    job = _Job(spec, names, data, options, on_progress)
+    out = options.out
+    if out is not None:
+        is_file = out.name.endswith(SUFFIXES)
+        refuse_existing(out if is_file else out / CARD, options.overwrite)
+        if options.augment is not None and not is_file:
+            cure = f"training additions go into one: {SUFFIXES[0]}"
+            raise BadInput("is no records file", file=out, cure=cure)
+    written = job.write()
+    return PerturbReport(
+        dataset=job.dataset.name,
+        operations=tuple(tally.report(options.assume_eligible) for tally in job.tallies),
+        written=written,
+        out=None if out is None else str(out),
+    )
+
+
+@dataclass
+class _Tally:
+    """Counts of one operation, filled while its examples pass."""
+
+    perturbation: Perturbation
+    examples: int = 0
+    eligible: int = 0
+    rewritten: int = 0
+    samples: tuple[Sample, ...] = ()
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    def counting(self) -> Perturbation:
+        """The operation, counting what it finds eligible and why the others are not."""
+        why, is_eligible = self.perturbation.why, self.perturbation.eligible
+
+        def eligible(example: Example, analyser: Analyser) -> bool:
+            if why is not None:
+                reason = why(example, analyser)
+            else:
+                reason = "" if is_eligible(example, analyser) else "not eligible"
+            if reason:
+                self.reasons[reason] += 1
+            else:
+                self.eligible += 1
+            return not reason
+
+        return replace(self.perturbation, eligible=eligible)
+
+    def add(self, child: Example) -> None:
+        """Count a rewritten example."""
+        self.rewritten += 1
+        if len(self.samples) < MAX_SAMPLES:
+            name = str(child.meta["changed_inputs"]).partition("+")[0]
+            before, after = str(child.meta[f"original_{name}"]), str(child.inputs[name])
+            if all(before != sample.before for sample in self.samples):
+                self.samples += (Sample(example=child.id, before=before, after=after),)
+
+    def report(self, is_assumed: bool) -> OperationReport:
+        """The counts; `is_assumed` where every example was taken for eligible."""
+        skipped = self.examples - self.rewritten
+        unable = skipped - self.reasons.total()
+        reasons = self.reasons + Counter({UNABLE: unable})
+        return OperationReport(
+            operation=self.perturbation.name,
+            effect=self.perturbation.effect,
+            examples=self.examples,
+            eligible=self.examples if is_assumed else self.eligible,
+            rewritten=self.rewritten,
+            skipped=skipped,
+            reasons=dict(reasons.most_common()),
+            samples=self.samples,
+        )
+
+
 class _Job:
-    """One call: the dataset, the operations, and their tallies."""
+    """One call: the dataset, the operations, and their tallies. All names are checked before any work."""
 
     def __init__(
-        self, spec: str, data: Path | None, how: PerturbOptions, progress: Progress | None
+        self,
+        spec: str,
+        names: Iterable[str],
+        data: Path | None,
+        options: PerturbOptions,
+        on_progress: Progress | None,
     ) -> None:
-        self.spec, self.data, self.how = str(spec_of(spec, how.split)), data, how
-        self.tell = progress or (lambda *_: None)
+        self.spec, self.data, self.options = str(spec_of(spec, options.split)), data, options
+        self.on_progress = on_progress
         self.dataset = open_stream(self.spec, data).dataset
-
-    def choose(self, names: Iterable[str]) -> None:
-        """Fix the operations; each is checked before any work."""
         known = perturbations(self.dataset.language).values()
-        found = choose_perturbations(names, self.how.cases, known)
-        if not found:
+        chosen = choose_perturbations(names, options.cases, known)
+        if not chosen:
             raise BadInput("no operation is named", cure="nikawa perturb lists them")
-        self.tallies = [Tally(restrict_inputs(one, self.how.inputs)) for one in found]
+        self.tallies = [_Tally(restrict_inputs(one, options.inputs)) for one in chosen]
+        if options.inputs:
+            pairs = open_stream(self.spec, data).pairs
+            refuse_missing_inputs(pairs, options.inputs, _text_inputs)
 
-    def check_inputs(self) -> None:
-        """Refuse an input that no example has."""
-        if self.how.inputs:
-            refuse_missing_inputs(open_stream(self.spec, self.data).pairs, self.how.inputs, _texts)
-
-    def run(self, tally: Tally) -> Iterator[tuple[str, Example]]:
+    def run(self, tally: _Tally) -> Iterator[tuple[str, Example]]:
         """Split and child of everything one operation rewrites, as a stream."""
-        source = open_stream(self.spec, self.data)
-        tool = _tool(tally.perturbation, self.dataset.language)
-        for split, examples in _by_split(self._passing(source, tally)):
+        options = self.options
+        tool = _choose_analyser(tally.perturbation, self.dataset.language)
+        for split, pairs in groupby(self._count_examples(tally), itemgetter(0)):
             children = apply(
-                tally.counted(),
-                examples,
+                tally.counting(),
+                (example for _, example in pairs),
                 tool,
-                seed=self.how.seed,
+                seed=options.seed,
                 source=f"{self.dataset.name}:{split}",
-                assume_eligible=self.how.assume_eligible,
+                assume_eligible=options.assume_eligible,
             )
             for child in children:
-                tally.saw(child)
+                tally.add(child)
                 yield split, child
 
-    def _passing(self, source: ExampleStream, tally: Tally) -> Iterator[tuple[str, Example]]:
-        for pair in source.pairs:
+    def _count_examples(self, tally: _Tally) -> Iterator[tuple[str, Example]]:
+        stream = open_stream(self.spec, self.data)
+        for pair in stream.pairs:
             tally.examples += 1
-            if tally.examples % EVERY == 0:
-                self.tell(tally.perturbation.name, tally.examples, source.total)
+            if self.on_progress is not None and tally.examples % PROGRESS_EXAMPLES == 0:
+                self.on_progress(tally.perturbation.name, tally.examples, stream.total)
             yield pair
 
     def write(self) -> int:
         """Run every operation and write what comes of it; how many records were written."""
-        out = self.how.out
-        if self.how.augment is not None:
-            added = draw_additions(
-                [(t.perturbation, self.run(t)) for t in self.tallies],
-                self.how.augment,
-                self.how.augment_gold,
-                self.how.seed,
-            )
-            return 0 if out is None else write_records(out, added, overwrite=self.how.overwrite)
+        options, out = self.options, self.options.out
+        if options.augment is not None:
+            runs = [(tally.perturbation, self.run(tally)) for tally in self.tallies]
+            additions = draw_additions(runs, options.augment, options.augment_gold, options.seed)
+            if out is None:
+                return 0
+            return write_records(out, additions, overwrite=options.overwrite)
         if out is None:
             for tally in self.tallies:
                 for _ in self.run(tally):
                     pass
             return 0
         if out.name.endswith(SUFFIXES):
-            return write_records(out, self._one_file(out), overwrite=self.how.overwrite)
-        return self._folder(out)
+            return write_records(out, self._file_examples(out), overwrite=options.overwrite)
+        return self._write_folder(out)
 
-    def _one_file(self, out: Path) -> Iterator[Example]:
-        """Ids are those of the parents: what would bring one twice does not fit into one file."""
+    def _file_examples(self, out: Path) -> Iterator[Example]:
+        """What goes into one file. Ids are those of the parents, so none may come twice."""
         if len(self.tallies) > 1:
             what = f"{len(self.tallies)} operations do not fit into one file"
-            raise BadInput(
-                what, file=out, cure="name one operation and case, or a folder to write to"
-            )
+            cure = "name one operation and case, or a folder to write to"
+            raise BadInput(what, file=out, cure=cure)
         splits: dict[str, str] = {}
         for split, child in self.run(self.tallies[0]):
             if splits.setdefault(child.id, split) != split:
@@ -225,65 +252,38 @@ class _Job:
                 raise BadInput(what, file=out, cure="name one split: --split test")
             yield child
         if not splits:
-            raise self._nothing(out)
+            raise self._nothing_rewritten(out)
 
-    def _nothing(self, out: Path) -> BadInput:
-        """What to say where no example was rewritten: the most frequent reason, and where all are told."""
-        reasons = [tally.report(self.how.assume_eligible).reasons for tally in self.tallies]
-        counts = sum(map(Counter, reasons), Counter[str]())
+    def _write_folder(self, out: Path) -> int:
+        """Write a dataset whose splits are the operations, as those of JSICK's stress sets are."""
+        splits: dict[str, list[Example]] = {}
+        has_splits = len(self.dataset.splits) > 1
+        for tally in self.tallies:
+            for split, child in self.run(tally):
+                name = tally.perturbation.name
+                splits.setdefault(f"{split}-{name}" if has_splits else name, []).append(child)
+        if not splits:
+            raise self._nothing_rewritten(out)
+        dataset = _make_dataset(self.dataset, {name: tuple(own) for name, own in splits.items()})
+        write_folder(dataset, out, overwrite=self.options.overwrite)
+        return sum(map(len, splits.values()))
+
+    def _nothing_rewritten(self, out: Path) -> BadInput:
+        """The error where no example was rewritten: the most frequent reason, and how to see all of them."""
+        counts: Counter[str] = Counter()
+        for tally in self.tallies:
+            counts.update(tally.report(self.options.assume_eligible).reasons)
         main = "".join(f": {why} ({n:,} of {counts.total():,})" for why, n in counts.most_common(1))
         cure = "leave --out away to see all reasons"
         return BadInput(f"nothing was rewritten{main}", file=out, cure=cure)
 
-    def _folder(self, out: Path) -> int:
-        """A dataset whose splits are the operations, as those of jsick-stress are."""
-        splits: dict[str, list[Example]] = {}
-        for tally in self.tallies:
-            for split, child in self.run(tally):
-                name = tally.perturbation.name
-                several = len(self.dataset.splits) > 1
-                splits.setdefault(f"{split}-{name}" if several else name, []).append(child)
-        if not splits:
-            raise self._nothing(out)
-        kept = {name: tuple(children) for name, children in splits.items()}
-        write_folder(_perturbed(self.dataset, kept), out, overwrite=self.how.overwrite)
-        return sum(map(len, kept.values()))
 
-
-def perturb(
-    operations: str | Iterable[str],
-    spec: str,
-    *,
-    data: Path | None = None,
-    options: PerturbOptions | None = None,
-    progress: Progress | None = None,
-) -> PerturbReport:
-    """Apply operations (`swap-o`, `scramble`, `particles`, `width-full`, …) to a dataset given as `load` takes it."""
-    how = options or PerturbOptions()
-    job = _Job(spec, data, how, progress)
-    job.choose(operations.split(",") if isinstance(operations, str) else operations)
-    job.check_inputs()
-    if how.out is not None:
-        file = how.out.name.endswith(SUFFIXES)
-        refuse_existing(how.out if file else how.out / CARD, how.overwrite)
-        if how.augment is not None and not file:
-            raise BadInput(
-                "is no records file",
-                file=how.out,
-                cure=f"training additions go into one: {SUFFIXES[0]}",
-            )
-    written = job.write()
-    done = tuple(tally.report(how.assume_eligible) for tally in job.tallies)
-    out = None if how.out is None else str(how.out)
-    return PerturbReport(dataset=job.dataset.name, operations=done, written=written, out=out)
-
-
-def _texts(example: Example) -> set[str]:
+def _text_inputs(example: Example) -> set[str]:
     return {name for name, value in example.inputs.items() if isinstance(value, str)}
 
 
-def _tool(perturbation: Perturbation, language: str) -> Analyser:
-    """The analyser the operation reads; one that costs nothing where it reads none."""
+def _choose_analyser(perturbation: Perturbation, language: str) -> Analyser:
+    """The analyser whose tags the operation reads; one that costs nothing where it reads none."""
     reads = perturbation.analysers
     if not reads:
         return analyser("characters")
@@ -291,25 +291,21 @@ def _tool(perturbation: Perturbation, language: str) -> Analyser:
     return analyser(default if default in reads else reads[0])
 
 
-def _by_split(pairs: Iterator[tuple[str, Example]]) -> Iterator[tuple[str, Iterator[Example]]]:
-    for split, part in groupby(pairs, itemgetter(0)):
-        yield split, (example for _, example in part)
-
-
-def _perturbed(dataset: Dataset, splits: dict[str, tuple[Example, ...]]) -> Dataset:
-    name = f"{dataset.name}-perturbed"
-    card: Card = replace(
-        dataset.card,
+def _make_dataset(parent: Dataset, splits: dict[str, tuple[Example, ...]]) -> Dataset:
+    """The dataset of what was rewritten, with a card that says so."""
+    name = f"{parent.name}-perturbed"
+    card = replace(
+        parent.card,
         name=name,
-        title=f"{dataset.card.title}, perturbed",
-        languages=(dataset.language,),
-        description=f"Examples of {dataset.name} rewritten by nikawa perturb, a split an operation, each linked to its parent.",
+        title=f"{parent.card.title}, perturbed",
+        languages=(parent.language,),
+        description=f"Examples of {parent.name} rewritten by nikawa perturb, a split an operation, each linked to its parent.",
         labels="Inherited from the parents; where the effect is neutral, nobody has judged the changed text yet.",
         workers="no answers of their own",
         workers_are="none",
         problems=(
-            *dataset.card.problems,
+            *parent.card.problems,
             "Labels are inherited: compare predictions, do not score them.",
         ),
     )
-    return replace(dataset, name=name, card=card, splits=splits)
+    return replace(parent, name=name, card=card, splits=splits)
