@@ -25,47 +25,53 @@ def steps_of(
     """Steps of a fresh model on random pieces."""
     import torch
 
-    from nikawa.pretrain.device import computes_low
-    from nikawa.pretrain.mask import Pieces
-    from nikawa.pretrain.network import Network, build
-    from nikawa.pretrain.pack import joined
-    from nikawa.pretrain.settings import TrainSettings
-    from nikawa.pretrain.sizes import size_of
-    from nikawa.pretrain.steps import Steps
+    from nikawa.pretrain.batches import MaskVocabulary
+    from nikawa.pretrain.device import uses_bf16
+    from nikawa.pretrain.network import Network, build_model
+    from nikawa.pretrain.packing import join_stream
+    from nikawa.pretrain.settings import TrainSettings, find_size
+    from nikawa.pretrain.steps import TrainingSteps
 
     draw = np.random.default_rng(0)
-    stream = joined(draw.integers(266, vocabulary, 4_000_000), draw.random(4_000_000) < 0.6)
-    model = build(size_of(size), vocabulary, {"pad": 0, "cls": 2, "sep": 3}, 0).to(device).train()
-    network = Network(model, torch.bfloat16 if computes_low("auto", device) else torch.float32)
+    stream = join_stream(draw.integers(266, vocabulary, 4_000_000), draw.random(4_000_000) < 0.6)
+    model = (
+        build_model(find_size(size), vocabulary, {"pad": 0, "cls": 2, "sep": 3}, 0)
+        .to(device)
+        .train()
+    )
+    network = Network(model, torch.bfloat16 if uses_bf16("auto", device) else torch.float32)
     if way in ("fused", "free") and device.type == "cuda":
         network.fuse()
     settings = TrainSettings(size=size, steps=1000, batch=batch)
-    made = Steps(
-        network, torch.from_numpy(stream).to(device), Pieces(2, 3, 4, 266, vocabulary), settings
+    made = TrainingSteps(
+        network,
+        torch.from_numpy(stream).to(device),
+        MaskVocabulary(2, 3, 4, 266, vocabulary),
+        settings,
     )
-    made._capture = made._capture and way != "eager"
+    made._captures = made._captures and way != "eager"
     return made, {"parameters": sum(weight.numel() for weight in made.weights)}
 
 
 def row(size: str, length: int, batch: int, way: str, asked: Any) -> dict[str, Any]:
     """One line of the table."""
-    from nikawa.pretrain.device import device_for, peak_of, repeatable
-    from nikawa.pretrain.sizes import size_of
-    from nikawa.pretrain.windows import Order
+    from nikawa.pretrain.batches import WindowOrder
+    from nikawa.pretrain.device import find_device, find_peak, use_repeatable_kernels
+    from nikawa.pretrain.settings import find_size
 
-    device = device_for(asked.device)
-    with repeatable(way != "free" and device.type == "cuda"):
+    device = find_device(asked.device)
+    with use_repeatable_kernels(way != "free" and device.type == "cuda"):
         made, found = steps_of(size, batch, way, asked.vocabulary, device)
         notes: list[str] = []
         began = time.perf_counter()
-        order = Order(len(made.stream), length, made.rows(length), 0)
-        each = made.settle({length: order}, asked.steps, notes.append)[length]
+        order = WindowOrder(len(made.stream), length, made.rows(length), 0)
+        each = made.optimise({length: order}, asked.steps, notes.append)[length]
         ready = time.perf_counter() - began - asked.steps * each
         if asked.profile:
             print(profiled(made, length, order, device), flush=True)
     pieces = made.rows(length) * length
-    work = pieces * size_of(size).operations(length, asked.vocabulary, made.settings.mask)
-    peak = peak_of(device)
+    work = pieces * find_size(size).operations(length, asked.vocabulary, made.settings.mask)
+    peak = find_peak(device)
     return {
         "size": size,
         **found,
@@ -87,7 +93,7 @@ def profiled(made: Any, length: int, order: Any, device: Any, steps: int = 10) -
 
     on_card = device.type == "cuda"
     kind = torch.profiler.ProfilerActivity.CUDA if on_card else torch.profiler.ProfilerActivity.CPU
-    made.lay(length, order.starts(0, min(64, steps)))
+    made.load_windows(length, order.starts(0, min(64, steps)))
     with torch.profiler.profile(activities=[kind]) as found:
         for _ in range(steps):
             made.step(length)
@@ -100,20 +106,20 @@ def repeats(asked: Any) -> dict[str, Any]:
     """Whether two trainings of a few steps end in the same weights, and what low precision costs in loss."""
     import torch
 
-    from nikawa.pretrain.device import device_for, repeatable
-    from nikawa.pretrain.windows import Order
+    from nikawa.pretrain.batches import WindowOrder
+    from nikawa.pretrain.device import find_device, use_repeatable_kernels
 
-    device, ends, losses = device_for(asked.device), [], []
+    device, ends, losses = find_device(asked.device), [], []
     for _ in range(2):
-        with repeatable(device.type == "cuda"):
+        with use_repeatable_kernels(device.type == "cuda"):
             made, _ = steps_of(asked.sizes.split(",")[0], 4096, "fused", asked.vocabulary, device)
-            order = Order(len(made.stream), 128, made.rows(128), 0)
-            made.settle({128: order}, 0, lambda _note: None)
+            order = WindowOrder(len(made.stream), 128, made.rows(128), 0)
+            made.optimise({128: order}, 0, lambda _note: None)
             made.total.fill_(100.0)
-            made.lay(128, order.starts(0, 8))
+            made.load_windows(128, order.starts(0, 8))
             for _ in range(8):
                 made.step(128)
-            losses.append(made.loss())
+            losses.append(made.mean_loss())
         ends.append([weight.detach().cpu() for weight in made.weights])
     return {
         "the same weights twice": all(torch.equal(a, b) for a, b in zip(*ends, strict=True)),

@@ -12,12 +12,13 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from nikawa.cli._pretrain_show import EVERY
-from nikawa.pretrain import contamination, corpus, minutes, vocabulary
-from nikawa.pretrain.look import MOST, MOST_SLOW
-from nikawa.pretrain.personal import PLACEHOLDERS
-from nikawa.pretrain.settings import PROCESSOR_BATCH, TrainSettings
-from nikawa.pretrain.tokenizer import FIRST
+from nikawa.cli.pretrain import EVERY
+from nikawa.pretrain import contamination, corpus, vocabulary
+from nikawa.pretrain import schedule as minutes
+from nikawa.pretrain.evaluation import MAX_TOKENS_ON_CPU, MAX_TOKENS_ON_GPU
+from nikawa.pretrain.personal_data import PLACEHOLDERS
+from nikawa.pretrain.settings import CPU_BATCH, TrainSettings
+from nikawa.pretrain.tokenizer import FIRST_TEXT_ID
 
 TEXT = (Path(__file__).parents[2] / "docs" / "pretrain.md").read_text("utf-8")
 Nikawa = Callable[..., CompletedProcess[str]]
@@ -77,20 +78,26 @@ def test_the_options_exist(nikawa: Nikawa) -> None:
 
 
 def test_the_numbers_are_those_of_the_code() -> None:
-    assert f"a run of {contamination.RUN} such" in TEXT
-    assert f"a whole text of {contamination.SHORT} to {contamination.RUN - 1}" in TEXT
-    assert f"fewer than {vocabulary.FLOOR} times" in TEXT
-    assert f"{FIRST} special ones and bytes" in TEXT
+    assert f"a run of {contamination.RUN_CHARS} such" in TEXT
+    assert (
+        f"a whole text of {contamination.MIN_TEXT_CHARS} to {contamination.RUN_CHARS - 1}" in TEXT
+    )
+    assert f"fewer than {vocabulary.MIN_CHARACTER_COUNT} times" in TEXT
+    assert f"{FIRST_TEXT_ID} special ones and bytes" in TEXT
     assert all(f"`{name}`" in TEXT for name in PLACEHOLDERS)
     assert (
-        f"on a card {TrainSettings().batch:,} unless said, on a processor\n{PROCESSOR_BATCH:,},"
-        in TEXT
+        f"on a card {TrainSettings().batch:,} unless said, on a processor\n{CPU_BATCH:,}," in TEXT
     )
     assert (
-        f"{corpus.DOCUMENT_LINES:,} lines or {corpus.DOCUMENT_SIZE:,} characters counts as several"
+        f"{corpus.MAX_DOCUMENT_LINES:,} lines or {corpus.MAX_DOCUMENT_CHARS:,} characters counts as several"
         in TEXT
     )
-    assert f"read {MOST_SLOW:,} pieces (on a card {MOST:,})" in TEXT
+    assert f"read {MAX_TOKENS_ON_CPU:,} pieces (on a card {MAX_TOKENS_ON_GPU:,})" in TEXT
     assert (TrainSettings().checkpoint_seconds, "once a minute" in TEXT) == (60, True)
-    assert (minutes.MEASURED, minutes.TRIED, minutes.OFF, minutes.LOOKED) == (0.03, 0.05, 0.1, 0.1)
-    assert (EVERY, vocabulary.MERGED) == (10, 1 / 3)
+    assert (
+        minutes.TIMING_SHARE,
+        minutes.CHECKED_SHARE,
+        minutes.MAX_DEVIATION,
+        minutes.EVALUATION_SHARE,
+    ) == (0.03, 0.05, 0.1, 0.1)
+    assert (EVERY, vocabulary.MERGED_SHARE) == (10, 1 / 3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nikawa.pretrain.accounts import without_accounts
+from nikawa.pretrain.personal_data import hide_accounts
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from nikawa.pretrain.accounts import without_accounts
     ],
 )
 def test_numbers_that_say_what_they_are_go(text: str, left: str) -> None:
-    assert without_accounts(text) == left
+    assert hide_accounts(text) == left
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_numbers_that_say_what_they_are_go(text: str, left: str) -> None:
     ],
 )
 def test_other_numbers_stay(text: str) -> None:
-    assert without_accounts(text) == text
+    assert hide_accounts(text) == text

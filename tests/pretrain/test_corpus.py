@@ -12,16 +12,21 @@ import msgspec
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.pretrain.corpus import CHUNK, LONGEST, chunks, read
-from nikawa.pretrain.report import file_report
-from nikawa.pretrain.sources import sources_of
+from nikawa.pretrain.corpus import (
+    CHUNK_CHARS,
+    MAX_LINE_BYTES,
+    chunk_lines,
+    find_sources,
+    read_source,
+)
+from nikawa.pretrain.prepare import FileReport
 
 
 def lines_of(*paths: Path, key: str = "text", table: Path | None = None) -> list[tuple[str, str]]:
     return [
         (line.document, line.text)
-        for source in sources_of(paths, key, table)
-        for line in read(source)
+        for source in find_sources(paths, key, table)
+        for line in read_source(source)
     ]
 
 
@@ -81,17 +86,17 @@ def test_rows_that_overlap_are_refused(order: int, tmp_path: Path) -> None:
 def test_lines_that_no_row_holds_are_counted_and_most_of_them_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("一\n二\n\n三\n四\n五\n", "utf-8")
     (tmp_path / "t.tsv").write_text("0\t2\tx\n4\t1\ty\n", "utf-8")
-    (source,) = sources_of([tmp_path / "a.txt"], table=tmp_path / "t.tsv")
-    assert len(list(read(source))) == 5
-    assert source.outside == file_report(source).outside == 2, "the blank line is no text"
+    (source,) = find_sources([tmp_path / "a.txt"], table=tmp_path / "t.tsv")
+    assert len(list(read_source(source))) == 5
+    assert source.outside == FileReport.of(source).outside == 2, "the blank line is no text"
     (tmp_path / "t.tsv").write_text("0\t2\tx\n", "utf-8")
     with pytest.raises(
         BadInput, match=r"a\.txt: has 5 lines of text, of which t\.tsv holds 2; name the table"
     ):
         lines_of(tmp_path / "a.txt", table=tmp_path / "t.tsv")
-    (plain,) = sources_of([tmp_path / "a.txt"])
-    assert len(list(read(plain))) == 5
-    assert b"outside" not in msgspec.json.encode(file_report(plain))
+    (plain,) = find_sources([tmp_path / "a.txt"])
+    assert len(list(read_source(plain))) == 5
+    assert b"outside" not in msgspec.json.encode(FileReport.of(plain))
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
@@ -109,8 +114,8 @@ def test_records_are_documents(tmp_path: Path) -> None:
     rows = [{"body": "첫째 줄\n둘째 줄"}, {"body": "다른 글"}]
     text = "".join(json.dumps(row) + "\n" for row in rows) + "{broken\n"
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(text.encode()))
-    (source,) = sources_of([tmp_path / "a.jsonl.gz"], "body")
-    found = list(read(source))
+    (source,) = find_sources([tmp_path / "a.jsonl.gz"], "body")
+    found = list(read_source(source))
     assert [line.text for line in found] == ["첫째 줄", "둘째 줄", "다른 글"]
     assert found[0].document == found[1].document != found[2].document
     assert source.broken.places == ["a.jsonl.gz:3"]
@@ -132,8 +137,8 @@ def test_a_record_whose_field_holds_no_text_is_counted(tmp_path: Path) -> None:
         '{"text": "二"}',
     ]
     (tmp_path / "a.jsonl").write_text("\n".join(rows), "utf-8")
-    (source,) = sources_of([tmp_path / "a.jsonl"])
-    assert [line.text for line in read(source)] == ["一", "二"]
+    (source,) = find_sources([tmp_path / "a.jsonl"])
+    assert [line.text for line in read_source(source)] == ["一", "二"]
     assert source.broken.places == ["a.jsonl:2", "a.jsonl:3"]
 
 
@@ -150,8 +155,8 @@ def test_lines_that_are_not_utf8_are_counted_and_dropped(tmp_path: Path) -> None
     path.write_bytes(
         "良い行\n".encode() * 50 + b"\xff\xfe broken\n" + "次の行\n".encode() + b"\x80"
     )
-    (source,) = sources_of([path])
-    assert len(list(read(source))) == 51
+    (source,) = find_sources([path])
+    assert len(list(read_source(source))) == 51
     assert (source.broken.count, source.broken.places) == (2, ["a.txt:51", "a.txt:53"])
 
 
@@ -167,15 +172,15 @@ def test_a_giant_line_is_cut_at_sentence_ends_in_flat_memory(tmp_path: Path) -> 
     path = tmp_path / "a.txt.xz"
     whole = sentence * 200_000
     path.write_bytes(lzma.compress(whole.encode(), preset=0))
-    (source,) = sources_of([path])
+    (source,) = find_sources([path])
     tracemalloc.start()
-    size = sum(_check(line.text, sentence) for line in read(source))
+    size = sum(_check(line.text, sentence) for line in read_source(source))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert size == len(whole)
     assert source.cut > 10
-    assert len({line.document for line in read(source)}) > 10
-    assert peak < 12 * LONGEST
+    assert len({line.document for line in read_source(source)}) > 10
+    assert peak < 12 * MAX_LINE_BYTES
 
 
 def _check(text: str, sentence: str) -> int:
@@ -186,19 +191,19 @@ def _check(text: str, sentence: str) -> int:
 
 def test_a_giant_line_without_any_end_is_cut_between_characters(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
-    path.write_text("あ" * LONGEST, "utf-8")
+    path.write_text("あ" * MAX_LINE_BYTES, "utf-8")
     found = [text for _, text in lines_of(path)]
     assert len(found) > 1
-    assert "".join(found) == "あ" * LONGEST
+    assert "".join(found) == "あ" * MAX_LINE_BYTES
 
 
 def test_a_giant_record_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nikawa.pretrain.corpus.RECORD", LONGEST)
+    monkeypatch.setattr("nikawa.pretrain.corpus.MAX_RECORD_BYTES", MAX_LINE_BYTES)
     (tmp_path / "a.jsonl").write_text(
-        f'{{"text": "一"}}\n{{"text": "{"長い" * LONGEST}"}}\n{{"text": "二"}}\n', "utf-8"
+        f'{{"text": "一"}}\n{{"text": "{"長い" * MAX_LINE_BYTES}"}}\n{{"text": "二"}}\n', "utf-8"
     )
-    (source,) = sources_of([tmp_path / "a.jsonl"])
-    assert [line.text for line in read(source)] == ["一", "二"]
+    (source,) = find_sources([tmp_path / "a.jsonl"])
+    assert [line.text for line in read_source(source)] == ["一", "二"]
     assert set(source.broken.places) == {"a.jsonl:2"}
 
 
@@ -228,7 +233,7 @@ def test_folders_are_searched_and_names_told_apart(tmp_path: Path) -> None:
 def test_chunks_are_cut_by_content_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("".join(f"{n} {'あ' * 999}\n" for n in range(1000)), "utf-8")
-    (source,) = sources_of([path])
-    found = list(chunks(read(source)))
+    (source,) = find_sources([path])
+    found = list(chunk_lines(read_source(source)))
     assert [len(chunk) for chunk in found[:-1]] == [len(found[0])] * (len(found) - 1)
-    assert sum(len(line.text) for line in found[0]) >= CHUNK
+    assert sum(len(line.text) for line in found[0]) >= CHUNK_CHARS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nikawa.pretrain.coverage import cover, report
-from nikawa.pretrain.tokenizer import build
+from nikawa.pretrain.coverage import measure_coverage, report_coverage
+from nikawa.pretrain.tokenizer import build_tokenizer
 
 PIECES = [
     ("▁", -9.0),
@@ -18,8 +18,8 @@ PIECES = [
 
 
 def test_the_figures() -> None:
-    tokenizer = build("ja", list(dict(PIECES).items()))
-    found = cover(
+    tokenizer = build_tokenizer("ja", list(dict(PIECES).items()))
+    found = measure_coverage(
         tokenizer, "x", ["港で猫が歌う", "猫 鯨"], lambda texts: [_starts(text) for text in texts]
     )
     assert (found.texts, found.count, found.characters) == ("x", 2, 8)
@@ -34,8 +34,8 @@ def _starts(text: str) -> list[int]:
 
 
 def test_all_sets_add_up() -> None:
-    tokenizer = build("ja", list(dict(PIECES).items()))
-    found = report(tokenizer, [("a", ["港で", "猫"]), ("b", ["歌う鯨"])], None)
+    tokenizer = build_tokenizer("ja", list(dict(PIECES).items()))
+    found = report_coverage(tokenizer, [("a", ["港で", "猫"]), ("b", ["歌う鯨"])], None)
     a, b, whole = found.sets
     assert (whole.texts, whole.count, whole.characters) == ("all", 3, a.characters + b.characters)
     assert whole.in_bytes == pytest.approx(1 / 6)

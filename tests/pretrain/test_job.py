@@ -17,13 +17,21 @@ import msgspec
 import pytest
 from typer.testing import CliRunner, Result
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.datasets.load import load
 from nikawa.errors import BadInput
-from nikawa.pretrain.contamination import SHORT, Searcher, folded, met
-from nikawa.pretrain.contamination import build as build_index
-from nikawa.pretrain.job import Choices, pretrain
-from nikawa.pretrain.text import BenchmarkTexts, CleanLines, Morphemes, dataset_texts
+from nikawa.pretrain.contamination import (
+    MIN_TEXT_CHARS,
+    BenchmarkTexts,
+    Searcher,
+    build_index,
+    dataset_texts,
+    find_examples,
+    fold_text,
+)
+from nikawa.pretrain.job import PretrainOptions, pretrain
+from nikawa.pretrain.prepare import LineCleaner
+from nikawa.pretrain.vocabulary import Segmenter
 
 WHO, WHERE = (
     ("庭師", "船長", "郵便屋", "隣の猫", "パン職人"),
@@ -47,8 +55,8 @@ def corpus(tmp_path: Path) -> Path:
     return path
 
 
-def choices(**more: Any) -> Choices:
-    return Choices(**{"language": "ja", "tokenizer": "subwords", "vocabulary": 600, **more})
+def choices(**more: Any) -> PretrainOptions:
+    return PretrainOptions(**{"language": "ja", "tokenizer": "subwords", "vocabulary": 600, **more})
 
 
 def nikawa(*words: str | Path) -> Result:
@@ -287,13 +295,13 @@ def test_what_is_shown(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_cleaning_counts_what_it_did() -> None:
-    done = CleanLines("ja")(
+    done = LineCleaner("ja")(
         ["<b>庭師</b>は x@example.com へ書いた。", "Only English words here, nothing else."]
     )
     assert done.texts == ["庭師は <email> へ書いた。", ""]
     assert done.changed == {"html": 1, "email": 1}
     assert done.removed["script"] == 1
-    assert CleanLines("ja", any_language=True)(["Only English words."]).texts == [
+    assert LineCleaner("ja", any_language=True)(["Only English words."]).texts == [
         "Only English words."
     ]
 
@@ -315,7 +323,7 @@ def test_every_text_of_every_benchmark_is_looked_at(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_morphemes_by_several_processes_are_the_same() -> None:
     texts = LINES * 6
-    assert Morphemes("ja", 2)(texts) == Morphemes("ja")(texts)
+    assert Segmenter("ja", 2)(texts) == Segmenter("ja")(texts)
 
 
 def test_the_report_is_read_back(corpus: Path, tmp_path: Path) -> None:
@@ -327,10 +335,10 @@ def test_the_report_is_read_back(corpus: Path, tmp_path: Path) -> None:
 def test_published_texts_are_found_whatever_the_blanks(shared_data: Path, spec: str) -> None:
     texts = list(dataset_texts(load(spec, data=shared_data)))
     searcher = Searcher(build_index(texts))
-    sought = [text for text in texts if len(folded(text.text)) >= SHORT][::7]
+    sought = [text for text in texts if len(fold_text(text.text)) >= MIN_TEXT_CHARS][::7]
     hidden = [f"さて 그래서 {' '.join(text.text.upper())}" for text in sought]
     found = searcher.search([*hidden, *LINES])
     assert found.lines.tolist() == list(range(len(sought)))
     assert {text.example for text in sought} <= set(
-        met(texts, found.hashes)[spec.partition(":")[0]]
+        find_examples(texts, found.hashes)[spec.partition(":")[0]]
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nikawa.errors import BadInput, UnknownName
-from nikawa.pretrain.language import known_language, own_share, refuse_other
+from nikawa.pretrain.corpus import check_language, own_script_share, refuse_other_language
 
 JA, KO, ZH, EN = (
     "駅前の店でパンを買った。",
@@ -18,9 +18,14 @@ JA, KO, ZH, EN = (
 
 
 def test_shares() -> None:
-    assert own_share([JA], "ja") == own_share([KO], "ko") == 1
-    assert own_share([ZH], "ja") == own_share([EN], "ko") == own_share(["123"], "ja") == 0
-    assert 0.4 < own_share([KO, EN], "ko") < 0.6
+    assert own_script_share([JA], "ja") == own_script_share([KO], "ko") == 1
+    assert (
+        own_script_share([ZH], "ja")
+        == own_script_share([EN], "ko")
+        == own_script_share(["123"], "ja")
+        == 0
+    )
+    assert 0.4 < own_script_share([KO, EN], "ko") < 0.6
 
 
 @pytest.mark.parametrize(
@@ -29,10 +34,10 @@ def test_shares() -> None:
 )
 def test_another_language_is_refused(text: str, language: str, cure: str) -> None:
     with pytest.raises(BadInput, match=rf"x\.txt: does not look .*{cure}"):
-        refuse_other([text], language, Path("x.txt"))
-    refuse_other([JA], "ja", Path("x.txt"))
+        refuse_other_language([text], language, Path("x.txt"))
+    refuse_other_language([JA], "ja", Path("x.txt"))
 
 
 def test_other_languages_are_not_known() -> None:
     with pytest.raises(UnknownName, match="'zh'"):
-        known_language("zh")
+        check_language("zh")

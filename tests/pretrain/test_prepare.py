@@ -9,26 +9,33 @@ from pathlib import Path
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.pretrain.contamination import Text
-from nikawa.pretrain.prepare import HELDOUT, REPORT, TRAIN, Cleaned, Preparing, prepare
-from nikawa.pretrain.report import CorpusReport
-from nikawa.pretrain.sources import sources_of
+from nikawa.pretrain.contamination import BenchmarkText
+from nikawa.pretrain.corpus import find_sources
+from nikawa.pretrain.prepare import (
+    HELDOUT_FILE,
+    REPORT_FILE,
+    TRAIN_FILE,
+    CleanedLines,
+    CorpusReport,
+    PrepareOptions,
+    prepare,
+)
 
 Invented = Callable[[str, int], list[str]]
 SECRET = "三毛猫が屋根の上で月を眺めながら静かに歌っていた。"
 
 
-def plain(texts: Sequence[str]) -> Cleaned:
+def plain(texts: Sequence[str]) -> CleanedLines:
     """A cleaning that replaces one address and drops one word."""
     kept = ["" if "捨てる" in text else text.replace("a@b.jp", "<email>") for text in texts]
     changed = sum("a@b.jp" in text for text in texts)
-    return Cleaned(kept, Counter({"email": changed}), Counter({"words": kept.count("")}))
+    return CleanedLines(kept, Counter({"email": changed}), Counter({"words": kept.count("")}))
 
 
-def secrets() -> list[Text]:
+def secrets() -> list[BenchmarkText]:
     return [
-        Text("cats", "cats:test/1", SECRET),
-        Text("dogs", "dogs:test/1", "犬は吠えなかった、あの長い夜の間ずっと。"),
+        BenchmarkText("cats", "cats:test/1", SECRET),
+        BenchmarkText("dogs", "dogs:test/1", "犬は吠えなかった、あの長い夜の間ずっと。"),
     ]
 
 
@@ -47,14 +54,16 @@ def corpus(tmp_path: Path, invented: Invented) -> Path:
 
 
 def run(corpus: Path, out: Path, **more: object) -> CorpusReport:
-    how = Preparing("ja", plain, **{"texts": secrets, "share": 0.1, **more})  # type: ignore[arg-type]
-    return prepare(sources_of([corpus]), out, how)
+    how = PrepareOptions("ja", plain, **{"texts": secrets, "share": 0.1, **more})  # type: ignore[arg-type]
+    return prepare(find_sources([corpus]), out, how)
 
 
 def test_every_line_is_accounted_for(corpus: Path, tmp_path: Path) -> None:
     report = run(corpus, tmp_path / "out")
-    texts = {name: (tmp_path / "out" / name).read_text("utf-8") for name in (TRAIN, HELDOUT)}
-    both = texts[TRAIN] + texts[HELDOUT]
+    texts = {
+        name: (tmp_path / "out" / name).read_text("utf-8") for name in (TRAIN_FILE, HELDOUT_FILE)
+    }
+    both = texts[TRAIN_FILE] + texts[HELDOUT_FILE]
     assert report.removed == {"benchmark text": 1, "repeated lines": 1, "words": 1}
     assert report.changed == {"account": 1, "email": 1}
     assert "口座番号は [ID] です。" in both
@@ -62,7 +71,7 @@ def test_every_line_is_accounted_for(corpus: Path, tmp_path: Path) -> None:
     assert report.files[0].broken_at == ("corpus.txt:502",)
     assert "連絡は [EMAIL] まで、[mask] も [url] も使えます。" in both
     assert SECRET not in both
-    for name, size in ((TRAIN, report.train), (HELDOUT, report.heldout)):
+    for name, size in ((TRAIN_FILE, report.train), (HELDOUT_FILE, report.heldout)):
         assert len([line for line in texts[name].split("\n") if line]) == size.lines
         assert texts[name].count("\n\n") == size.documents - 1
         assert not texts[name].startswith("\n")
@@ -80,7 +89,7 @@ def test_no_text_of_a_benchmark_is_in_the_report(corpus: Path, tmp_path: Path) -
         ("cats:test/1",),
     )
     assert (dogs.lines, dogs.examples) == (0, 0)
-    written = (tmp_path / "out" / REPORT).read_text("utf-8")
+    written = (tmp_path / "out" / REPORT_FILE).read_text("utf-8")
     assert not any(SECRET[at : at + 6] in written for at in range(len(SECRET) - 6))
 
 
@@ -88,10 +97,10 @@ def test_no_text_of_a_benchmark_is_in_the_report(corpus: Path, tmp_path: Path) -
 def test_the_same_bytes_for_any_number_of_workers(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nikawa.pretrain.corpus.CHUNK", 2_000)
+    monkeypatch.setattr("nikawa.pretrain.corpus.CHUNK_CHARS", 2_000)
     one, two = run(corpus, tmp_path / "one"), run(corpus, tmp_path / "two", workers=2)
     assert one == two
-    for name in (TRAIN, HELDOUT, REPORT):
+    for name in (TRAIN_FILE, HELDOUT_FILE, REPORT_FILE):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
@@ -99,7 +108,7 @@ def test_another_seed_holds_out_other_documents(corpus: Path, tmp_path: Path) ->
     for seed in (0, 1):
         run(corpus, tmp_path / str(seed), seed=seed)
     texts = [
-        set((tmp_path / str(seed) / HELDOUT).read_text("utf-8").split("\n")) for seed in (0, 1)
+        set((tmp_path / str(seed) / HELDOUT_FILE).read_text("utf-8").split("\n")) for seed in (0, 1)
     ]
     assert texts[0] != texts[1]
 
@@ -110,9 +119,13 @@ def test_more_text_before_it_does_not_move_a_document(corpus: Path, tmp_path: Pa
     other.write_text("前に置かれた別の文章です。\n", "utf-8")
     run(corpus, tmp_path / "alone")
     prepare(
-        sources_of([other, corpus]), tmp_path / "both", Preparing("ja", plain, secrets, share=0.1)
+        find_sources([other, corpus]),
+        tmp_path / "both",
+        PrepareOptions("ja", plain, secrets, share=0.1),
     )
-    alone, both = ((tmp_path / name / HELDOUT).read_text("utf-8") for name in ("alone", "both"))
+    alone, both = (
+        (tmp_path / name / HELDOUT_FILE).read_text("utf-8") for name in ("alone", "both")
+    )
     assert alone in both
 
 

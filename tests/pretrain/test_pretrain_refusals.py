@@ -13,11 +13,11 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build
-from nikawa.cli._pretrain_show import show_stage
+from nikawa.cli.pretrain import show_stage
+from nikawa.cli.terminal.app import build
 from nikawa.errors import BadInput, missing_extra
-from nikawa.pretrain.job import Choices, Report, pretrain
-from nikawa.pretrain.stages import alone
+from nikawa.pretrain.job import PretrainOptions, PretrainReport, pretrain
+from nikawa.pretrain.stages import lock_work
 
 PARTS = (
     ("灯台", "司書", "子犬", "庭番"),
@@ -35,9 +35,9 @@ def corpus(tmp_path: Path) -> Path:
     return path
 
 
-def run(corpus: Path | Sequence[Path], out: Path, **more: Any) -> Report:
+def run(corpus: Path | Sequence[Path], out: Path, **more: Any) -> PretrainReport:
     said = {"language": "ja", "tokenizer": "subwords", "vocabulary": 500, **more}
-    return pretrain([corpus] if isinstance(corpus, Path) else corpus, out, Choices(**said))
+    return pretrain([corpus] if isinstance(corpus, Path) else corpus, out, PretrainOptions(**said))
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_a_segmenter_that_is_not_installed_is_told_before_any_work(
     def none(texts: Sequence[str], name: str) -> list[list[int]]:
         raise missing_extra(name, "ja")
 
-    for module in ("job", "text"):
-        monkeypatch.setattr(f"nikawa.pretrain.{module}.starts", none)
+    for module in ("job", "vocabulary"):
+        monkeypatch.setattr(f"nikawa.pretrain.{module}.find_starts", none)
     with pytest.raises(BadInput, match="ipadic is not installed"):
         run(corpus, tmp_path / "out", only="pack")
     assert not (tmp_path / "out").exists()
@@ -98,7 +98,7 @@ def test_a_segmenter_that_is_not_installed_is_told_before_any_work(
 def test_one_run_at_a_time(corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with (
-        alone(out),
+        lock_work(out),
         pytest.raises(BadInput, match="out: another run is at work in it; wait for its end"),
     ):
         run(corpus, out, only="text")
@@ -138,7 +138,7 @@ def test_what_is_to_be_replaced_stays_until_there_is_something_else(
 def test_a_text_that_was_edited_in_its_middle_is_another(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nikawa.pretrain.stages._END", 100)
+    monkeypatch.setattr("nikawa.pretrain.stages._END_BYTES", 100)
     out, said = tmp_path / "out", {"only": "vocabulary", "tokenizer": "characters"}
     run(corpus, out, **said)
     corpus.write_bytes(corpus.read_bytes())  # written anew, the same
@@ -255,7 +255,7 @@ def test_what_the_training_notes_is_shown(capsys: pytest.CaptureFixture[str]) ->
         "pieces_a_second": 3,
         "device": "processor",
     }
-    show_stage("model", Report(out="here", model={**model, "notes": ["one step was made"]}))
+    show_stage("model", PretrainReport(out="here", model={**model, "notes": ["one step was made"]}))
     assert "Note: one step was made\n" in capsys.readouterr().out
 
 
@@ -279,10 +279,15 @@ def test_the_folder_of_an_encoder_is_no_text(corpus: Path, tmp_path: Path) -> No
 def test_a_data_folder_without_a_benchmark_is_told(corpus: Path, tmp_path: Path) -> None:
     said: list[str] = []
     (tmp_path / "data").mkdir()
-    choices = Choices(language="ja", only="text", data=tmp_path / "data")
-    pretrain([corpus], tmp_path / "out", choices, say=said.append)
+    choices = PretrainOptions(language="ja", only="text", data=tmp_path / "data")
+    pretrain([corpus], tmp_path / "out", choices, on_note=said.append)
     assert said == [
         f"{tmp_path / 'data'} holds no benchmark: the text is compared with those that come with nikawa alone"
     ]
-    pretrain([corpus], tmp_path / "other", Choices(language="ja", only="text"), say=said.append)
+    pretrain(
+        [corpus],
+        tmp_path / "other",
+        PretrainOptions(language="ja", only="text"),
+        on_note=said.append,
+    )
     assert len(said) == 1

@@ -15,14 +15,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from nikawa.cli import _pretrain_show
-from nikawa.cli._pretrain_show import Teller
+from nikawa.cli import pretrain as _pretrain_show
+from nikawa.cli.pretrain import Teller
 from nikawa.errors import BadInput
-from nikawa.pretrain.job import Choices, Report, pretrain
-from nikawa.pretrain.settings import PROCESSOR_BATCH, TrainSettings
+from nikawa.pretrain.checkpoint import TrainingProgress
+from nikawa.pretrain.job import ModelStage, PretrainOptions, PretrainReport, pretrain
+from nikawa.pretrain.settings import CPU_BATCH, TrainSettings
 from nikawa.pretrain.stages import PACK, STATE, VOCABULARY, Stages
-from nikawa.pretrain.state import Marks
-from nikawa.pretrain.weights import Weights
 
 PARTS = (
     ("画家", "靴屋", "少年", "番人"),
@@ -41,18 +40,18 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def choices(**more: Any) -> Choices:
-    return Choices(**{"language": "ja", "tokenizer": "subwords", "vocabulary": 500, **more})
+def choices(**more: Any) -> PretrainOptions:
+    return PretrainOptions(**{"language": "ja", "tokenizer": "subwords", "vocabulary": 500, **more})
 
 
 def test_each_stage_is_told_when_it_is_done(corpus: Path, tmp_path: Path) -> None:
     told: list[tuple[str, list[str]]] = []
 
-    def staged(stage: str, report: Report) -> None:
+    def staged(stage: str, report: PretrainReport) -> None:
         assert getattr(report, stage) is not None
         told.append((stage, sorted(path.name for path in (tmp_path / "o" / "work").glob("*.json"))))
 
-    pretrain([corpus], tmp_path / "o", choices(only="pack"), staged=staged)
+    pretrain([corpus], tmp_path / "o", choices(only="pack"), on_stage=staged)
     assert told == [
         ("text", ["text.json"]),
         ("vocabulary", ["text.json", "tokenizer.json"]),
@@ -66,7 +65,7 @@ def test_what_came_of_a_stage_is_on_the_screen_though_the_next_one_fails(
     def fails(*_: object) -> None:
         raise BadInput("out of ink", cure="buy some")
 
-    monkeypatch.setattr("nikawa.pretrain.vocabulary.learn_vocabulary", fails)
+    monkeypatch.setattr("nikawa.pretrain.job.learn_vocabulary", fails)
     words = ("pretrain", str(corpus), "--language", "ja", "--only", "vocabulary", "--out", "o")
     done = nikawa(*words)
     assert done.returncode == 2
@@ -156,8 +155,8 @@ def test_a_processor_has_a_batch_of_its_own_and_the_command_names_it(
             "--json",
         ).stdout
     )
-    assert again["model"]["settings"]["batch"] == PROCESSOR_BATCH
-    assert f"--batch {PROCESSOR_BATCH} --threads 1" in again["command"]
+    assert again["model"]["settings"]["batch"] == CPU_BATCH
+    assert f"--batch {CPU_BATCH} --threads 1" in again["command"]
     assert again["command"] in Path("o/README.md").read_text("utf-8")
 
 
@@ -175,15 +174,15 @@ def test_a_training_goes_on_with_the_batch_it_was_begun_with(
     begun: int, said: int, batch: int, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pretrain([corpus], tmp_path / "o", choices(only="pack"))
-    weights = Weights(
+    weights = ModelStage(
         tmp_path / "o", Stages(tmp_path / "o" / "work"), choices(steps=3, device="cpu", batch=said)
     )
     monkeypatch.setattr(
-        "nikawa.pretrain.learn.key_of", lambda course, _: str(course.settings.batch)
+        "nikawa.pretrain.training.training_key", lambda course, _: str(course.settings.batch)
     )
-    left = Marks(key=str(begun), total=3) if begun else None
-    monkeypatch.setattr("nikawa.pretrain.weights.read_marks", lambda _: left)
-    assert weights._course().settings.batch == batch
+    left = TrainingProgress(key=str(begun), total=3) if begun else None
+    monkeypatch.setattr("nikawa.pretrain.job.read_progress", lambda _: left)
+    assert weights.train_options().settings.batch == batch
 
 
 def test_a_card_keeps_its_batch(
@@ -192,10 +191,14 @@ def test_a_card_keeps_its_batch(
     from types import SimpleNamespace
 
     pretrain([corpus], tmp_path / "o", choices(only="pack"))
-    monkeypatch.setattr("nikawa.pretrain.device.device_for", lambda _: SimpleNamespace(type="cuda"))
+    monkeypatch.setattr(
+        "nikawa.pretrain.device.find_device", lambda _: SimpleNamespace(type="cuda")
+    )
     said: list[str] = []
     stages = Stages(tmp_path / "o" / "work")
-    course = Weights(tmp_path / "o", stages, choices(minutes=8), say=said.append)._course()
+    course = ModelStage(
+        tmp_path / "o", stages, choices(minutes=8), on_note=said.append
+    ).train_options()
     assert course.settings == TrainSettings(minutes=8)
     assert said == []
     assert (course.tokenizer, course.state) == (stages.folder(VOCABULARY), stages.folder(STATE))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.pretrain.sources import sources_of
+from nikawa.pretrain.corpus import find_sources
 
 
 def write(*paths: Path) -> None:
@@ -20,10 +20,10 @@ def write(*paths: Path) -> None:
 def test_hidden_files_and_what_was_made_here_are_not_text(tmp_path: Path) -> None:
     write(tmp_path / "a.txt", tmp_path / "._a.txt", tmp_path / ".git" / "b.txt")
     write(tmp_path / "encoder" / "work" / "text" / "train.txt")
-    found = sources_of([tmp_path], made=tmp_path / "encoder" / "work")
+    found = find_sources([tmp_path], made=tmp_path / "encoder" / "work")
     assert [source.path for source in found] == [tmp_path / "a.txt"]
-    assert found[0].found == tmp_path
-    assert sources_of([tmp_path / "._a.txt"])[0].found is None
+    assert found[0].folder == tmp_path
+    assert find_sources([tmp_path / "._a.txt"])[0].folder is None
 
 
 def test_odd_things_in_a_folder_are_passed_over(tmp_path: Path) -> None:
@@ -31,13 +31,13 @@ def test_odd_things_in_a_folder_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "folder.txt").mkdir()
     (tmp_path / "lost.txt").symlink_to("nowhere")
     os.mkfifo(tmp_path / "pipe.txt")
-    assert [source.name for source in sources_of([tmp_path])] == ["a.txt"]
+    assert [source.name for source in find_sources([tmp_path])] == ["a.txt"]
 
 
 def test_a_pipe_is_refused_before_it_is_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.txt")
     with pytest.raises(BadInput, match=r"pipe\.txt: is no plain file; write the text to a file"):
-        sources_of([tmp_path / "pipe.txt"])
+        find_sources([tmp_path / "pipe.txt"])
 
 
 def test_a_file_under_two_names_is_told_by_both(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_file_under_two_names_is_told_by_both(tmp_path: Path) -> None:
     with pytest.raises(
         BadInput, match=r"b\.txt: is named twice, here and as .*a\.txt; name each file once"
     ):
-        sources_of([tmp_path])
+        find_sources([tmp_path])
 
 
 def test_a_name_that_no_report_can_hold_is_refused(tmp_path: Path) -> None:
@@ -55,4 +55,4 @@ def test_a_name_that_no_report_can_hold_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         BadInput, match=r"\\udcff\.txt.*the name is not UTF-8; give the file another name"
     ):
-        sources_of([tmp_path])
+        find_sources([tmp_path])

@@ -11,9 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nikawa.pretrain.personal import PLACEHOLDERS, RESERVED
-from nikawa.pretrain.tokenizer import BYTES, FIRST, build, load, save
-from nikawa.pretrain.vocabulary import Plan, learn_vocabulary
+from nikawa.pretrain.personal_data import PLACEHOLDERS, RESERVED
+from nikawa.pretrain.tokenizer import (
+    BYTES,
+    FIRST_TEXT_ID,
+    build_tokenizer,
+    load_tokenizer,
+    save_tokenizer,
+)
+from nikawa.pretrain.vocabulary import VocabularyOptions, learn_vocabulary
 
 Invented = Callable[[str, int], list[str]]
 
@@ -24,21 +30,24 @@ def tokenizers(invented: Invented) -> dict[str, Any]:
     made = {}
     for language in ("ja", "ko"):
         lines = invented(language, 300)
-        learned = learn_vocabulary(lambda lines=lines: lines, Plan(language, "subwords", 700))  # type: ignore[misc]
-        made[language] = build(language, learned.pieces)
+        options = VocabularyOptions(language, "subwords", 700)
+        learned = learn_vocabulary(lines.copy, options)
+        made[language] = build_tokenizer(language, learned.tokens)
     return made
 
 
 @pytest.fixture(scope="session")
 def folder(tokenizers: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("tokenizer")
-    save(tokenizers["ko"], place)
+    save_tokenizer(tokenizers["ko"], place)
     return place
 
 
 def test_special_pieces_have_fixed_numbers(tokenizers: dict[str, Any]) -> None:
     for tokenizer in tokenizers.values():
-        assert [tokenizer.token_to_id(name) for name in (*RESERVED, *BYTES)] == list(range(FIRST))
+        assert [tokenizer.token_to_id(name) for name in (*RESERVED, *BYTES)] == list(
+            range(FIRST_TEXT_ID)
+        )
 
 
 @pytest.mark.slow
@@ -59,7 +68,7 @@ def test_it_loads_with_plain_transformers(folder: Path, tokenizers: dict[str, An
         len(pieces) - 1,
     ]
     assert found.decode(found(text, add_special_tokens=False)["input_ids"]) == text
-    assert load(folder).encode(text).ids == found(text)["input_ids"]
+    assert load_tokenizer(folder).encode(text).ids == found(text)["input_ids"]
 
 
 def test_placeholders_are_never_split(tokenizers: dict[str, Any]) -> None:

@@ -1,4 +1,7 @@
-"""The card of a trained encoder: what it is, from what, how good, what it is not for, and the command that makes it again."""
+"""A finished encoder: its figures, its card, and the folder that holds them with the weights.
+
+The card says what the encoder is, from what it was made, how good it is, what it is not for, and the command that makes it again.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,23 @@ from typing import Any
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.pretrain.settings import TrainSettings
-from nikawa.pretrain.sizes import LONGEST, size_of
+from nikawa.io.atomic import recover, refuse_existing, staged_files
+from nikawa.pretrain.corpus import LANGUAGE_NAMES
+from nikawa.pretrain.settings import MAX_INPUT_TOKENS, TrainSettings, find_size
 
-SHOWN = 10
-"""Files of the text that are named."""
-LANGUAGES = {"ja": "Japanese", "ko": "Korean"}
+CONFIG_FILE, CARD_FILE, FIGURES_FILE = "config.json", "README.md", "pretraining.json"
+TOKENIZER_FILES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "vocabulary.json",
+)
+MAX_FILES_SHOWN = 10
+"""Files of the text that the card names."""
+SKIPPED_KEYS = ("language", "seed", "run", "short", "floor", "first_piece", "crowded")
+"""Keys of the reports that the card writes elsewhere, in other words, or not at all."""
+_CREDIT_WORDS = ("source", "attribution", "licen", "credit", "bias")
+"""Words of headings in a file of sources whose sections the card quotes."""
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,18 +41,18 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     parameters: int
     vocabulary: int
     text_pieces: int
-    """Pieces of the text."""
+    """Tokens of the text."""
     steps: int
     pieces: int
-    """Pieces learned from, again and again."""
+    """Tokens learned from, again and again."""
     seconds: float
     pieces_a_second: int
     share_of_peak: float | None = None
     device: str = ""
     threads: int = 0
-    """Of the processor; the same number makes the same weights."""
+    """Of the CPU; the same number makes the same weights."""
     unigram: float | None = None
-    """Held-out loss of a model that knows only the frequency of each piece."""
+    """Held-out loss of a model that knows only the frequency of each token."""
     loss: float | None = None
     heldout: float | None = None
     accuracy: float | None = None
@@ -47,7 +61,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Story:
+class CardFacts:
     """What only the one who trains knows."""
 
     name: str
@@ -64,175 +78,213 @@ class Story:
     """Where it was written, as a command names it; empty: by its name."""
 
 
-def render(story: Story, figures: Figures) -> str:
-    """The card as Markdown, with the front matter hubs read."""
-    parts = [
-        _front(story),
-        _intro(story, figures),
-        _use(story),
-        _training(story, figures),
-        _limits(story),
-        _credits(story),
-    ]
-    return "\n".join(part for part in parts if part)
+def write_model(
+    model: Any,
+    figures: Figures,
+    tokenizer: Path,
+    out: Path,
+    facts: CardFacts,
+    *,
+    overwrite: bool = False,
+) -> None:
+    """Put the model, its tokenizer, its card and its figures into `out`; what else is there stays."""
+    out.mkdir(parents=True, exist_ok=True)
+    recover(out, CONFIG_FILE)
+    refuse_existing(out / CONFIG_FILE, overwrite)
+    names = {CONFIG_FILE, CARD_FILE, FIGURES_FILE, *TOKENIZER_FILES}
+    names |= {path.name for path in out.glob("model*.safetensors*")}
+    replaced = [name for name in names if (out / name).is_file()]
+    with staged_files(out, replaced, CONFIG_FILE) as place:
+        _save_weights(model, place)
+        for name in TOKENIZER_FILES:
+            if (tokenizer / name).is_file():
+                (place / name).write_bytes((tokenizer / name).read_bytes())
+        formatted = msgspec.json.format(msgspec.json.encode(figures))
+        (place / FIGURES_FILE).write_bytes(formatted + b"\n")
+        (place / CARD_FILE).write_text(render_card(facts, figures), encoding="utf-8")
 
 
-def tells(card: str, story: Story, figures: Figures) -> bool:
-    """Whether a card, be it one that an earlier version wrote, says what the story's owner says: name, licence, sources."""
-    first = "\n".join((_front(story), _intro(story, figures)))
-    last = "\n".join(filter(None, (_limits(story), _credits(story))))
-    return card.startswith(first) and card.endswith(last)
+def _save_weights(model: Any, place: Path) -> None:
+    from safetensors import SafetensorError
+    from transformers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    had_bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        model.save_pretrained(place)
+    except SafetensorError as problem:  # a full disk, in the words of another language
+        cure = "make room, then give the same command again"
+        raise BadInput(f"cannot be written: {problem}", file=place, cure=cure) from None
+    finally:
+        logging.set_verbosity(before)
+        if had_bars:
+            logging.enable_progress_bar()
+    for path in place.glob("model*.safetensors"):  # the library lets nobody else read them
+        path.chmod((place / CONFIG_FILE).stat().st_mode & 0o777)
 
 
-def _front(story: Story) -> str:
-    licence = [f"license: {story.licence}"] if story.licence else []
-    lines = [
-        f"language: {story.language}",
-        *licence,
-        "library_name: transformers",
-        "pipeline_tag: fill-mask",
-        "tags: [nikawa, modernbert]",
-    ]
-    return "\n".join(["---", *lines, "---", ""])
-
-
-def _intro(story: Story, figures: Figures) -> str:
-    size = size_of(figures.settings.size)
-    language = LANGUAGES.get(story.language, story.language)
-    return f"""# {story.name}
-
-A {language} encoder of {figures.parameters / 1e6:.1f} million parameters ({size.layers} layers of {size.width}, {size.heads} heads,
-{figures.vocabulary:,} pieces, inputs of up to {LONGEST}), a plain `ModernBertForMaskedLM`.
-"""
-
-
-def _use(story: Story) -> str:
-    return f"""## Use
-
-    {shlex.join(["nikawa", "run", "--tasks", f"mini-{story.language}-nli", "--model", f"encoder:{story.folder or story.name}"])}
-
-with any other task in the place of that one, or `AutoModel.from_pretrained(FOLDER)` and `AutoTokenizer.from_pretrained(FOLDER)` with transformers. Made again by
-
-    {story.command}
-"""
-
-
-def _training(story: Story, figures: Figures) -> str:
-    settings = figures.settings
-    lengths = ", ".join(
-        f"{share:.0%} at {length}" for length, share in settings.lengths if share > 0
-    )
-    rows = [
-        ("text", f"{figures.text_pieces:,} pieces"),
-        (
-            "learned from",
-            f"{figures.pieces:,} pieces ({figures.pieces / max(1, figures.text_pieces):.1f} times the text)",
-        ),
-        ("steps", f"{figures.steps:,} of {settings.batch:,} pieces; {lengths}"),
-        ("objective", f"whole words masked, {settings.mask:.0%} of the pieces"),
-        (
-            "learning rate",
-            f"{settings.rate():g}, {settings.schedule}, warm-up {settings.warmup:.0%}",
-        ),
-        (
-            "device",
-            f"{figures.device}, {figures.threads} thread{'s' * (figures.threads > 1)}"
-            if figures.threads
-            else figures.device,
-        ),
-        ("time", f"{figures.seconds:,.0f} s, {figures.pieces_a_second:,} pieces a second"),
-        *_measured(figures),
-        *_files(story.corpus),
-        *_rows("text", story.corpus),
-        *_rows("vocabulary", story.vocabulary),
-    ]
-    table = "\n".join(f"| {name} | {value} |" for name, value in rows)
-    return f"## Training\n\n| what | value |\n|---|---|\n{table}\n"
-
-
-def _measured(figures: Figures) -> list[tuple[str, str]]:
-    found = []
-    if figures.share_of_peak is not None:
-        found.append(("share of the card's peak", f"{figures.share_of_peak:.1%}"))
-    if figures.heldout is not None and figures.accuracy is not None:
-        known = "" if figures.unigram is None else f" ({figures.unigram:.3f} by frequency alone)"
-        found.append(("held-out loss of masked pieces", f"{figures.heldout:.3f} nats{known}"))
-        found.append(("held-out pieces predicted right", f"{figures.accuracy:.1%}"))
-    return [*found, *(("note", note) for note in figures.notes)]
-
-
-SAID = ("language", "seed", "run", "short", "floor", "first_piece", "crowded")
-"""What the card says elsewhere, in other words, or not at all."""
-
-
-def _files(corpus: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The files of the text by their names, and what was looked for in them."""
-    names = [str(file["file"]) for file in corpus.get("files", ())]
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    found = [("text: files", ", ".join(names[:SHOWN]) + more)] if names else []
-    if "run" in corpus and "short" in corpus:
-        what = f"lines that share {corpus['run']} characters with a benchmark, or hold a whole text of {corpus['short']} or more"
-        found.append(("text: taken out", what))
-    return found
-
-
-def _rows(about: str, report: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a report counts, a row each; lists stay in the report."""
-    found = ((name, _cell(value)) for name, value in report.items() if name not in SAID)
-    return [(f"{about}: {name.replace('_', ' ')}", cell) for name, cell in found if cell]
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_cell(one)}" for name, one in value.items() if _cell(one))
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return ""
-    return (
-        value
-        if isinstance(value, str)
-        else f"{value:,}"
-        if isinstance(value, int)
-        else f"{value:.4g}"
-    )
-
-
-def _limits(story: Story) -> str:
-    told = "".join(f"- {note}\n" for note in story.notes)
-    return f"""## Limits
-
-- Small and trained for minutes on little text: a start for fine-tuning and for studies, not a rival of large models.
-- It fills gaps and reads; it does not write text, and nothing it says of people or facts should be relied on.
-- Its text has the biases of its sources, which it repeats. Personal data was replaced by rules, which miss some.
-{told}"""
-
-
-def _credits(story: Story) -> str:
-    """The sections of the sources' file that name sources of this language, their limits and whom to credit."""
-    if story.sources is None:
-        return ""
-    text = read_credits(story.sources)
-    parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
-    kept = [part.strip() for part in parts if _wanted(part, story.language)]
-    return "\n\n".join(kept or [f"## Sources and attribution\n\n{text.strip()}"]) + "\n"
+def read_figures(folder: Path) -> Figures:
+    """The figures of a finished model."""
+    path = folder / FIGURES_FILE
+    if not path.is_file():
+        what = "holds no encoder made by nikawa pretrain"
+        raise BadInput(what, file=folder, cure="name its folder")
+    return msgspec.json.decode(path.read_bytes(), type=Figures)
 
 
 def read_credits(path: Path) -> str:
     """The text of a file that names sources."""
+    cure = "name the file that credits the sources"
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise BadInput(
-            "no such file", file=path, cure="name the file that credits the sources"
-        ) from None
+        raise BadInput("no such file", file=path, cure=cure) from None
     except (OSError, UnicodeDecodeError):
-        cure = "name the file that credits the sources, as UTF-8 text"
+        cure += ", as UTF-8 text"
         raise BadInput("cannot be read as text", file=path, cure=cure) from None
 
 
-def _wanted(part: str, language: str) -> bool:
-    heading = part.partition("\n")[0].lower()
-    if not heading.startswith("## "):
+def render_card(facts: CardFacts, figures: Figures) -> str:
+    """The card as Markdown, with the front matter that model hubs read."""
+    model = f"encoder:{facts.folder or facts.name}"
+    task = f"mini-{facts.language}-nli"
+    use = f"""## Use
+
+    {shlex.join(["nikawa", "run", "--tasks", task, "--model", model])}
+
+with any other task in the place of that one, or `AutoModel.from_pretrained(FOLDER)` and `AutoTokenizer.from_pretrained(FOLDER)` with transformers. Made again by
+
+    {facts.command}
+"""
+    rows = [
+        *_training_rows(figures),
+        *_text_rows(facts.corpus),
+        *_report_rows("text", facts.corpus),
+        *_report_rows("vocabulary", facts.vocabulary),
+    ]
+    table = "\n".join(f"| {name} | {value} |" for name, value in rows)
+    training = f"## Training\n\n| what | value |\n|---|---|\n{table}\n"
+    return "\n".join((_render_start(facts, figures), use, training, _render_end(facts)))
+
+
+def card_matches(card: str, facts: CardFacts, figures: Figures) -> bool:
+    """Whether a card, perhaps of an earlier version, has the owner's facts: name, licence, sources."""
+    return card.startswith(_render_start(facts, figures)) and card.endswith(_render_end(facts))
+
+
+def _render_start(facts: CardFacts, figures: Figures) -> str:
+    """The front matter and the first paragraph."""
+    licence = f"license: {facts.licence}\n" if facts.licence else ""
+    size = find_size(figures.settings.size)
+    language = LANGUAGE_NAMES.get(facts.language, facts.language)
+    return f"""---
+language: {facts.language}
+{licence}library_name: transformers
+pipeline_tag: fill-mask
+tags: [nikawa, modernbert]
+---
+
+# {facts.name}
+
+A {language} encoder of {figures.parameters / 1e6:.1f} million parameters ({size.layers} layers of {size.width}, {size.heads} heads,
+{figures.vocabulary:,} pieces, inputs of up to {MAX_INPUT_TOKENS}), a plain `ModernBertForMaskedLM`.
+"""
+
+
+def _training_rows(figures: Figures) -> list[tuple[str, str]]:
+    settings = figures.settings
+    times = figures.pieces / max(1, figures.text_pieces)
+    shares = ", ".join(
+        f"{share:.0%} at {length}" for length, share in settings.lengths if share > 0
+    )
+    rate = f"{settings.rate():g}, {settings.schedule}, warm-up {settings.warmup:.0%}"
+    device = figures.device
+    if figures.threads:
+        device += f", {figures.threads} thread{'s' * (figures.threads > 1)}"
+    rows = [
+        ("text", f"{figures.text_pieces:,} pieces"),
+        ("learned from", f"{figures.pieces:,} pieces ({times:.1f} times the text)"),
+        ("steps", f"{figures.steps:,} of {settings.batch:,} pieces; {shares}"),
+        ("objective", f"whole words masked, {settings.mask:.0%} of the pieces"),
+        ("learning rate", rate),
+        ("device", device),
+        ("time", f"{figures.seconds:,.0f} s, {figures.pieces_a_second:,} pieces a second"),
+    ]
+    if figures.share_of_peak is not None:
+        rows.append(("share of the card's peak", f"{figures.share_of_peak:.1%}"))
+    if figures.heldout is not None and figures.accuracy is not None:
+        baseline = "" if figures.unigram is None else f" ({figures.unigram:.3f} by frequency alone)"
+        rows.append(("held-out loss of masked pieces", f"{figures.heldout:.3f} nats{baseline}"))
+        rows.append(("held-out pieces predicted right", f"{figures.accuracy:.1%}"))
+    return [*rows, *(("note", note) for note in figures.notes)]
+
+
+def _text_rows(corpus: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The files of the text by their names, and what was looked for in them."""
+    rows = []
+    names = [str(file["file"]) for file in corpus.get("files", ())]
+    if names:
+        shown = ", ".join(names[:MAX_FILES_SHOWN])
+        if len(names) > MAX_FILES_SHOWN:
+            shown += f" and {len(names) - MAX_FILES_SHOWN} more"
+        rows.append(("text: files", shown))
+    if "run" in corpus and "short" in corpus:
+        what = f"lines that share {corpus['run']} characters with a benchmark, or hold a whole text of {corpus['short']} or more"
+        rows.append(("text: taken out", what))
+    return rows
+
+
+def _report_rows(about: str, report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a report counts, a row each; lists stay in the report."""
+    rows = []
+    for name, value in report.items():
+        cell = _format_cell(value)
+        if cell and name not in SKIPPED_KEYS:
+            rows.append((f"{about}: {name.replace('_', ' ')}", cell))
+    return rows
+
+
+def _format_cell(value: Any) -> str:
+    """A value of a report; empty where it has no place in a table."""
+    if isinstance(value, Mapping):
+        cells = {name: _format_cell(one) for name, one in value.items()}
+        return ", ".join(f"{name} {cell}" for name, cell in cells.items() if cell)
+    if isinstance(value, bool):
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.4g}" if isinstance(value, float) else ""
+
+
+def _render_end(facts: CardFacts) -> str:
+    """The limits and, where there is a file of sources, the credits."""
+    notes = "".join(f"- {note}\n" for note in facts.notes)
+    limits = f"""## Limits
+
+- Small and trained for minutes on little text: a start for fine-tuning and for studies, not a rival of large models.
+- It fills gaps and reads; it does not write text, and nothing it says of people or facts should be relied on.
+- Its text has the biases of its sources, which it repeats. Personal data was replaced by rules, which miss some.
+{notes}"""
+    if facts.sources is None:
+        return limits
+    text = read_credits(facts.sources)
+    sections = [
+        section.strip()
+        for section in re.split(r"^(?=## )", text, flags=re.MULTILINE)
+        if _is_credit(section, facts.language)
+    ]
+    credits = "\n\n".join(sections or [f"## Sources and attribution\n\n{text.strip()}"])
+    return f"{limits}\n{credits}\n"
+
+
+def _is_credit(section: str, language: str) -> bool:
+    """Whether a section names sources of the language, their limits or whom to credit."""
+    heading = section.partition("\n")[0].lower()
+    if not heading.startswith("## ") or not any(word in heading for word in _CREDIT_WORDS):
         return False
-    others = [name.lower() for code, name in LANGUAGES.items() if code != language]
-    about = any(word in heading for word in ("source", "attribution", "licen", "credit", "bias"))
-    return about and not any(name in heading for name in others)
+    others = [name.lower() for code, name in LANGUAGE_NAMES.items() if code != language]
+    return not any(name in heading for name in others)

@@ -1,8 +1,8 @@
 """Lines that hold text of a benchmark: runs of characters shared with it, found by hashes, many lines at a time.
 
 White space means nothing in Japanese and little in Korean, so texts are compared as NFKC, small letters, letters and
-digits only. A line goes when it shares a run of `RUN` such characters with a benchmark text, or holds a whole text of
-`SHORT` to `RUN` characters. Nothing of a text is kept but hashes.
+digits only. A line goes when it shares a run of `RUN_CHARS` such characters with a benchmark text, or holds a whole text of
+`MIN_TEXT_CHARS` to `RUN_CHARS` characters. Nothing of a text is kept but hashes.
 """
 
 from __future__ import annotations
@@ -10,9 +10,20 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from nikawa.datasets import benchmarks
+from nikawa.datasets.load import load
+from nikawa.datasets.locate import files_here
+from nikawa.datasets.names import find_benchmark
+from nikawa.errors import BadInput
+from nikawa.io.lines import read_lines
+from nikawa.pretrain.stages import fingerprint
+from nikawa.records import Dataset, reference, texts_inside
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,23 +33,83 @@ if TYPE_CHECKING:
     Places = NDArray[np.int64]
     Words = NDArray[np.uint64]
 
-RUN, SHORT = 16, 12
+RUN_CHARS, MIN_TEXT_CHARS = 16, 12
 """Characters of a run that is taken for a copy, and of the shortest text looked for as a whole; see docs/pretrain.md."""
-BATCH = 5_000
+BATCH_TEXTS = 5_000
 """Texts looked at together."""
-SIEVE = 24
-"""Bits by which most hashes are told not to be known."""
+SIEVE_BITS = 24
+"""Leading bits of a hash that are looked up first: most that are not known are sieved out."""
 _BASE, _SPREAD = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9
 _SKIPPED = re.compile(r"[\W_]+")
 
 
-class Text(NamedTuple):
+class BenchmarkText(NamedTuple):
     """A text of a benchmark."""
 
     benchmark: str
     example: str
     """Full reference of the example it belongs to."""
     text: str
+
+
+@dataclass(frozen=True)
+class BenchmarkTexts:
+    """Every text of every benchmark at hand, and of further files; calling it gives them, dataset by dataset."""
+
+    data: Path | None = None
+    against: tuple[str, ...] = ()
+    """Datasets, records files or plain text files beside those found."""
+
+    def has_published(self) -> bool:
+        """Whether the data folder holds any benchmark, beside those that come with the package."""
+        return any(b.repository and files_here(b, self.data) for b in benchmarks().values())
+
+    def names(self) -> list[str]:
+        """What identifies the texts: names of the benchmarks at hand and of further datasets, fingerprints of further files."""
+        names = [b.name for b in benchmarks().values() if files_here(b, self.data)]
+        for spec in self.against:
+            is_file = find_benchmark(spec) is None and Path(spec).is_file()
+            names.append(fingerprint(Path(spec)) if is_file else spec)
+        return names
+
+    def __call__(self) -> Iterator[BenchmarkText]:
+        """The texts, dataset by dataset."""
+        for benchmark in benchmarks().values():
+            if files_here(benchmark, self.data):
+                yield from dataset_texts(load(benchmark.name, data=self.data))
+        for spec in self.against:
+            is_empty = True
+            for text in self._read_further(spec):
+                is_empty = False
+                yield text
+            if is_empty:
+                cure = "name another with --against, or none"
+                raise BadInput("holds no text to compare with", file=spec, cure=cure)
+
+    def _read_further(self, spec: str) -> Iterator[BenchmarkText]:
+        path = Path(spec)
+        if ".txt" not in path.suffixes:
+            yield from dataset_texts(load(spec, data=self.data))
+            return
+        for number, line in read_lines(path):
+            if line.strip():
+                yield BenchmarkText(path.name, f"{path.name}:{number}", line)
+
+    def by_benchmark(self, language: str) -> Iterator[tuple[str, list[str]]]:
+        """The distinct texts of each benchmark of a language that is at hand."""
+        for benchmark in benchmarks().values():
+            if benchmark.language == language and files_here(benchmark, self.data):
+                texts = dataset_texts(load(benchmark.name, data=self.data))
+                yield benchmark.name, list(dict.fromkeys(text.text for text in texts))
+
+
+def dataset_texts(dataset: Dataset) -> Iterator[BenchmarkText]:
+    """Every text of a dataset with the example it belongs to."""
+    for split, examples in dataset.splits.items():
+        for example in examples:
+            name = reference(dataset.name, split, example.id)
+            for text in texts_inside(example.inputs):
+                yield BenchmarkText(dataset.name, name, text)
 
 
 class Index(NamedTuple):
@@ -49,7 +120,7 @@ class Index(NamedTuple):
     """Sorted hashes of all runs."""
     run_masks: Words
     heads: Words
-    """Sorted hashes of the first `SHORT` characters of the short texts."""
+    """Sorted hashes of the first `MIN_TEXT_CHARS` characters of the short texts."""
     sizes: Places
     wholes: Words
     """Hash of each whole short text."""
@@ -67,46 +138,58 @@ class Hits(NamedTuple):
     """Hashes of the runs and short texts that were met."""
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """The text as it is compared."""
     return _SKIPPED.sub("", unicodedata.normalize("NFKC", text).lower())
 
 
-def build(texts: Iterable[Text]) -> Index:
+def build_index(texts: Iterable[BenchmarkText]) -> Index:
     """Index the texts of benchmarks."""
     import numpy as np
 
-    names: dict[str, int] = {}
-    runs: dict[str, list[str]] = defaultdict(list)
-    shorts: dict[str, int] = defaultdict(int)
+    bits: dict[str, int] = {}
+    long_texts: dict[str, list[str]] = defaultdict(list)
+    short_texts: dict[str, int] = defaultdict(int)
     for text in texts:
-        bit = names.setdefault(text.benchmark, len(names))
-        plain = folded(text.text)
-        if len(plain) >= RUN:
-            runs[text.benchmark].append(plain)
-        elif len(plain) >= SHORT:
-            shorts[plain] |= 1 << bit % 64
-    parts = [(_runs(found), names[name] % 64) for name, found in runs.items()]
-    hashes = np.concatenate([part for part, _ in parts]) if parts else np.empty(0, np.uint64)
-    masks = np.concatenate(
-        [np.full(len(part), 1 << bit, np.uint64) for part, bit in parts] or [np.empty(0, np.uint64)]
+        bit = bits.setdefault(text.benchmark, len(bits))
+        folded = fold_text(text.text)
+        if len(folded) >= RUN_CHARS:
+            long_texts[text.benchmark].append(folded)
+        elif len(folded) >= MIN_TEXT_CHARS:
+            short_texts[folded] |= 1 << bit % 64
+    hashes = [np.empty(0, np.uint64)]
+    masks = [np.empty(0, np.uint64)]
+    for benchmark, folded_texts in long_texts.items():
+        hashes.append(_hash_texts(folded_texts))
+        masks.append(np.full(len(hashes[-1]), 1 << bits[benchmark] % 64, np.uint64))
+    runs, run_masks = _merge_masks(np.concatenate(hashes), np.concatenate(masks))
+    shorts = list(short_texts)
+    heads = np.array([_hash(_to_codes(text[:MIN_TEXT_CHARS])) for text in shorts], np.uint64)
+    order = np.argsort(heads, kind="stable")
+    return Index(
+        benchmarks=tuple(bits),
+        runs=runs,
+        run_masks=run_masks,
+        heads=heads[order],
+        sizes=np.array([len(text) for text in shorts], np.int64)[order],
+        wholes=np.array([_hash(_to_codes(text)) for text in shorts], np.uint64)[order],
+        short_masks=np.array([short_texts[text] for text in shorts], np.uint64)[order],
     )
-    found, owners = _merged(hashes, masks)
-    return Index(tuple(names), found, owners, *_short(shorts))
 
 
-def _runs(texts: Sequence[str]) -> Words:
+def _hash_texts(texts: Sequence[str]) -> Words:
+    """The hashes of all runs that lie inside one of the texts, each once."""
     import numpy as np
 
-    codes, starts, sizes = _joined(texts)
-    found = windows(codes, RUN)
-    keep = np.ones(len(codes), bool)
-    for back in range(1, RUN):
-        keep[starts + sizes - back] = False
-    return np.unique(found[keep[: len(found)]])
+    codes, starts, sizes = _join_texts(texts)
+    hashes = hash_runs(codes, RUN_CHARS)
+    is_inside = np.ones(len(codes), bool)
+    for back in range(1, RUN_CHARS):
+        is_inside[starts + sizes - back] = False
+    return np.unique(hashes[is_inside[: len(hashes)]])
 
 
-def _merged(hashes: Words, masks: Words) -> tuple[Words, Words]:
+def _merge_masks(hashes: Words, masks: Words) -> tuple[Words, Words]:
     """Each hash once, sorted, with the masks of its equals joined."""
     import numpy as np
 
@@ -118,115 +201,131 @@ def _merged(hashes: Words, masks: Words) -> tuple[Words, Words]:
     return hashes[first], np.bitwise_or.reduceat(masks, first)
 
 
-def _short(shorts: dict[str, int]) -> tuple[Words, Places, Words, Words]:
-    import numpy as np
-
-    texts = list(shorts)
-    heads = np.array([_hash(_codes(text[:SHORT])) for text in texts], np.uint64)
-    sizes = np.array([len(text) for text in texts], np.int64)
-    wholes = np.array([_hash(_codes(text)) for text in texts], np.uint64)
-    masks = np.array([shorts[text] for text in texts], np.uint64)
-    order = np.argsort(heads, kind="stable")
-    return heads[order], sizes[order], wholes[order], masks[order]
-
-
 class Searcher:
     """An index ready to be searched."""
 
     def __init__(self, index: Index) -> None:
         self.index = index
-        self._runs, self._heads = _sieve(index.runs), _sieve(index.heads)
+        self._run_sieve, self._head_sieve = _make_sieve(index.runs), _make_sieve(index.heads)
 
     def search(self, lines: Sequence[str]) -> Hits:
         """The lines that hold text of a benchmark."""
         import numpy as np
 
         index = self.index
-        codes, starts, sizes = _joined([folded(line) for line in lines])
-        at, place = _found(windows(codes, RUN), index.runs, self._runs)
+        codes, starts, sizes = _join_texts([fold_text(line) for line in lines])
+        at, place = _look_up(hash_runs(codes, RUN_CHARS), index.runs, self._run_sieve)
         line = np.searchsorted(starts, at, side="right") - 1
-        inside = at + RUN <= starts[line] + sizes[line]
-        masks, hashes = index.run_masks[place[inside]], index.runs[place[inside]]
-        more = self._short(codes, starts, sizes)
-        found, back = np.unique(np.concatenate((line[inside], more.lines)), return_inverse=True)
-        joined = np.zeros(len(found), np.uint64)
-        np.bitwise_or.at(joined, back, np.concatenate((masks, more.masks)))
-        return Hits(found, joined, np.unique(np.concatenate((hashes, more.hashes))))
+        is_inside = at + RUN_CHARS <= starts[line] + sizes[line]
+        short = self._find_short_texts(codes, starts, sizes)
+        hit_lines = np.concatenate((line[is_inside], short.lines))
+        hit_masks = np.concatenate((index.run_masks[place[is_inside]], short.masks))
+        hit_hashes = np.concatenate((index.runs[place[is_inside]], short.hashes))
+        distinct, back = np.unique(hit_lines, return_inverse=True)
+        masks = np.zeros(len(distinct), np.uint64)
+        np.bitwise_or.at(masks, back, hit_masks)
+        return Hits(distinct, masks, np.unique(hit_hashes))
 
-    def _short(self, codes: Codes, starts: Places, sizes: Places) -> Hits:
+    def _find_short_texts(self, codes: Codes, starts: Places, sizes: Places) -> Hits:
         """Lines that hold a whole short text: its head is looked up, and the few that have it are hashed whole."""
         import numpy as np
 
         index = self.index
-        found: list[tuple[int, int]] = []
-        for position, first in zip(
-            *_found(windows(codes, SHORT), index.heads, self._heads), strict=True
-        ):
-            line = int(np.searchsorted(starts, position, side="right")) - 1
+        hits: list[tuple[int, int]] = []
+        heads = hash_runs(codes, MIN_TEXT_CHARS)
+        for at, first in zip(*_look_up(heads, index.heads, self._head_sieve), strict=True):
+            line = int(np.searchsorted(starts, at, side="right")) - 1
             last = np.searchsorted(index.heads, index.heads[first], side="right")
             for entry in range(first, last):
-                stop = position + index.sizes[entry]
+                stop = at + index.sizes[entry]
                 fits = stop <= starts[line] + sizes[line]
-                if fits and _hash(codes[position:stop]) == index.wholes[entry]:
-                    found.append((line, entry))
-        lines = np.array([line for line, _ in found], np.int64)
-        entries = np.array([entry for _, entry in found], np.int64)
+                if fits and _hash(codes[at:stop]) == index.wholes[entry]:
+                    hits.append((line, entry))
+        lines = np.array([line for line, _ in hits], np.int64)
+        entries = np.array([entry for _, entry in hits], np.int64)
         return Hits(lines, index.short_masks[entries], index.wholes[entries])
 
 
-def _sieve(known: Words) -> NDArray[np.bool_]:
-    """Whether any hash begins with these bits: tells most that are not known at a fraction of a search's price."""
+def _make_sieve(known: Words) -> NDArray[np.bool_]:
+    """Whether any hash begins with these bits: sieves out most that are not known at a fraction of a search's price."""
     import numpy as np
 
-    sieve = np.zeros(1 << SIEVE, bool)
-    sieve[known >> np.uint64(64 - SIEVE)] = True
+    sieve = np.zeros(1 << SIEVE_BITS, bool)
+    sieve[known >> np.uint64(64 - SIEVE_BITS)] = True
     return sieve
 
 
-def _found(hashes: Words, known: Words, sieve: NDArray[np.bool_]) -> tuple[Places, Places]:
+def _look_up(hashes: Words, known: Words, sieve: NDArray[np.bool_]) -> tuple[Places, Places]:
     """(Where in `hashes`, where first in `known`) of those that are known."""
     import numpy as np
 
-    maybe = np.flatnonzero(sieve[hashes >> np.uint64(64 - SIEVE)])
+    maybe = np.flatnonzero(sieve[hashes >> np.uint64(64 - SIEVE_BITS)])
     if not len(maybe):
         return maybe, maybe
     place = np.minimum(np.searchsorted(known, hashes[maybe]), len(known) - 1)
-    same = known[place] == hashes[maybe]
-    return maybe[same], place[same]
+    is_known = known[place] == hashes[maybe]
+    return maybe[is_known], place[is_known]
 
 
-def _joined(texts: Sequence[str]) -> tuple[Codes, Places, Places]:
+def find_examples(texts: Iterable[BenchmarkText], hashes: Words) -> dict[str, list[str]]:
+    """By benchmark, the examples one of whose runs or short texts is among `hashes`, in their order."""
+    examples: dict[str, dict[str, None]] = {}
+    stream = iter(texts)
+    while batch := list(islice(stream, BATCH_TEXTS)):
+        places = _find_texts([fold_text(text.text) for text in batch], hashes)
+        for place, text in enumerate(batch):
+            of_benchmark = examples.setdefault(text.benchmark, {})
+            if place in places:
+                of_benchmark[text.example] = None
+    return {benchmark: list(of_benchmark) for benchmark, of_benchmark in examples.items()}
+
+
+def _find_texts(folded_texts: Sequence[str], hashes: Words) -> set[int]:
+    """Which of the texts have a run, or are a short text, among `hashes`."""
+    import numpy as np
+
+    codes, starts, sizes = _join_texts(folded_texts)
+    at = np.flatnonzero(np.isin(hash_runs(codes, RUN_CHARS), hashes))
+    line = np.searchsorted(starts, at, side="right") - 1
+    hits = set(line[at + RUN_CHARS <= starts[line] + sizes[line]].tolist())
+    for size in range(MIN_TEXT_CHARS, RUN_CHARS):
+        places = np.flatnonzero(sizes == size)
+        joined = "".join(folded_texts[place] for place in places.tolist())
+        wholes = hash_runs(_to_codes(joined), size)[::size]
+        hits.update(places[np.isin(wholes, hashes)].tolist())
+    return hits
+
+
+def _join_texts(texts: Sequence[str]) -> tuple[Codes, Places, Places]:
     """All characters one after the other, and where each text begins and how long it is."""
     import numpy as np
 
     sizes = np.fromiter(map(len, texts), np.int64, len(texts))
-    return _codes("".join(texts)), np.cumsum(sizes) - sizes, sizes
+    return _to_codes("".join(texts)), np.cumsum(sizes) - sizes, sizes
 
 
-def windows(codes: Codes, size: int) -> Words:
+def hash_runs(codes: Codes, size: int) -> Words:
     """The hash of each run of `size` characters: the sum of h(c_j) B^(size-1-j) modulo 2^64, by doubling, then mixed."""
     import numpy as np
 
     if len(codes) < size:
         return np.empty(0, np.uint64)
-    single = _mixed((codes.astype(np.uint64) + np.uint64(1)) * np.uint64(_BASE))
+
+    def power(exponent: int) -> np.uint64:
+        return np.uint64(pow(_BASE, exponent, 1 << 64))
+
+    single = _mix((codes.astype(np.uint64) + np.uint64(1)) * np.uint64(_BASE))
     total, length = single, 1
     for bit in bin(size)[3:]:
-        total = total[:-length] * _power(length) + total[length:]
+        total = total[:-length] * power(length) + total[length:]
         length *= 2
         if bit == "1":
-            total = total[:-1] * _power(1) + single[length:]
+            total = total[:-1] * power(1) + single[length:]
             length += 1
-    return _mixed(total)
+    return _mix(total)
 
 
-def _power(exponent: int) -> np.uint64:
-    import numpy as np
-
-    return np.uint64(pow(_BASE, exponent, 1 << 64))
-
-
-def _mixed(values: Words) -> Words:
+def _mix(values: Words) -> Words:
     import numpy as np
 
     values = (values ^ (values >> np.uint64(31))) * np.uint64(_SPREAD)
@@ -234,39 +333,10 @@ def _mixed(values: Words) -> Words:
 
 
 def _hash(codes: Codes) -> int:
-    return int(windows(codes, len(codes))[0])
+    return int(hash_runs(codes, len(codes))[0])
 
 
-def _codes(text: str) -> Codes:
+def _to_codes(text: str) -> Codes:
     import numpy as np
 
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-
-
-def met(texts: Iterable[Text], hashes: Words) -> dict[str, list[str]]:
-    """By benchmark, the examples one of whose runs or short texts is among `hashes`, in their order."""
-    found: dict[str, dict[str, None]] = {}
-    stream = iter(texts)
-    while batch := list(islice(stream, BATCH)):
-        folds = [folded(text.text) for text in batch]
-        hit = _among(folds, hashes)
-        for place, text in enumerate(batch):
-            examples = found.setdefault(text.benchmark, {})
-            if place in hit:
-                examples[text.example] = None
-    return {benchmark: list(examples) for benchmark, examples in found.items()}
-
-
-def _among(folds: Sequence[str], hashes: Words) -> set[int]:
-    """Which of the texts have a run, or are a short text, among `hashes`."""
-    import numpy as np
-
-    codes, starts, sizes = _joined(folds)
-    at = np.flatnonzero(np.isin(windows(codes, RUN), hashes))
-    line = np.searchsorted(starts, at, side="right") - 1
-    hit = set(line[at + RUN <= starts[line] + sizes[line]].tolist())
-    for size in range(SHORT, RUN):
-        places = np.flatnonzero(sizes == size)
-        whole = windows(_codes("".join(folds[place] for place in places.tolist())), size)[::size]
-        hit.update(places[np.isin(whole, hashes)].tolist())
-    return hit

@@ -1,33 +1,90 @@
 """Raw text from files, streamed: lines with the document each belongs to, broken ones counted, giant ones cut.
 
 Plain text has a paragraph a line and a blank line between documents (or a table of where they begin); JSON lines have
-a document a record. Memory stays flat whatever the file holds.
+a document a record. Files are named or found in folders, each once. Memory stays flat whatever a file holds. Files in another
+language than is to be learned, and files that cannot be read, are refused: most by their beginning, before any work.
 """
 
 from __future__ import annotations
 
+import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from nikawa.errors import BadInput, suggest
+from nikawa.errors import BadInput, suggest, unknown
 from nikawa.io.chunks import by_characters
-from nikawa.io.lines import open_bytes
-from nikawa.pretrain.sources import NAMED, Source, holds_records, unreadable
+from nikawa.io.lines import guess_encoding, open_bytes, read_lines
 
-LONGEST = 1 << 18
+_RECORD_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".jsonl.xz")
+TEXT_SUFFIXES = (".txt", ".txt.gz", ".txt.zst", ".txt.xz", *_RECORD_SUFFIXES)
+"""Names that a folder is searched for."""
+MAX_PLACES_SHOWN = 20
+"""Broken lines whose numbers are reported."""
+MAX_GUESS_BYTES = 1 << 16
+"""Bytes of a broken line that its encoding is guessed from."""
+MAX_LINE_BYTES = 1 << 18
 """Bytes of a line held at once; a longer one is cut where a sentence ends."""
-RECORD = 1 << 26
+MAX_RECORD_BYTES = 1 << 26
 """Bytes of a record; a longer one is broken."""
-DOCUMENT_LINES, DOCUMENT_SIZE = 1_000, 200_000
+MAX_DOCUMENT_LINES, MAX_DOCUMENT_CHARS = 1_000, 200_000
 """Lines and characters after which a document counts as two: one without end could not be held out."""
-CHUNK = 300_000
-"""Characters handed to a worker at a time."""
-_ENDS = ("。", "！", "？", ". ", "! ", "? ", "\t", " ", "、")
-_BLOCK = 1 << 17
-_JSON = msgspec.json.Decoder(dict[str, Any])
+CHUNK_CHARS = 300_000
+"""Characters that a worker gets at a time."""
+_SENTENCE_ENDS = ("。", "！", "？", ". ", "! ", "? ", "\t", " ", "、")
+"""Where a long line may be cut, the best first."""
+_BLOCK_BYTES = 1 << 17
+_RECORD_DECODER = msgspec.json.Decoder(dict[str, Any])
+
+
+@dataclass
+class BrokenLines:
+    """Lines that could not be read."""
+
+    count: int = 0
+    places: list[str] = field(default_factory=list)
+    """`file:line` of the first of them."""
+    raw: bytes = b""
+    """The first of them, or its beginning."""
+
+    def add(self, place: str, raw: bytes) -> None:
+        """Count one more."""
+        if not self.count:
+            self.raw = raw[:MAX_GUESS_BYTES]
+        self.count += 1
+        if len(self.places) < MAX_PLACES_SHOWN:
+            self.places.append(place)
+
+
+@dataclass
+class Source:
+    """One file and what came of reading it."""
+
+    path: Path
+    name: str
+    text_field: str = "text"
+    """The field of JSON lines that holds the text."""
+    folder: Path | None = None
+    """The folder that was searched for it; None where it was named by itself."""
+    starts: frozenset[int] | None = None
+    """Lines (from 1) at which documents begin, where a table says so."""
+    table: str = ""
+    """The name of that table."""
+    rows: tuple[tuple[int, int], ...] = ()
+    """The first and the last line (from 1) of each of its rows, ascending."""
+    outside: int = 0
+    """Lines of text that no row holds."""
+    broken: BrokenLines = field(default_factory=BrokenLines)
+    cut: int = 0
+    """Places at which lines that were too long were cut."""
+    lines: int = 0
+    characters: int = 0
 
 
 class Line(NamedTuple):
@@ -38,100 +95,196 @@ class Line(NamedTuple):
     text: str
 
 
-def read(source: Source) -> Iterator[Line]:
-    """The lines of a file that can be read, blank ones left out."""
-    found = _records(source) if holds_records(source.path) else _plain(source)
-    for text, document in _documents(found, source.name):
+def find_sources(
+    paths: Sequence[Path],
+    text_field: str = "text",
+    table: Path | None = None,
+    made: Path | None = None,
+) -> list[Source]:
+    """The files to read, each once; folders are searched.
+
+    `table` says which lines of the one file come from where. `made` is the folder that results are written to: files in it are no
+    text to read.
+    """
+    files: list[tuple[Path, Path | None]] = []
+    for path in paths:
+        if path.is_dir():
+            files += [(file, path) for file in _search_folder(path, made)]
+        else:
+            files.append((path, None))
+    if not files:
+        raise BadInput("no text was named", cure="name a .txt or .jsonl file, or a folder of them")
+    _refuse_bad_files([file for file, _ in files])
+    if table is not None and (len(files) > 1 or is_json_lines(files[0][0])):
+        what = "a table of sources is about one file of plain text"
+        raise BadInput(what, file=table, cure="name one file")
+    base_names = Counter(file.name for file, _ in files)
+    rows = _read_table(table) if table else ()
+    sources = []
+    for file, folder in files:
+        source = Source(
+            path=file,
+            name=file.name if base_names[file.name] == 1 else file.as_posix(),
+            text_field=text_field,
+            folder=folder,
+            starts=frozenset(first for first, _ in rows) if table else None,
+            table=table.name if table else "",
+            rows=rows,
+        )
+        sources.append(source)
+    return sources
+
+
+def is_json_lines(path: Path) -> bool:
+    """Whether a file is JSON lines, by its name."""
+    return path.name.endswith(_RECORD_SUFFIXES)
+
+
+def _search_folder(folder: Path, made: Path | None) -> list[Path]:
+    """The text files below a folder: not hidden, and not made here before."""
+    files = []
+    for file in sorted(folder.rglob("*")):
+        if not file.name.endswith(TEXT_SUFFIXES) or not file.is_file():
+            continue
+        is_hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+        is_made = made is not None and file.resolve().is_relative_to(made.resolve())
+        if not is_hidden and not is_made:
+            files.append(file)
+    if not files:
+        cure = f"it may hold {', '.join(TEXT_SUFFIXES)}"
+        raise BadInput("holds no text", file=folder, cure=cure)
+    return files
+
+
+def _refuse_bad_files(files: Sequence[Path]) -> None:
+    seen: dict[Path, Path] = {}
+    for file in files:
+        if file.exists() and not file.is_file():  # a pipe can be read once only
+            cure = "write the text to a file and name that"
+            raise BadInput("is no plain file", file=file, cure=cure)
+        try:
+            str(file).encode()
+        except UnicodeEncodeError:
+            cure = "give the file another name"
+            raise BadInput("the name is not UTF-8", file=ascii(str(file)), cure=cure) from None
+        resolved = file.resolve()
+        if resolved in seen:
+            what = f"is named twice, here and as {seen[resolved]}"
+            raise BadInput(what, file=file, cure="name each file once")
+        seen[resolved] = file
+
+
+def _read_table(table: Path) -> tuple[tuple[int, int], ...]:
+    """First and last lines (from 1) of the rows of a table of first line (from 0), number of lines and source."""
+    rows: list[tuple[int, int, int]] = []
+    for number, line in read_lines(table):
+        start, count, *_ = *line.split("\t"), ""
+        if not (start.isdecimal() and count.isdecimal()):
+            cure = "write first line (from 0), number of lines and source, with tabs between"
+            raise BadInput("is not a row of sources", file=table, line=number, cure=cure)
+        rows.append((int(start) + 1, int(start) + int(count), number))
+    rows.sort()
+    for (_, last, row), (first, _, number) in pairwise(rows):
+        if first <= last:
+            what = f"begins at {first - 1}, which belongs to the row of line {row}"
+            cure = "let each line of the text belong to one row"
+            raise BadInput(what, file=table, line=number, cure=cure)
+    return tuple((first, last) for first, last, _ in rows)
+
+
+def read_source(source: Source) -> Iterator[Line]:
+    """The lines of a file that can be read, blank ones left out; what came of reading is counted in the source."""
+    texts = _read_records(source) if is_json_lines(source.path) else _read_plain(source)
+    document, lines, size, first_line, nth = "", 0, 0, 0, 0
+    for number, text, begins in texts:
+        is_full = lines >= MAX_DOCUMENT_LINES or size >= MAX_DOCUMENT_CHARS
+        if begins or not document or is_full:
+            nth = nth + 1 if number == first_line else 0  # one line may be many documents
+            document, lines, size, first_line = f"{source.name}:{number}.{nth}", 0, 0, number
+        lines += 1
+        size += len(text)
         source.characters += len(text)
         yield Line(document, text)
 
 
-def _documents(found: Iterable[tuple[int, str, bool]], name: str) -> Iterator[tuple[str, str]]:
-    """(Text, document) of (line number, text, whether a document begins)."""
-    document, lines, size, first, again = "", 0, 0, 0, 0
-    for number, text, begins in found:
-        if begins or not document or lines >= DOCUMENT_LINES or size >= DOCUMENT_SIZE:
-            again = again + 1 if number == first else 0  # one line may be many documents
-            document, lines, size, first = f"{name}:{number}.{again}", 0, 0, number
-        lines, size = lines + 1, size + len(text)
-        yield text, document
-
-
-def _plain(source: Source) -> Iterator[tuple[int, str, bool]]:
-    begins, place, texts = True, 0, 0
-    for number, raw in _raw(source, LONGEST):
-        text = _text(raw, source, number)
-        if text is None:
+def _read_plain(source: Source) -> Iterator[tuple[int, str, bool]]:
+    """(Line number, text, whether a document begins) of plain text."""
+    begins, row, texts = True, 0, 0
+    for number, raw in _read_raw_lines(source, MAX_LINE_BYTES):
+        if number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+            cure = "convert it, e.g. with iconv -f UTF-16 -t UTF-8"
+            raise BadInput("is UTF-16", file=source.path, line=1, cure=cure)
+        try:
+            text = raw.decode("utf-8-sig" if number == 1 else "utf-8").removesuffix("\r")
+        except UnicodeDecodeError:
+            _count_broken(raw, source, number, "most of its lines are not UTF-8")
+            continue
+        is_blank = not text.strip()
+        begins = begins or (is_blank if source.starts is None else number in source.starts)
+        if is_blank:
             continue
         if source.starts is not None:
-            begins = begins or number in source.starts
-        elif not text.strip():
-            begins = True
-        if text.strip():
-            if source.starts is not None:
-                texts += 1
-                while place < len(source.held) and source.held[place][1] < number:
-                    place += 1
-                source.outside += not (place < len(source.held) and source.held[place][0] <= number)
-            yield number, text, begins
-            begins = False
+            texts += 1
+            while row < len(source.rows) and source.rows[row][1] < number:
+                row += 1
+            source.outside += not (row < len(source.rows) and source.rows[row][0] <= number)
+        yield number, text, begins
+        begins = False
     if source.starts is not None:
-        _refuse_table(source, texts)
+        _refuse_table_of_another_text(source, texts)
 
 
-def _refuse_table(source: Source, texts: int) -> None:
-    """A table that is of another text, by what it says and what was read."""
-    what = ""
+def _refuse_table_of_another_text(source: Source, texts: int) -> None:
+    """Refuse a table that does not fit what was read: `texts` lines of text."""
     if source.starts and max(source.starts) > source.lines:
-        what = f"has {source.lines:,} lines, and by {source.table} a document begins in line {max(source.starts):,}"
+        start = f"a document begins in line {max(source.starts):,}"
+        what = f"has {source.lines:,} lines, and by {source.table} {start}"
     elif 2 * source.outside > texts:
-        what = (
-            f"has {texts:,} lines of text, of which {source.table} holds {texts - source.outside:,}"
-        )
-    if what:
-        raise BadInput(
-            what, file=source.path, cure="name the table that belongs to it with --sources"
-        )
+        held = texts - source.outside
+        what = f"has {texts:,} lines of text, of which {source.table} holds {held:,}"
+    else:
+        return
+    cure = "name the table that belongs to it with --sources"
+    raise BadInput(what, file=source.path, cure=cure)
 
 
-def _records(source: Source) -> Iterator[tuple[int, str, bool]]:
-    for number, raw in _raw(source, RECORD):
+def _read_records(source: Source) -> Iterator[tuple[int, str, bool]]:
+    """(Line number, text, whether a document begins) of JSON lines."""
+    for number, raw in _read_raw_lines(source, MAX_RECORD_BYTES):
         if not raw.strip():
             continue
         try:
-            text = _field(
-                _JSON.decode(raw.removeprefix(BOM_UTF8) if number == 1 else raw), source, number
-            )
+            record = _RECORD_DECODER.decode(raw.removeprefix(BOM_UTF8) if number == 1 else raw)
+            text = _find_text(record, source, number)
         except (msgspec.DecodeError, UnicodeDecodeError):
             text = None
         if text is None:
-            _drop(raw, source, number, "most of its lines are not JSON records with a text")
+            what = "most of its lines are not JSON records with a text"
+            _count_broken(raw, source, number, what)
             continue
         for place, part in enumerate(filter(str.strip, text.splitlines())):
             yield number, part, place == 0
 
 
-def _field(record: dict[str, Any], source: Source, number: int) -> str | None:
+def _find_text(record: dict[str, Any], source: Source, number: int) -> str | None:
     """The text of a record; None where the field is there and holds something else."""
     inputs = record.get("inputs")
-    holder = inputs if isinstance(inputs, dict) and source.key not in record else record
-    if source.key not in holder:
-        what = f"has no field {source.key!r}"
-        cure = f"name the one that holds the text with --field; {suggest(source.key, holder)}"
+    holder = inputs if isinstance(inputs, dict) and source.text_field not in record else record
+    if source.text_field not in holder:
+        what = f"has no field {source.text_field!r}"
+        hint = suggest(source.text_field, holder)
+        cure = f"name the one that holds the text with --field; {hint}"
         raise BadInput(what, file=source.path, line=number, cure=cure)
-    text = holder[source.key]
+    text = holder[source.text_field]
     return text if isinstance(text, str) else None
 
 
-def _raw(source: Source, longest: int) -> Iterator[tuple[int, bytes]]:
-    """(Number from 1, undecoded line without its end); a line over `longest` bytes comes in parts."""
-    number, size, parts = (
-        1,
-        0,
-        list[bytes](),
-    )  # a long line comes in many blocks: they are joined once
+def _read_raw_lines(source: Source, max_bytes: int) -> Iterator[tuple[int, bytes]]:
+    """(Number from 1, undecoded line without its end); a line over `max_bytes` comes in parts."""
+    number, size = 1, 0
+    parts: list[bytes] = []  # a long line comes in many blocks: they are joined once
     with open_bytes(source.path) as stream:
-        while data := stream.read(_BLOCK):
+        while data := stream.read(_BLOCK_BYTES):
             parts.append(data)
             size += len(data)
             if b"\n" in data:
@@ -140,9 +293,9 @@ def _raw(source: Source, longest: int) -> Iterator[tuple[int, bytes]]:
                     yield number, raw
                     number += 1
                 parts, size, source.lines = [rest], len(rest), number - 1
-            while size > longest:
+            while size > max_bytes:
                 raw = b"".join(parts)
-                at = _cut(raw)
+                at = _find_cut(raw)
                 source.cut += 1
                 yield number, raw[:at]
                 parts, size = [raw[at:]], len(raw) - at
@@ -151,9 +304,9 @@ def _raw(source: Source, longest: int) -> Iterator[tuple[int, bytes]]:
         yield number, b"".join(parts)
 
 
-def _cut(raw: bytes) -> int:
+def _find_cut(raw: bytes) -> int:
     """Where to cut a line: behind the last sentence or word that ends in it, else between two characters."""
-    for end in _ENDS:
+    for end in _SENTENCE_ENDS:
         mark = end.encode()
         at = raw.rfind(mark, len(raw) // 2)
         if at > 0:
@@ -164,25 +317,118 @@ def _cut(raw: bytes) -> int:
     return at
 
 
-def _text(raw: bytes, source: Source, number: int) -> str | None:
-    if number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        cure = "convert it, e.g. with iconv -f UTF-16 -t UTF-8"
-        raise BadInput("is UTF-16", file=source.path, line=1, cure=cure)
-    try:
-        text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError:
-        _drop(raw, source, number, "most of its lines are not UTF-8")
-        return None
-    return text.removesuffix("\r")
-
-
-def _drop(raw: bytes, source: Source, number: int, what: str) -> None:
+def _count_broken(raw: bytes, source: Source, number: int, what: str) -> None:
     """Count a line that cannot be read; where most cannot, the file is refused."""
     source.broken.add(f"{source.name}:{number}", raw)
-    if number <= 2 * source.broken.count and source.broken.count > NAMED:
-        raise unreadable(source, what)
+    if number <= 2 * source.broken.count and source.broken.count > MAX_PLACES_SHOWN:
+        raise _unreadable_error(source, what)
 
 
-def chunks(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    """Lines together until they have `CHUNK` characters."""
-    return by_characters(lines, CHUNK)
+def _unreadable_error(source: Source, what: str) -> BadInput:
+    """The error for a file whose lines cannot be read, with the cure that its first broken line suggests."""
+    line = int(source.broken.places[0].rpartition(":")[2])
+    try:
+        source.broken.raw.decode("utf-8")
+        is_utf_8 = True
+    except UnicodeDecodeError as problem:
+        is_utf_8 = problem.reason == "unexpected end of data"  # it was cut
+    if is_utf_8:
+        cure = "write an object a line with a text in it, or call it .txt if it is plain text"
+    elif guess := guess_encoding(source.broken.raw):
+        cure = f"convert it, e.g. with iconv -f {guess} -t UTF-8"
+    else:
+        cure = "save it as UTF-8"
+    return BadInput(what, file=source.path, line=line, cure=cure)
+
+
+def chunk_lines(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    """Lines together until they have `CHUNK_CHARS` characters."""
+    return by_characters(lines, CHUNK_CHARS)
+
+
+# Whether a text is in the language it is said to be in, by the script of its letters.
+
+LANGUAGE_NAMES = {"ja": "Japanese", "ko": "Korean"}
+"""Languages that can be learned."""
+MIN_OWN_SHARE = 0.4
+"""Share of the letters that must be of the language's own script; documentation is full of Latin words."""
+MIN_KANA_SHARE = 0.1
+"""Share of kana among the letters of Japanese; Chinese has none."""
+SAMPLE_CHARS = 200_000
+"""Characters of a file that its language is judged by."""
+MIN_CHARS_TO_JUDGE = 2_000
+"""Characters from which a file of a folder is judged by itself: a short one may be a heading, or a licence."""
+_KANA = "\u3041-\u3096\u309d-\u30fa\u30fc-\u30ff\uff66-\uff9d"
+_HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_OWN = {
+    "ja": re.compile(f"[{_KANA}{_HAN}]"),
+    "ko": re.compile("[\uac00-\ud7a3\u1100-\u11ff\u3131-\u318e]"),
+}
+_LETTER, _ANY_KANA = re.compile(r"[^\W\d_]"), re.compile(f"[{_KANA}]")
+
+
+def check_language(language: str) -> None:
+    """Refuse a language that cannot be learned here."""
+    if language not in LANGUAGE_NAMES:
+        raise unknown("language with an encoder", language, LANGUAGE_NAMES)
+
+
+def own_script_share(texts: Iterable[str], language: str) -> float:
+    """The share of letters that are of the language's script; 0 for Japanese with hardly any kana."""
+    own = kana = letters = 0
+    for text in texts:
+        letters += len(_LETTER.findall(text))
+        own += len(_OWN[language].findall(text))
+        kana += len(_ANY_KANA.findall(text)) if language == "ja" else 0
+    if not letters or (language == "ja" and kana < MIN_KANA_SHARE * letters):
+        return 0.0
+    return own / letters
+
+
+def refuse_other_language(texts: Iterable[str], language: str, path: Path) -> None:
+    """Refuse a text that is not in the language."""
+    texts = list(texts)
+    share = own_script_share(texts, language)
+    if share >= MIN_OWN_SHARE:
+        return
+    cure = "name another text, or say --any-language"
+    for other in LANGUAGE_NAMES:
+        if other != language and own_script_share(texts, other) >= MIN_OWN_SHARE:
+            cure = f"say --language {other}"
+    what = f"does not look {LANGUAGE_NAMES[language]}: {share:.0%} of its letters are"
+    raise BadInput(what, file=path, cure=cure)
+
+
+def refuse_other_languages(sources: Sequence[Source], language: str) -> None:
+    """Refuse files in another language by their first parts; short ones of a folder only where it has no longer one."""
+    short_texts: list[str] = []
+    short_size, has_judged = 0, False
+    for source in sources:
+        texts = _read_beginning(source)
+        size = sum(map(len, texts))
+        if not texts and source.folder is None:
+            cure = "name a file of UTF-8 text, or of JSON lines"
+            raise BadInput("holds no text", file=source.path, cure=cure)
+        if source.folder is None or size >= MIN_CHARS_TO_JUDGE:
+            refuse_other_language(texts, language, source.path)
+            has_judged = True
+        elif short_size < SAMPLE_CHARS:
+            short_texts += texts
+            short_size += size
+    if short_texts and not has_judged:
+        refuse_other_language(short_texts, language, sources[0].folder or sources[0].path)
+
+
+def _read_beginning(source: Source) -> list[str]:
+    """The lines at the beginning of a file; nothing is counted in the source."""
+    copy = Source(source.path, source.name, source.text_field)
+    texts: list[str] = []
+    size = 0
+    for line in read_source(copy):
+        texts.append(line.text)
+        size += len(line.text)
+        if size >= SAMPLE_CHARS:
+            break
+    if not texts and copy.broken.count:
+        raise _unreadable_error(copy, "none of its lines can be read")
+    return texts

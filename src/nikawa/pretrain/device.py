@@ -1,4 +1,4 @@
-"""The device a training runs on: which, how exactly, how fast at most, and what is said when it fails."""
+"""The device a training runs on: which, how exactly, how fast at most, and the error when it fails."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from nikawa.errors import BadInput, missing_extra
 from nikawa.pretrain.settings import TrainSettings
 
-PEAKS = {"H100": 989e12, "H200": 989e12, "A100": 312e12, "L40": 181e12}
-"""Dense bf16 operations a second by the makers' sheets, by a word of the card's name."""
+PEAK_OPERATIONS = {"H100": 989e12, "H200": 989e12, "A100": 312e12, "L40": 181e12}
+"""Dense bf16 operations a second by the makers' sheets, by a word of the GPU's name."""
 
 
-def device_for(name: str) -> Any:
-    """The device of this name; `auto`: the card where there is one."""
+def find_device(name: str) -> Any:
+    """The device of this name; `auto`: the GPU where there is one."""
     try:
         import torch
     except ImportError:
@@ -26,56 +26,54 @@ def device_for(name: str) -> Any:
         return torch.empty(0, device=name).device
     except (RuntimeError, AssertionError) as problem:
         first = str(problem).strip().splitlines()[0]
-        why = (
-            "" if first.startswith("Expected one of") else f": {first}"
-        )  # a list of all that torch has heard of
+        # that one is a list of all devices that torch has heard of
+        why = "" if first.startswith("Expected one of") else f": {first}"
         cure = "say --device auto, cpu or cuda"
         raise BadInput(f"there is no device {name!r} to train on{why}", cure=cure) from None
 
 
-def computes_low(precision: str, device: Any) -> bool:
+def uses_bf16(precision: str, device: Any) -> bool:
     """Whether products are taken in bf16."""
-    return precision == "bf16" if precision != "auto" else bool(device.type == "cuda")
+    if precision == "auto":
+        return bool(device.type == "cuda")
+    return precision == "bf16"
 
 
-def peak_of(device: Any) -> float | None:
+def find_peak(device: Any) -> float | None:
     """The most operations a second, where it is known."""
     if device.type != "cuda":
         return None
     import torch
 
     name = torch.cuda.get_device_name(device)
-    return next((peak for word, peak in PEAKS.items() if word in name), None)
+    return next((peak for word, peak in PEAK_OPERATIONS.items() if word in name), None)
 
 
 @contextmanager
-def repeatable(wanted: bool) -> Iterator[None]:
+def use_repeatable_kernels(enabled: bool) -> Iterator[None]:
     """Only kernels that give the same bits each time; what held before is put back."""
-    if not wanted:
+    if not enabled:
         yield
         return
     import torch
 
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    before, warned = (
-        torch.are_deterministic_algorithms_enabled(),
-        torch.is_deterministic_algorithms_warn_only_enabled(),
-    )
+    before = torch.are_deterministic_algorithms_enabled()
+    only_warned = torch.is_deterministic_algorithms_warn_only_enabled()
     filled = torch.utils.deterministic.fill_uninitialized_memory
     torch.use_deterministic_algorithms(True)
-    torch.utils.deterministic.fill_uninitialized_memory = (
-        False  # nothing is read before it is written
-    )
+    # nothing is read before it is written
+    torch.utils.deterministic.fill_uninitialized_memory = False
     try:
         yield
     finally:
-        torch.use_deterministic_algorithms(before, warn_only=warned)
+        torch.use_deterministic_algorithms(before, warn_only=only_warned)
         torch.utils.deterministic.fill_uninitialized_memory = filled
 
 
 @contextmanager
-def threaded(threads: int) -> Iterator[None]:
-    """So many threads of the processor, or as many as torch takes by itself; what held before is put back."""
+def use_threads(threads: int) -> Iterator[None]:
+    """So many threads of the CPU, or as many as torch takes by itself; what held before is put back."""
     if not threads:
         yield
         return
@@ -90,8 +88,8 @@ def threaded(threads: int) -> Iterator[None]:
 
 
 @contextmanager
-def told(settings: TrainSettings) -> Iterator[None]:
-    """Memory that runs out and a card that fails, in one line."""
+def explain_failures(settings: TrainSettings) -> Iterator[None]:
+    """Report memory that runs out and a GPU that fails in one line."""
     import torch
 
     smaller = f"choose a smaller batch than {settings.batch:,} pieces, or a smaller size"
@@ -107,7 +105,5 @@ def told(settings: TrainSettings) -> Iterator[None]:
             raise BadInput("the memory is full", cure=smaller) from None
         if "cuda" not in first.lower():
             raise
-        raise BadInput(
-            f"the card failed: {first}",
-            cure="give the same command again: it goes on from its last state",
-        ) from None
+        cure = "give the same command again: it goes on from its last state"
+        raise BadInput(f"the card failed: {first}", cure=cure) from None

@@ -1,4 +1,4 @@
-"""An encoder of one's own, in stages that are each done once: text, vocabulary, pack, weights.
+"""Pre-train an encoder, in stages that are each done once: text, vocabulary, pack, model.
 
 A run that was killed goes on with the stage it was in. `only` ends after a stage, so that text can be prepared on one
 machine and an encoder trained on another, with nothing but the folder carried over.
@@ -8,343 +8,483 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from nikawa.errors import BadInput, MissingExtra
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json
-from nikawa.pretrain.choices import Choices, Report, command, refuse, refuse_encoders
-from nikawa.pretrain.coverage import CoverageReport
-from nikawa.pretrain.prepare import HELDOUT, REPORT, TRAIN, News, Preparing, prepare
-from nikawa.pretrain.report import CorpusReport
-from nikawa.pretrain.sources import sources_of
+from nikawa.pretrain.card import (
+    CARD_FILE,
+    CONFIG_FILE,
+    CardFacts,
+    Figures,
+    card_matches,
+    read_figures,
+    write_model,
+)
+from nikawa.pretrain.checkpoint import read_progress
+from nikawa.pretrain.contamination import BenchmarkTexts
+from nikawa.pretrain.corpus import find_sources
+from nikawa.pretrain.coverage import CoverageReport, report_coverage
+from nikawa.pretrain.options import (
+    PretrainOptions,
+    PretrainReport,
+    check_options,
+    format_command,
+    refuse_encoders,
+    training_settings,
+)
+from nikawa.pretrain.prepare import (
+    HELDOUT_FILE,
+    REPORT_FILE,
+    TRAIN_FILE,
+    CorpusReport,
+    LineCleaner,
+    OnProgress,
+    PrepareOptions,
+    prepare,
+)
+from nikawa.pretrain.settings import CPU_BATCH
 from nikawa.pretrain.stages import (
     PACK,
+    STATE,
     TEXT,
     VOCABULARY,
     WORK,
     Stages,
-    alone,
     fingerprint,
-    key_of,
-    read_made,
+    hash_settings,
+    lock_work,
+    read_result,
 )
-from nikawa.pretrain.text import BenchmarkTexts, CleanLines, Morphemes, texts_by_benchmark
-from nikawa.pretrain.vocabulary import FLOOR, SIZES, VocabularyReport
-from nikawa.pretrain.weights import Say, Weights
+from nikawa.pretrain.tokenizer import FIRST_TEXT_ID, build_tokenizer, save_tokenizer
+from nikawa.pretrain.vocabulary import (
+    DEFAULT_SIZES,
+    MIN_CHARACTER_COUNT,
+    Segmenter,
+    VocabularyOptions,
+    VocabularyReport,
+    learn_vocabulary,
+    read_text_lines,
+)
 from nikawa.text.analysers import DEFAULTS
-from nikawa.text.starts import starts
+from nikawa.text.starts import find_starts
 
 if TYPE_CHECKING:
-    from nikawa.pretrain.card import Figures, Story
+    from nikawa.pretrain.training import TrainOptions
 
-__all__ = ["Choices", "Report", "pretrain"]
+__all__ = ["PretrainOptions", "PretrainReport", "pretrain"]
 
-Staged = Callable[[str, Report], None]
-ABOUT, COVERED = "vocabulary.json", "coverage.json"
+VOCABULARY_FILE, COVERAGE_FILE = "vocabulary.json", "coverage.json"
+
+OnStage = Callable[[str, PretrainReport], None]
+"""Is called with the name of each stage that is done, and all that is known by then."""
+OnNote = Callable[[str], None]
+"""Is called with a line that is worth keeping, when it is known."""
 
 
 def pretrain(
     corpus: Sequence[Path],
     out: Path,
-    choices: Choices,
-    news: News = lambda what, done, total: None,
-    staged: Staged = lambda stage, report: None,
-    say: Say = lambda line: None,
-) -> Report:
-    """Prepare text, learn a vocabulary, pack and train; what is done already is taken as it is.
-
-    `staged` hears the name of each stage that is there, with all that is known by then; `say` a line of news to keep.
-    """
-    refuse(choices)
-    job = _Job(list(corpus), out, choices, Hears(news, say))
+    options: PretrainOptions,
+    on_progress: OnProgress = lambda what, done, total: None,
+    on_stage: OnStage = lambda stage, report: None,
+    on_note: OnNote = lambda line: None,
+) -> PretrainReport:
+    """Prepare text, learn a vocabulary, pack and train; what is done already is taken as it is."""
+    check_options(options)
+    job = _Job(list(corpus), out, options, on_progress, on_note)
     stages = (
-        ("text", job.text),
-        ("vocabulary", job.vocabulary),
-        ("pack", job.pack),
-        ("model", job.learn),
+        ("text", job.make_text),
+        ("vocabulary", job.make_vocabulary),
+        ("pack", job.make_pack),
+        ("model", job.make_model),
     )
-    with alone(out):
-        job.refuse()
-        for name, stage in stages:
-            stage()
-            staged(name, job.report())
-            if choices.only == name:
+    with lock_work(out):
+        job.refuse_unworkable()
+        for name, make in stages:
+            make()
+            on_stage(name, job.report())
+            if options.only == name:
                 break
         return job.report()
-
-
-class Hears(NamedTuple):
-    """Who is told what."""
-
-    news: News
-    say: Say
 
 
 class _Job:
     """One call: where things are and what was made."""
 
-    def __init__(self, corpus: list[Path], out: Path, choices: Choices, hears: Hears) -> None:
-        self.corpus, self.out, self.choices, (self.news, self.say) = corpus, out, choices, hears
-        self.stages = Stages(out / WORK, choices.overwrite)
-        self.texts = BenchmarkTexts(choices.data, choices.against)
-        self.weights = Weights(out, self.stages, choices, *hears)
-        self.folder = self.stages.folder(TEXT)
-        self.key = ""
+    def __init__(
+        self,
+        corpus: list[Path],
+        out: Path,
+        options: PretrainOptions,
+        on_progress: OnProgress,
+        on_note: OnNote,
+    ) -> None:
+        self.corpus, self.out, self.options = corpus, out, options
+        self.on_progress, self.on_note = on_progress, on_note
+        self.stages = Stages(out / WORK, options.overwrite)
+        self.texts = BenchmarkTexts(options.data, options.against)
+        self.model_stage = ModelStage(out, self.stages, options, on_progress, on_note)
+        self.text_folder = self.stages.folder(TEXT)
+        self.segmenter = options.segmenter or DEFAULTS[options.language]
+        # Japanese has no blanks: a segmenter finds words. Korean words are what blanks part.
+        self.word_segmenter = self.segmenter if options.language == "ja" else ""
+        self.text_key = self.vocabulary_key = ""
         self.model: dict[str, Any] | None = None
-        self.reached = 0
+        self.stages_reached = 0
 
-    def refuse(self) -> None:
-        """What the folder and the machine are not fit for, before any work."""
+    def refuse_unworkable(self) -> None:
+        """Refuse what the folder and the machine are not fit for, before any work."""
         refuse_encoders(self.corpus, self.out)
-        if not self.choices.only:
-            self.weights.refuse()
-        if self.choices.only != "text" and self._segments() and self.stages.marker(PACK) is None:
-            starts(["\n"], self._segmenter())
-
-    def _segments(self) -> bool:
-        """Whether some stage cannot do without a segmenter."""
-        vocabulary = (
-            self.choices.tokenizer == "morphemes" and self.stages.marker(VOCABULARY) is None
+        options = self.options
+        if not options.only:
+            self.model_stage.refuse_unknown_encoder()
+        if options.only == "text" or self.stages.marker(PACK) is not None:
+            return
+        makes_morphemes = (
+            options.tokenizer == "morphemes" and self.stages.marker(VOCABULARY) is None
         )
-        return vocabulary or (self.choices.only != "vocabulary" and bool(self._words_by()))
+        if makes_morphemes or (options.only != "vocabulary" and self.word_segmenter):
+            find_starts(["\n"], self.segmenter)  # fails where it is not installed
 
-    def text(self) -> None:
+    def make_text(self) -> None:
         """Prepared text: made here, made before, or carried over; or the folder of another run's."""
-        self.reached = 1
-        if len(self.corpus) == 1 and all(
-            (self.corpus[0] / name).is_file() for name in (REPORT, TRAIN)
-        ):
-            self.folder = self.corpus[0]
-            self.key = self._prepared()
-            return
+        self.stages_reached = 1
         if not self.corpus:
-            self.key = self._carried()
+            self.text_key = self._find_carried_key()
             return
-        if self.choices.data is not None and not self.texts.published():
-            self.say(
-                f"{self.choices.data} holds no benchmark: the text is compared with those that come with nikawa alone"
-            )
-        sources = sources_of(
-            self.corpus, self.choices.field, self.choices.sources, self.stages.work
-        )
-        c = self.choices
+        folder = self.corpus[0]
+        is_prepared = (folder / REPORT_FILE).is_file() and (folder / TRAIN_FILE).is_file()
+        if len(self.corpus) == 1 and is_prepared:
+            self.text_folder = folder
+            language = read_result(folder / REPORT_FILE, CorpusReport).language
+            if language != self.options.language:
+                what = f"is text of the language {language}"
+                raise BadInput(what, file=folder, cure=f"say --language {language}")
+            self.text_key = hash_settings({"text": fingerprint(folder / TRAIN_FILE)})
+            return
+        options = self.options
+        if options.data is not None and not self.texts.has_published():
+            what = "the text is compared with those that come with nikawa alone"
+            self.on_note(f"{options.data} holds no benchmark: {what}")
+        sources = find_sources(self.corpus, options.field, options.sources, self.stages.work)
         made_from = {
             "corpus": [fingerprint(source.path) for source in sources],
-            "language": c.language,
-            "seed": c.seed,
-            "field": c.field,
-            "any_language": c.any_language,
-            "sources": fingerprint(c.sources) if c.sources else "",
+            "language": options.language,
+            "seed": options.seed,
+            "field": options.field,
+            "any_language": options.any_language,
+            "sources": fingerprint(options.sources) if options.sources else "",
             "set of benchmarks": self.texts.names(),
         }
-        how = Preparing(
-            c.language,
-            CleanLines(c.language, c.any_language),
-            self.texts,
-            c.seed,
-            any_language=c.any_language,
-            workers=c.workers,
-            news=self.news,
+        prepare_options = PrepareOptions(
+            language=options.language,
+            clean=LineCleaner(options.language, options.any_language),
+            texts=self.texts,
+            seed=options.seed,
+            any_language=options.any_language,
+            workers=options.workers,
+            on_progress=self.on_progress,
         )
-        files = [source.path for source in sources]
-        self.key = self.stages.make(
-            TEXT, made_from, lambda folder: prepare(sources, folder, how), files
+        self.text_key = self.stages.make(
+            TEXT,
+            made_from,
+            lambda folder: prepare(sources, folder, prepare_options),
+            files=[source.path for source in sources],
         )
 
-    def _prepared(self) -> str:
-        """The key of a text that another run prepared."""
-        language = read_made(self.folder / REPORT, CorpusReport).language
-        if language != self.choices.language:
-            raise BadInput(
-                f"is text of the language {language}",
-                file=self.folder,
-                cure=f"say --language {language}",
-            )
-        return key_of({"text": fingerprint(self.folder / TRAIN)})
-
-    def _carried(self) -> str:
+    def _find_carried_key(self) -> str:
         """The key of the text that a later stage was made from, or of the text that is here."""
         for name in (PACK, VOCABULARY):
-            if (found := self.stages.marker(name)) is not None:
-                return str(found.made_from["text"])
-        if (found := self.stages.marker(TEXT)) is not None:
-            return found.key
-        raise BadInput(
-            "no text was named", file=self.out, cure="name a corpus, or an --out with work/ in it"
-        )
+            if (marker := self.stages.marker(name)) is not None:
+                return str(marker.made_from["text"])
+        if (marker := self.stages.marker(TEXT)) is not None:
+            return marker.key
+        cure = "name a corpus, or an --out with work/ in it"
+        raise BadInput("no text was named", file=self.out, cure=cure)
 
-    def vocabulary(self) -> None:
+    def make_vocabulary(self) -> None:
         """The tokenizer and how well it covers the benchmarks."""
-        self.reached = 2
-        c = self.choices
+        self.stages_reached = 2
+        options = self.options
         made_from = {
-            "text": self.key,
-            "language": c.language,
-            "tokenizer": c.tokenizer,
-            "vocabulary": c.vocabulary or SIZES[c.tokenizer],
-            "seed": c.seed,
-            "sample": c.sample,
-            "segmenter": self._segmenter() if c.tokenizer == "morphemes" else "",
+            "text": self.text_key,
+            "language": options.language,
+            "tokenizer": options.tokenizer,
+            "vocabulary": options.vocabulary or DEFAULT_SIZES[options.tokenizer],
+            "seed": options.seed,
+            "sample": options.sample,
+            "segmenter": self.segmenter if options.tokenizer == "morphemes" else "",
         }
         self.vocabulary_key = self.stages.make(VOCABULARY, made_from, self._learn_vocabulary)
 
-    def _segmenter(self) -> str:
-        return self.choices.segmenter or DEFAULTS[self.choices.language]
-
     def _learn_vocabulary(self, folder: Path) -> None:
-        from nikawa.pretrain.coverage import report
-        from nikawa.pretrain.tokenizer import FIRST, build, save
-        from nikawa.pretrain.vocabulary import Plan, learn_vocabulary, text_lines
-
-        c, train = self.choices, self._need(TRAIN)
-        cuts = Morphemes(self._segmenter(), c.workers)
-        self.news(f"learning {c.tokenizer}", 0, None)
-        plan = Plan(
-            c.language,
-            c.tokenizer,
-            c.vocabulary,
-            c.seed,
-            c.sample,
-            cuts if c.tokenizer == "morphemes" else None,
+        options, train = self.options, self._require(TRAIN_FILE)
+        segmenter = Segmenter(self.segmenter, options.workers)
+        needs_morphemes = options.tokenizer == "morphemes"
+        self.on_progress(f"learning {options.tokenizer}", 0, None)
+        vocabulary_options = VocabularyOptions(
+            language=options.language,
+            kind=options.tokenizer,
+            size=options.vocabulary,
+            seed=options.seed,
+            sample=options.sample,
+            segmenter=segmenter if needs_morphemes else None,
         )
-        learned = learn_vocabulary(lambda: text_lines(train), plan)
-        tokenizer = build(c.language, learned.pieces)
-        about = VocabularyReport(
-            language=c.language,
-            tokenizer=c.tokenizer,
+        vocabulary = learn_vocabulary(lambda: read_text_lines(train), vocabulary_options)
+        tokenizer = build_tokenizer(options.language, vocabulary.tokens)
+        report = VocabularyReport(
+            language=options.language,
+            tokenizer=options.tokenizer,
             size=tokenizer.get_vocab_size(),
-            first_piece=FIRST,
-            alphabet=learned.alphabet,
-            floor=FLOOR,
-            characters=learned.characters,
-            sampled=learned.sampled,
-            seed=c.seed,
-            segmenter=self._segmenter() if c.tokenizer == "morphemes" else "",
-            normal_form="NFKC" if c.language == "ja" else "NFC",
-            crowded=learned.crowded or msgspec.UNSET,
+            first_piece=FIRST_TEXT_ID,
+            alphabet=vocabulary.alphabet,
+            floor=MIN_CHARACTER_COUNT,
+            characters=vocabulary.characters,
+            sampled=vocabulary.sampled,
+            seed=options.seed,
+            segmenter=self.segmenter if needs_morphemes else "",
+            normal_form="NFKC" if options.language == "ja" else "NFC",
+            crowded=vocabulary.crowded or msgspec.UNSET,
         )
-        self.news("measuring coverage", 0, None)
-        heldout = list(text_lines(self._need(HELDOUT)))
+        self.on_progress("measuring coverage", 0, None)
+        heldout = list(read_text_lines(self._require(HELDOUT_FILE)))
         sets = [("held-out text", heldout)] if heldout else []
-        covered = report(
-            tokenizer, [*sets, *texts_by_benchmark(self.texts, c.language)], self._at_hand(cuts)
-        )
-        with atomic_folder(folder) as place:
-            save(tokenizer, place)
-            (place / ABOUT).write_bytes(encode_json(about) + b"\n")
-            (place / COVERED).write_bytes(encode_json(covered) + b"\n")
-            (place / REPORT).write_bytes(
-                self._need(REPORT).read_bytes()
-            )  # for those who carry no text
-
-    def _at_hand(self, cuts: Morphemes) -> Morphemes | None:
-        """The segmenter, if it is installed: only pieces that may cross morphemes are counted by it."""
+        sets += self.texts.by_benchmark(options.language)
         try:
-            cuts(["\n"])
-        except MissingExtra:
-            return None
-        return cuts
+            segmenter(["\n"])
+        except MissingExtra:  # only tokens that may cross morphemes are counted by it
+            coverage = report_coverage(tokenizer, sets, None)
+        else:
+            coverage = report_coverage(tokenizer, sets, segmenter)
+        with atomic_folder(folder) as place:
+            save_tokenizer(tokenizer, place)
+            (place / VOCABULARY_FILE).write_bytes(encode_json(report) + b"\n")
+            (place / COVERAGE_FILE).write_bytes(encode_json(coverage) + b"\n")
+            # for those who carry no text
+            (place / REPORT_FILE).write_bytes(self._require(REPORT_FILE).read_bytes())
 
-    def _need(self, name: str) -> Path:
-        path = self.folder / name
+    def _require(self, name: str) -> Path:
+        """A file of the prepared text."""
+        path = self.text_folder / name
         if not path.is_file():
             raise BadInput("the prepared text is not here", file=path, cure="name the corpus again")
         return path
 
-    def pack(self) -> None:
-        """Text as numbers of pieces."""
-        self.reached = 3
-        c = self.choices
-        made_from = {"text": self.key, "tokenizer": self.vocabulary_key, "words": self._words_by()}
-        self.stages.make(PACK, {**made_from, "squeeze": c.squeeze}, self._pack)
-
-    def _words_by(self) -> str:
-        """Japanese has no blanks: a segmenter tells words. Korean words are what blanks part."""
-        return self._segmenter() if self.choices.language == "ja" else ""
+    def make_pack(self) -> None:
+        """Text as numbers of tokens."""
+        self.stages_reached = 3
+        made_from = {
+            "text": self.text_key,
+            "tokenizer": self.vocabulary_key,
+            "words": self.word_segmenter,
+            "squeeze": self.options.squeeze,
+        }
+        self.stages.make(PACK, made_from, self._pack)
 
     def _pack(self, folder: Path) -> None:
-        from nikawa.pretrain.pack import PackOptions, pack, shrink
+        from nikawa.pretrain.packing import PackOptions, compress_pack, pack_text
 
-        c = self.choices
-        words = Morphemes(self._words_by()) if self._words_by() else None
-        options = PackOptions(words=words, workers=c.workers, progress=self.news)
+        pack_options = PackOptions(
+            word_starts=Segmenter(self.word_segmenter) if self.word_segmenter else None,
+            workers=self.options.workers,
+            on_progress=self.on_progress,
+        )
+        tokenizer = self.stages.folder(VOCABULARY)
         with atomic_folder(folder) as place:
-            for name in (TRAIN, HELDOUT):
-                if name == HELDOUT and not self._need(name).stat().st_size:
+            for name in (TRAIN_FILE, HELDOUT_FILE):
+                text = self._require(name)
+                if name == HELDOUT_FILE and not text.stat().st_size:
                     continue  # of a very small text nothing may have been held out
-                part = place / Path(name).stem
-                whole = place / f"{part.name}.whole" if c.squeeze else part
-                pack(self.stages.folder(VOCABULARY), self._need(name), whole, options)
-                if c.squeeze:
-                    shrink(whole, part)
-                    shutil.rmtree(whole)
+                target = place / Path(name).stem
+                if not self.options.squeeze:
+                    pack_text(tokenizer, text, target, pack_options)
+                    continue
+                whole = place / f"{target.name}.whole"
+                pack_text(tokenizer, text, whole, pack_options)
+                compress_pack(whole, target)
+                shutil.rmtree(whole)
 
-    def learn(self) -> None:
+    def make_model(self) -> None:
         """Weights, card and figures."""
-        self.reached = 4
-        self.model = _plain(self.weights.learn(self._story))
+        self.stages_reached = 4
+        self.model = _to_dict(self.model_stage.make(self._collect_facts))
 
-    def _story(self, figures: Figures) -> Story:
-        """What the card tells."""
-        from nikawa.pretrain.card import Story
-
-        c, done = self.choices, self.report()
-        return Story(
-            name=c.name or self.out.resolve().name,
-            language=c.language,
-            command=self._command(_plain(figures)),
-            sources=c.attribution,
-            licence=c.licence,
-            corpus=_plain(done.text),
-            vocabulary=_plain(done.vocabulary),
+    def _collect_facts(self, figures: Figures) -> CardFacts:
+        """What the card of a training with these figures says."""
+        options, report = self.options, self.report()
+        return CardFacts(
+            name=options.name or self.out.resolve().name,
+            language=options.language,
+            command=self._format_command(_to_dict(figures)),
+            sources=options.attribution,
+            licence=options.licence,
+            corpus=_to_dict(report.text),
+            vocabulary=_to_dict(report.vocabulary),
             folder=str(self.out),
         )
 
-    def _command(self, model: dict[str, Any] | None) -> str:
+    def _format_command(self, model: dict[str, Any] | None) -> str:
         """The command that makes the same: from the corpus as it was named, here or where the text was prepared."""
-        corpus = [str(path) for path in self.corpus] or self._origin()
-        return command(self.choices, corpus, self.out, model)
+        corpus = [str(path) for path in self.corpus]
+        text = self._read_text_report()
+        if not corpus and text is not None:
+            corpus = [file.file for file in text.files]
+            if text.sources:
+                corpus += ["--sources", text.sources]
+        return format_command(self.options, corpus, self.out, model)
 
-    def _origin(self) -> list[str]:
-        """The files that a text which was carried here alone was made from, and the table of their sources."""
-        text = self._text()
-        if text is None:
-            return []
-        return [
-            *(file.file for file in text.files),
-            *(["--sources", text.sources] if text.sources else []),
-        ]
+    def _read_text_report(self) -> CorpusReport | None:
+        for folder in (self.text_folder, self.stages.folder(VOCABULARY)):
+            report: CorpusReport | None = read_result(folder / REPORT_FILE, CorpusReport)
+            if report is not None:
+                return report
+        return None
 
-    def _text(self) -> CorpusReport | None:
-        places = (self.folder, self.stages.folder(VOCABULARY))
-        return next(
-            (found for place in places if (found := read_made(place / REPORT, CorpusReport))), None
-        )
-
-    def report(self) -> Report:
+    def report(self) -> PretrainReport:
         """What is there, as far as the run went."""
         tokenizer, packs = self.stages.folder(VOCABULARY), self.stages.folder(PACK)
-        return Report(
-            out=str(self.out),
-            text=self._text(),
-            vocabulary=read_made(tokenizer / ABOUT, VocabularyReport) if self.reached > 1 else None,
-            coverage=read_made(tokenizer / COVERED, CoverageReport) if self.reached > 1 else None,
-            pack={
-                name: about
-                for name in ("train", "heldout")
-                if (about := read_made(packs / name / "pack.json", dict))
+        vocabulary = coverage = pack = None
+        if self.stages_reached >= 2:
+            vocabulary = read_result(tokenizer / VOCABULARY_FILE, VocabularyReport)
+            coverage = read_result(tokenizer / COVERAGE_FILE, CoverageReport)
+        if self.stages_reached >= 3:
+            metas = {
+                name: read_result(packs / name / "pack.json", dict) for name in ("train", "heldout")
             }
-            if self.reached > 2
-            else None,
+            pack = {name: meta for name, meta in metas.items() if meta}
+        return PretrainReport(
+            out=str(self.out),
+            text=self._read_text_report(),
+            vocabulary=vocabulary,
+            coverage=coverage,
+            pack=pack,
             model=self.model,
-            command=self._command(self.model),
+            command=self._format_command(self.model),
         )
 
 
-def _plain(value: Any) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.to_builtins(value) or {}
-    return found
+def _to_dict(value: Any) -> dict[str, Any]:
+    """A record as it is written; empty for None."""
+    plain: dict[str, Any] = msgspec.to_builtins(value) or {}
+    return plain
+
+
+@dataclass(frozen=True)
+class ModelStage:
+    """The last stage: a model with its card and figures, made once, never over another's."""
+
+    out: Path
+    stages: Stages
+    options: PretrainOptions
+    on_progress: OnProgress = lambda _what, _done, _total: None
+    on_note: OnNote = lambda _line: None
+
+    def refuse_unknown_encoder(self) -> None:
+        """Leave a finished encoder alone of which nobody can say how it was made."""
+        if self._is_finished() and read_progress(self.stages.folder(STATE)) is None:
+            raise self._in_the_way_error()
+
+    def make(self, collect_facts: Callable[[Figures], CardFacts]) -> Figures:
+        """Train unless it is done; `collect_facts` gives what the card says of a training with these figures."""
+        from nikawa.pretrain.training import train
+
+        options = self.train_options()
+        if not self._is_done(options, collect_facts):
+            trained = train(options)
+            write_model(
+                trained.model,
+                trained.figures,
+                options.tokenizer,
+                self.out,
+                collect_facts(trained.figures),
+                overwrite=self.options.overwrite,
+            )
+        return read_figures(self.out)
+
+    def train_options(self) -> TrainOptions:
+        """How to train; with a batch that suits the device unless one was chosen."""
+        from nikawa.pretrain.evaluation import MIN_TOKENS
+        from nikawa.pretrain.packing import open_pack
+        from nikawa.pretrain.training import TrainOptions
+
+        heldout = self.stages.folder(PACK) / "heldout"
+        has_enough = heldout.is_dir() and open_pack(heldout).tokens >= MIN_TOKENS
+        options = TrainOptions(
+            tokenizer=self.stages.folder(VOCABULARY),
+            train=self.stages.folder(PACK) / "train",
+            heldout=heldout if has_enough else None,
+            settings=training_settings(self.options),
+            state=self.stages.folder(STATE),
+            on_progress=self.on_progress,
+            on_note=self.on_note,
+            threads=self.options.threads,
+        )
+        return options if self.options.batch else self._choose_batch(options)
+
+    def _choose_batch(self, options: TrainOptions) -> TrainOptions:
+        """With the batch of the training whose state is here, wherever it was begun; else that of the device."""
+        from nikawa.pretrain.device import find_device
+        from nikawa.pretrain.packing import open_pack
+        from nikawa.pretrain.training import training_key
+
+        cpu_settings = msgspec.structs.replace(options.settings, batch=CPU_BATCH)
+        cpu_options = replace(options, settings=cpu_settings)
+        progress = self._read_progress()
+        if progress is not None:
+            pack = open_pack(options.train)
+            for candidate in (options, cpu_options):
+                if progress.key == training_key(candidate, pack):
+                    return candidate
+        if find_device(self.options.device).type == "cuda":
+            return options
+        batch = f"{CPU_BATCH:,} pieces a step in the place of {options.settings.batch:,}"
+        self.on_note(f"No graphics card: {batch}; --batch says otherwise")
+        return cpu_options
+
+    def _is_done(
+        self, options: TrainOptions, collect_facts: Callable[[Figures], CardFacts]
+    ) -> bool:
+        """Whether the very encoder is here; another one, or the state of another training, is refused."""
+        from nikawa.pretrain.packing import open_pack
+        from nikawa.pretrain.training import training_key
+
+        progress = self._read_progress()
+        if progress is None:
+            return False
+        is_same = progress.key == training_key(options, open_pack(options.train))
+        if self._is_finished():
+            if is_same and progress.done == progress.total and self._has_card(collect_facts):
+                return True
+            raise self._in_the_way_error()
+        if not is_same:
+            what = (
+                "is the state of a training with other settings, or with another version of torch"
+            )
+            cure = "choose another --out, or say --overwrite to begin anew"
+            raise BadInput(what, file=options.state, cure=cure)
+        return False
+
+    def _has_card(self, collect_facts: Callable[[Figures], CardFacts]) -> bool:
+        """Whether the card that is here has the facts it should have."""
+        path, figures = self.out / CARD_FILE, read_figures(self.out)
+        if not path.is_file():
+            return False
+        card = path.read_bytes().decode("utf-8", "replace")
+        return card_matches(card, collect_facts(figures), figures)
+
+    def _read_progress(self) -> Any:
+        """Where the training stands whose state is here; None where it is to be overwritten."""
+        return None if self.options.overwrite else read_progress(self.stages.folder(STATE))
+
+    def _is_finished(self) -> bool:
+        return (self.out / CONFIG_FILE).is_file() and not self.options.overwrite
+
+    def _in_the_way_error(self) -> BadInput:
+        cure = "choose another --out, or say --overwrite"
+        return BadInput("holds a finished encoder", file=self.out, cure=cure)

@@ -1,7 +1,7 @@
 """The network as transformers builds it, computed in our own way: without padding, fused, and only where it counts.
 
-The weights stay those of `ModernBertForMaskedLM`, in float32; products are taken in bf16 on a card. The vocabulary is
-projected to at the masked places alone. `same` holds the two ways of computing together.
+The weights stay those of `ModernBertForMaskedLM`, in float32; products are taken in bf16 on a GPU. The vocabulary is
+projected to at the masked places alone. `matches_transformers` compares the two ways of computing.
 """
 
 from __future__ import annotations
@@ -10,20 +10,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from nikawa.pretrain.sizes import ROTATION, Size, config_of
+from nikawa.pretrain.settings import ROTARY_BASE, Size, make_config
 
 
-def build(size: Size, vocabulary: int, special: dict[str, int], seed: int) -> Any:
+def build_model(size: Size, vocabulary: int, special: dict[str, int], seed: int) -> Any:
     """A model with fresh weights, by the seed alone."""
     import torch
     from transformers import ModernBertForMaskedLM
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return ModernBertForMaskedLM(config_of(size, vocabulary, special))
+        return ModernBertForMaskedLM(make_config(size, vocabulary, special))
 
 
-def layer(x: Any, y: Any, weights: tuple[Any, ...], turn: tuple[Any, Any]) -> tuple[Any, Any]:
+def compute_layer(
+    x: Any, y: Any, weights: tuple[Any, ...], angles: tuple[Any, Any]
+) -> tuple[Any, Any]:
     """One layer: attention, then the gated part, each added to `x`; `y` is `x` normalised, in the format of products.
 
     It ends with the normalisation that comes next, so that every layer is the same code and a sum and its
@@ -33,10 +35,10 @@ def layer(x: Any, y: Any, weights: tuple[Any, ...], turn: tuple[Any, Any]) -> tu
 
     qkv, out, second, inner, outer, following = weights
     rows, length, width = x.shape
-    cos, sin = turn
+    cos, sin = angles
     low = y.dtype
     parts = F.linear(y, qkv.to(low)).view(rows, length, 3, -1, cos.shape[-1]).unbind(2)
-    query, key = (_turned(part, cos, sin).transpose(1, 2) for part in parts[:2])
+    query, key = (_rotate(part, cos, sin).transpose(1, 2) for part in parts[:2])
     y = F.scaled_dot_product_attention(query, key, parts[2].transpose(1, 2))
     x = x + F.linear(y.transpose(1, 2).reshape(rows, length, width), out.to(low))
     y = F.linear(F.layer_norm(x, (width,), second).to(low), inner.to(low))
@@ -45,7 +47,7 @@ def layer(x: Any, y: Any, weights: tuple[Any, ...], turn: tuple[Any, Any]) -> tu
     return x, F.layer_norm(x, (width,), following).to(low)
 
 
-def _turned(x: Any, cos: Any, sin: Any) -> Any:
+def _rotate(x: Any, cos: Any, sin: Any) -> Any:
     """Rotate the two halves of each head by the angle of its place."""
     import torch
 
@@ -53,7 +55,7 @@ def _turned(x: Any, cos: Any, sin: Any) -> Any:
     return (x * cos + torch.cat((-two, one), dim=-1) * sin).to(x.dtype)
 
 
-def losses(y: Any, gold: Any, weights: tuple[Any, ...]) -> tuple[Any, Any]:
+def compute_losses(y: Any, gold: Any, weights: tuple[Any, ...]) -> tuple[Any, Any]:
     """The loss of each predicted place, and its logits."""
     import torch.nn.functional as F  # noqa: N812
 
@@ -72,47 +74,49 @@ class Network:
     model: Any
     low: Any
     """The number format of products."""
-    layer: Callable[..., tuple[Any, Any]] = layer
-    losses: Callable[..., tuple[Any, Any]] = losses
+    layer: Callable[..., tuple[Any, Any]] = compute_layer
+    losses: Callable[..., tuple[Any, Any]] = compute_losses
 
     @property
-    def fused(self) -> bool:
+    def is_fused(self) -> bool:
         """Whether `fuse` was called."""
-        return self.layer is not layer
+        return self.layer is not compute_layer
 
-    def plain(self) -> None:
+    def unfuse(self) -> None:
         """Undo `fuse`."""
-        self.layer, self.losses = layer, losses
+        self.layer, self.losses = compute_layer, compute_losses
 
     def fuse(self) -> None:
         """Compile one layer and the output: all layers share the code, so this takes seconds, not minutes."""
         import torch
 
         torch.compiler.reset()  # shapes of an earlier training must not count against this one's
-        self.layer = torch.compile(layer, dynamic=False)
-        self.losses = torch.compile(losses, dynamic=False)
+        self.layer = torch.compile(compute_layer, dynamic=False)
+        self.losses = torch.compile(compute_losses, dynamic=False)
 
     def states(self, ids: Any) -> Any:
-        """What the layers make of windows of pieces."""
+        """What the layers make of windows of tokens."""
         import torch.nn.functional as F  # noqa: N812
 
         base = self.model.model
         table, scale = base.embeddings.tok_embeddings.weight, base.embeddings.norm.weight
         x = F.layer_norm(F.embedding(ids, table), (table.shape[1],), scale)
         y = x.to(self.low)  # the first layer takes it as it is
-        turn = turns(ids.shape[1], table.shape[1] // base.config.num_attention_heads, ids.device)
-        for part, following in zip(
-            base.layers, [*(p.attn_norm for p in base.layers[1:]), base.final_norm], strict=True
-        ):
+        angles = rotary_angles(
+            ids.shape[1], table.shape[1] // base.config.num_attention_heads, ids.device
+        )
+        next_norms = [*(layer.attn_norm for layer in base.layers[1:]), base.final_norm]
+        for layer, next_norm in zip(base.layers, next_norms, strict=True):
+            attention, gated = layer.attn, layer.mlp
             weights = (
-                part.attn.Wqkv,
-                part.attn.Wo,
-                part.mlp_norm,
-                part.mlp.Wi,
-                part.mlp.Wo,
-                following,
+                attention.Wqkv,
+                attention.Wo,
+                layer.mlp_norm,
+                gated.Wi,
+                gated.Wo,
+                next_norm,
             )
-            x, y = self.layer(x, y, tuple(w.weight for w in weights), turn)
+            x, y = self.layer(x, y, tuple(w.weight for w in weights), angles)
         return y
 
     def predict(self, y: Any, at: Any, gold: Any) -> tuple[Any, Any]:
@@ -127,18 +131,18 @@ class Network:
         return (each * batch.weight).sum() / batch.weight.sum().clamp(min=1)
 
 
-def turns(length: int, width: int, device: Any) -> tuple[Any, Any]:
+def rotary_angles(length: int, width: int, device: Any) -> tuple[Any, Any]:
     """Cosine and sine of each place's angles, ready to be spread over the heads."""
     import torch
 
-    speed = ROTATION ** (-torch.arange(0, width, 2, device=device, dtype=torch.float32) / width)
+    speed = ROTARY_BASE ** (-torch.arange(0, width, 2, device=device, dtype=torch.float32) / width)
     angles = torch.arange(length, device=device, dtype=torch.float32)[:, None] * speed
     angles = torch.cat((angles, angles), dim=-1)[:, None, :]
     return angles.cos(), angles.sin()
 
 
-def same(model: Any, seed: int = 0) -> bool:
-    """Whether transformers computes what we compute, on a few random pieces."""
+def matches_transformers(model: Any, seed: int = 0) -> bool:
+    """Whether transformers computes what we compute, on a few random tokens."""
     import torch
 
     rows = model.config.vocab_size

@@ -23,9 +23,9 @@ from nikawa.io.locks import lock_folder
 
 STAGES = TEXT, VOCABULARY, PACK = "text", "tokenizer", "pack"
 STATE, WORK = "state", "work"
-HEARTS = {VOCABULARY: "tokenizer.json", PACK: "train/pack.json"}
+REQUIRED_FILES = {VOCABULARY: "tokenizer.json", PACK: "train/pack.json"}
 """Files without which a stage is not there; of the text only its folder, once it was packed."""
-_END = 1 << 20
+_END_BYTES = 1 << 20
 """Bytes at either end of a file that stand for it."""
 
 
@@ -35,36 +35,35 @@ class Marker(msgspec.Struct, frozen=True):
     key: str
     made_from: dict[str, Any]
     contents: tuple[str, ...] = ()
-    """What each file held, from end to end."""
+    """A hash of each file, from end to end."""
 
 
 def fingerprint(path: Path) -> str:
-    """What a file is known by: its size and both its ends. A copy has the same."""
+    """What identifies a file: its size and both its ends. A copy has the same."""
     try:
         size = path.stat().st_size
         with path.open("rb") as stream:
-            ends = stream.read(_END)
-            stream.seek(max(0, size - _END))
-            ends += stream.read(_END)
+            ends = stream.read(_END_BYTES)
+            stream.seek(max(0, size - _END_BYTES))
+            ends += stream.read(_END_BYTES)
     except FileNotFoundError:
         raise BadInput("no such file", file=path, cure="check the path") from None
     return f"{size}:{blake2b(ends, digest_size=12).hexdigest()}"
 
 
-def content(path: Path) -> str:
-    """What a file holds, all of it."""
+def hash_content(path: Path) -> str:
+    """A hash of all that a file holds."""
     with path.open("rb") as stream:
         return file_digest(stream, partial(blake2b, digest_size=12)).hexdigest()
 
 
-def key_of(made_from: dict[str, Any]) -> str:
-    """What settings are known by."""
-    return blake2b(
-        msgspec.json.encode(made_from, order="deterministic"), digest_size=12
-    ).hexdigest()
+def hash_settings(made_from: dict[str, Any]) -> str:
+    """The key of settings: the same for the same values, in any order."""
+    encoded = msgspec.json.encode(made_from, order="deterministic")
+    return blake2b(encoded, digest_size=12).hexdigest()
 
 
-def read_made(path: Path, kind: Any) -> Any:
+def read_result(path: Path, kind: Any) -> Any:
     """What a stage wrote, as JSON; None where it is not there."""
     if not path.is_file():
         return None
@@ -76,7 +75,7 @@ def read_made(path: Path, kind: Any) -> Any:
 
 
 @contextmanager
-def alone(out: Path) -> Iterator[None]:
+def lock_work(out: Path) -> Iterator[None]:
     """Hold the folder of the stages for this process: two runs into one would undo each other's work.
 
     Where nothing comes of the run, folders that were made for it go again.
@@ -103,14 +102,13 @@ class Stages:
     def marker(self, name: str) -> Marker | None:
         """What a finished stage was made from; None where it is not finished."""
         path = self.work / f"{name}.json"
-        if not path.is_file() or not (self.folder(name) / HEARTS.get(name, "")).exists():
+        if not path.is_file() or not (self.folder(name) / REQUIRED_FILES.get(name, "")).exists():
             return None
         try:
             return msgspec.json.decode(path.read_bytes(), type=Marker)
         except msgspec.MsgspecError:
-            raise BadInput(
-                "is no marker of a stage", file=path, cure="remove it: the stage is made again"
-            ) from None
+            cure = "remove it: the stage is made again"
+            raise BadInput("is no marker of a stage", file=path, cure=cure) from None
 
     def make(
         self,
@@ -119,36 +117,46 @@ class Stages:
         build: Callable[[Path], object],
         files: Sequence[Path] = (),
     ) -> str:
-        """Build a stage unless it is there; its key. One made from something else is replaced only if asked."""
-        found, key = self.marker(name), key_of(made_from)
-        edited = found is not None and self._edited(name, found, files)
-        if found is not None and found.key == key and not edited:
+        """Build a stage unless it is there; returns its key. One made from something else is replaced only with `overwrite`.
+
+        `build` fills the folder it is called with. `files` are what the stage is made from: where one was edited since, the stage
+        is another.
+        """
+        marker, key = self.marker(name), hash_settings(made_from)
+        is_edited = marker is not None and self._is_edited(name, marker, files)
+        if marker is not None and marker.key == key and not is_edited:
             return key
-        if found is not None and not self.overwrite:
-            other = sorted(k for k in made_from if made_from[k] != found.made_from.get(k))
-            what = f"was made with another {' and '.join(other) or ('corpus' if edited else 'version')}"
-            raise BadInput(
-                what, file=self.folder(name), cure="choose another --out, or say --overwrite"
-            )
-        marker = Marker(key, made_from, tuple(map(content, files)))
-        self._build(name, build, replace=found is not None)
+        if marker is not None and not self.overwrite:
+            other = sorted(k for k in made_from if made_from[k] != marker.made_from.get(k))
+            if not other:
+                other = ["corpus" if is_edited else "version"]
+            what = f"was made with another {' and '.join(other)}"
+            cure = "choose another --out, or say --overwrite"
+            raise BadInput(what, file=self.folder(name), cure=cure)
+        new_marker = Marker(key, made_from, tuple(map(hash_content, files)))
+        if marker is None:
+            shutil.rmtree(self.folder(name), ignore_errors=True)
+            build(self.folder(name))
+        else:
+            self._replace(name, build)
         with atomic_write(self.work / f"{name}.json", overwrite=True) as stream:
-            stream.write(encode_json(marker) + b"\n")
+            stream.write(encode_json(new_marker) + b"\n")
         return key
 
-    def _build(self, name: str, build: Callable[[Path], object], *, replace: bool) -> None:
-        """Build into the folder; what is to be replaced stays until there is something to take its place."""
+    def _replace(self, name: str, build: Callable[[Path], object]) -> None:
+        """Build a stage anew; what is to be replaced stays until there is something to take its place."""
         folder, new = self.folder(name), self.work / f"{name}.new"
-        shutil.rmtree(new if replace else folder, ignore_errors=True)
-        build(new if replace else folder)
-        if replace:
-            for later in STAGES[STAGES.index(name) :]:
-                (self.work / f"{later}.json").unlink(missing_ok=True)
-            shutil.rmtree(folder)
-            new.rename(folder)
+        shutil.rmtree(new, ignore_errors=True)
+        build(new)
+        for later in STAGES[STAGES.index(name) :]:
+            (self.work / f"{later}.json").unlink(missing_ok=True)
+        shutil.rmtree(folder)
+        new.rename(folder)
 
-    def _edited(self, name: str, found: Marker, files: Sequence[Path]) -> bool:
+    def _is_edited(self, name: str, marker: Marker, files: Sequence[Path]) -> bool:
         """Whether a file was written to since, and holds something else than it did: its ends may be the same."""
         made = (self.work / f"{name}.json").stat().st_mtime_ns
-        pairs = zip(files, found.contents, strict=False)  # earlier markers tell of none
-        return any(path.stat().st_mtime_ns > made and content(path) != told for path, told in pairs)
+        for path, content in zip(files, marker.contents, strict=False):  # earlier markers have none
+            if path.stat().st_mtime_ns > made and hash_content(path) != content:
+                return True
+        return False

@@ -1,4 +1,4 @@
-"""One step of training: cut windows, mask, forward, backward, clip, update. On a card it is captured once for each length.
+"""One step of training: cut windows, mask, forward, backward, clip, update. On a GPU it is captured once for each length.
 
 Everything a step needs lies on the device and is counted there, so replaying the captured graph is all the host does.
 The rate rises over the warm-up and falls to nothing at the last step.
@@ -13,28 +13,28 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.pretrain.mask import Pieces, masked
+from nikawa.pretrain.batches import MaskVocabulary, WindowOrder, cut_windows, mask_words
 from nikawa.pretrain.network import Network
 from nikawa.pretrain.settings import TrainSettings
-from nikawa.pretrain.windows import Order, cut
 
-WARM = 3
+WARM_UP_STEPS = 3
 """Steps before a graph is captured: kernels are chosen and compiled in them."""
-FEW = 512
-"""Pieces by which a processor is measured first."""
-ROUND = 64
-"""Steps whose windows are laid on the device at a time."""
+FIRST_TIMED_TOKENS = 512
+"""Tokens by which a CPU is timed first."""
+MAX_STEPS_LOADED = 64
+"""Steps whose windows are put on the device at a time."""
 
 
-class Steps:
-    """Learns steps one after the other; `settle` makes them fast."""
+class TrainingSteps:
+    """Learns steps one after the other; `optimise` makes them fast."""
 
     def __init__(
-        self, network: Network, stream: Any, pieces: Pieces, settings: TrainSettings
+        self, network: Network, stream: Any, vocabulary: MaskVocabulary, settings: TrainSettings
     ) -> None:
         import torch
 
-        self.network, self.stream, self.pieces, self.settings = network, stream, pieces, settings
+        self.network, self.stream, self.settings = network, stream, settings
+        self.vocabulary = vocabulary
         self.device = stream.device
         self.names = [name for name, _ in network.model.named_parameters()]
         self.weights = [weight for _, weight in network.model.named_parameters()]
@@ -42,78 +42,72 @@ class Steps:
         self.at, self.total = zero.long(), zero.clone()
         self.rate, self.sum = zero.clone(), zero.clone()
         self.seen = 0
-        """Steps since the loss was last asked for."""
-        self._order: dict[int, Any] = {}
-        self._graphs: dict[int, Any] = {}
+        """Steps since the mean loss was last reset."""
+        self._starts: dict[int, Any] = {}
         self._row = torch.zeros(1, dtype=torch.long, device=self.device)
-        self._capture = self.device.type == "cuda"
+        self._graphs: dict[int, Any] = {}
+        self._graph_pool: Any = None
+        self._captures: bool = self.device.type == "cuda"
+        matrices = [weight for weight in self.weights if weight.ndim > 1]
+        scales_and_biases = [weight for weight in self.weights if weight.ndim < 2]
         self._optimiser = torch.optim.AdamW(
-            self._groups(),
+            [
+                {"params": matrices, "weight_decay": settings.weight_decay},
+                {"params": scales_and_biases, "weight_decay": 0.0},
+            ],
             lr=self.rate,
             betas=(0.9, 0.98),
             eps=1e-6,
             fused=True,
-            capturable=self._capture,
+            capturable=self._captures,
         )
-
-    def _groups(self) -> list[dict[str, Any]]:
-        """Scales and biases are not drawn to zero."""
-        flat = [w for w in self.weights if w.ndim < 2]
-        wide = [w for w in self.weights if w.ndim > 1]
-        return [
-            {"params": wide, "weight_decay": self.settings.weight_decay},
-            {"params": flat, "weight_decay": 0.0},
-        ]
 
     def rows(self, length: int) -> int:
         """Windows a step."""
         return self.settings.batch // length
 
-    def lay(self, length: int, starts: np.ndarray) -> None:
-        """Lay the windows of the next steps on the device."""
+    def load_windows(self, length: int, starts: np.ndarray) -> None:
+        """Put the windows of the next steps on the device."""
         import torch
 
-        if length not in self._order:
-            shape = (ROUND, self.rows(length))
-            self._order[length] = torch.zeros(shape, dtype=torch.long, device=self.device)
-        self._order[length][: len(starts)].copy_(torch.from_numpy(starts))
+        if length not in self._starts:
+            shape = (MAX_STEPS_LOADED, self.rows(length))
+            self._starts[length] = torch.zeros(shape, dtype=torch.long, device=self.device)
+        self._starts[length][: len(starts)].copy_(torch.from_numpy(starts))
         self._row.zero_()
 
     def step(self, length: int) -> None:
-        """Learn the next windows that were laid down."""
+        """Learn the next windows that were loaded."""
         graph = self._graphs.get(length)
         if graph is None:
-            self._work(length)
+            self._learn(length)
         else:
             graph.replay()
         self.seen += 1
 
-    def _work(self, length: int, rows: int | None = None) -> None:
-        starts = self._order[length].index_select(0, self._row)[0]
+    def _learn(self, length: int, rows: int | None = None) -> None:
+        starts = self._starts[length].index_select(0, self._row)[0]
         starts = starts if rows is None else starts[:rows]
-        batch = masked(
-            *cut(self.stream, starts, length, self.pieces),
-            self.at,
-            (self.settings.seed, self.settings.mask),
-            self.pieces,
-        )
+        ids, begins = cut_windows(self.stream, starts, length, self.vocabulary)
+        seed, share = self.settings.seed, self.settings.mask
+        batch = mask_words(ids, begins, self.at, self.vocabulary, seed=seed, share=share)
         for weight in self.weights:
             weight.grad = None
         loss = self.network.loss(batch)
         loss.backward()
-        self._clip()
+        self._clip_gradients()
         self._set_rate()
         self._optimiser.step()
         self.sum += loss.detach()
         self.at += 1
         self._row += 1
 
-    def _clip(self) -> None:
+    def _clip_gradients(self) -> None:
         import torch
 
-        slopes = [weight.grad for weight in self.weights]
-        size = torch.stack(torch._foreach_norm(slopes)).norm()
-        torch._foreach_mul_(slopes, (self.settings.clip / (size + 1e-6)).clamp(max=1.0))
+        gradients = [weight.grad for weight in self.weights]
+        norm = torch.stack(torch._foreach_norm(gradients)).norm()
+        torch._foreach_mul_(gradients, (self.settings.clip / (norm + 1e-6)).clamp(max=1.0))
 
     def _set_rate(self) -> None:
         """The rate of this step, computed where the step is counted."""
@@ -124,53 +118,62 @@ class Steps:
         fall = 1 - fall if self.settings.schedule == "linear" else (torch.cos(fall * pi) + 1) / 2
         self.rate.copy_(torch.minimum((at + 1) / warm, fall) * self.settings.rate())
 
-    def settle(
+    def optimise(
         self,
-        orders: dict[int, Order],
+        orders: dict[int, WindowOrder],
         timed: int,
         note: Callable[[str], None],
         seconds: float = 0.0,
     ) -> dict[int, float]:
-        """Compile and capture where that helps; the seconds of a step of each length. The state stays as it was.
+        """Compile and capture where that helps; returns the seconds of a step of each length. The state stays as it was.
 
-        So many steps of each length are timed, or, on a processor, as much work as so many seconds hold.
+        So many steps of each length are timed, or, on a CPU, as much work as so many `seconds` hold. `note` is called with
+        what could not be had.
         """
         before = {name: value.clone() for name, value in self.state().items()}
-        spent = None
-        while spent is None:
+        step_seconds = None
+        while step_seconds is None:
             try:
-                spent = {
-                    length: self._settled(length, order, timed, seconds)
+                step_seconds = {
+                    length: self._optimise_length(length, order, timed, seconds)
                     for length, order in orders.items()
                 }
             except Exception as problem:  # whatever a compiler or a driver may raise
-                looser = _looser(problem)
-                if _is_full(problem) or not (looser or self._simpler()):
+                if _is_out_of_memory(problem):
                     raise
-                what = "not every kernel repeats its bits" if looser else "a faster way failed"
+                if _allow_unrepeatable(problem):
+                    what = "not every kernel repeats its bits"
+                elif self._simplify():
+                    what = "a faster way failed"
+                else:
+                    raise
                 note(f"{what}: {str(problem).strip().splitlines()[0][:200]}")
         self.restore(before)
-        return spent
+        return step_seconds
 
-    def _simpler(self) -> bool:
+    def _simplify(self) -> bool:
         """Do without the compiler, then without graphs; whether there was anything to do without."""
         self._graphs.clear()
-        had = self.network.fused or self._capture
-        if self.network.fused:
-            self.network.plain()
-        else:
-            self._capture = False
-        return had
+        if self.network.is_fused:
+            self.network.unfuse()
+            return True
+        if not self._captures:
+            return False
+        self._captures = False
+        return True
 
-    def _settled(self, length: int, order: Order, timed: int, seconds: float) -> float:
-        timed = min(timed, ROUND - 2)
+    def _optimise_length(
+        self, length: int, order: WindowOrder, timed: int, seconds: float
+    ) -> float:
+        """Compile and capture the step of one length, and time it."""
+        timed = min(timed, MAX_STEPS_LOADED - 2)
         self.total.fill_(1e9)  # the rate stays near nothing
-        self.lay(length, order.starts(0, ROUND))
-        if self._capture:
-            self._graphs[length] = self._captured(length)
+        self.load_windows(length, order.starts(0, MAX_STEPS_LOADED))
+        if self._captures:
+            self._graphs[length] = self._capture(length)
         if seconds:
-            return self._paced(length, seconds)
-        for _ in range(max(min(2, timed), self.network.fused)):  # what fails must fail here
+            return self._time_within(length, seconds)
+        for _ in range(max(min(2, timed), self.network.is_fused)):  # what fails must fail here
             self.step(length)
         self.wait()
         began = time.perf_counter()
@@ -179,75 +182,73 @@ class Steps:
         self.wait()
         return (time.perf_counter() - began) / max(1, timed)
 
-    def _paced(self, length: int, seconds: float) -> float:
+    def _time_within(self, length: int, seconds: float) -> float:
         """The seconds of a step, by few windows where whole steps would take longer than there is time."""
-        rows = self.rows(length)
-        few = min(rows, max(1, FEW // length))
-        self._timed(length, few)  # the first of all is slow
-        whole: list[float] = []
+        all_rows = self.rows(length)
+        rows = min(all_rows, max(1, FIRST_TIMED_TOKENS // length))
+        self._time_step(length, rows)  # the first of all is slow
+        whole_steps: list[float] = []
         while True:
-            spent = self._timed(length, few)
+            spent = self._time_step(length, rows)
             seconds -= spent
-            whole += [spent] if few == rows else []
-            more = min(rows, 4 * few)
-            if len(whole) == WARM or spent * more / few > seconds:
-                return sum(whole) / len(whole) if whole else spent * rows / few
-            few = more
+            if rows == all_rows:
+                whole_steps.append(spent)
+            more = min(all_rows, 4 * rows)
+            if len(whole_steps) == WARM_UP_STEPS or spent * more / rows > seconds:
+                if whole_steps:
+                    return sum(whole_steps) / len(whole_steps)
+                return spent * all_rows / rows
+            rows = more
 
-    def _timed(self, length: int, rows: int) -> float:
+    def _time_step(self, length: int, rows: int) -> float:
         began = time.perf_counter()
         self._row.zero_()
-        self._work(length, rows)
+        self._learn(length, rows)
         return time.perf_counter() - began
 
-    _pool: Any = None
-
-    def _captured(self, length: int) -> Any:
+    def _capture(self, length: int) -> Any:
         import torch
 
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
-            for _ in range(WARM):
-                self._work(length)
+            for _ in range(WARM_UP_STEPS):
+                self._learn(length)
         torch.cuda.current_stream().wait_stream(side)
+        # gradients of another length must not hold the memory that all lengths share
         for weight in self.weights:
-            weight.grad = (
-                None  # slopes of another length must not hold the memory that all lengths share
-            )
-        self._pool = self._pool or torch.cuda.graph_pool_handle()
+            weight.grad = None
+        self._graph_pool = self._graph_pool or torch.cuda.graph_pool_handle()
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self._pool):
-            self._work(length)
+        with torch.cuda.graph(graph, pool=self._graph_pool):
+            self._learn(length)
         self._row.zero_()
         return graph
 
     def wait(self) -> None:
-        """Until the device has done all it was told."""
+        """Until the device has done all its work."""
         if self.device.type == "cuda":
             import torch
 
             torch.cuda.synchronize()
 
-    def loss(self) -> float:
-        """The mean loss since it was last taken up; waits for the device."""
+    def mean_loss(self) -> float:
+        """The mean loss since it was last reset; waits for the device."""
         return float(self.sum) / max(1, self.seen)
 
-    def clear(self) -> None:
-        """Take up the mean loss from here."""
+    def reset_loss(self) -> None:
+        """Take the mean loss from here on."""
         self.sum.zero_()
         self.seen = 0
 
     def state(self) -> dict[str, Any]:
         """Everything the next step depends on; randomness is a function of the step."""
-        found = {"at": self.at, "sum": self.sum}
+        state = {"at": self.at, "sum": self.sum}
         for name, weight in zip(self.names, self.weights, strict=True):
-            found[f"weight.{name}"] = weight.detach()
-            found |= {
-                f"{key}.{name}": value
-                for key, value in self._optimiser.state.get(weight, {}).items()
-            }
-        return found
+            state[f"weight.{name}"] = weight.detach()
+            for key, value in self._optimiser.state.get(weight, {}).items():
+                state[f"{key}.{name}"] = value
+        return state
 
     def restore(self, state: dict[str, Any]) -> None:
         """Bring a state back in place, where captured graphs see it; what it does not know begins at nothing."""
@@ -258,23 +259,18 @@ class Steps:
             self.sum.copy_(state["sum"])
             for name, weight in zip(self.names, self.weights, strict=True):
                 weight.copy_(state[f"weight.{name}"])
-                self._recall(name, weight, state)
-
-    def _recall(self, name: str, weight: Any, state: dict[str, Any]) -> None:
-        import torch
-
-        own = self._optimiser.state[weight]
-        for key in ("step", "exp_avg", "exp_avg_sq"):
-            if key not in own:
-                like = weight if key != "step" else torch.zeros((), device=self.device)
-                own[key] = torch.zeros_like(like, dtype=torch.float32)
-            if f"{key}.{name}" in state:
-                own[key].copy_(state[f"{key}.{name}"])
-            else:
-                own[key].zero_()
+                own = self._optimiser.state[weight]
+                for key in ("step", "exp_avg", "exp_avg_sq"):
+                    if key not in own:
+                        like = weight if key != "step" else torch.zeros((), device=self.device)
+                        own[key] = torch.zeros_like(like, dtype=torch.float32)
+                    if f"{key}.{name}" in state:
+                        own[key].copy_(state[f"{key}.{name}"])
+                    else:
+                        own[key].zero_()
 
 
-def _looser(problem: Exception) -> bool:
+def _allow_unrepeatable(problem: Exception) -> bool:
     """Where a kernel has no repeatable form, only ask for one; whether that is new."""
     import torch
 
@@ -284,7 +280,7 @@ def _looser(problem: Exception) -> bool:
     return True
 
 
-def _is_full(problem: Exception) -> bool:
+def _is_out_of_memory(problem: Exception) -> bool:
     import torch
 
     return isinstance(problem, torch.cuda.OutOfMemoryError | MemoryError)

@@ -1,14 +1,17 @@
 """Learn a vocabulary: characters, sub-words, or sub-words that no morpheme boundary runs through.
 
-Pieces come from byte-pair merges (Sennrich et al. 2016, doi:10.18653/v1/P16-1162) over the stretches of a sample; for
+Tokens come from byte-pair merges (Sennrich et al. 2016, doi:10.18653/v1/P16-1162) over the stretches of a sample; for
 `morphemes` the stretches are cut at morpheme boundaries first, for `subwords` they are not, and nothing else differs.
-Each piece then gets the logarithm of its relative frequency, counted anew `ROUNDS` times with the pieces the model
-itself chooses, still inside the boundaries. The released tokenizer finds the likeliest pieces by these scores alone.
+Each token then gets the logarithm of its relative frequency, counted anew `SCORING_ROUNDS` times with the tokens the model
+itself chooses, still inside the boundaries. The released tokenizer finds the likeliest tokens by these scores alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
@@ -16,67 +19,93 @@ from zlib import crc32
 import msgspec
 
 from nikawa.errors import BadInput, unknown
+from nikawa.execute.ordered import map_ordered
 from nikawa.io.lines import read_lines
-from nikawa.pretrain.tokenizer import BLANK, CUT, FIRST, bare, library, normaliser, splitter
+from nikawa.pretrain.tokenizer import (
+    BLANK,
+    CUT,
+    FIRST_TEXT_ID,
+    build_learner,
+    import_tokenizers,
+    make_normaliser,
+    make_splitter,
+)
 from nikawa.records import Record
+from nikawa.text.starts import find_starts
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-KINDS = ("characters", "subwords", "morphemes")
-SIZES = {"characters": 8_000, "subwords": 16_000, "morphemes": 16_000}
-"""Pieces at most, if no number is given: characters are fewer where the alphabet ends."""
-FLOOR = 5
-"""Times a character must occur to be a piece of its own; a rarer one could not be learned and is spelled in bytes."""
-MERGED = 1 / 3
-"""Share of the room that is kept for longer pieces where all characters would take more.
+DEFAULT_SIZES = {"characters": 8_000, "subwords": 16_000, "morphemes": 16_000}
+"""By kind, tokens at most if no number is given: characters are fewer where the alphabet ends."""
+MIN_CHARACTER_COUNT = 5
+"""Times a character must occur to be a token of its own; a rarer one could not be learned and is spelled in bytes."""
+MERGED_SHARE = 1 / 3
+"""Share of the room that is kept for longer tokens where all characters would take more.
 
-Of a fourth, a third, a half and two thirds, a third or a fourth gave the fewest pieces at 600 and 1,000 pieces of Japanese.
+Of a fourth, a third, a half and two thirds, a third or a fourth gave the fewest tokens at 600 and 1,000 tokens of Japanese.
 """
-SAMPLE = 8_000_000
+SAMPLE_CHARS = 8_000_000
 """Characters that sub-words are learned from."""
-LONGEST_PIECE = 12
-ROUNDS = 2
-BATCH = 2_000
-_WIDEST = 0x110000
+MAX_TOKEN_CHARS = 12
+SCORING_ROUNDS = 2
+BATCH_LINES = 2_000
+SEGMENTED_LINES = 256
+"""Lines a process segments at a time."""
+_CODE_POINTS = 0x110000
 
-Cuts = Callable[[Sequence[str]], Iterable[Sequence[int]]]
-"""For each text the places (ascending) at which a morpheme begins."""
-Lines = Callable[[], Iterable[str]]
+FindStarts = Callable[[Sequence[str]], list[list[int]]]
+"""For each text the places (ascending) at which a morpheme or word begins."""
 
 
-class Plan(NamedTuple):
+@dataclass(frozen=True)
+class Segmenter:
+    """Where the morphemes of texts begin, by an analyser; survives the trip to another process."""
+
+    name: str
+    workers: int = 1
+
+    def __call__(self, texts: Sequence[str]) -> list[list[int]]:
+        """For each text the places at which a morpheme begins, ascending."""
+        if self.workers <= 1 or len(texts) < 2 * SEGMENTED_LINES:
+            return find_starts(texts, self.name)
+        chunks = [
+            list(texts[at : at + SEGMENTED_LINES]) for at in range(0, len(texts), SEGMENTED_LINES)
+        ]
+        all_starts: list[list[int]] = []
+        for starts in map_ordered(partial(find_starts, name=self.name), chunks, self.workers):
+            all_starts += starts
+        return all_starts
+
+
+class VocabularyOptions(NamedTuple):
     """What vocabulary to learn."""
 
     language: str
     kind: str
+    """`characters`, `subwords` or `morphemes`."""
     size: int = 0
-    """Pieces in all, those that stand for nothing in a text among them; 0: the default of the kind."""
+    """Tokens in all, those that stand for nothing in a text among them; 0: the default of the kind."""
     seed: int = 0
-    sample: int = SAMPLE
-    cuts: Cuts | None = None
+    sample: int = SAMPLE_CHARS
+    segmenter: FindStarts | None = None
     """Needed for `morphemes`."""
 
-    @property
-    def pieces(self) -> int:
-        """Pieces in all."""
-        return self.size or SIZES[self.kind]
 
-
-class Learned(NamedTuple):
+class Vocabulary(NamedTuple):
     """A vocabulary."""
 
-    pieces: list[tuple[str, float]]
-    """Pieces of text with their scores, without the special ones."""
+    tokens: list[tuple[str, float]]
+    """Tokens of text with their scores, without the special ones."""
     alphabet: int
-    """Characters that are pieces."""
+    """Characters that are tokens."""
     characters: int
     """Characters of text it was learned from."""
     sampled: int
     """Of these, those sub-words were learned from."""
     crowded: int = 0
-    """Characters often enough to be pieces for which there was no room."""
+    """Characters often enough to be tokens for which there was no room."""
 
 
 class VocabularyReport(Record, frozen=True, kw_only=True):
@@ -86,170 +115,164 @@ class VocabularyReport(Record, frozen=True, kw_only=True):
     tokenizer: str
     size: int
     first_piece: int
-    """Smaller numbers are special pieces and bytes."""
+    """Smaller numbers are special tokens and bytes."""
     alphabet: int
     floor: int
     characters: int
     sampled: int
     seed: int
     segmenter: str
-    """What told morphemes while it was learned; nothing is needed to use it."""
+    """What found morphemes while it was learned; nothing is needed to use it."""
     normal_form: str
     crowded: int | msgspec.UnsetType = msgspec.UNSET
-    """Characters often enough to be pieces that are spelled in bytes for want of room; not said where there are none."""
+    """Characters often enough to be tokens that are spelled in bytes for want of room; not there where there are none."""
 
     @property
-    def roomy(self) -> int:
-        """A number of pieces with room for those too, in round hundreds."""
+    def size_for_all(self) -> int:
+        """A number of tokens with room for those too, in round hundreds."""
         whole = self.alphabet + (self.crowded or 0)
-        room = whole if self.tokenizer == "characters" else whole / (1 - MERGED)
-        return -(-int(room + FIRST + 1) // 100) * 100
-
-
-def learn_vocabulary(lines: Lines, plan: Plan) -> Learned:
-    """Learn pieces and scores from text; `lines` is asked for twice."""
-    check_vocabulary(plan.kind, plan.size)
-    if plan.kind == "morphemes" and plan.cuts is None:
-        raise ValueError("morphemes need a segmenter")
-    normal = normaliser(plan.language)
-    counts = _characters(lines(), normal)
-    total = int(counts.sum())
-    room = plan.pieces - FIRST
-    often = _often(counts)
-    alphabet = often[: room if plan.kind == "characters" else int(room * (1 - MERGED))]
-    share = 1.0 if total <= plan.sample else plan.sample / total
-    sample = [normal.normalize_str(line) for line in lines() if _drawn(line, plan.seed, share)]
-    if not sample:
-        raise BadInput("there is no text to learn a vocabulary from", cure="name more text")
-    cut = list(_cut(sample, plan.cuts)) if plan.kind == "morphemes" and plan.cuts else sample
-    names = (
-        _single(cut, plan, alphabet, room)
-        if plan.kind == "characters"
-        else _merged(cut, plan, alphabet)
-    )
-    crowded = len(often) - len(alphabet)
-    return Learned(
-        _scored(cut, plan.language, names), len(alphabet), total, sum(map(len, sample)), crowded
-    )
+        room = whole if self.tokenizer == "characters" else whole / (1 - MERGED_SHARE)
+        return -(-int(room + FIRST_TEXT_ID + 1) // 100) * 100
 
 
 def check_vocabulary(kind: str, size: int = 0) -> None:
     """Refuse a kind that is none, and a size (0: the default) that no text can be written with."""
-    if kind not in KINDS:
-        raise unknown("tokenizer", kind, KINDS)
-    least = FIRST + 100
-    if (pieces := size or SIZES[kind]) < least:
-        cure = f"say --vocabulary {least} or more: {FIRST} pieces are bytes and special ones"
-        raise BadInput(f"a vocabulary of {pieces} pieces holds no text", cure=cure)
+    if kind not in DEFAULT_SIZES:
+        raise unknown("tokenizer", kind, DEFAULT_SIZES)
+    size = size or DEFAULT_SIZES[kind]
+    min_size = FIRST_TEXT_ID + 100
+    if size < min_size:
+        reserved = f"{FIRST_TEXT_ID} pieces are bytes and special ones"
+        cure = f"say --vocabulary {min_size} or more: {reserved}"
+        raise BadInput(f"a vocabulary of {size} pieces holds no text", cure=cure)
 
 
-def _drawn(line: str, seed: int, share: float) -> bool:
-    return bool(line) and crc32(line.encode(), seed) < share * 2**32
+def learn_vocabulary(
+    read_text: Callable[[], Iterable[str]], options: VocabularyOptions
+) -> Vocabulary:
+    """Learn tokens and scores from the lines of a text; `read_text` is called twice."""
+    kind = options.kind
+    check_vocabulary(kind, options.size)
+    if kind == "morphemes" and options.segmenter is None:
+        raise ValueError("morphemes need a segmenter")
+    normaliser = make_normaliser(options.language)
+    counts = _count_characters(read_text(), normaliser)
+    total = int(counts.sum())
+    room = (options.size or DEFAULT_SIZES[kind]) - FIRST_TEXT_ID
+    frequent = _find_frequent(counts)
+    alphabet = frequent[: room if kind == "characters" else int(room * (1 - MERGED_SHARE))]
+    share = 1.0 if total <= options.sample else options.sample / total
+    sample = []
+    for line in read_text():
+        if line and crc32(line.encode(), options.seed) < share * 2**32:
+            sample.append(normaliser.normalize_str(line))
+    if not sample:
+        raise BadInput("there is no text to learn a vocabulary from", cure="name more text")
+    texts = sample
+    if kind == "morphemes" and options.segmenter:
+        texts = list(_mark_boundaries(sample, options.segmenter))
+    if kind == "characters":
+        names = _add_word_starts(texts, options.language, alphabet, room)
+    else:
+        names = _merge_tokens(texts, options.language, alphabet, room)
+    return Vocabulary(
+        tokens=_score_tokens(texts, options.language, names),
+        alphabet=len(alphabet),
+        characters=total,
+        sampled=sum(map(len, sample)),
+        crowded=len(frequent) - len(alphabet),
+    )
 
 
-def _characters(lines: Iterable[str], normal: Any) -> NDArray[np.int64]:
+def _count_characters(lines: Iterable[str], normaliser: Any) -> NDArray[np.int64]:
     """How often each character occurs, by its code."""
     import numpy as np
 
-    counts = np.zeros(_WIDEST, np.int64)
-    held: list[str] = []
-    for line in _ended(lines):
-        if line is not None:
-            held.append(line)
-        if held and (line is None or len(held) >= BATCH):
-            text = normal.normalize_str("".join(held))
-            counts += np.bincount(
-                np.frombuffer(text.encode("utf-32-le"), np.uint32), minlength=_WIDEST
-            )
-            held = []
+    counts = np.zeros(_CODE_POINTS, np.int64)
+    stream = iter(lines)
+    while batch := list(islice(stream, BATCH_LINES)):
+        text = normaliser.normalize_str("".join(batch))
+        codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+        counts += np.bincount(codes, minlength=_CODE_POINTS)
     return counts
 
 
-def _ended(lines: Iterable[str]) -> Iterator[str | None]:
-    yield from lines
-    yield None
-
-
-def _often(counts: NDArray[np.int64]) -> list[str]:
-    """Characters often enough to be pieces, the most frequent first; a blank is written `BLANK`."""
+def _find_frequent(counts: NDArray[np.int64]) -> list[str]:
+    """Characters often enough to be tokens, the most frequent first; a blank is written `BLANK`."""
     import numpy as np
 
     counts = counts.copy()
     counts[ord(" ")] = counts[ord(CUT)] = counts[ord(BLANK)] = 0
     order = np.argsort(-counts, kind="stable")
-    often = int((counts >= FLOOR).sum()) or int((counts > 0).sum())
-    return [BLANK, *map(chr, order[:often].tolist())]
+    frequent = int((counts >= MIN_CHARACTER_COUNT).sum()) or int((counts > 0).sum())
+    return [BLANK, *map(chr, order[:frequent].tolist())]
 
 
-def _cut(sample: Sequence[str], cuts: Cuts) -> Iterator[str]:
+def _mark_boundaries(texts: Sequence[str], segmenter: FindStarts) -> Iterator[str]:
     """The texts with a mark at each morpheme boundary; a blank belongs to what stands behind it."""
-    for text, places in zip(sample, cuts(sample), strict=True):
+    for text, starts in zip(texts, segmenter(texts), strict=True):
         parts, at = [], 0
-        for place in places:
-            if at < place < len(text) and text[place - 1] != " ":
-                parts.append(text[at:place])
-                at = place
+        for start in starts:
+            if at < start < len(text) and text[start - 1] != " ":
+                parts.append(text[at:start])
+                at = start
         yield CUT.join((*parts, text[at:]))
 
 
-def _merged(cut: Sequence[str], plan: Plan, alphabet: list[str]) -> list[str]:
-    """The alphabet and the pieces merged from it."""
-    t = library()
-    learner = t.Tokenizer(t.models.BPE())
-    learner.pre_tokenizer = splitter(plan.language, learning=True)
-    trainer = t.trainers.BpeTrainer(
-        vocab_size=plan.pieces - FIRST,
+def _merge_tokens(texts: Sequence[str], language: str, alphabet: list[str], room: int) -> list[str]:
+    """The alphabet and the tokens merged from it."""
+    tokenizers = import_tokenizers()
+    learner = tokenizers.Tokenizer(tokenizers.models.BPE())
+    learner.pre_tokenizer = make_splitter(language, learning=True)
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=room,
         initial_alphabet=alphabet,
         limit_alphabet=len(alphabet),
-        max_token_length=LONGEST_PIECE,
+        max_token_length=MAX_TOKEN_CHARS,
         min_frequency=2,
         show_progress=False,
     )
-    learner.train_from_iterator(cut, trainer)
-    found: dict[str, int] = learner.get_vocab()
-    return sorted(found, key=lambda piece: found[piece])
+    learner.train_from_iterator(texts, trainer)
+    numbers: dict[str, int] = learner.get_vocab()
+    return sorted(numbers, key=lambda token: numbers[token])
 
 
-def _single(cut: Sequence[str], plan: Plan, alphabet: list[str], room: int) -> list[str]:
+def _add_word_starts(
+    texts: Sequence[str], language: str, alphabet: list[str], room: int
+) -> list[str]:
     """The alphabet and, where blanks part words, the characters that begin one."""
-    if plan.language != "ko":
+    if language != "ko":
         return alphabet
     import numpy as np
 
-    starts = np.zeros(_WIDEST, np.int64)
-    for text in cut:
+    counts = np.zeros(_CODE_POINTS, np.int64)
+    for text in texts:
         for word in text.split():
-            starts[ord(word[0])] += 1
-    order = np.argsort(-starts, kind="stable")[
-        : min(int((starts >= FLOOR).sum()), room - len(alphabet))
-    ]
-    own = set(alphabet)
-    return [*alphabet, *(BLANK + chr(code) for code in order.tolist() if chr(code) in own)]
+            counts[ord(word[0])] += 1
+    frequent = min(int((counts >= MIN_CHARACTER_COUNT).sum()), room - len(alphabet))
+    order = np.argsort(-counts, kind="stable")[:frequent]
+    known = set(alphabet)
+    return [*alphabet, *(BLANK + chr(code) for code in order.tolist() if chr(code) in known)]
 
 
-def _scored(cut: Sequence[str], language: str, names: Sequence[str]) -> list[tuple[str, float]]:
-    """Each piece with the logarithm of its relative frequency, under the pieces the model itself chooses."""
+def _score_tokens(
+    texts: Sequence[str], language: str, names: Sequence[str]
+) -> list[tuple[str, float]]:
+    """Each token with the logarithm of its relative frequency, under the tokens the model itself chooses."""
     import numpy as np
 
-    scores = np.array([-10.0 + 0.1 * len(name) for name in names])  # at first the fewest pieces win
-    for _ in range(ROUNDS):
-        tokenizer = bare(language, list(zip(names, scores.tolist(), strict=True)))
+    scores = np.array([-10.0 + 0.1 * len(name) for name in names])  # at first the fewest tokens win
+    for _ in range(SCORING_ROUNDS):
+        learner = build_learner(language, list(zip(names, scores.tolist(), strict=True)))
         counts = np.zeros(len(names) + 1, np.int64)
-        for start in range(0, len(cut), BATCH):
-            found = tokenizer.encode_batch_fast(list(cut[start : start + BATCH]))
-            counts += np.bincount(
-                np.concatenate([_ids(each) for each in found]), minlength=len(counts)
-            )
+        for start in range(0, len(texts), BATCH_LINES):
+            encodings = learner.encode_batch_fast(list(texts[start : start + BATCH_LINES]))
+            ids = np.concatenate([np.array(each.ids, np.int64) for each in encodings])
+            counts += np.bincount(ids, minlength=len(counts))
         scores = np.log(np.maximum(counts[1:], 0.5) / max(1, int(counts[1:].sum())))
     return list(zip(names, scores.tolist(), strict=True))
 
 
-def _ids(encoding: Any) -> NDArray[np.int64]:
-    import numpy as np
-
-    return np.array(encoding.ids, np.int64)
-
-
-def text_lines(path: Path) -> Iterator[str]:
+def read_text_lines(path: Path) -> Iterator[str]:
     """The lines of a prepared text, without the blank ones between documents."""
     return (line for _, line in read_lines(path) if line)

@@ -65,7 +65,7 @@ def _single_thread() -> None:
 @pytest.fixture(autouse=True, scope="session")
 def _speck() -> Iterator[None]:
     """A size for tests, smaller than any that is of use."""
-    from nikawa.pretrain.sizes import SIZES, Size
+    from nikawa.pretrain.settings import SIZES, Size
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(SIZES, "speck", Size(width=64, layers=2, heads=2, inner=48, rate=1e-2))
@@ -87,15 +87,15 @@ def text_of() -> Callable[[Path, int, int], Path]:
 @pytest.fixture(scope="session")
 def course_of(tokenizer: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
     """A training on a small text, with settings for small tests."""
-    from nikawa.pretrain.learn import Course
-    from nikawa.pretrain.pack import pack
+    from nikawa.pretrain.packing import pack_text
     from nikawa.pretrain.settings import TrainSettings
+    from nikawa.pretrain.training import TrainOptions
 
     folder = tmp_path_factory.mktemp("packs")
     for name, lines in (("train", 120), ("heldout", 20)):
-        pack(tokenizer, write_text(folder / f"{name}.txt", lines, len(name)), folder / name)
+        pack_text(tokenizer, write_text(folder / f"{name}.txt", lines, len(name)), folder / name)
 
-    def make(state: Path | None = None, **changes: Any) -> Course:
+    def make(state: Path | None = None, **changes: Any) -> TrainOptions:
         whole = {
             "size": "speck",
             "batch": 256,
@@ -107,7 +107,7 @@ def course_of(tokenizer: Path, tmp_path_factory: pytest.TempPathFactory) -> Call
         }
         if whole.get("minutes"):
             whole["steps"] = 0
-        return Course(
+        return TrainOptions(
             tokenizer, folder / "train", folder / "heldout", TrainSettings(**whole), state
         )
 

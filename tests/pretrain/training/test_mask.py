@@ -5,9 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nikawa.pretrain.mask import Masked, Pieces, count_of, draw, masked
+from nikawa.pretrain.batches import (
+    MaskedBatch,
+    MaskVocabulary,
+    count_masked,
+    draw_numbers,
+    mask_words,
+)
 
-PIECES = Pieces(cls=2, sep=3, mask=4, first=10, end=5000)
+PIECES = MaskVocabulary(cls=2, sep=3, mask=4, first=10, end=5000)
 ROWS, LENGTH = 64, 128
 
 
@@ -20,14 +26,14 @@ def _batch(seed: int = 0) -> tuple[Any, Any]:
     return ids, torch.from_numpy(random.random((ROWS, LENGTH)) < 0.6)
 
 
-def _masked(step: int = 7, seed: int = 1) -> tuple[Any, Any, Masked]:
+def _masked(step: int = 7, seed: int = 1) -> tuple[Any, Any, MaskedBatch]:
     import torch
 
     ids, begins = _batch()
-    return ids, begins, masked(ids, begins, torch.tensor(step), (seed, 0.15), PIECES)
+    return ids, begins, mask_words(ids, begins, torch.tensor(step), PIECES, seed=seed, share=0.15)
 
 
-def _chosen(found: Masked) -> Any:
+def _chosen(found: MaskedBatch) -> Any:
     return found.at[found.weight > 0]
 
 
@@ -45,7 +51,7 @@ def test_words_are_taken_whole() -> None:
 def test_the_share_and_the_three_fates() -> None:
     ids, _, found = _masked()
     at = _chosen(found)
-    assert len(found.at) == ROWS * count_of(LENGTH, 0.15)
+    assert len(found.at) == ROWS * count_masked(LENGTH, 0.15)
     assert len(set(at.tolist())) == len(at)
     assert len(at) / (ROWS * LENGTH) == pytest.approx(0.15, abs=0.01)
     before, after = ids.reshape(-1)[at], found.ids.reshape(-1)[at]
@@ -77,7 +83,7 @@ def test_the_draw_is_even_and_steps_are_apart() -> None:
     import torch
 
     places = torch.arange(1 << 16)
-    rounds = [draw(places, torch.tensor(step), 0, 5) for step in (0, 1, 2)]
+    rounds = [draw_numbers(places, torch.tensor(step), 0, 5) for step in (0, 1, 2)]
     for found in rounds:
         assert int(found.min()) >= 0
         assert int(found.max()) < 1 << 32
@@ -95,6 +101,8 @@ def test_a_row_of_one_word_predicts_nothing_and_breaks_nothing() -> None:
 
     ids = torch.full((2, 32), 50)
     ids[:, 0], ids[:, -1] = 2, 3
-    found = masked(ids, torch.zeros_like(ids, dtype=torch.bool), torch.tensor(0), (0, 0.15), PIECES)
+    found = mask_words(
+        ids, torch.zeros_like(ids, dtype=torch.bool), torch.tensor(0), PIECES, seed=0, share=0.15
+    )
     assert float(found.weight.sum()) == 0
     assert (found.ids == ids).all()

@@ -5,25 +5,33 @@ from typing import Any
 
 import pytest
 
-from nikawa.pretrain.mask import Masked
-from nikawa.pretrain.network import Network, build, layer, losses, same
-from nikawa.pretrain.sizes import Size
+from nikawa.pretrain.batches import MaskedBatch
+from nikawa.pretrain.network import (
+    Network,
+    build_model,
+    compute_layer,
+    compute_losses,
+    matches_transformers,
+)
+from nikawa.pretrain.settings import Size
 
 SIZE = Size(width=32, layers=3, heads=2, inner=48, rate=1e-3)
 
 
 @pytest.fixture
 def model() -> Any:
-    return build(SIZE, 100, {"pad": 0, "cls": 2, "sep": 3}, seed=1)
+    return build_model(SIZE, 100, {"pad": 0, "cls": 2, "sep": 3}, seed=1)
 
 
 @pytest.fixture
-def batch() -> Masked:
+def batch() -> MaskedBatch:
     import torch
 
     ids = torch.arange(60).mul(37).remainder(97).add(3).view(3, 20)
     at = torch.tensor([1, 5, 21, 38, 59])
-    return Masked(ids, at, torch.tensor([9, 8, 7, 6, 5]), torch.tensor([1.0, 1.0, 0.0, 1.0, 1.0]))
+    return MaskedBatch(
+        ids, at, torch.tensor([9, 8, 7, 6, 5]), torch.tensor([1.0, 1.0, 0.0, 1.0, 1.0])
+    )
 
 
 def _slopes(model: Any, loss: Any) -> list[Any]:
@@ -32,7 +40,7 @@ def _slopes(model: Any, loss: Any) -> list[Any]:
     return [weight.grad.clone() for weight in model.parameters()]
 
 
-def test_loss_and_slopes_are_those_of_transformers(model: Any, batch: Masked) -> None:
+def test_loss_and_slopes_are_those_of_transformers(model: Any, batch: MaskedBatch) -> None:
     import torch
 
     ours = Network(model, torch.float32).loss(batch)
@@ -47,15 +55,15 @@ def test_loss_and_slopes_are_those_of_transformers(model: Any, batch: Masked) ->
 def test_a_model_that_computes_otherwise_is_noticed(model: Any) -> None:
     import torch
 
-    assert same(model)
+    assert matches_transformers(model)
     with torch.no_grad():
         model.model.rotary_emb.full_attention_inv_freq.mul_(3)
         for part in model.model.layers:
             part.attn.Wqkv.weight.mul_(20)
-    assert not same(model)
+    assert not matches_transformers(model)
 
 
-def test_low_precision_stays_near(model: Any, batch: Masked) -> None:
+def test_low_precision_stays_near(model: Any, batch: MaskedBatch) -> None:
     import torch
 
     exact = _slopes(model, Network(model, torch.float32).loss(batch))
@@ -65,23 +73,23 @@ def test_low_precision_stays_near(model: Any, batch: Masked) -> None:
         assert float((one - other).norm() / one.norm()) < 0.02
 
 
-def test_a_layer_and_the_output_compile_without_a_break(model: Any, batch: Masked) -> None:
+def test_a_layer_and_the_output_compile_without_a_break(model: Any, batch: MaskedBatch) -> None:
     import torch
 
     plain = _slopes(model, Network(model, torch.float32).loss(batch))
     made = [
         torch.compile(part, dynamic=False, fullgraph=True, backend="eager")
-        for part in (layer, losses)
+        for part in (compute_layer, compute_losses)
     ]
     fused = Network(model, torch.float32, *made)
-    assert fused.fused
+    assert fused.is_fused
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the compiler raises and hides some of its own
         found = _slopes(model, fused.loss(batch))
     for one, other in zip(plain, found, strict=True):
         assert torch.equal(one, other)
-    fused.plain()
-    assert not fused.fused
+    fused.unfuse()
+    assert not fused.is_fused
 
 
 def test_the_seed_alone_makes_the_weights() -> None:
@@ -89,9 +97,9 @@ def test_the_seed_alone_makes_the_weights() -> None:
 
     ids = {"pad": 0, "cls": 2, "sep": 3}
     torch.manual_seed(5)
-    first = build(SIZE, 100, ids, seed=1).state_dict()
+    first = build_model(SIZE, 100, ids, seed=1).state_dict()
     drawn = torch.rand(1)
-    again, other = (build(SIZE, 100, ids, seed=seed).state_dict() for seed in (1, 2))
+    again, other = (build_model(SIZE, 100, ids, seed=seed).state_dict() for seed in (1, 2))
     assert all(torch.equal(first[name], again[name]) for name in first)
     name = "model.layers.0.attn.Wqkv.weight"
     assert not torch.equal(first[name], other[name])

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.pretrain.learn import learn
+from nikawa.pretrain.training import train
 
 
 class _Stopped(Exception):
@@ -41,9 +41,9 @@ def _equal(one: Any, other: Any) -> bool:
 def test_a_training_learns_what_words_tell_of_others(course_of: Callable[..., Any]) -> None:
     told: list[str] = []
     course = replace(
-        course_of(steps=90, looks=3), progress=lambda what, _done, _total: told.append(what)
+        course_of(steps=90, looks=3), on_progress=lambda what, _done, _total: told.append(what)
     )
-    learned = learn(course)
+    learned = train(course)
     figures = learned.figures
     assert figures.heldout is not None
     assert figures.unigram is not None
@@ -63,7 +63,7 @@ def test_a_training_learns_what_words_tell_of_others(course_of: Callable[..., An
 def test_the_same_seed_makes_the_same_weights_and_another_does_not(
     course_of: Callable[..., Any],
 ) -> None:
-    first, again, other = (learn(course_of(steps=4, seed=seed)) for seed in (3, 3, 4))
+    first, again, other = (train(course_of(steps=4, seed=seed)) for seed in (3, 3, 4))
     assert _equal(first, again)
     assert not _equal(first, other)
 
@@ -72,12 +72,12 @@ def test_the_same_seed_makes_the_same_weights_and_another_does_not(
 def test_a_stopped_training_goes_on_to_the_same_weights(
     course_of: Callable[..., Any], tmp_path: Path, stop: int
 ) -> None:
-    whole = learn(course_of(steps=12))
+    whole = train(course_of(steps=12))
     course = course_of(steps=12, state=tmp_path / "state", checkpoint_seconds=0.0)
     with pytest.raises(_Stopped):
-        learn(replace(course, progress=_stop_at(stop)))
+        train(replace(course, on_progress=_stop_at(stop)))
     seen: list[int] = []
-    learned = learn(replace(course, progress=lambda _what, done, _total: seen.append(done)))
+    learned = train(replace(course, on_progress=lambda _what, done, _total: seen.append(done)))
     assert seen[0] > 1
     assert _equal(whole, learned)
     assert [e["heldout"] for e in learned.figures.history] == [
@@ -86,7 +86,7 @@ def test_a_stopped_training_goes_on_to_the_same_weights(
     assert [e["loss"] for e in learned.figures.history] == pytest.approx(
         [e["loss"] for e in whole.figures.history]
     )
-    finished = learn(replace(course, progress=_stop_at(0)))  # nothing is left to do
+    finished = train(replace(course, on_progress=_stop_at(0)))  # nothing is left to do
     assert _equal(whole, finished)
 
 
@@ -95,7 +95,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(
     course_of: Callable[..., Any], tmp_path: Path
 ) -> None:
     course = course_of(steps=30, size="tiny", state=tmp_path / "state", checkpoint_seconds=0.0)
-    program = "import sys, msgspec, torch, pathlib; torch.set_num_threads(1); from nikawa.pretrain.learn import Course, learn; from nikawa.pretrain.settings import TrainSettings; t, a, h, s = map(pathlib.Path, sys.argv[1:5]); learn(Course(t, a, h, msgspec.json.decode(sys.argv[5], type=TrainSettings), s))"
+    program = "import sys, msgspec, torch, pathlib; torch.set_num_threads(1); from nikawa.pretrain.training import TrainOptions, train; from nikawa.pretrain.settings import TrainSettings; t, a, h, s = map(pathlib.Path, sys.argv[1:5]); train(TrainOptions(t, a, h, msgspec.json.decode(sys.argv[5], type=TrainSettings), s))"
     assert course.heldout is not None
     assert course.state is not None
     words = [str(course.tokenizer), str(course.train), str(course.heldout), str(course.state)]
@@ -108,20 +108,20 @@ def test_a_killed_training_goes_on_to_the_same_weights(
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
     seen: list[int] = []
-    learned = learn(replace(course, progress=lambda _what, done, _total: seen.append(done)))
+    learned = train(replace(course, on_progress=lambda _what, done, _total: seen.append(done)))
     assert seen
-    assert _equal(learn(course_of(steps=30, size="tiny")), learned)
+    assert _equal(train(course_of(steps=30, size="tiny")), learned)
 
 
 def test_minutes_become_steps_that_make_the_same_model(course_of: Callable[..., Any]) -> None:
-    timed = learn(course_of(minutes=0.02, looks=1))
+    timed = train(course_of(minutes=0.02, looks=1))
     assert timed.steps >= 1
     assert timed.figures.settings.minutes == 0
-    assert _equal(timed, learn(course_of(steps=timed.steps, looks=1)))
+    assert _equal(timed, train(course_of(steps=timed.steps, looks=1)))
 
 
 def test_minutes_that_are_too_few_make_one_step_and_say_so(course_of: Callable[..., Any]) -> None:
-    learned = learn(course_of(minutes=1e-6, looks=1))
+    learned = train(course_of(minutes=1e-6, looks=1))
     assert learned.steps == 1
     assert learned.figures.notes == ["preparing took all the minutes there were: one step was made"]
 
@@ -132,19 +132,19 @@ def test_a_kernel_without_a_repeatable_form_is_taken_all_the_same_and_noted(
     import torch
 
     from nikawa.pretrain import device
-    from nikawa.pretrain.mask import masked
+    from nikawa.pretrain.batches import mask_words
 
-    def strict(*given: Any) -> Any:
+    def strict(*given: Any, **more: Any) -> Any:
         if (
             torch.are_deterministic_algorithms_enabled()
             and not torch.is_deterministic_algorithms_warn_only_enabled()
         ):
             raise RuntimeError("some_kernel does not have a deterministic implementation")
-        return masked(*given)
+        return mask_words(*given, **more)
 
-    monkeypatch.setattr("nikawa.pretrain.steps.masked", strict)
-    with device.repeatable(True):
-        learned = learn(course_of(minutes=1e-6, looks=1))
+    monkeypatch.setattr("nikawa.pretrain.steps.mask_words", strict)
+    with device.use_repeatable_kernels(True):
+        learned = train(course_of(minutes=1e-6, looks=1))
     assert learned.figures.notes[0].startswith("not every kernel repeats its bits: some_kernel")
     assert not torch.are_deterministic_algorithms_enabled()
     assert not torch.is_deterministic_algorithms_warn_only_enabled()
@@ -153,10 +153,10 @@ def test_a_kernel_without_a_repeatable_form_is_taken_all_the_same_and_noted(
 def test_a_state_of_another_training_is_not_taken_up(
     course_of: Callable[..., Any], tmp_path: Path
 ) -> None:
-    first = learn(course_of(steps=3, state=tmp_path / "state"))
-    other = learn(course_of(steps=3, seed=1, state=tmp_path / "state"))
+    first = train(course_of(steps=3, state=tmp_path / "state"))
+    other = train(course_of(steps=3, seed=1, state=tmp_path / "state"))
     assert not _equal(first, other)
-    assert _equal(other, learn(course_of(steps=3, seed=1)))
+    assert _equal(other, train(course_of(steps=3, seed=1)))
 
 
 def test_a_damaged_state_is_told(course_of: Callable[..., Any], tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_damaged_state_is_told(course_of: Callable[..., Any], tmp_path: Path) 
     with pytest.raises(
         BadInput, match=r"state\.safetensors: the state of the training cannot be read"
     ):
-        learn(course_of(state=tmp_path))
+        train(course_of(state=tmp_path))
 
 
 def test_a_loss_that_is_no_number_ends_the_training_and_keeps_the_state(
@@ -174,7 +174,7 @@ def test_a_loss_that_is_no_number_ends_the_training_and_keeps_the_state(
         steps=30, learning_rate=1e30, warmup=0.5, state=tmp_path, checkpoint_seconds=0.0
     )
     with pytest.raises(BadInput, match="no number any more at step"):
-        learn(course)
+        train(course)
     from safetensors.torch import load_file
 
     state = load_file(tmp_path / "state.safetensors")
@@ -193,20 +193,20 @@ def test_a_full_disk_and_a_full_memory_are_told_in_one_line(
     with monkeypatch.context() as patch:
         patch.setattr("os.fsync", full)
         with pytest.raises(OSError, match=r"No space left on device.*state\.safetensors"):
-            learn(course)
+            train(course)
     assert not list((tmp_path / "state").iterdir())
 
-    def out(*_: object) -> None:
+    def out(*_: object, **__: object) -> None:
         raise torch.cuda.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr("nikawa.pretrain.steps.masked", out)
+    monkeypatch.setattr("nikawa.pretrain.steps.mask_words", out)
     with pytest.raises(BadInput, match="memory is full; choose a smaller batch than 256 pieces"):
-        learn(course)
+        train(course)
 
 
 def test_a_device_that_is_not_there_is_told(course_of: Callable[..., Any]) -> None:
     with pytest.raises(BadInput, match=r"there is no device 'nowhere' to train on.*--device auto"):
-        learn(course_of(device="nowhere"))
+        train(course_of(device="nowhere"))
 
 
 def test_text_of_another_tokenizer_is_refused(
@@ -218,12 +218,12 @@ def test_text_of_another_tokenizer_is_refused(
     told = msgspec.json.decode(meta) | {"tokenizer": "other"}
     (tmp_path / "pack.json").write_bytes(msgspec.json.encode(told))
     with pytest.raises(BadInput, match="packed with another tokenizer than the text"):
-        learn(replace(course, heldout=tmp_path))
+        train(replace(course, heldout=tmp_path))
     (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
     with pytest.raises(BadInput, match=r"train: was packed with another tokenizer; name that one"):
-        learn(replace(course, tokenizer=tmp_path))
+        train(replace(course, tokenizer=tmp_path))
     with pytest.raises(BadInput, match=r"tokenizer\.json: no such file"):
-        learn(replace(course, tokenizer=tmp_path / "nowhere"))
+        train(replace(course, tokenizer=tmp_path / "nowhere"))
 
 
 def test_a_compiler_that_fails_is_done_without_and_noted(
@@ -233,6 +233,6 @@ def test_a_compiler_that_fails_is_done_without_and_noted(
         raise RuntimeError("no working compiler\nmore")
 
     monkeypatch.setattr("torch.compile", lambda _part, **_: broken)
-    learned = learn(course_of(steps=3, compile="yes"))
+    learned = train(course_of(steps=3, compile="yes"))
     assert learned.figures.notes == ["a faster way failed: no working compiler"]
-    assert _equal(learned, learn(course_of(steps=3)))
+    assert _equal(learned, train(course_of(steps=3)))

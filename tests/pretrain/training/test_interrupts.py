@@ -16,9 +16,8 @@ from typing import Any
 
 import pytest
 
-from nikawa.pretrain.learn import learn
-from nikawa.pretrain.state import read_marks
-from nikawa.pretrain.stop import Interrupted, interruptible
+from nikawa.pretrain.checkpoint import read_progress
+from nikawa.pretrain.training import Interrupted, catch_interrupts, train
 
 
 @pytest.fixture(autouse=True)
@@ -37,18 +36,18 @@ def test_an_interrupted_training_keeps_its_state_and_goes_on(
 
     course = course_of(steps=12, state=tmp_path)
     with pytest.raises(Interrupted, match=r"^stopped at step \d+ of 12; the same command goes on$"):
-        learn(replace(course, progress=press))
-    marks = read_marks(tmp_path)
+        train(replace(course, on_progress=press))
+    marks = read_progress(tmp_path)
     assert marks is not None
     assert 3 <= marks.done < 12
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    resumed, whole = learn(course), learn(course_of(steps=12))
+    resumed, whole = train(course), train(course_of(steps=12))
     both = zip(resumed.model.state_dict().values(), whole.model.state_dict().values(), strict=True)
     assert all(bool((one == other).all()) for one, other in both)
 
 
 def test_a_second_interruption_ends_at_once() -> None:
-    with interruptible() as asked:
+    with catch_interrupts() as asked:
         assert not asked()
         signal.raise_signal(signal.SIGINT)
         assert asked()
@@ -62,19 +61,19 @@ def test_a_training_without_a_state_is_interrupted_as_ever(course_of: Callable[.
         signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt) as ended:
-        learn(replace(course_of(steps=3), progress=press))
+        train(replace(course_of(steps=3), on_progress=press))
     assert not isinstance(ended.value, Interrupted)
 
 
 def test_ignored_interruptions_stay_ignored_and_other_threads_train_too() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with interruptible() as asked:
+    with catch_interrupts() as asked:
         signal.raise_signal(signal.SIGINT)
         assert not asked()
     heard: list[bool] = []
 
     def elsewhere() -> None:
-        with interruptible() as asked:
+        with catch_interrupts() as asked:
             heard.append(asked())
 
     thread = threading.Thread(target=elsewhere)

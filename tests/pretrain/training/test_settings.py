@@ -3,18 +3,17 @@ from __future__ import annotations
 import pytest
 
 from nikawa.errors import BadInput, UnknownName
-from nikawa.pretrain.settings import TrainSettings, check_settings
-from nikawa.pretrain.sizes import SIZES, size_of
+from nikawa.pretrain.settings import SIZES, TrainSettings, check_settings, find_size
 
 IDS = {"pad": 0, "cls": 2, "sep": 3}
 
 
 def test_the_count_of_parameters_is_that_of_the_model() -> None:
-    from nikawa.pretrain.network import build
+    from nikawa.pretrain.network import build_model
 
-    size = size_of("tiny")
+    size = find_size("tiny")
     for vocabulary in (1000, 1024):
-        model = build(size, vocabulary, IDS, 0)
+        model = build_model(size, vocabulary, IDS, 0)
         assert sum(weight.numel() for weight in model.parameters()) == size.parameters(vocabulary)
 
 
@@ -33,7 +32,7 @@ def test_operations_grow_with_length_and_with_what_is_predicted() -> None:
 
 def test_an_unknown_size_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UnknownName, match="mini"):
-        size_of("minni")
+        find_size("minni")
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,15 @@ import numpy as np
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.pretrain.encode import chunks
-from nikawa.pretrain.pack import Packed, PackOptions, joined, open_pack, pack, shrink
+from nikawa.pretrain.packing import (
+    Pack,
+    PackOptions,
+    compress_pack,
+    join_stream,
+    open_pack,
+    pack_text,
+    read_chunks,
+)
 
 
 def _write(path: Path, text: str) -> Path:
@@ -16,7 +23,7 @@ def _write(path: Path, text: str) -> Path:
     return path
 
 
-def _shown(packed: Packed, tokenizer: Path) -> str:
+def _shown(packed: Pack, tokenizer: Path) -> str:
     from tokenizers import Tokenizer
 
     known = Tokenizer.from_file(str(tokenizer / "tokenizer.json"))
@@ -33,7 +40,7 @@ def test_documents_are_parted_and_words_begin_behind_blanks(
     tokenizer: Path, tmp_path: Path
 ) -> None:
     text = _write(tmp_path / "a.txt", "\n\nあさ よる\nとり\n\n\nそら\n\n")
-    packed = pack(tokenizer, text, tmp_path / "pack")
+    packed = pack_text(tokenizer, text, tmp_path / "pack")
     assert _shown(packed, tokenizer) == "|あ さ |▁よ る |と り |[SEP] |そ ら"
     meta = packed.meta
     assert (meta.pieces, meta.words, meta.lines, meta.documents, meta.characters) == (9, 5, 3, 2, 9)
@@ -42,7 +49,7 @@ def test_documents_are_parted_and_words_begin_behind_blanks(
 
 def test_words_come_from_whoever_knows_them(tokenizer: Path, tmp_path: Path) -> None:
     text = _write(tmp_path / "a.txt", "うみかぜそら\nあ そらとり\n")
-    packed = pack(tokenizer, text, tmp_path / "pack", PackOptions(words=two_letters))
+    packed = pack_text(tokenizer, text, tmp_path / "pack", PackOptions(word_starts=two_letters))
     # "▁そ" begins with a blank: its first letter that is none stands at 2, a beginning
     assert _shown(packed, tokenizer) == "|う み |か ぜ |そ ら |あ |▁そ ら |と り"
 
@@ -51,7 +58,7 @@ def test_bytes_of_one_letter_are_one_word_and_marks_stand_alone(
     tokenizer: Path, tmp_path: Path
 ) -> None:
     text = _write(tmp_path / "a.txt", "あ鰯、い\n")
-    packed = pack(tokenizer, text, tmp_path / "pack")
+    packed = pack_text(tokenizer, text, tmp_path / "pack")
     assert (
         _shown(packed, tokenizer)
         == "|あ <0xE9> <0xB0> <0xAF> |<0xE3> <0x80> <0x81> |<0xE3> <0x81> <0x84>"
@@ -60,7 +67,7 @@ def test_bytes_of_one_letter_are_one_word_and_marks_stand_alone(
 
 def test_a_blank_alone_belongs_to_what_follows(tokenizer: Path, tmp_path: Path) -> None:
     text = _write(tmp_path / "a.txt", "あ x\n")
-    packed = pack(tokenizer, text, tmp_path / "pack")
+    packed = pack_text(tokenizer, text, tmp_path / "pack")
     assert _shown(packed, tokenizer) == "|あ |▁ <0x78>"
 
 
@@ -69,26 +76,26 @@ def test_any_number_of_processes_writes_the_same(
     tokenizer: Path, tmp_path: Path, text_of: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = text_of(tmp_path / "a.txt", 300, 0)
-    monkeypatch.setattr("nikawa.pretrain.pack.chunks", lambda path: chunks(path, 2000))
+    monkeypatch.setattr("nikawa.pretrain.packing.read_chunks", lambda path: read_chunks(path, 2000))
     seen: list[int] = []
-    tell = PackOptions(progress=lambda _what, done, _total: seen.append(done))
-    one = pack(tokenizer, text, tmp_path / "one", tell)
-    two = pack(tokenizer, text, tmp_path / "two", PackOptions(workers=2))
-    whole = pack(tokenizer, text, tmp_path / "whole")
+    tell = PackOptions(on_progress=lambda _what, done, _total: seen.append(done))
+    one = pack_text(tokenizer, text, tmp_path / "one", tell)
+    two = pack_text(tokenizer, text, tmp_path / "two", PackOptions(workers=2))
+    whole = pack_text(tokenizer, text, tmp_path / "whole")
     assert len(seen) > 10
     assert seen == sorted(seen)
     assert seen[-1] == text.stat().st_size
     for name in ("pieces.bin", "words.bin", "pack.json"):
         assert (one.folder / name).read_bytes() == (two.folder / name).read_bytes()
     monkeypatch.undo()
-    assert pack(tokenizer, text, tmp_path / "again").meta == whole.meta == one.meta
+    assert pack_text(tokenizer, text, tmp_path / "again").meta == whole.meta == one.meta
 
 
 def test_a_squeezed_pack_is_the_same_pack(
     tokenizer: Path, tmp_path: Path, text_of: Callable[..., Path]
 ) -> None:
-    made = pack(tokenizer, text_of(tmp_path / "a.txt", 100, 0), tmp_path / "pack")
-    shrink(made.folder, tmp_path / "small")
+    made = pack_text(tokenizer, text_of(tmp_path / "a.txt", 100, 0), tmp_path / "pack")
+    compress_pack(made.folder, tmp_path / "small")
     small = open_pack(tmp_path / "small")
     assert small.meta == made.meta
     assert (small.ids() == made.ids()).all()
@@ -102,15 +109,15 @@ def test_a_squeezed_pack_is_the_same_pack(
 
 def test_nothing_is_overwritten_or_half_written(tokenizer: Path, tmp_path: Path) -> None:
     text = _write(tmp_path / "a.txt", "あさ\n")
-    pack(tokenizer, text, tmp_path / "pack")
+    pack_text(tokenizer, text, tmp_path / "pack")
     with pytest.raises(BadInput, match="exists already"):
-        pack(tokenizer, text, tmp_path / "pack")
+        pack_text(tokenizer, text, tmp_path / "pack")
     bad = tmp_path / "bad.txt"
     bad.write_bytes("あさ\n".encode() + b"\xff\xfe\n")
     with pytest.raises(BadInput, match=r"bad\.txt, line 2: is not UTF-8"):
-        pack(tokenizer, bad, tmp_path / "other")
+        pack_text(tokenizer, bad, tmp_path / "other")
     with pytest.raises(BadInput, match="holds no text"):
-        pack(tokenizer, _write(tmp_path / "c.txt", "\n \n"), tmp_path / "other")
+        pack_text(tokenizer, _write(tmp_path / "c.txt", "\n \n"), tmp_path / "other")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "bad.txt", "c.txt", "pack"]
 
 
@@ -119,8 +126,8 @@ def test_what_is_no_pack_or_no_tokenizer_is_told(tokenizer: Path, tmp_path: Path
     with pytest.raises(BadInput, match="is no pack"):
         open_pack(tmp_path)
     with pytest.raises(BadInput, match=r"tokenizer\.json: cannot be read"):
-        pack(tmp_path, text, tmp_path / "pack")
-    made = pack(tokenizer, text, tmp_path / "pack")
+        pack_text(tmp_path, text, tmp_path / "pack")
+    made = pack_text(tokenizer, text, tmp_path / "pack")
     (made.folder / "pieces.bin").write_bytes(b"")
     with pytest.raises(BadInput, match="holds 0 entries, not 2"):
         open_pack(made.folder).ids()
@@ -130,5 +137,5 @@ def test_what_is_no_pack_or_no_tokenizer_is_told(tokenizer: Path, tmp_path: Path
 
 
 def test_pieces_and_beginnings_share_a_number() -> None:
-    found = joined(np.array([7, 65_535], dtype=np.uint16), [True, False])
+    found = join_stream(np.array([7, 65_535], dtype=np.uint16), [True, False])
     assert found.tolist() == [15, 131_070]
