@@ -14,7 +14,7 @@ from nikawa.datasets.lineage import (
     LINEAGE,
     Change,
     Lineage,
-    lineage,
+    find_lineage,
     read_lineage,
     write_lineage,
 )
@@ -76,39 +76,39 @@ def test_an_example_is_found(folder: Path, given: str, found: str, index: str) -
             )
     elif index == "cut":
         (folder / INDEX).write_bytes(b"nik")
-    assert lineage(given, folder).example == found
+    assert find_lineage(given, folder).example == found
 
 
 def test_every_example_is_found(folder: Path) -> None:
     entries = list(read_lineage(folder))
     assert len(entries) == 403
-    assert all(lineage(each.example, folder) == each for each in entries)
+    assert all(find_lineage(each.example, folder) == each for each in entries)
 
 
 def test_a_short_id_in_two_splits_is_refused(folder: Path) -> None:
     with pytest.raises(
         BadInput, match="several splits have '1'; say which: own:train/1, own:dev/1"
     ):
-        lineage("1", folder)
+        find_lineage("1", folder)
 
 
 def test_an_unknown_id_gets_a_near_one(folder: Path) -> None:
     with pytest.raises(BadInput, match="holds no example 'dev/21'; did you mean 'dev/2'"):
-        lineage("dev/21", folder)
+        find_lineage("dev/21", folder)
 
 
 def test_a_folder_without_lineage_is_told(tmp_path: Path) -> None:
     with pytest.raises(
         BadInput, match="there is no lineage here; name the folder of a dataset that nikawa build"
     ):
-        lineage("1", tmp_path)
+        find_lineage("1", tmp_path)
 
 
 def test_a_broken_line_is_named(folder: Path) -> None:
     (folder / INDEX).unlink()
     (folder / LINEAGE).write_text('{"example":"own:dev/2"\n', "utf-8")
     with pytest.raises(BadInput, match=r"lineage\.jsonl, line 1"):
-        lineage("dev/2", folder)
+        find_lineage("dev/2", folder)
 
 
 def test_lineage_is_no_split(folder: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_correction_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("given", ["https://a/1", "dev/https://a/1", "own:dev/https://a/1"])
 def test_ids_may_hold_colons_and_slashes(folder: Path, given: str) -> None:
     write_lineage(folder, [entry("dev", "https://a/1"), entry("train", "1")])
-    assert lineage(given, folder).example == "own:dev/https://a/1"
+    assert find_lineage(given, folder).example == "own:dev/https://a/1"
 
 
 def test_spans_are_shown_with_what_they_mark(

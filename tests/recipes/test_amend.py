@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 
 from nikawa.cli.terminal.app import build as app
 from nikawa.datasets import load
-from nikawa.datasets.lineage import lineage
+from nikawa.datasets.lineage import find_lineage
+from nikawa.datasets.shift import shift
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
 from nikawa.recipes import amend as amending
@@ -21,7 +22,6 @@ from nikawa.recipes.amend import AmendOptions, AmendReport, amend, next_version
 from nikawa.recipes.changelog import Release, ScoreMove, changelog, describe_moves
 from nikawa.records import Example, Span
 from nikawa.runs.job import RunOptions, RunRequest, run
-from nikawa.datasets.shift import shift
 
 E, C, N = "entailment", "contradiction", "neutral"
 DAY = "2026-02-03"
@@ -85,12 +85,12 @@ def test_the_release_has_the_new_labels(amended: AmendReport, jnli: str, tmp_pat
 
 
 def test_the_old_labels_stay_in_the_lineage(amended: AmendReport, tmp_path: Path) -> None:
-    found = lineage("dev/1", tmp_path / "new")
+    found = find_lineage("dev/1", tmp_path / "new")
     (change,) = found.changes
     assert (change.version, change.before, change.after) == ("1.2", E, N)
     assert (change.why, change.by) == ("may be another", "rin")
     assert found.gold == {"label": N}
-    assert lineage("dev/0", tmp_path / "new").changes == ()
+    assert find_lineage("dev/0", tmp_path / "new").changes == ()
 
 
 def test_the_changelog_is_for_people_and_programs(amended: AmendReport, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_second_correction_keeps_the_first(
         tmp_path / "newer",
         options=AmendOptions(version="2.0.0", date=DAY),
     )
-    assert [c.version for c in lineage("dev/1", tmp_path / "newer").changes] == ["1.2", "2.0.0"]
+    assert [c.version for c in find_lineage("dev/1", tmp_path / "newer").changes] == ["1.2", "2.0.0"]
     page = (tmp_path / "newer" / "CHANGELOG.md").read_text("utf-8")
     assert page.index("## 2.0.0") < page.index("## 1.2")
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from nikawa.cli.terminal.app import build as app
 from nikawa.datasets import benchmarks, load
-from nikawa.datasets.lineage import lineage, read_lineage
+from nikawa.datasets.lineage import find_lineage, read_lineage
 from nikawa.errors import BadInput, UnknownName
 from nikawa.io.lines import read_lines
 from nikawa.recipes import release as _build_release
@@ -560,5 +560,5 @@ def test_lineage_on_the_command_line(run: Any, tmp_path: Path) -> None:
     assert (
         msgspec.json.decode(told.stdout_bytes)["example"]
         == entry.example
-        == lineage(entry.item, tmp_path / "out").example
+        == find_lineage(entry.item, tmp_path / "out").example
     )

@@ -12,7 +12,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from nikawa.datasets import benchmarks, load
-from nikawa.datasets.lineage import lineage
+from nikawa.datasets.lineage import find_lineage
 from nikawa.errors import BadInput
 from nikawa.io.lines import read_lines
 from nikawa.recipes.amend import AmendOptions, amend
@@ -126,7 +126,7 @@ def test_the_lineage_leaves_out_what_was_asked_about_a_parent_for_another_end(
     run: Any, tmp_path: Path
 ) -> None:
     run(simulate=1)
-    judged, made = lineage("0日目", tmp_path / "out"), lineage("0日目!", tmp_path / "out")
+    judged, made = find_lineage("0日目", tmp_path / "out"), find_lineage("0日目!", tmp_path / "out")
     assert [step.stage for step in judged.steps] == ["read", "labelled", "parted"]
     assert len(judged.judgements) == 2
     assert [step.stage for step in made.steps] == ["read", "twice", "parted"]
@@ -170,7 +170,7 @@ def test_another_name_is_another_release(run: Any, config: Path, tmp_path: Path)
         run(simulate=1)
     run(simulate=1, overwrite=True)
     assert load(str(tmp_path / "out")).name == "mine"
-    assert lineage("0日目", tmp_path / "out").example.startswith("mine:")
+    assert find_lineage("0日目", tmp_path / "out").example.startswith("mine:")
 
 
 def test_a_source_that_moved_is_the_same_source(run: Any, config: Path, tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_ids_that_are_formulas_come_back(
     assert "\n'=1+2," in (sheet / "tasks.csv").read_text("utf-8-sig")
     answers(sheet)
     assert states(run())["mood"] == "made"
-    asked = {found.example for found in lineage("=1+2", tmp_path / "out").judgements}
+    asked = {found.example for found in find_lineage("=1+2", tmp_path / "out").judgements}
     assert asked == {"=1+2"}
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from nikawa.checks.job import check
 from nikawa.cli.terminal.app import build
 from nikawa.datasets import load
-from nikawa.datasets.lineage import lineage
+from nikawa.datasets.lineage import find_lineage
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
 from nikawa.io.records import read_examples, write_records
@@ -339,13 +339,13 @@ def test_gold_of_workers_keeps_its_judgements_and_fills_the_card(
     )
     assert (card.workers, card.workers_are) == ("3 workers, 180 answers about 60 items", "persons")
     assert "label by majority (ties: adjudicate), 60 of 60 items" in card.labels
-    found = lineage("0-neutral", tmp_path / "out")
+    found = find_lineage("0-neutral", tmp_path / "out")
     assert [(j.worker, j.answer) for j in found.judgements] == [(w, w) for w in ("an", "bo", "cy")]
     assert found.gold == {"label": "bo"}
     assert [step.stage for step in found.steps] == ["aggregate", "split"]
     assert found.steps[0].rule.endswith("(an 1, bo 1, cy 1); decided by rin: bo saw it")
     split(str(gold), options=SplitOptions(out=tmp_path / "out", card=said, overwrite=True))
-    assert lineage("0-neutral", tmp_path / "out") == found
+    assert find_lineage("0-neutral", tmp_path / "out") == found
 
 
 @pytest.mark.parametrize(

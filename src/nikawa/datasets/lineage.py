@@ -25,7 +25,7 @@ LINEAGE, INDEX = "lineage.jsonl", "lineage.index"
 _ENTRY = struct.Struct(">8sQ")
 _HEAD = struct.Struct(">8sQ")
 _MAGIC = b"nikawa-l"
-FEW = 2000
+MAX_IDS_COMPARED = 2000
 """Ids looked at to suggest a near one."""
 
 
@@ -94,8 +94,8 @@ def write_lineage(folder: Path, entries: Iterable[Lineage]) -> int:
         size = stream.tell()
     with (folder / INDEX).open("wb") as stream:
         stream.write(_HEAD.pack(_MAGIC, size))
-        for found in sorted(index):
-            stream.write(_ENTRY.pack(*found))
+        for entry_hash, offset in sorted(index):
+            stream.write(_ENTRY.pack(entry_hash, offset))
     return len(index)
 
 
@@ -106,20 +106,29 @@ def read_lineage(folder: Path) -> Iterator[Lineage]:
         yield decode_json(line, Lineage, path, number)
 
 
-def lineage(example: str, folder: Path) -> Lineage:
+def find_lineage(example: str, folder: Path) -> Lineage:
     """The lineage of an example given as `jnli:dev/12`, `dev/12`, or `12` where one split alone has it."""
     path = _file(folder)
-    found = [
-        entry
-        for entry in (_find(path, name) for name in _names(example, folder))
-        if entry is not None
-    ]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        several = ", ".join(entry.example for entry in found)
+    entries = [_find_entry(path, name) for name in _possible_references(example, folder)]
+    lineages = [entry for entry in entries if entry is not None]
+    if len(lineages) == 1:
+        return lineages[0]
+    if lineages:
+        several = ", ".join(entry.example for entry in lineages)
         raise BadInput(f"several splits have {example!r}", file=path, cure=f"say which: {several}")
-    raise BadInput(f"holds no example {example!r}", file=path, cure=_near(example, path))
+    known = []
+    for number, line in read_raw_lines(path):
+        if number > MAX_IDS_COMPARED:
+            break
+        known.append(msgspec.json.decode(line, type=_Name).example.partition(":")[2])
+    cure = suggest(example.rpartition(":")[2], known)
+    raise BadInput(f"holds no example {example!r}", file=path, cure=cure)
+
+
+class _Name(msgspec.Struct):
+    """An entry, of which only the reference is decoded."""
+
+    example: str
 
 
 def _file(folder: Path) -> Path:
@@ -130,7 +139,7 @@ def _file(folder: Path) -> Path:
     return path
 
 
-def _names(example: str, folder: Path) -> list[str]:
+def _possible_references(example: str, folder: Path) -> list[str]:
     """The references that what was given may stand for; ids may hold colons and slashes themselves."""
     name, splits = read_json(folder / CARD, Card).name, list(split_files(folder))
     split, slash, rest = example.partition("/")
@@ -145,26 +154,39 @@ def _hash(name: str) -> bytes:
     return blake2b(name.encode(), digest_size=8).digest()
 
 
-def _find(path: Path, name: str) -> Lineage | None:
+def _find_entry(path: Path, name: str) -> Lineage | None:
+    """By the index where it fits the file, else by reading through."""
     index = path.with_name(INDEX)
     if index.is_file():
         with index.open("rb") as stream:
             head = stream.read(_HEAD.size)
             if len(head) == _HEAD.size and _HEAD.unpack(head) == (_MAGIC, path.stat().st_size):
-                return _by_index(path, name, stream)
-    return _by_reading(path, name)
+                return _search_index(path, name, stream)
+    encoded = msgspec.json.encode(name)
+    for number, line in read_raw_lines(path):
+        if encoded in line:  # only lines that hold the reference are decoded
+            entry = decode_json(line, Lineage, path, number)
+            if entry.example == name:
+                return entry
+    return None
 
 
-def _by_index(path: Path, name: str, index: BinaryIO) -> Lineage | None:
+def _search_index(path: Path, name: str, index: BinaryIO) -> Lineage | None:
     """Binary search in the sorted index, then every line whose hash is the same."""
     wanted, low = _hash(name), 0
     high = count = (index.seek(0, 2) - _HEAD.size) // _ENTRY.size
     while low < high:
         middle = (low + high) // 2
-        low, high = (middle + 1, high) if _entry(index, middle)[0] < wanted else (low, middle)
+        if _index_entry(index, middle)[0] < wanted:
+            low = middle + 1
+        else:
+            high = middle
     with path.open("rb") as stream:
-        while low < count and (found := _entry(index, low))[0] == wanted:
-            stream.seek(found[1])
+        while low < count:
+            entry_hash, offset = _index_entry(index, low)
+            if entry_hash != wanted:
+                break
+            stream.seek(offset)
             entry = decode_json(stream.readline(), Lineage, path)
             if entry.example == name:
                 return entry
@@ -172,31 +194,7 @@ def _by_index(path: Path, name: str, index: BinaryIO) -> Lineage | None:
     return None
 
 
-def _entry(index: BinaryIO, place: int) -> tuple[bytes, int]:
+def _index_entry(index: BinaryIO, place: int) -> tuple[bytes, int]:
     index.seek(_HEAD.size + place * _ENTRY.size)
-    found: tuple[bytes, int] = _ENTRY.unpack(index.read(_ENTRY.size))
-    return found
-
-
-def _by_reading(path: Path, name: str) -> Lineage | None:
-    """Only lines that hold the reference are decoded."""
-    wanted = msgspec.json.encode(name)
-    for number, line in read_raw_lines(path):
-        if wanted in line:
-            entry = decode_json(line, Lineage, path, number)
-            if entry.example == name:
-                return entry
-    return None
-
-
-class _Name(msgspec.Struct):
-    example: str
-
-
-def _near(example: str, path: Path) -> str:
-    known = []
-    for number, line in read_raw_lines(path):
-        if number > FEW:
-            break
-        known.append(msgspec.json.decode(line, type=_Name).example.partition(":")[2])
-    return suggest(example.rpartition(":")[2], known)
+    entry: tuple[bytes, int] = _ENTRY.unpack(index.read(_ENTRY.size))
+    return entry

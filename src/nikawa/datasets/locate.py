@@ -72,17 +72,17 @@ def find_files(source: Source, folder: Path, version: str | None = None) -> list
 
 def matching_files(pattern: str, folder: Path) -> list[Path]:
     """The files a pattern means, in order: `v*` is a version, so `valid-v1.3-old.json` is not `valid-v*.json`."""
-    found = sorted(folder.glob(pattern))
+    paths = sorted(folder.glob(pattern))
     if _ANY_VERSION not in pattern:
-        return found
+        return paths
     names = re.compile(_VERSION.join(re.escape(part) for part in pattern.split(_ANY_VERSION)))
-    return [path for path in found if names.fullmatch(path.relative_to(folder).as_posix())]
+    return [path for path in paths if names.fullmatch(path.relative_to(folder).as_posix())]
 
 
 def path_version(path: Path) -> tuple[int, ...]:
     """The last version a path names: `jnli-v1.3/valid-v1.3.json` gives (1, 3); none gives ()."""
-    found = re.findall(r"v(\d+(?:\.\d+)*)", path.as_posix())
-    return _numbers(found[-1]) if found else ()
+    versions = re.findall(r"v(\d+(?:\.\d+)*)", path.as_posix())
+    return _numbers(versions[-1]) if versions else ()
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -96,11 +96,10 @@ def files_here(
     folder = repository_folder(benchmark, data)
     for fallback in (False, True):
         sources = [source for source in benchmark.sources if source.fallback is fallback]
-        found = {source.split: find_files(source, folder, version) for source in sources}
-        if any(found.values()):
-            return {
-                split: files[:1] if fallback else files for split, files in found.items() if files
-            }
+        by_split = {source.split: find_files(source, folder, version) for source in sources}
+        here = {split: files for split, files in by_split.items() if files}
+        if here:
+            return {split: files[:1] for split, files in here.items()} if fallback else here
     return {}
 
 

@@ -1,24 +1,22 @@
 """Views: splits that are parts of another one, or it in another guise, and repeat its items by design.
 
-Published datasets declare theirs. Of a dataset of one's own a split with a name of its own is a view where every record
-stands in train too, under the same id and the same but for blanks: a training split, which the items to be tested speak of
-(`seen`, `unseen`), or one whose name does not speak of evaluation. `test-hard` may so be a part of test. All else that
-repeats is held to be a leak.
+Published datasets declare theirs. In a custom dataset a further split (not train, dev or test) is a view where every
+record is in train too, under the same id and the same but for blanks: a training split that the test items mark (`seen`,
+`unseen`), or one whose name does not speak of evaluation. In the same way `test-hard` may be a part of test. Everything
+else that repeats counts as a leak.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
-from nikawa.datasets.base import Benchmark
+from nikawa.datasets.base import Benchmark, Splits
 from nikawa.records import Example
 from nikawa.text.compose import compose_text
-
-Splits = Mapping[str, tuple[Example, ...]]
 
 ORDINARY = ("train", "dev", "test")
 SEEN = ("seen", "unseen")
@@ -38,7 +36,7 @@ def views_of(splits: Splits, benchmark: Benchmark | None) -> dict[str, str]:
     Without a benchmark the records tell.
     """
     if benchmark is None:
-        return _shown(splits)
+        return _views_by_content(splits)
     chosen: dict[str, str] = {}
     sources = {name: source_of(name, benchmark.views) for name in splits}
     for name, source in sources.items():
@@ -62,26 +60,25 @@ def source_of(name: str, views: Mapping[str, str]) -> str:
 
 
 def training_views(splits: Splits) -> list[str]:
-    """Splits that leave kinds of items out of train: the items of the other splits bear their marks."""
-    more = [name for name in splits if name not in ORDINARY]
-    marked = {
-        key
-        for split in ORDINARY[1:]
-        for example in splits.get(split, ())[:1]
-        for key, value in example.meta.items()
-        if value in SEEN
-    }
-    return [name for name in more if name in marked]
+    """Splits that leave kinds of items out of train: the first items of dev and test bear their marks."""
+    marked = set()
+    for split in ORDINARY[1:]:
+        for example in splits.get(split, ())[:1]:
+            marked |= {key for key, value in example.meta.items() if value in SEEN}
+    return [name for name in splits if name in marked and name not in ORDINARY]
 
 
-def _shown(splits: Splits) -> dict[str, str]:
-    marked = training_views(splits)
-    found: dict[str, str] = {}
+def _views_by_content(splits: Splits) -> dict[str, str]:
+    training = training_views(splits)
+    views: dict[str, str] = {}
     for name in splits:
-        source = "train" if name in marked else _possible_source(name)
-        if source in splits and source != name and _is_part(splits[name], splits[source]):
-            found[name] = source
-    return found
+        source = "train" if name in training else _possible_source(name)
+        if source == name or source not in splits or not splits[name]:
+            continue
+        by_id = {example.id: example for example in splits[source]}
+        if all(e.id in by_id and _is_same(e, by_id[e.id]) for e in splits[name]):
+            views[name] = source
+    return views
 
 
 def _possible_source(name: str) -> str:
@@ -93,27 +90,19 @@ def _possible_source(name: str) -> str:
     return words[0] if len(words) > 1 and evaluated == words[:1] else ""
 
 
-def _is_part(part: Sequence[Example], whole: Sequence[Example]) -> bool:
-    """Whether all records of a split, of which there are some, stand in another under their ids."""
-    held = {example.id: example for example in whole}
-    return bool(part) and all(
-        example.id in held and _is_same(example, held[example.id]) for example in part
-    )
-
-
 def _is_same(one: Example, other: Example) -> bool:
     """Whether two records are the same; one of them may be segmented by blanks."""
     if one == other:
         return True
-    return replace(one, inputs={}) == replace(other, inputs={}) and _bare(one.inputs) == _bare(
-        other.inputs
-    )
+    if replace(one, inputs={}) != replace(other, inputs={}):
+        return False
+    return bool(_without_blanks(one.inputs) == _without_blanks(other.inputs))
 
 
-def _bare(value: Any) -> Any:
+def _without_blanks(value: Any) -> Any:
     """A value whose texts have no blanks."""
     if isinstance(value, str):
         return "".join(value.split())
     if isinstance(value, dict):
-        return {name: _bare(part) for name, part in value.items()}
-    return [_bare(part) for part in value] if isinstance(value, list) else value
+        return {name: _without_blanks(part) for name, part in value.items()}
+    return [_without_blanks(part) for part in value] if isinstance(value, list) else value

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nikawa.datasets import load
-from nikawa.datasets.lineage import lineage, read_lineage
+from nikawa.datasets.lineage import find_lineage, read_lineage
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
 from nikawa.recipes.build import BuildReport
@@ -144,7 +144,7 @@ def test_what_is_deleted_by_hand_must_be_there(start: Any, asked: Any, tmp_path:
 def test_the_lineage_tells_all(jnli: BuildReport, tmp_path: Path) -> None:
     entries = {entry.item: entry for entry in read_lineage(tmp_path / "out")}
     (item,) = [name for name in entries if name.startswith("a-a0")]
-    found = lineage(entries[item].example, tmp_path / "out")
+    found = find_lineage(entries[item].example, tmp_path / "out")
     assert {source["item"] for source in found.sources} == {"a0", "a1"}
     assert {source["licence"] for source in found.sources} == {"CC0"}
     answers = Counter(

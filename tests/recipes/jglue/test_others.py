@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nikawa.datasets import benchmarks, load
-from nikawa.datasets.lineage import lineage
+from nikawa.datasets.lineage import find_lineage
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
 from nikawa.recipes.build import BuildOptions, BuildReport, build
@@ -68,7 +68,7 @@ def test_marc_ja(start: Any, people: Any, tmp_path: Path) -> None:
     assert {e.gold["label"] for e in judged} == {"positive"}
     assert all(e.meta["relabelled"] == (e.meta["stars"] == 1) for e in judged)
     assert all("<br" not in e.inputs["text"] for e in dataset.splits["train"])
-    assert not any(lineage(f"train/{e.id}", out).judgements for e in dataset.splits["train"])
+    assert not any(find_lineage(f"train/{e.id}", out).judgements for e in dataset.splits["train"])
 
 
 def test_marc_ja_keeps_500_characters(start: Any) -> None:
@@ -210,7 +210,7 @@ def test_jcommonsenseqa(triples: Path, people: Any, tmp_path: Path) -> None:
     assert report.released is not None
     (found,) = [e for split in load(str(out)).splits.values() for e in split]
     assert (found.id, found.gold) == ("0", {"choice": right})
-    entry = lineage("0", out)
+    entry = find_lineage("0", out)
     assert {source["licence"] for source in entry.sources} == {"by/4.0"}
     assert {judgement.question for judgement in entry.judgements} == {
         "synonyms",
@@ -280,7 +280,7 @@ def test_two_of_three_must_be_right(triples: Path, tmp_path: Path) -> None:
     build("jcommonsenseqa", out, BuildOptions(config=tmp_path / "j.toml", simulate=5))
     for split, examples in load(str(out)).splits.items():
         for example in examples:
-            entry = lineage(f"{split}/{example.id}", out)
+            entry = find_lineage(f"{split}/{example.id}", out)
             votes = [j.answer for j in entry.judgements if j.question == "choice"]
             assert votes.count(example.gold["choice"]) >= 2
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from nikawa.datasets import load
-from nikawa.datasets.lineage import lineage
+from nikawa.datasets.lineage import find_lineage
 from nikawa.datasets.load import read_judgements
+from nikawa.datasets.shift import shift
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
 from nikawa.recipes.amend import AmendOptions, amend
@@ -18,7 +19,6 @@ from nikawa.recipes.build import BuildOptions, BuildReport, build
 from nikawa.recipes.jsick.guidelines import departures, fault
 from nikawa.recipes.jsick.jsick import read_pairs, sentence_id
 from nikawa.records import Example
-from nikawa.datasets.shift import shift
 
 E, C, N = "entailment", "contradiction", "neutral"
 JAPANESE = {
@@ -158,14 +158,14 @@ def test_the_bilingual_sees_what_to_look_at(finish: Any, tmp_path: Path) -> None
 
 def test_the_lineage_goes_back_to_the_english_sentences(finish: Any, tmp_path: Path) -> None:
     finish()
-    found = lineage("14", tmp_path / "out")
+    found = find_lineage("14", tmp_path / "out")
     assert {source["licence"] for source in found.sources} == {"CC0"}
     assert {step.item for step in found.steps} == {"14", sentence_id(TWO), sentence_id(THE)}
     rules = {(step.stage, step.item): step.rule for step in found.steps}
     assert rules["validated", sentence_id(THE)] == "corrected by a bilingual"
     assert rules["decided", "14"] == f"majority overruled: {E}"
     assert [j.answer for j in found.judgements if j.question == "label"] == [N, N, E, E]
-    assert lineage("13", tmp_path / "out").steps[-2].rule == f"tie, decided: {N}"
+    assert find_lineage("13", tmp_path / "out").steps[-2].rule == f"tie, decided: {N}"
 
 
 def test_pairs_without_a_translation_go(finish: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,7 +296,7 @@ def test_a_corrected_version_of_a_build(finish: Any, start: Any, tmp_path: Path)
         options=AmendOptions(overwrite=True),
     )
     assert report.release.splits == {"train": 1}
-    found = lineage("my-jsick:train/12", tmp_path / "out")
+    found = find_lineage("my-jsick:train/12", tmp_path / "out")
     assert [(c.question, c.before, c.after) for c in found.changes] == [
         ("label", C, N),
         ("relatedness", 3.3, 2.5),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nikawa.datasets import load
-from nikawa.datasets.lineage import lineage
+from nikawa.datasets.lineage import find_lineage
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json
 from nikawa.io.records import read_examples, write_records
@@ -80,7 +80,7 @@ def test_thresholds_of_the_paper(begun: Any, people: Any, tmp_path: Path) -> Non
     assert set(examples) == {"film", "s2", "s4", "s6", "s7"}
     assert examples["s2"].inputs == {"text": SENTENCES[2]["text"]}
     assert examples["s2"].gold["spans"] == [Span(0, 3, "PS"), Span(5, 10, "DT"), Span(12, 16, "OG")]
-    assert [j.question for j in lineage("s2", out).judgements] == [
+    assert [j.question for j in find_lineage("s2", out).judgements] == [
         "spans",
         "right",
         "right",

@@ -10,7 +10,7 @@ import pytest
 
 from nikawa.datasets import load
 from nikawa.datasets.klue.klue_nli import LABELS
-from nikawa.datasets.lineage import lineage
+from nikawa.datasets.lineage import find_lineage
 from nikawa.errors import BadInput
 from nikawa.recipes.build import BuildReport
 from nikawa.recipes.klue.klue_nli import fault, pair_id, quotas
@@ -126,7 +126,7 @@ def test_thresholds_of_the_paper(built: list[BuildReport], tmp_path: Path) -> No
         assert groups <= intact
         assert all(e.gold["label"] == e.meta["author"] for e in splits[part])
         assert {e.meta["style"] for e in splits[part]} == {"formal", "colloquial"}
-    told = lineage(pair_id("wikitree0", "entailment"), tmp_path / "out")
+    told = find_lineage(pair_id("wikitree0", "entailment"), tmp_path / "out")
     assert {j.question for j in told.judgements} == {"hypotheses", "label"}
     assert [s["item"] for s in told.sources] == ["wikitree0"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from nikawa.datasets import load
 from nikawa.datasets.klue.ynat import LABELS
-from nikawa.datasets.lineage import lineage
+from nikawa.datasets.lineage import find_lineage
 from nikawa.errors import BadInput
 from nikawa.recipes.build import BuildReport
 from nikawa.records import Example
@@ -95,7 +95,7 @@ def test_dev_and_test_are_newer_or_hold_unseen_terms(
     ]
     assert older == ["정치-rare"]
     assert sum(len(splits[part]) for part in ("dev", "test")) == 8
-    rules = [step.rule for step in lineage("정치-rare", out).steps]
+    rules = [step.rule for step in find_lineage("정치-rare", out).steps]
     assert rules[-1].endswith("older, with terms train does not hold")
 
 

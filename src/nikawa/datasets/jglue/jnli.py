@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from nikawa.datasets.base import Benchmark, Source, Splits, hidden_origin
-from nikawa.datasets.jglue.rows import caption_meta, check_labelled, choose
+from nikawa.datasets.jglue.rows import caption_meta, check_label, check_labelled
 from nikawa.datasets.locate import find_files, path_version
 from nikawa.io.json import read_json_lines
 from nikawa.records import Card, Dataset, Example, Finding, Task, reference
@@ -46,7 +46,7 @@ def read(path: Path) -> Iterator[Example]:
     """The pairs of one published file."""
     for line, row in check_labelled(read_json_lines(path, Row), path):
         meta = caption_meta(row.yjcaptions_id, path, line)
-        gold = {} if row.label is None else {"label": choose(row.label, LABELS, path, line)}
+        gold = {} if row.label is None else {"label": check_label(row.label, LABELS, path, line)}
         yield Example(
             id=row.sentence_pair_id,
             inputs={"premise": row.sentence1, "hypothesis": row.sentence2},

@@ -21,7 +21,7 @@ from nikawa.datasets.base import (
     hidden_origin,
     report_examples,
 )
-from nikawa.datasets.jglue.rows import has_edge_blank, mixed
+from nikawa.datasets.jglue.rows import has_edge_blank, mixed_labels
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json
 from nikawa.records import Card, Dataset, Example, Finding, Task
@@ -77,7 +77,7 @@ def read(path: Path) -> Iterator[Example]:
                 example = _make_example(article.title, paragraph.context, question, path)
                 unanswered = not example.gold if unanswered is None else unanswered
                 if (not example.gold) is not unanswered:
-                    raise mixed(path, None, f"answer (see question {question.id!r})")
+                    raise mixed_labels(path, None, f"answer (see question {question.id!r})")
                 yield example
 
 

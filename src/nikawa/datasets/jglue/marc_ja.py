@@ -15,7 +15,7 @@ import msgspec
 
 from nikawa.datasets.base import Benchmark, Source, hidden_origin, report_examples
 from nikawa.datasets.jglue.marc_ja_raw import LABELS, LISTS, Lists, read_lists, read_raw
-from nikawa.datasets.jglue.rows import check_labelled, choose
+from nikawa.datasets.jglue.rows import check_label, check_labelled
 from nikawa.io.json import read_json_lines
 from nikawa.records import Card, Dataset, Example, Finding, Task
 
@@ -36,7 +36,7 @@ def read(path: Path) -> Iterator[Example]:
         yield from read_raw(path)
         return
     for line, row in check_labelled(read_json_lines(path, Row), path):
-        gold = {} if row.label is None else {"label": choose(row.label, LABELS, path, line)}
+        gold = {} if row.label is None else {"label": check_label(row.label, LABELS, path, line)}
         yield Example(
             id=row.review_id,
             inputs={"text": row.sentence},

@@ -26,11 +26,11 @@ def check_labelled(rows: Iterable[tuple[int, R]], path: Path) -> Iterator[tuple[
     for line, row in rows:
         hidden = row.label is None if hidden is None else hidden
         if (row.label is None) is not hidden:
-            raise mixed(path, line)
+            raise mixed_labels(path, line)
         yield line, row
 
 
-def mixed(path: Path, line: int | None, what: str = "label") -> BadInput:
+def mixed_labels(path: Path, line: int | None, what: str = "label") -> BadInput:
     """The error for a file whose labels are there for some items only."""
     return BadInput(
         f"the {what} is here for some items and missing for others",
@@ -40,7 +40,7 @@ def mixed(path: Path, line: int | None, what: str = "label") -> BadInput:
     )
 
 
-def choose(label: str, labels: Iterable[str], path: Path, line: int) -> str:
+def check_label(label: str, labels: Iterable[str], path: Path, line: int) -> str:
     """`label`, which must be one of `labels`."""
     if label not in labels:
         raise BadInput(
