@@ -102,17 +102,17 @@ def score_humans(
     for where, places in parts:
         groups = number_groups([units[place] for place in places])
         scores += _score_with_intervals(task, items_at(places), groups, where, resamples)
-    by_worker: dict[str, list[int]] = {}
+    places_of: dict[str, list[int]] = {}
     if not options.columns and source.workers_are != "columns":
         for place in untied:
-            by_worker.setdefault(held_out.workers[place], []).append(place)
+            places_of.setdefault(held_out.workers[place], []).append(place)
     return HumanReport(
         judgements=spec,
         question=question,
         task=task.name,
         scores=tuple(scores),
         by_worker={
-            worker: _score_worker(task, items_at(places)) for worker, places in by_worker.items()
+            worker: score_worker(task, items_at(places)) for worker, places in places_of.items()
         },
         tied=sum(held_out.tied),
         alone=held_out.alone,
@@ -187,7 +187,7 @@ def _score_with_intervals(
     return scores
 
 
-def _score_worker(task: Task, items: Items) -> dict[str, float]:
+def score_worker(task: Task, items: Items) -> dict[str, float]:
     """One worker's scores; a metric that needs more answers than there are is left out."""
     values = {}
     for metric in (metrics()[name] for name in task.metrics):

@@ -103,7 +103,7 @@ def aggregate(
         made = apply_rule(tables[name], rule, ties)
         verdicts[question] = settle_by_hand(made, answers.get(question, {})) if answers else made
     notes = source.notes
-    overruled = _count_overruled(verdicts, answers)
+    overruled = count_overruled(verdicts, answers)
     if overruled:
         what = "decisions other than the gold"
         done = "the item was not tied, and the rule stands"
@@ -131,25 +131,23 @@ def aggregate(
     return AggregateResult(report, verdicts, examples, tables, decided, copy)
 
 
-def _count_overruled(
+def count_overruled(
     verdicts: Mapping[str, Verdicts], decisions: Mapping[str, Mapping[str, str]]
 ) -> int:
     """Decisions that another gold stands against: only ties are settled by hand, and nothing in silence."""
     count = 0
     for question, each in verdicts.items():
         gold = dict(zip(each.table.items, each.answers(), strict=True))
-        for item, answer in decisions.get(question, {}).items():
-            count += not _is_same_answer(gold.get(item), answer)
+        for item, decision in decisions.get(question, {}).items():
+            answer = gold.get(item)
+            if isinstance(answer, list):
+                count += to_marks(answer) != to_marks(decision)
+            elif str(answer) != decision:
+                try:
+                    count += float(decision) != answer
+                except ValueError:
+                    count += 1
     return count
-
-
-def _is_same_answer(gold: object, decision: str) -> bool:
-    try:
-        if isinstance(gold, list):
-            return bool(to_marks(gold) == to_marks(decision))
-        return str(gold) == decision or float(decision) == gold
-    except ValueError:
-        return str(gold) == decision
 
 
 class WorkersReport(Record, frozen=True, kw_only=True):

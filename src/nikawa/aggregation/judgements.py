@@ -135,26 +135,17 @@ def build_tables(
     tables: dict[tuple[str, bool], Table] = {}
     by_rule: dict[str, Table] = {}
     for name, rule in rules.items():
-        key = (_choose_question(name, question, questions), rule.first)
+        about = name if name in questions else question
+        if about is None and len(questions) > 1:
+            raise several_questions(questions)
+        if about is None and not questions:
+            raise no_judgements()
+        key = (about or next(iter(questions)), rule.first)
         if key not in tables:
             with _name_lines(source, key[0]):
                 tables[key] = builders.get(key, TableBuilder(key[0])).table()
         by_rule[name] = tables[key]
     return by_rule
-
-
-def _choose_question(rule: str, question: str | None, questions: Iterable[str]) -> str:
-    """The question whose answers a rule is about."""
-    names = list(questions)
-    if rule in names:
-        return rule
-    if question is not None:
-        return question
-    if not names:
-        raise no_judgements()
-    if len(names) > 1:
-        raise several_questions(names)
-    return names[0]
 
 
 def keep_first_choices(judgements: Iterable[Judgement]) -> Iterator[Judgement]:

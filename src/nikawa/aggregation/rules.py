@@ -125,7 +125,11 @@ def _parse_step(part: str, rule: str) -> Step:
         raise BadInput(f"the rule {rule!r} has a step {part!r} that is not known", cure=known)
     name, sign, given = match[1], match[2] or "", (match[3] or "").strip()
     if name == "votes":
-        return _parse_votes(part, given if sign == ":" else "", rule)
+        votes = re.fullmatch(r"(\d+)(?:/(\d+))?", given if sign == ":" else "")
+        if votes is None or not int(votes[1]) or (votes[2] and int(votes[2]) < int(votes[1])):
+            raise _fault(rule, f"{part!r} is no threshold, as in votes:7 or votes:7/10")
+        of = int(votes[2]) if votes[2] else None
+        return Step(part, name, sign, given, float(votes[1]), of)
     if name in LIMITS:
         if sign not in SIGNS:
             raise _fault(rule, f"{part!r} lacks a limit, as in {name}<1")
@@ -141,13 +145,6 @@ def _parse_step(part: str, rule: str) -> Step:
     if name in WHOLE_NUMBERS and not given.isdecimal():
         raise _fault(rule, f"{part!r} needs a whole number")
     return Step(part, name, sign, given, _parse_number(given, part, rule))
-
-
-def _parse_votes(part: str, given: str, rule: str) -> Step:
-    match = re.fullmatch(r"(\d+)(?:/(\d+))?", given)
-    if match is None or not int(match[1]) or (match[2] and int(match[2]) < int(match[1])):
-        raise _fault(rule, f"{part!r} is no threshold, as in votes:7 or votes:7/10")
-    return Step(part, "votes", ":", given, float(match[1]), int(match[2]) if match[2] else None)
 
 
 def _parse_number(given: str, part: str, rule: str) -> float:

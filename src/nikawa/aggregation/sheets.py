@@ -46,7 +46,7 @@ def read_sheet(path: Path, needs: Sequence[str]) -> Iterator[tuple[int, dict[str
     lines = [text for _, text in read_lines(path)]
     if not lines:
         raise BadInput("is empty", file=path, cure="write a header line and rows")
-    rows = _split_at_tabs(lines) if "\t" in lines[0] else _split_at_commas(lines)
+    rows = _split_cells(lines)
     _, header = next(rows)
     check_header(header, needs, path)
     for number, cells in rows:
@@ -60,20 +60,19 @@ def read_sheet(path: Path, needs: Sequence[str]) -> Iterator[tuple[int, dict[str
         yield number, {name: bare(cell) for name, cell in whole}
 
 
-def _split_at_tabs(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each line, without quote marks around them; others are text."""
+def _split_cells(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """(Line number, cells) of a sheet with commas, or with tabs: there only quote marks around a cell are no text."""
+    if "\t" not in lines[0]:
+        reader = csv.reader(f"{line}\n" for line in lines)
+        for cells in reader:
+            yield reader.line_num, cells
+        return
     for number, line in enumerate(lines, start=1):
         cells = line.split("\t")
         for place, cell in enumerate(cells):
             if len(cell) > 1 and cell[0] == cell[-1] == '"':
                 cells[place] = cell[1:-1].replace('""', '"')
         yield number, cells
-
-
-def _split_at_commas(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(f"{line}\n" for line in lines)
-    for cells in reader:
-        yield reader.line_num, cells
 
 
 # Decided ties
@@ -172,22 +171,21 @@ def read_known_answers(path: Path | None, table: Table) -> dict[str, Any] | None
 def read_known(path: Path, question: str) -> dict[str, Any]:
     """Known answers by item: a sheet with the columns example and answer, or examples with gold."""
     if path.name.endswith((".tsv", ".csv")):
-        rows = read_sheet(path, ("example", "answer"))
-        return {row["example"]: _number_or_text(row["answer"]) for _, row in rows}
+        answers: dict[str, Any] = {}
+        for _, row in read_sheet(path, ("example", "answer")):
+            try:
+                number = float(row["answer"])
+            except ValueError:
+                answers[row["example"]] = row["answer"]
+            else:
+                answers[row["example"]] = int(number) if number.is_integer() else number
+        return answers
     examples = load_examples(str(path), str(path), None) or {}
     answers = {item: e.gold[question] for item, e in examples.items() if question in e.gold}
     if not answers:
         cure = "give examples with gold, or a sheet example, answer"
         raise BadInput(f"holds no gold for {question!r}", file=path, cure=cure)
     return answers
-
-
-def _number_or_text(text: str) -> int | float | str:
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return int(number) if number.is_integer() else number
 
 
 def _suggest_item(item: str, table: Table) -> str:

@@ -202,7 +202,11 @@ def vote_on_spans(table: Table, decider: Step) -> tuple[list[Marks], Flags, Flag
         gold.append(kept)
         enough.append(by_majority or _is_settled(counts, n, decider))
         even = by_majority and any(2 * votes == n for votes in counts.values())
-        tied.append(even or _is_contradictory(kept, answers))
+        contradictory = any(
+            one[1] > other[0] and not any(one in marks and other in marks for marks in answers)
+            for one, other in combinations(kept, 2)
+        )
+        tied.append(even or contradictory)
     return gold, np.array(enough, dtype=np.bool_), np.array(tied, dtype=np.bool_)
 
 
@@ -214,14 +218,6 @@ def _is_settled(counts: Counter[Mark], n: int, decider: Step) -> bool:
     return missing >= 0 and all(
         votes >= decider.number or votes + missing < decider.number
         for votes in (*counts.values(), 0)
-    )
-
-
-def _is_contradictory(kept: Marks, answers: Sequence[Marks]) -> bool:
-    """Whether spans overlap that no worker marked together."""
-    return any(
-        one[1] > other[0] and not any(one in marks and other in marks for marks in answers)
-        for one, other in combinations(kept, 2)
     )
 
 

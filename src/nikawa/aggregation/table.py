@@ -304,25 +304,22 @@ def _sort_categories(answers: list[Any], question: str) -> tuple[tuple[Any, ...]
 
 def _refuse_repeats(table: Table) -> None:
     """Refuse a worker who answers twice about an item."""
+    item, worker = table.item, table.worker
     most = int(table.per_item().max())
-    item_by_item = bool((table.item[1:] >= table.item[:-1]).all())
-    if most <= MAX_ANSWERS_SIDE_BY_SIDE and item_by_item and not _repeats_nearby(table, most):
-        return
-    keys = table.item * np.int64(len(table.workers)) + table.worker
+    if most <= MAX_ANSWERS_SIDE_BY_SIDE and bool((item[1:] >= item[:-1]).all()):
+        # judgements that come item by item: looking at neighbours is several times faster
+        repeats = (
+            ((worker[gap:] == worker[:-gap]) & (item[gap:] == item[:-gap])).any()
+            for gap in range(1, most)
+        )
+        if not any(repeats):
+            return
+    keys = item * np.int64(len(table.workers)) + worker
     keys.sort()
     same = keys[1:] == keys[:-1]
     if same.any():
-        item, worker = divmod(int(keys[1:][same][0]), len(table.workers))
-        raise RepeatedAnswer(table, item, worker, int(same.sum()))
-
-
-def _repeats_nearby(table: Table, most: int) -> bool:
-    """Whether a worker repeats within an item, for judgements that come item by item: several times faster."""
-    for gap in range(1, most):
-        same = table.worker[gap:] == table.worker[:-gap]
-        if (same & (table.item[gap:] == table.item[:-gap])).any():
-            return True
-    return False
+        item_code, worker_code = divmod(int(keys[1:][same][0]), len(table.workers))
+        raise RepeatedAnswer(table, item_code, worker_code, int(same.sum()))
 
 
 # Columns of names as integer codes, as fast as their kind allows

@@ -68,10 +68,6 @@ def _golden_accuracy(case: dict[str, list[int]]) -> float:
     return accuracy(Items(case["gold"], case["pred"])).value
 
 
-def _golden_mcc(case: dict[str, list[int]]) -> dict[str, Callable[[], float]]:
-    return {"mcc": lambda: mcc(golden_items(case)).value, "acc": lambda: _golden_accuracy(case)}
-
-
 METRICS = (
     Metric(
         "accuracy",
@@ -88,8 +84,11 @@ METRICS = (
         balances_classes=True,
     ),
 )
-GOLDEN = {
+GOLDEN: dict[str, Callable[[Any], Any]] = {
     "jglue_accuracy": _golden_accuracy,
     "klue_nli_acc": lambda case: _golden_accuracy(case) * 100,
-    "jcola_mcc": _golden_mcc,
+    "jcola_mcc": lambda case: {
+        "mcc": lambda: mcc(golden_items(case)).value,
+        "acc": lambda: _golden_accuracy(case),
+    },
 }

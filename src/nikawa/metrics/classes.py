@@ -7,7 +7,7 @@ so a class nobody uses is not counted and a class only answered counts 0 (scikit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -134,18 +134,6 @@ def paraphrase_f1(items: Items, mode: Mode = "official") -> Additive:
     return from_sums(counts, micro_f1_of, np.array(right, dtype=np.float64))
 
 
-def _golden_macro(case: dict[str, Sequence[int]]) -> float:
-    return macro_f1(golden_items(case), "official").value * 100
-
-
-def _golden_relation(case: dict[str, Sequence[int]]) -> float:
-    return relation_micro_f1(golden_items(case, range(30))).value * 100
-
-
-def _golden_paraphrase(case: dict[str, Sequence[float]]) -> float:
-    return paraphrase_f1(golden_items(case)).value * 100
-
-
 LABELLED_KINDS = ("text", "inference", "choice", "relation")
 METRICS = (
     Metric(
@@ -182,8 +170,8 @@ METRICS = (
         kinds=("similarity",),
     ),
 )
-GOLDEN = {
-    "ynat_macro_f1": _golden_macro,
-    "klue_re_micro_f1": _golden_relation,
-    "klue_sts_f1": _golden_paraphrase,
+GOLDEN: dict[str, Callable[[Any], float]] = {
+    "ynat_macro_f1": lambda case: macro_f1(golden_items(case)).value * 100,
+    "klue_re_micro_f1": lambda case: relation_micro_f1(golden_items(case, range(30))).value * 100,
+    "klue_sts_f1": lambda case: paraphrase_f1(golden_items(case)).value * 100,
 }

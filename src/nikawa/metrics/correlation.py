@@ -8,7 +8,7 @@ float64. A constant side gives NaN; fewer than two items are refused, as scipy r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -19,7 +19,6 @@ from nikawa.errors import BadInput
 from nikawa.metrics.base import (
     Additive,
     Floats,
-    Ints,
     ItemForm,
     Items,
     Metric,
@@ -42,25 +41,30 @@ def read_scores(items: Items) -> tuple[Floats, Floats]:
         raise BadInput(
             f"{len(items.gold)} gold scores, {len(items.answers)} answers", cure="give one an item"
         )
-    kept = (
-        [i for i, a in enumerate(items.answers) if a is not None] if None in items.answers else None
-    )
-    if kept is not None:
-        items = Items([items.gold[i] for i in kept], [items.answers[i] for i in kept])
-    if len(items.answers) < 2:
-        raise BadInput(
-            f"a correlation of {len(items.answers)} answers", cure="at least two are needed"
-        )
-    return np.array(items.answers, dtype=np.float64), np.array(items.gold, dtype=np.float64)
+    answers, gold = items.answers, items.gold
+    if None in answers:
+        kept = [i for i, answer in enumerate(answers) if answer is not None]
+        answers, gold = [answers[i] for i in kept], [gold[i] for i in kept]
+    if len(answers) < 2:
+        raise BadInput(f"a correlation of {len(answers)} answers", cure="at least two are needed")
+    return np.array(answers, dtype=np.float64), np.array(gold, dtype=np.float64)
 
 
 def pearson(items: Items, mode: Mode = "official") -> Additive:
     """Pearson's r between answers and gold."""
-    x, y = read_scores(items)
+    x, y = items.share(read_scores)
     value = pearson_value(x, y, mode)
     x, y = x - x.mean(), y - y.mean()  # the sums below lose digits far from 0
     statistics = np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y])
-    return Additive(statistics, _pearson_of_sums, value)
+
+    def finish(sums: Floats) -> Floats:
+        n, sx, sy, xx, yy, xy = np.moveaxis(sums, -1, 0)
+        cross, dx, dy = n * xy - sx * sy, n * xx - sx * sx, n * yy - sy * sy
+        flat = (dx <= 1e-12 * n * xx) | (dy <= 1e-12 * n * yy)
+        r = ratio(cross, np.sqrt(np.where(flat, 1, dx * dy)))
+        return np.where(flat, np.nan, np.clip(r, -1, 1))
+
+    return Additive(statistics, finish, value)
 
 
 def pearson_value(x: Floats, y: Floats, mode: Mode = "official") -> float:
@@ -81,27 +85,14 @@ def _unit(x: NDArray[Any]) -> NDArray[Any]:
     return unit
 
 
-def _pearson_of_sums(sums: Floats) -> Floats:
-    n, sx, sy, xx, yy, xy = np.moveaxis(sums, -1, 0)
-    cross, dx, dy = n * xy - sx * sy, n * xx - sx * sx, n * yy - sy * sy
-    flat = (dx <= 1e-12 * n * xx) | (dy <= 1e-12 * n * yy)
-    r = ratio(cross, np.sqrt(np.where(flat, 1, dx * dy)))
-    return np.where(flat, np.nan, np.clip(r, -1, 1))
-
-
 def spearman(items: Items, mode: Mode = "official") -> Weighted:
     """Spearman's rho: Pearson's r of average ranks."""
-    x, y = read_scores(items)
+    x, y = items.share(read_scores)
     if mode == "official":
         x, y = x.astype(np.float32).astype(np.float64), y.astype(np.float32).astype(np.float64)
     value = pearson_value(average_ranks(x), average_ranks(y), "documented")
-    prepared = cache(lambda: _rank_correlation(x, y))  # a value alone needs none of it
+    prepared = cache(lambda: _RankCorrelation(x, y))  # a value alone needs none of it
     return Weighted(lambda weights: prepared().under(weights), value)
-
-
-def _rank_correlation(x: Floats, y: Floats) -> _RankCorrelation:
-    fine, coarse = (x, y) if len(np.unique(x)) >= len(np.unique(y)) else (y, x)
-    return _RankCorrelation(fine, coarse)
 
 
 def average_ranks(x: Floats) -> Floats:
@@ -120,48 +111,47 @@ class _RankCorrelation:
     (n³ - Σ m³) / 12 over the masses m of distinct values.
     """
 
-    def __init__(self, fine: Floats, coarse: Floats) -> None:
-        self.order = np.argsort(fine, kind="stable")
-        ranked = fine[self.order]
-        self.starts = np.flatnonzero(np.append(True, np.diff(ranked) != 0))
-        self.lengths = np.diff(np.append(self.starts, len(ranked)))
-        self.ties = len(self.starts) < len(ranked)
-        values, self.place = np.unique(coarse[self.order], return_inverse=True)
-        self.by_value = _summing(self.place, len(values))
+    def __init__(self, x: Floats, y: Floats) -> None:
+        fine, coarse = (x, y) if len(np.unique(x)) >= len(np.unique(y)) else (y, x)
+        self._order = np.argsort(fine, kind="stable")
+        ranked = fine[self._order]
+        self._starts = np.flatnonzero(np.append(True, np.diff(ranked) != 0))
+        self._lengths = np.diff(np.append(self._starts, len(ranked)))
+        self._has_ties = len(self._starts) < len(ranked)
+        values, place = np.unique(coarse[self._order], return_inverse=True)
+        self._by_value = np.argsort(place, kind="stable")
+        self._value_starts = np.searchsorted(place[self._by_value], np.arange(len(values)))
+
+    def _sum_by_value(self, rows: Floats) -> Floats:
+        """Sums of the rows of each distinct value of the coarse side."""
+        return np.add.reduceat(rows.take(self._by_value, axis=0), self._value_starts, axis=0)
 
     def under(self, weights: Floats) -> Floats:
         """rho for each row of weights, a block at a time."""
-        blocks = (weights[i : i + BLOCK_SIZE] for i in range(0, len(weights), BLOCK_SIZE))
-        return np.concatenate(
-            [
-                self._block(np.ascontiguousarray(block.T).take(self.order, axis=0))
-                for block in blocks
-            ]
-        )
+        rhos = []
+        for start in range(0, len(weights), BLOCK_SIZE):
+            block = np.ascontiguousarray(weights[start : start + BLOCK_SIZE].T)
+            rhos.append(self._rho_of_columns(block.take(self._order, axis=0)))
+        return np.concatenate(rhos)
 
-    def _block(self, w: Floats) -> Floats:
-        mass = np.add.reduceat(w, self.starts, axis=0) if self.ties else w
+    def _rho_of_columns(self, weights: Floats) -> Floats:
+        mass = weights
+        if self._has_ties:
+            mass = np.add.reduceat(weights, self._starts, axis=0)
         ranks = _weighted_ranks(mass)
-        other = self.by_value(w)
-        products = self.by_value(
-            w * (np.repeat(ranks, self.lengths, axis=0) if self.ties else ranks)
-        )
+        if self._has_ties:
+            ranks = np.repeat(ranks, self._lengths, axis=0)
+        other = self._sum_by_value(weights)
+        products = self._sum_by_value(weights * ranks)
         total = other.sum(axis=0)
-        cross = (
-            np.einsum("ij,ij->j", products, _weighted_ranks(other)) - total * ((total + 1) / 2) ** 2
+        both = np.einsum("ij,ij->j", products, _weighted_ranks(other))
+        cross = both - total * ((total + 1) / 2) ** 2
+        spread, other_spread = (
+            (total**3 - np.einsum("ij,ij,ij->j", m, m, m)) / 12 for m in (mass, other)
         )
-        spread, spread_other = (_spread(m, total) for m in (mass, other))
-        flat = (spread < 1e-9) | (spread_other < 1e-9)
-        return np.where(
-            flat, np.nan, ratio(cross, np.sqrt(np.where(flat, 1, spread * spread_other)))
-        )
-
-
-def _summing(place: Ints, distinct: int) -> Callable[[Floats], Floats]:
-    """A function that sums the rows of each distinct value."""
-    order = np.argsort(place, kind="stable")
-    starts = np.searchsorted(place[order], np.arange(distinct))
-    return lambda w: np.add.reduceat(w.take(order, axis=0), starts, axis=0)
+        flat = (spread < 1e-9) | (other_spread < 1e-9)
+        rho = ratio(cross, np.sqrt(np.where(flat, 1, spread * other_spread)))
+        return np.where(flat, np.nan, rho)
 
 
 def _weighted_ranks(mass: Floats) -> Floats:
@@ -184,14 +174,9 @@ def running_sums(rows: Floats) -> Floats:
     return sums.reshape(-1, width)[:n]
 
 
-def _spread(mass: Floats, total: Floats) -> Floats:
-    spread: Floats = (total**3 - np.einsum("ij,ij,ij->j", mass, mass, mass)) / 12
-    return spread
-
-
 def mse(items: Items, mode: Mode = "official") -> Additive:
     """Mean squared error of the answered items."""
-    x, y = read_scores(items)
+    x, y = items.share(read_scores)
     detail = (x - y) ** 2
     return mean(detail)
 
@@ -213,21 +198,6 @@ def standard_scores(answers: Sequence[float]) -> list[float]:
 def standard_ranks(answers: Sequence[float]) -> list[float]:
     """The standard scores of the answers' average ranks."""
     return standard_scores(average_ranks(np.array(answers, dtype=np.float64)).tolist())
-
-
-def _items(case: dict[str, Sequence[float]]) -> Items:
-    return Items(case["gold"], case["pred"])
-
-
-def _golden_jsts(case: dict[str, Sequence[float]]) -> dict[str, float]:
-    return {"pearson": pearson(_items(case)).value, "spearmanr": spearman(_items(case)).value}
-
-
-def _golden_klue(case: dict[str, Sequence[float]]) -> dict[str, float]:
-    return {
-        "float32": pearson(_items(case)).value * 100,
-        "float64": pearson(_items(case), "documented").value * 100,
-    }
 
 
 FLOAT32 = "The reference holds scores as float32; the difference is in the sixth digit."
@@ -271,4 +241,21 @@ METRICS = (
         item_form=SQUARED_ERROR,
     ),
 )
-GOLDEN = {"jsts_pearson_spearman": _golden_jsts, "klue_sts_pearsonr": _golden_klue}
+
+
+def golden_jsts(case: dict[str, Sequence[float]]) -> dict[str, float]:
+    """Both correlations of JSTS."""
+    items = Items(case["gold"], case["pred"])
+    return {"pearson": pearson(items).value, "spearmanr": spearman(items).value}
+
+
+def golden_klue(case: dict[str, Sequence[float]]) -> dict[str, float]:
+    """Pearson's r of KLUE-STS in percent, as the reference rounds and without rounding."""
+    items = Items(case["gold"], case["pred"])
+    return {
+        "float32": pearson(items).value * 100,
+        "float64": pearson(items, "documented").value * 100,
+    }
+
+
+GOLDEN = {"jsts_pearson_spearman": golden_jsts, "klue_sts_pearsonr": golden_klue}

@@ -115,7 +115,8 @@ def auprc(items: Items, mode: Mode = "official") -> Weighted:
 RELATIONS = 30
 
 
-def _golden(case: dict[str, list[list[float]] | list[int]]) -> dict[str, float]:
+def golden_case(case: dict[str, list[list[float]] | list[int]]) -> dict[str, float]:
+    """The area in percent, with the pinned scikit-learn and with a newer one."""
     probabilities = np.array(case["probs"], dtype=np.float64)
     given = np.array(case["gold"] if "gold" in case else case["labels"], dtype=np.int64)
     if (
@@ -145,4 +146,4 @@ METRICS = (
         needs_scores=True,
     ),
 )
-GOLDEN = {"klue_re_auprc": _golden}
+GOLDEN = {"klue_re_auprc": golden_case}

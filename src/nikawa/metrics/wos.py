@@ -64,7 +64,8 @@ def _zero_without_turns(evaluation: Additive) -> Additive:
     return evaluation if len(evaluation.statistics) else replace(evaluation, value=0.0)
 
 
-def _golden(case: Sequence[dict[str, list[str]]]) -> dict[str, float]:
+def golden_case(case: Sequence[dict[str, list[str]]]) -> dict[str, float]:
+    """Both scores of a list of turns in percent."""
     items = Items([tuple(turn["gold"]) for turn in case], [tuple(turn["pred"]) for turn in case])
     return {
         "jga": joint_goal_accuracy(items).value * 100,
@@ -87,4 +88,4 @@ METRICS = (
         kinds=("dialogue",),
     ),
 )
-GOLDEN = {"wos": _golden}
+GOLDEN = {"wos": golden_case}

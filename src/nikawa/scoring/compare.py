@@ -35,6 +35,7 @@ from nikawa.scoring.score import (
 )
 from nikawa.stats.paired import Paired, compare_pair, compare_pairs, compare_seeds, tie_groups
 from nikawa.stats.resample import TEST_RESAMPLES, Ints, correct_holm, mcnemar
+from nikawa.stats.seeds import ENOUGH_RESAMPLES, ResampledRuns
 
 SIGNIFICANCE_LEVEL = 0.05
 
@@ -151,23 +152,16 @@ def compare(
         ]
         for task in task_names
     ]
-    for task_systems in tasks:
-        _refuse_other_items(task_systems)
+    for first, *others in tasks:
+        report = first.runs[0].report
+        for system in (first, *others):
+            for run in system.runs:
+                if (run.report.split, run.report.version) != (report.split, report.version):
+                    what = f"{system.name} answered {run.report.split}, {first.name} {report.split}"
+                    raise BadInput(what, cure="compare answers to the same split")
     return compare_systems(
         tasks, task_names, by=options.by, rounds=rounds, on_progress=options.on_progress
     )
-
-
-def _refuse_other_items(systems: Sequence[System]) -> None:
-    """All runs must have answered the same split of the same version."""
-    first = systems[0].runs[0].report
-    for system in systems:
-        for run in system.runs:
-            if (run.report.split, run.report.version) != (first.split, first.version):
-                raise BadInput(
-                    f"{system.name} answered {run.report.split}, {systems[0].name} {first.split}",
-                    cure="compare answers to the same split",
-                )
 
 
 def compare_systems(
@@ -188,14 +182,19 @@ def compare_systems(
         done = min(total, done + count)
         on_progress("comparing", done, total)
 
-    results = [r for each in comparisons for r in _test_pairs(each, rounds, add_rounds)]
-    pairs = _correct_pairs(results)
+    results = [r for each in comparisons for r in each.test_pairs(rounds, add_rounds)]
+    # Holm's correction over every pair, task and metric compared; an undefined p stays so
+    corrected = iter(correct_holm([result.p for result in results if not np.isnan(result.p)]))
+    pairs = tuple(
+        result if np.isnan(result.p) else msgspec.structs.replace(result, p_holm=next(corrected))
+        for result in results
+    )
     scores: list[SystemScore] = []
     slices: list[SliceResult] = []
     differing: dict[str, tuple[str, ...]] = {}
     for title, each in zip(titles, comparisons, strict=True):
         for metric in each.metrics:
-            scores += _score_systems(each, metric, pairs)
+            scores += each.score_systems(metric, pairs)
         for first, second in combinations(each.systems, 2):
             gaps = each.item_gaps(first.name, second.name)
             slices += _count_slices(first, second, by, gaps)
@@ -233,9 +232,14 @@ class TaskComparison:
             kept = [i for i, given in enumerate(answers) if all(a is not None for a in given)]
         labels = _all_labels(items)
         answered: dict[str, list[AnsweredTask]] = {system.name: [] for system in systems}
+        distinct: list[tuple[Items, AnsweredTask]] = []
         for (name, run), each in zip(runs, items, strict=True):
-            examples = _take(run.examples, kept)
-            answered[name].append(AnsweredTask(run.task, examples, _take_items(each, kept, labels)))
+            same = next((answers for other, answers in distinct if other == each), None)
+            if same is None:  # seeds of a model without chance answer alike: one is enough
+                examples = _take(run.examples, kept)
+                same = AnsweredTask(run.task, examples, _take_items(each, kept, labels))
+                distinct.append((each, same))
+            answered[name].append(same)
         return cls(systems, metrics, answered)
 
     @property
@@ -254,8 +258,9 @@ class TaskComparison:
     def _evaluate(self, system: str, metric: Metric) -> list[tuple[Evaluation, Ints]]:
         key = (system, metric.name)
         if key not in self._evaluated:
-            runs = self.answered[system]
-            self._evaluated[key] = [run.under(metric, "official") for run in runs]
+            runs = {id(run): run for run in self.answered[system]}
+            distinct = {name: run.under(metric, "official") for name, run in runs.items()}
+            self._evaluated[key] = [distinct[id(run)] for run in self.answered[system]]
         return self._evaluated[key]
 
     def is_itemwise(self, metric: Metric) -> bool:
@@ -312,6 +317,108 @@ class TaskComparison:
                 return dict(zip(ids, (sign * (b - a)).tolist(), strict=True))
         return {}
 
+    def test_pairs(self, rounds: int, add_rounds: Callable[[int], None]) -> list[PairResult]:
+        """Every pair of systems under every metric, metric by metric."""
+        tests: dict[tuple[str, str, str], Paired] = {}
+        resampled: dict[str, ResampledRuns] = {}
+        for first, second, metrics in self.jobs():
+            left, right = self.answered[first], self.answered[second]
+            pairs = [
+                (self.evaluations(first, metric), self.evaluations(second, metric))
+                for metric in metrics
+            ]
+            units = self.units(metrics[0])
+            if self.has_seeds(first, second):
+                enough = min(rounds, ENOUGH_RESAMPLES)
+                same_draws = resampled.setdefault(metrics[0].name, ResampledRuns(units, enough))
+                a, b = pairs[0]
+                paired = [
+                    compare_seeds(
+                        a, b, units, rounds=rounds, on_progress=add_rounds, resampled=same_draws
+                    )
+                ]
+            elif self.needs_own_draws(metrics[0]):
+                paired = [_exchange_answers(left[0], right[0], metrics[0], rounds, add_rounds)]
+            else:
+                single = [(a[0], b[0]) for a, b in pairs]
+                paired = compare_pairs(single, units, rounds=rounds, on_progress=add_rounds)
+            for metric, test in zip(metrics, paired, strict=True):
+                tests[metric.name, first, second] = test
+        return [
+            self._pair_result(metric, first, second, tests[metric.name, first, second])
+            for metric in self.metrics
+            for first, second in combinations(self.answered, 2)
+        ]
+
+    def _pair_result(self, metric: Metric, first: str, second: str, paired: Paired) -> PairResult:
+        run = self.answered[first][0]
+        scale = metric.scale(run.task)
+        a, b = self.detail(first, metric), self.detail(second, metric)
+        wins = losses = ties = 0
+        p_mcnemar = effect = None
+        itemwise = self.is_itemwise(metric)
+        if itemwise:
+            effect = effect_size(a, b, metric)
+            if not self.has_seeds(first, second):
+                p_mcnemar = exact_mcnemar(a, b)
+        if itemwise or not self.has_itemwise:
+            wins, losses, ties = count_wins(a, b, metric)
+        difference = paired.difference
+        return PairResult(
+            task=run.task.name,
+            metric=metric.name,
+            first=first,
+            second=second,
+            n=len(run.items.gold),
+            unit=metric.unit(run.task),
+            difference=difference.value * scale,
+            low=difference.low * scale,
+            high=difference.high * scale,
+            p=difference.p_randomisation,
+            p_holm=difference.p_randomisation,
+            p_bootstrap=difference.p_bootstrap,
+            p_mcnemar=p_mcnemar,
+            effect=effect,
+            smallest=paired.smallest * scale,
+            wins=wins,
+            losses=losses,
+            ties=ties,
+        )
+
+    def score_systems(self, metric: Metric, pairs: Sequence[PairResult]) -> Iterator[SystemScore]:
+        """Every system under a metric, with the tie letters of the systems whose score is defined."""
+        task = self.task
+        p_holm = {
+            frozenset((pair.first, pair.second)): pair.p_holm
+            for pair in pairs
+            if (pair.task, pair.metric) == (task.name, metric.name)
+        }
+        values = {
+            name: [evaluation.value for evaluation in self.evaluations(name, metric)]
+            for name in self.answered
+        }
+        sign = 1 if metric.better == "higher" else -1
+        means = {name: sign * float(np.mean(runs)) for name, runs in values.items()}
+        defined = [name for name, mean in means.items() if not np.isnan(mean)]
+
+        def are_apart(i: int, j: int) -> bool:
+            return bool(p_holm[frozenset((defined[i], defined[j]))] < SIGNIFICANCE_LEVEL)
+
+        letters = tie_groups([means[name] for name in defined], are_apart)
+        ties = dict(zip(defined, letters, strict=True))
+        for name, runs in values.items():
+            scaled = [value * metric.scale(task) for value in runs]
+            yield SystemScore(
+                system=name,
+                task=task.name,
+                metric=metric.name,
+                unit=metric.unit(task),
+                value=float(np.mean(scaled)),
+                sd=float(np.std(scaled, ddof=1)) if len(scaled) > 1 else None,
+                runs=len(scaled),
+                ties=ties.get(name, ""),
+            )
+
 
 def _all_labels(every: Sequence[Items]) -> tuple[Any, ...]:
     """The declared labels, then whatever else occurs; only label and choice answers form classes."""
@@ -338,35 +445,6 @@ def _take_items(items: Items, kept: Sequence[int] | None, labels: tuple[Any, ...
 
 
 # Tests
-
-
-def _test_pairs(
-    comparison: TaskComparison, rounds: int, add_rounds: Callable[[int], None]
-) -> list[PairResult]:
-    """Every pair of systems under every metric, metric by metric."""
-    tests: dict[tuple[str, str, str], Paired] = {}
-    for first, second, metrics in comparison.jobs():
-        left, right = comparison.answered[first], comparison.answered[second]
-        pairs = [
-            (comparison.evaluations(first, metric), comparison.evaluations(second, metric))
-            for metric in metrics
-        ]
-        units = comparison.units(metrics[0])
-        if comparison.has_seeds(first, second):
-            a, b = pairs[0]
-            paired = [compare_seeds(a, b, units, rounds=rounds, on_progress=add_rounds)]
-        elif comparison.needs_own_draws(metrics[0]):
-            paired = [_exchange_answers(left[0], right[0], metrics[0], rounds, add_rounds)]
-        else:
-            single = [(a[0], b[0]) for a, b in pairs]
-            paired = compare_pairs(single, units, rounds=rounds, on_progress=add_rounds)
-        for metric, test in zip(metrics, paired, strict=True):
-            tests[metric.name, first, second] = test
-    return [
-        _pair_result(comparison, metric, first, second, tests[metric.name, first, second])
-        for metric in comparison.metrics
-        for first, second in combinations(comparison.answered, 2)
-    ]
 
 
 def _exchange_answers(
@@ -405,44 +483,6 @@ def _exchange_items(own: Items, other: Items, exchanged: Any) -> Items:
     return replace(own, answers=answers, scores=scores)
 
 
-def _pair_result(
-    comparison: TaskComparison, metric: Metric, first: str, second: str, paired: Paired
-) -> PairResult:
-    run = comparison.answered[first][0]
-    scale = metric.scale(run.task)
-    a, b = comparison.detail(first, metric), comparison.detail(second, metric)
-    wins = losses = ties = 0
-    p_mcnemar = effect = None
-    itemwise = comparison.is_itemwise(metric)
-    if itemwise:
-        effect = effect_size(a, b, metric)
-        if not comparison.has_seeds(first, second):
-            p_mcnemar = exact_mcnemar(a, b)
-    if itemwise or not comparison.has_itemwise:
-        wins, losses, ties = count_wins(a, b, metric)
-    difference = paired.difference
-    return PairResult(
-        task=run.task.name,
-        metric=metric.name,
-        first=first,
-        second=second,
-        n=len(run.items.gold),
-        unit=metric.unit(run.task),
-        difference=difference.value * scale,
-        low=difference.low * scale,
-        high=difference.high * scale,
-        p=difference.p_randomisation,
-        p_holm=difference.p_randomisation,
-        p_bootstrap=difference.p_bootstrap,
-        p_mcnemar=p_mcnemar,
-        effect=effect,
-        smallest=paired.smallest * scale,
-        wins=wins,
-        losses=losses,
-        ties=ties,
-    )
-
-
 def effect_size(a: Floats | None, b: Floats | None, metric: Metric) -> float:
     """Cohen's d of the paired differences an item: their mean over their standard deviation; 0 where undefined."""
     if a is None or b is None or len(a) < 2:
@@ -468,52 +508,6 @@ def exact_mcnemar(a: Floats | None, b: Floats | None) -> float | None:
     if not np.isin(np.concatenate([a, b]), (0.0, 1.0)).all():
         return None
     return mcnemar(a, b)[2]
-
-
-def _correct_pairs(pairs: Sequence[PairResult]) -> tuple[PairResult, ...]:
-    """Holm's correction over every pair, task and metric compared; an undefined p stays so."""
-    corrected = iter(correct_holm([pair.p for pair in pairs if not np.isnan(pair.p)]))
-    return tuple(
-        pair if np.isnan(pair.p) else msgspec.structs.replace(pair, p_holm=next(corrected))
-        for pair in pairs
-    )
-
-
-def _score_systems(
-    comparison: TaskComparison, metric: Metric, pairs: Sequence[PairResult]
-) -> Iterator[SystemScore]:
-    """Every system under a metric, with the tie letters of the systems whose score is defined."""
-    task = comparison.task
-    p_holm = {
-        frozenset((pair.first, pair.second)): pair.p_holm
-        for pair in pairs
-        if (pair.task, pair.metric) == (task.name, metric.name)
-    }
-    values = {
-        name: [evaluation.value for evaluation in comparison.evaluations(name, metric)]
-        for name in comparison.answered
-    }
-    sign = 1 if metric.better == "higher" else -1
-    means = {name: sign * float(np.mean(runs)) for name, runs in values.items()}
-    defined = [name for name, mean in means.items() if not np.isnan(mean)]
-
-    def are_apart(i: int, j: int) -> bool:
-        return bool(p_holm[frozenset((defined[i], defined[j]))] < SIGNIFICANCE_LEVEL)
-
-    letters = tie_groups([means[name] for name in defined], are_apart)
-    ties = dict(zip(defined, letters, strict=True))
-    for name, runs in values.items():
-        scaled = [value * metric.scale(task) for value in runs]
-        yield SystemScore(
-            system=name,
-            task=task.name,
-            metric=metric.name,
-            unit=metric.unit(task),
-            value=float(np.mean(scaled)),
-            sd=float(np.std(scaled, ddof=1)) if len(scaled) > 1 else None,
-            runs=len(scaled),
-            ties=ties.get(name, ""),
-        )
 
 
 def _count_slices(

@@ -109,7 +109,9 @@ def run_group(name: str, cases: list[Case], adapter: Adapter | None) -> GroupRes
     failures = []
     if adapter is None:
         why = "no metric is registered for this group"
-        failures = [Failure(id=str(case.id), why=why) for case in cases] or [Failure(id="", why=why)]
+        failures = [Failure(id=str(case.id), why=why) for case in cases] or [
+            Failure(id="", why=why)
+        ]
         return GroupResult(name=name, cases=len(cases), passed=0, failures=tuple(failures))
     for case in cases:
         why = run_case(case, adapter, TOLERANCES.get(name, EXACT))
