@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nikawa.models.encoder.settle import make_disjoint
+from nikawa.models.encoder.alignment import make_disjoint
 from nikawa.records import Example
 
 Place = tuple[int, int]

@@ -179,7 +179,7 @@ def train(place: Place) -> RunReport:
 def _texts(name: str, reader: ExampleReader) -> list[str]:
     dataset = tasks()[name].dataset
     return [
-        text for example in reader.all(f"{dataset}:train") for text in texts_inside(example.inputs)
+        text for example in reader.all_examples(f"{dataset}:train") for text in texts_inside(example.inputs)
     ]
 
 

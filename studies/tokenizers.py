@@ -192,7 +192,7 @@ def _sets(language: str, place: Place) -> list[Sequence[Example]]:
     for name in at_hand(tuple((TINY if place.tiny else EPOCHS)[language]), place):
         dataset = tasks()[name].dataset
         split = next(s for s in ("train", "dev") if s in reader.splits(dataset))
-        found.append(reader.all(f"{dataset}:{split}"))
+        found.append(reader.all_examples(f"{dataset}:{split}"))
     return found
 
 

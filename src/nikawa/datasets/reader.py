@@ -1,4 +1,7 @@
-"""The examples of a run, by name: `jsick:train`, or a file or folder of one's own."""
+"""Sets of examples by the name that runs know them by: `jsick:train`, or a custom file or folder with its split.
+
+A set is read once in a process and kept until its files change.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from nikawa.datasets.base import Examples
 from nikawa.datasets.custom import declared_protocol, is_custom, with_usual_splits
 from nikawa.datasets.hidden import load_and_hide
 from nikawa.datasets.load import pick_split
@@ -22,8 +26,8 @@ from nikawa.spec import name_and_split
 MAX_SETS_KEPT = 12
 """Sets a process keeps in memory."""
 
-Examples = tuple[Example, ...]
-Stamp = tuple[tuple[str, int, int], ...]
+FileStamps = tuple[tuple[str, int, int], ...]
+"""Path, time of change and size of files."""
 
 
 class DataVersion(Record, frozen=True, kw_only=True):
@@ -37,17 +41,17 @@ class DataVersion(Record, frozen=True, kw_only=True):
 
 
 class ExampleReader:
-    """Reads sets by name from one data folder; what it read it keeps for the next run."""
+    """Reads sets by name from one data folder."""
 
     def __init__(self, data: Path | None = None) -> None:
         self.root = data_root(data)
 
     def splits(self, dataset: str) -> list[str]:
-        """The splits that are here, other guises of them and parts of train left out."""
+        """The splits that are here, without those that are parts of others or the same in another guise."""
         if is_custom(dataset):
-            found = self.own(dataset)
-            parts = training_views(found.splits)
-            return [name for name in found.splits if name not in parts]
+            splits = self.custom(dataset).splits
+            parts = training_views(splits)
+            return [name for name in splits if name not in parts]
         benchmark = benchmarks()[dataset]
         files = files_here(benchmark, self.root)
         if not files:
@@ -57,124 +61,127 @@ class ExampleReader:
         ]
         return [name for name in dict.fromkeys(declared) if name not in benchmark.views]
 
-    def own(self, name: str) -> Dataset:
-        """A dataset of one's own, or one split of it; the file or folder is read once."""
+    def custom(self, name: str) -> Dataset:
+        """A custom dataset, or one split of it; the file or folder is read once."""
         path, split = custom_path(name)
-        found = with_usual_splits(_loaded(str(path), self.root))
-        return pick_split(found, split, path) if split else found
+        dataset = with_usual_splits(_load(str(path), self.root))
+        return pick_split(dataset, split, path) if split else dataset
 
-    def has(self, dataset: str, split: str, task: Task) -> bool:
+    def has_gold(self, dataset: str, split: str, task: Task) -> bool:
         """Whether a split is here with gold for the task that is not hidden."""
-        return split in self.splits(dataset) and not all(
-            example.hidden for example in self.examples(f"{dataset}:{split}", task)
-        )
+        if split not in self.splits(dataset):
+            return False
+        return not all(example.hidden for example in self.examples(f"{dataset}:{split}", task))
 
-    def hides(self, dataset: str, split: str, task: Task) -> bool:
+    def hides_gold(self, dataset: str, split: str, task: Task) -> bool:
         """Whether a split is here with gold for the task, all of it hidden."""
-        found = self.examples(f"{dataset}:{split}", task) if split in self.splits(dataset) else ()
-        return bool(found) and all(example.hidden for example in found)
+        if split not in self.splits(dataset):
+            return False
+        examples = self.examples(f"{dataset}:{split}", task)
+        return bool(examples) and all(example.hidden for example in examples)
 
     def examples(self, name: str, task: Task) -> Examples:
         """The examples of a set with gold for a task of its dataset, hidden gold too: a model may answer them."""
-        asked = source_task(name, task)
-        found = self.all(name)
-        return tuple(e for e in found if asked.question in e.gold and asked.asks(e))
+        source = source_task(name, task)
+        return tuple(
+            example
+            for example in self.all_examples(name)
+            if source.question in example.gold and source.asks(example)
+        )
 
-    def all(self, name: str) -> Examples:
-        """Every example of a set."""
+    def all_examples(self, name: str) -> Examples:
+        """Every example of a set; without a split the training split is meant, or the only one."""
         dataset, split = name_and_split(name)
         if dataset in benchmarks():
+            split = split or "train"
             read_split = declared_protocol(dataset).read_split
             if read_split is None:
-                return self._split(dataset, split or "train")
+                return self._published_split(dataset, split)
             return read_split(
-                split or "train", lambda part: self._split(dataset, part), self.splits(dataset)
+                split, lambda part: self._published_split(dataset, part), self.splits(dataset)
             )
-        return _only(self.own(name), name)
+        splits = self.custom(name).splits
+        if "train" in splits:
+            return splits["train"]
+        if len(splits) > 1:
+            cure = f"name one: {name}:SPLIT with {', '.join(splits)}"
+            raise BadInput(f"{name} holds {len(splits)} splits", cure=cure)
+        return next(iter(splits.values()))
 
-    def _split(self, dataset: str, split: str) -> Examples:
-        split = canonical_split(benchmarks()[dataset], split)
-        whole = "" in files_here(benchmarks()[dataset], self.root)
-        found = _loaded(dataset if whole else f"{dataset}:{split}", self.root)
-        if split not in found.splits:
-            raise missing_data(benchmarks()[dataset], self.root, f":{split}")
-        return found.splits[split]
+    def training_examples(self, name: str, task: Task, labels: dict[str, str]) -> Examples:
+        """The examples of a set, of whatever dataset, adapted to the task that learns from them; none that is hidden.
 
-    def training(self, name: str, task: Task, labels: dict[str, str]) -> Examples:
-        """The examples of a set, of whatever dataset, in the words of the task that learns from them; none that is hidden."""
-        found = tuple(example for example in self.examples(name, task) if not example.hidden)
-        if not found:
+        `labels` says what labels of the set mean: label of the set to label of the task.
+        """
+        examples = tuple(example for example in self.examples(name, task) if not example.hidden)
+        if not examples:
             what = f"{name} has no example with gold for {source_task(name, task).question!r}"
             raise BadInput(what, cure=f"name a set that {task.name} can be learned from")
-        return adapt_examples(name, task, found, labels)
+        return adapt_examples(name, task, examples, labels)
 
     def describe(self, name: str) -> DataVersion:
         """A set with its version and digest."""
-        return _described(self.root, name, _stamp(name, self.root))
+        return _describe_kept(self.root, name, _file_stamps(name, self.root))
 
     def version(self, name: str) -> str:
         """The version of the data a set is of."""
         dataset, split = name_and_split(name)
         if dataset not in benchmarks():
-            return self.own(name).version
-        here = self.splits(dataset)
-        whole = "" in files_here(benchmarks()[dataset], self.root)
-        split = split if split in here else "train"
-        return _loaded(dataset if whole else f"{dataset}:{split}", self.root).version
+            return self.custom(name).version
+        split = split if split in self.splits(dataset) else "train"
+        return self._load_published(dataset, split).version
+
+    def _published_split(self, dataset: str, split: str) -> Examples:
+        split = canonical_split(benchmarks()[dataset], split)
+        splits = self._load_published(dataset, split).splits
+        if split not in splits:
+            raise missing_data(benchmarks()[dataset], self.root, f":{split}")
+        return splits[split]
+
+    def _load_published(self, dataset: str, split: str) -> Dataset:
+        """One split, or the whole dataset where one file holds several."""
+        is_one_file = "" in files_here(benchmarks()[dataset], self.root)
+        return _load(dataset if is_one_file else f"{dataset}:{split}", self.root)
 
 
-def _loaded(spec: str, root: Path) -> Dataset:
-    return _kept(spec, root, _stamp(spec, root))
+def _load(text: str, root: Path) -> Dataset:
+    return _load_kept(text, root, _file_stamps(text, root))
 
 
 @lru_cache(MAX_SETS_KEPT)
-def _kept(spec: str, root: Path, _stamp: Stamp) -> Dataset:
-    return load_and_hide(spec, data=root)
-
-
-def _stamp(spec: str, root: Path) -> Stamp:
-    """Size and time of the files a set is read from: what is kept holds until they change."""
-    dataset, _ = name_and_split(spec)
-    if dataset in benchmarks():
-        paths = [
-            path for found in files_here(benchmarks()[dataset], root).values() for path in found
-        ]
-    else:
-        path = custom_path(spec)[0]
-        paths = sorted(path.rglob("*")) if path.is_dir() else [path]
-    return tuple((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in paths)
+def _load_kept(text: str, root: Path, _stamps: FileStamps) -> Dataset:
+    return load_and_hide(text, data=root)
 
 
 @lru_cache(64)
-def _described(root: Path, name: str, _stamp: Stamp) -> DataVersion:
+def _describe_kept(root: Path, name: str, _stamps: FileStamps) -> DataVersion:
     reader = ExampleReader(root)
-    examples = reader.all(name)
+    examples = reader.all_examples(name)
     return DataVersion(
         name=name, version=reader.version(name), digest=digest_examples(examples), n=len(examples)
     )
+
+
+def _file_stamps(text: str, root: Path) -> FileStamps:
+    """Of the files a set is read from: what is kept holds until they change."""
+    dataset, _ = name_and_split(text)
+    if dataset in benchmarks():
+        files = files_here(benchmarks()[dataset], root)
+        paths = [path for of_split in files.values() for path in of_split]
+    else:
+        path, _ = custom_path(text)
+        paths = sorted(path.rglob("*")) if path.is_dir() else [path]
+    return tuple((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in paths)
 
 
 def digest_examples(examples: Examples) -> str:
     """The digest of what the examples of a set say."""
     state = blake2b(digest_size=8)
     for example in examples:
-        end = (
-            b" hidden\n" if example.hidden and example.gold else b"\n"
-        )  # scores of before it was hid are void
-        state.update(encode_json((example.id, example.inputs, example.gold, example.group)) + end)
+        state.update(encode_json((example.id, example.inputs, example.gold, example.group)))
+        # A label that is hidden later makes other data: scores from before are void.
+        state.update(b" hidden\n" if example.hidden and example.gold else b"\n")
     return state.hexdigest()
-
-
-def _only(dataset: Dataset, name: str) -> Examples:
-    """The training split of a dataset of one's own, or its only one."""
-    if len(dataset.splits) > 1 and "train" not in dataset.splits:
-        cure = f"name one: {name}:SPLIT with {', '.join(dataset.splits)}"
-        raise BadInput(f"{name} holds {len(dataset.splits)} splits", cure=cure)
-    return (
-        dataset.splits["train"]
-        if "train" in dataset.splits
-        else next(iter(dataset.splits.values()))
-    )
 
 
 def source_task(name: str, task: Task) -> Task:
@@ -182,11 +189,11 @@ def source_task(name: str, task: Task) -> Task:
     dataset, _ = name_and_split(name)
     if dataset not in benchmarks() or dataset == task.dataset:
         return task
-    found = [t for t in benchmarks()[dataset].tasks if t.kind == task.kind]
-    if not found:
+    candidates = [other for other in benchmarks()[dataset].tasks if other.kind == task.kind]
+    if not candidates:
         what = f"{dataset} has no {task.kind} task to learn {task.name} from"
         raise BadInput(what, cure="name another dataset: nikawa tasks shows their kinds")
-    return next((t for t in found if t.question == task.question), found[0])
+    return next((t for t in candidates if t.question == task.question), candidates[0])
 
 
 def adapt_examples(name: str, task: Task, examples: Examples, labels: dict[str, str]) -> Examples:
@@ -195,34 +202,28 @@ def adapt_examples(name: str, task: Task, examples: Examples, labels: dict[str, 
     if source == task and not labels and name_and_split(name)[0] in (*benchmarks(), task.dataset):
         return examples
     fits = source.inputs == task.inputs or len(source.inputs) != len(task.inputs)
-    renamed = {} if fits else dict(zip(source.inputs, task.inputs, strict=True))
-    return tuple(_adapted(e, (name, source, task), renamed, labels) for e in examples)
-
-
-def _adapted(
-    example: Example,
-    between: tuple[str, Task, Task],
-    renamed: dict[str, str],
-    labels: dict[str, str],
-) -> Example:
-    name, source, task = between
-    inputs = {renamed.get(key, key): value for key, value in example.inputs.items()}
-    for key in task.inputs:
-        if key not in inputs:
-            what = f"example {example.id!r} of {name} has no {key!r}, which {task.name} asks for"
-            raise BadInput(what, cure="name a dataset of the same kind")
-    gold = example.gold[source.question]
-    if task.labels and isinstance(gold, str):
-        gold = labels.get(gold, gold)
-        if gold not in task.labels:
-            what = f"{name} has the label {gold!r}, {task.name} has {', '.join(task.labels)}"
-            raise BadInput(
-                what, cure=f"tell what it stands for: --label {gold}={task.labels[0]}, say"
-            )
-    elif source.scale != task.scale and source.scale is not None and task.scale is not None:
-        (low, high), (least, most) = source.scale, task.scale
-        gold = least + (gold - low) * (most - least) / (high - low)
-    return replace(example, inputs=inputs, gold={task.question: gold})
+    input_names = {} if fits else dict(zip(source.inputs, task.inputs, strict=True))
+    adapted = []
+    for example in examples:
+        inputs = {input_names.get(key, key): value for key, value in example.inputs.items()}
+        for key in task.inputs:
+            if key not in inputs:
+                what = (
+                    f"example {example.id!r} of {name} has no {key!r}, which {task.name} asks for"
+                )
+                raise BadInput(what, cure="name a dataset of the same kind")
+        gold = example.gold[source.question]
+        if task.labels and isinstance(gold, str):
+            gold = labels.get(gold, gold)
+            if gold not in task.labels:
+                what = f"{name} has the label {gold!r}, {task.name} has {', '.join(task.labels)}"
+                cure = f"tell what it stands for: --label {gold}={task.labels[0]}, say"
+                raise BadInput(what, cure=cure)
+        elif source.scale != task.scale and source.scale is not None and task.scale is not None:
+            (low, high), (least, most) = source.scale, task.scale
+            gold = least + (gold - low) * (most - least) / (high - low)
+        adapted.append(replace(example, inputs=inputs, gold={task.question: gold}))
+    return tuple(adapted)
 
 
 def with_full_reference(name: str, example: Example) -> Example:

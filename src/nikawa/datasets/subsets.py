@@ -11,6 +11,7 @@ from nikawa.errors import BadInput
 from nikawa.records import Example, Task
 
 Cell = Callable[[Example], Hashable]
+"""What examples are alike by."""
 
 
 def draw(*names: object) -> int:
@@ -26,10 +27,10 @@ def group_of(example: Example) -> str:
 
 def group_by(examples: Iterable[Example], key: Cell) -> dict[Hashable, list[Example]]:
     """Examples by key, in order of first appearance."""
-    found: dict[Hashable, list[Example]] = defaultdict(list)
+    groups: dict[Hashable, list[Example]] = defaultdict(list)
     for example in examples:
-        found[key(example)].append(example)
-    return found
+        groups[key(example)].append(example)
+    return groups
 
 
 def take_share(examples: Sequence[Example], share: float, seed: int) -> list[Example]:

@@ -132,7 +132,7 @@ class FindingReader:
 
     def _hides_labels(self, dataset: str) -> bool:
         """Whether labels of a custom dataset are hidden: how often workers gave each answer would then tell of them."""
-        splits = ExampleReader(self.data).own(dataset).splits
+        splits = ExampleReader(self.data).custom(dataset).splits
         return any(example.hidden for examples in splits.values() for example in examples)
 
     def _find_artifacts(self, task: TaskRuns) -> Iterator[Finding]:

@@ -99,7 +99,7 @@ def _split_training(
     protocol = spec.protocol
     training: list[Example] = []
     for name in protocol.train:
-        examples = reader.training(name, task, spec.variation.labels)
+        examples = reader.training_examples(name, task, spec.variation.labels)
         if len(protocol.train) == 1:
             training += examples
         else:
@@ -107,7 +107,7 @@ def _split_training(
     if not protocol.select:
         return training, []
     if not protocol.select_share:
-        return training, list(reader.training(protocol.select, task, {}))
+        return training, list(reader.training_examples(protocol.select, task, {}))
     cell_of = declared_protocol(task.dataset).cell_of
     if cell_of is not None and all(name.startswith(f"{task.dataset}:") for name in protocol.train):
         held = hold_rows(training, 1, cell_of, protocol.select)

@@ -152,7 +152,7 @@ def plan_runs(request: RunRequest, data: Path | None = None) -> Plan:
     _check(request)
     reader, families, left_out = ExampleReader(data), list[Family](), list[str]()
     for name in request.tasks:
-        asked = find_tasks(name, reader.own)
+        asked = find_tasks(name, reader.custom)
         for task, given in product(asked, request.models):
             try:
                 families += _families(task, given, request.per_task.get(task.name, request), reader)
@@ -236,7 +236,7 @@ def _families(
     files = tuple(_files(predictor, kind.home(argument), options))
     for variation in _variations(task, request):
         for train in variation.train:
-            reader.training(train, task, variation.labels)  # labels that do not fit are told now
+            reader.training_examples(train, task, variation.labels)  # labels that do not fit are told now
         protocol = choose_protocol(task, variation, reader, learns=learns, sweep=len(options) > 1)
         yield Family(
             task,

@@ -44,12 +44,14 @@ def find_sets(task: Task, reader: ExampleReader) -> Sets:
     """What is here for a task."""
     declared = declared_protocol(task.dataset)
     home = declared.learns_from or task.dataset
-    here = {split: f"{home}:{split}" if reader.has(home, split, task) else "" for split in ORDINARY}
+    here = {
+        split: f"{home}:{split}" if reader.has_gold(home, split, task) else "" for split in ORDINARY
+    }
     more = [s for s in reader.splits(task.dataset) if s not in ORDINARY]
-    further = tuple(f"{task.dataset}:{s}" for s in more if reader.has(task.dataset, s, task))
+    further = tuple(f"{task.dataset}:{s}" for s in more if reader.has_gold(task.dataset, s, task))
     standing = bool(declared.stand_in and here["train"] and not here["test"])
     test = f"{task.dataset}:{declared.stand_in}" if standing else here["test"]
-    hidden = not test and reader.hides(home, "test", task)
+    hidden = not test and reader.hides_gold(home, "test", task)
     return Sets(here["train"], here["dev"], test, further, standing, hidden)
 
 
