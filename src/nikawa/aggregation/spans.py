@@ -200,7 +200,10 @@ def vote_on_spans(table: Table, decider: Step) -> tuple[list[Marks], Flags, Flag
         least = n // 2 + 1 if by_majority else decider.number
         kept = tuple(sorted(mark for mark, votes in counts.items() if votes >= least))
         gold.append(kept)
-        enough.append(by_majority or _is_settled(counts, n, decider))
+        # votes:K/N: of no more than N answers, and of fewer only if the missing ones could bring no further span
+        missing = 0 if by_majority or decider.of is None else decider.of - n
+        undecided = (least - missing <= votes < least for votes in (*counts.values(), 0))
+        enough.append(missing >= 0 and not any(undecided))
         even = by_majority and any(2 * votes == n for votes in counts.values())
         contradictory = any(
             one[1] > other[0] and not any(one in marks and other in marks for marks in answers)
@@ -208,17 +211,6 @@ def vote_on_spans(table: Table, decider: Step) -> tuple[list[Marks], Flags, Flag
         )
         tied.append(even or contradictory)
     return gold, np.array(enough, dtype=np.bool_), np.array(tied, dtype=np.bool_)
-
-
-def _is_settled(counts: Counter[Mark], n: int, decider: Step) -> bool:
-    """With `/N`: of no more than N answers, and of fewer only if the missing ones could bring no further span."""
-    if decider.of is None:
-        return True
-    missing = decider.of - n
-    return missing >= 0 and all(
-        votes >= decider.number or votes + missing < decider.number
-        for votes in (*counts.values(), 0)
-    )
 
 
 def mean_support(table: Table, gold: Sequence[Marks]) -> Floats:

@@ -62,13 +62,12 @@ def area(scores: Floats, gold: NDArray[np.bool_]) -> float:
         return float("nan")
     ranked = np.sort(scores)
     own, hits = (x[::-1] for x in np.unique(scores[gold], return_counts=True))
-    found = np.cumsum(hits)
+    total = np.cumsum(hits)
     reached = len(ranked) - np.searchsorted(ranked, own, side="left")
     passed = len(ranked) - np.searchsorted(ranked, own, side="right")
-    precision = found / reached + ratio(
-        (found - hits).astype(np.float64), passed.astype(np.float64), 1.0
-    )
-    return float((hits * precision).sum() / 2 / found[-1])
+    before = ratio((total - hits).astype(np.float64), passed.astype(np.float64), 1.0)
+    precision = total / reached + before
+    return float((hits * precision).sum() / 2 / total[-1])
 
 
 def auprc_of(probabilities: Floats, gold: Ints, mode: Mode) -> Weighted:

@@ -236,8 +236,14 @@ class TaskComparison:
         for (name, run), each in zip(runs, items, strict=True):
             same = next((answers for other, answers in distinct if other == each), None)
             if same is None:  # seeds of a model without chance answer alike: one is enough
-                examples = _take(run.examples, kept)
-                same = AnsweredTask(run.task, examples, _take_items(each, kept, labels))
+                shown = Items(
+                    gold=_take(each.gold, kept),
+                    answers=_take(each.answers, kept),
+                    inputs=_take(each.inputs, kept),
+                    labels=labels,
+                    scores=_take(each.scores, kept),
+                )
+                same = AnsweredTask(run.task, _take(run.examples, kept), shown)
                 distinct.append((each, same))
             answered[name].append(same)
         return cls(systems, metrics, answered)
@@ -420,6 +426,10 @@ class TaskComparison:
             )
 
 
+def _take(values: Sequence[Any], kept: Sequence[int] | None) -> Sequence[Any]:
+    return values if kept is None else [values[i] for i in kept]
+
+
 def _all_labels(every: Sequence[Items]) -> tuple[Any, ...]:
     """The declared labels, then whatever else occurs; only label and choice answers form classes."""
     declared = every[0].labels
@@ -428,20 +438,6 @@ def _all_labels(every: Sequence[Items]) -> tuple[Any, ...]:
         for side in (items.gold, items.answers):
             seen.update(label for label in side if isinstance(label, str | int))
     return (*declared, *sorted(seen - set(declared), key=str))
-
-
-def _take(values: Sequence[Any], kept: Sequence[int] | None) -> Sequence[Any]:
-    return values if kept is None else [values[i] for i in kept]
-
-
-def _take_items(items: Items, kept: Sequence[int] | None, labels: tuple[Any, ...]) -> Items:
-    return Items(
-        gold=_take(items.gold, kept),
-        answers=_take(items.answers, kept),
-        inputs=_take(items.inputs, kept),
-        labels=labels,
-        scores=_take(items.scores, kept),
-    )
 
 
 # Tests
@@ -464,23 +460,22 @@ def _exchange_answers(
 
     def swap(chosen_units: Ints) -> tuple[float, float]:
         """Both values when the answers of some units are exchanged, computed anew."""
-        exchanged = np.isin(units, chosen_units)
-        one, other = (
-            metric.evaluate(_exchange_items(own, other, exchanged), "official").value
-            for own, other in ((left.items, right.items), (right.items, left.items))
-        )
-        return one, other
+        exchanged = np.isin(units, chosen_units).tolist()
+        values = []
+        for own, other in ((left.items, right.items), (right.items, left.items)):
+            answers = _exchange(own.answers, other.answers, exchanged)
+            scores = _exchange(own.scores, other.scores, exchanged)
+            items = replace(own, answers=answers, scores=scores)
+            values.append(metric.evaluate(items, "official").value)
+        return values[0], values[1]
 
     swap_or_none = swap if isinstance(a, Weighted) else None
     return compare_pair(a, b, units, swap=swap_or_none, rounds=rounds, on_progress=add_rounds)
 
 
-def _exchange_items(own: Items, other: Items, exchanged: Any) -> Items:
-    answers, scores = (
-        [theirs if swaps else mine for mine, theirs, swaps in zip(p, q, exchanged, strict=True)]
-        for p, q in ((own.answers, other.answers), (own.scores, other.scores))
-    )
-    return replace(own, answers=answers, scores=scores)
+def _exchange(own: Sequence[Any], other: Sequence[Any], exchanged: Sequence[bool]) -> list[Any]:
+    rows = zip(own, other, exchanged, strict=True)
+    return [theirs if swaps else mine for mine, theirs, swaps in rows]
 
 
 def effect_size(a: Floats | None, b: Floats | None, metric: Metric) -> float:

@@ -245,13 +245,13 @@ def build_items(
     task: Task, examples: Sequence[Example], predictions: Mapping[str, Prediction]
 ) -> Items:
     """Gold and answers side by side; an item without a prediction has the answer None."""
-    found = [predictions.get(example.id) for example in examples]
+    by_item = [predictions.get(example.id) for example in examples]
     return Items(
         gold=[example.gold[task.question] for example in examples],
-        answers=[None if p is None else p.answer for p in found],
+        answers=[None if p is None else p.answer for p in by_item],
         inputs=[example.inputs for example in examples],
         labels=task.labels,
-        scores=[None if p is None else p.scores for p in found],
+        scores=[None if p is None else p.scores for p in by_item],
     )
 
 
