@@ -17,7 +17,6 @@ from nikawa.pretrain.corpus import (
     MAX_LINE_BYTES,
     chunk_lines,
     find_sources,
-    read_source,
 )
 from nikawa.pretrain.prepare import FileReport
 
@@ -26,7 +25,7 @@ def lines_of(*paths: Path, key: str = "text", table: Path | None = None) -> list
     return [
         (line.document, line.text)
         for source in find_sources(paths, key, table)
-        for line in read_source(source)
+        for line in source.read()
     ]
 
 
@@ -87,7 +86,7 @@ def test_lines_that_no_row_holds_are_counted_and_most_of_them_refused(tmp_path: 
     (tmp_path / "a.txt").write_text("一\n二\n\n三\n四\n五\n", "utf-8")
     (tmp_path / "t.tsv").write_text("0\t2\tx\n4\t1\ty\n", "utf-8")
     (source,) = find_sources([tmp_path / "a.txt"], table=tmp_path / "t.tsv")
-    assert len(list(read_source(source))) == 5
+    assert len(list(source.read())) == 5
     assert source.outside == FileReport.of(source).outside == 2, "the blank line is no text"
     (tmp_path / "t.tsv").write_text("0\t2\tx\n", "utf-8")
     with pytest.raises(
@@ -95,7 +94,7 @@ def test_lines_that_no_row_holds_are_counted_and_most_of_them_refused(tmp_path: 
     ):
         lines_of(tmp_path / "a.txt", table=tmp_path / "t.tsv")
     (plain,) = find_sources([tmp_path / "a.txt"])
-    assert len(list(read_source(plain))) == 5
+    assert len(list(plain.read())) == 5
     assert b"outside" not in msgspec.json.encode(FileReport.of(plain))
 
 
@@ -115,7 +114,7 @@ def test_records_are_documents(tmp_path: Path) -> None:
     text = "".join(json.dumps(row) + "\n" for row in rows) + "{broken\n"
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(text.encode()))
     (source,) = find_sources([tmp_path / "a.jsonl.gz"], "body")
-    found = list(read_source(source))
+    found = list(source.read())
     assert [line.text for line in found] == ["첫째 줄", "둘째 줄", "다른 글"]
     assert found[0].document == found[1].document != found[2].document
     assert source.broken.places == ["a.jsonl.gz:3"]
@@ -138,7 +137,7 @@ def test_a_record_whose_field_holds_no_text_is_counted(tmp_path: Path) -> None:
     ]
     (tmp_path / "a.jsonl").write_text("\n".join(rows), "utf-8")
     (source,) = find_sources([tmp_path / "a.jsonl"])
-    assert [line.text for line in read_source(source)] == ["一", "二"]
+    assert [line.text for line in source.read()] == ["一", "二"]
     assert source.broken.places == ["a.jsonl:2", "a.jsonl:3"]
 
 
@@ -156,7 +155,7 @@ def test_lines_that_are_not_utf8_are_counted_and_dropped(tmp_path: Path) -> None
         "良い行\n".encode() * 50 + b"\xff\xfe broken\n" + "次の行\n".encode() + b"\x80"
     )
     (source,) = find_sources([path])
-    assert len(list(read_source(source))) == 51
+    assert len(list(source.read())) == 51
     assert (source.broken.count, source.broken.places) == (2, ["a.txt:51", "a.txt:53"])
 
 
@@ -174,12 +173,12 @@ def test_a_giant_line_is_cut_at_sentence_ends_in_flat_memory(tmp_path: Path) -> 
     path.write_bytes(lzma.compress(whole.encode(), preset=0))
     (source,) = find_sources([path])
     tracemalloc.start()
-    size = sum(_check(line.text, sentence) for line in read_source(source))
+    size = sum(_check(line.text, sentence) for line in source.read())
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert size == len(whole)
     assert source.cut > 10
-    assert len({line.document for line in read_source(source)}) > 10
+    assert len({line.document for line in source.read()}) > 10
     assert peak < 12 * MAX_LINE_BYTES
 
 
@@ -203,7 +202,7 @@ def test_a_giant_record_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         f'{{"text": "一"}}\n{{"text": "{"長い" * MAX_LINE_BYTES}"}}\n{{"text": "二"}}\n', "utf-8"
     )
     (source,) = find_sources([tmp_path / "a.jsonl"])
-    assert [line.text for line in read_source(source)] == ["一", "二"]
+    assert [line.text for line in source.read()] == ["一", "二"]
     assert set(source.broken.places) == {"a.jsonl:2"}
 
 
@@ -234,6 +233,6 @@ def test_chunks_are_cut_by_content_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("".join(f"{n} {'あ' * 999}\n" for n in range(1000)), "utf-8")
     (source,) = find_sources([path])
-    found = list(chunk_lines(read_source(source)))
+    found = list(chunk_lines(source.read()))
     assert [len(chunk) for chunk in found[:-1]] == [len(found[0])] * (len(found) - 1)
     assert sum(len(line.text) for line in found[0]) >= CHUNK_CHARS

@@ -43,6 +43,14 @@ _BLOCK_BYTES = 1 << 17
 _RECORD_DECODER = msgspec.json.Decoder(dict[str, Any])
 
 
+class Line(NamedTuple):
+    """A line of text and the document it belongs to."""
+
+    document: str
+    """`file:line.n`, the n-th that begins in that line: no other document has it."""
+    text: str
+
+
 @dataclass
 class BrokenLines:
     """Lines that could not be read."""
@@ -86,13 +94,133 @@ class Source:
     lines: int = 0
     characters: int = 0
 
+    def read(self) -> Iterator[Line]:
+        """The lines of a file that can be read, blank ones left out; what came of reading is counted here."""
+        texts = self._read_records() if is_json_lines(self.path) else self._read_plain()
+        document, lines, size, first_line, nth = "", 0, 0, 0, 0
+        for number, text, begins in texts:
+            is_full = lines >= MAX_DOCUMENT_LINES or size >= MAX_DOCUMENT_CHARS
+            if begins or not document or is_full:
+                nth = nth + 1 if number == first_line else 0  # one line may be many documents
+                document, lines, size, first_line = f"{self.name}:{number}.{nth}", 0, 0, number
+            lines += 1
+            size += len(text)
+            self.characters += len(text)
+            yield Line(document, text)
 
-class Line(NamedTuple):
-    """A line of text and the document it belongs to."""
+    def _read_plain(self) -> Iterator[tuple[int, str, bool]]:
+        """(Line number, text, whether a document begins) of plain text."""
+        begins, row, texts = True, 0, 0
+        for number, raw in self._read_raw_lines(MAX_LINE_BYTES):
+            if number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+                cure = "convert it, e.g. with iconv -f UTF-16 -t UTF-8"
+                raise BadInput("is UTF-16", file=self.path, line=1, cure=cure)
+            try:
+                text = raw.decode("utf-8-sig" if number == 1 else "utf-8").removesuffix("\r")
+            except UnicodeDecodeError:
+                self._count_broken(raw, number, "most of its lines are not UTF-8")
+                continue
+            is_blank = not text.strip()
+            begins = begins or (is_blank if self.starts is None else number in self.starts)
+            if is_blank:
+                continue
+            if self.starts is not None:
+                texts += 1
+                while row < len(self.rows) and self.rows[row][1] < number:
+                    row += 1
+                self.outside += not (row < len(self.rows) and self.rows[row][0] <= number)
+            yield number, text, begins
+            begins = False
+        if self.starts is not None:
+            self._refuse_table_of_another_text(texts)
 
-    document: str
-    """`file:line.n`, the n-th that begins in that line: no other document has it."""
-    text: str
+    def _refuse_table_of_another_text(self, texts: int) -> None:
+        """Refuse a table that does not fit what was read: `texts` lines of text."""
+        if self.starts and max(self.starts) > self.lines:
+            start = f"a document begins in line {max(self.starts):,}"
+            what = f"has {self.lines:,} lines, and by {self.table} {start}"
+        elif 2 * self.outside > texts:
+            held = texts - self.outside
+            what = f"has {texts:,} lines of text, of which {self.table} holds {held:,}"
+        else:
+            return
+        cure = "name the table that belongs to it with --sources"
+        raise BadInput(what, file=self.path, cure=cure)
+
+    def _read_records(self) -> Iterator[tuple[int, str, bool]]:
+        """(Line number, text, whether a document begins) of JSON lines."""
+        for number, raw in self._read_raw_lines(MAX_RECORD_BYTES):
+            if not raw.strip():
+                continue
+            try:
+                record = _RECORD_DECODER.decode(raw.removeprefix(BOM_UTF8) if number == 1 else raw)
+                text = self._find_text(record, number)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                text = None
+            if text is None:
+                what = "most of its lines are not JSON records with a text"
+                self._count_broken(raw, number, what)
+                continue
+            for place, part in enumerate(filter(str.strip, text.splitlines())):
+                yield number, part, place == 0
+
+    def _find_text(self, record: dict[str, Any], number: int) -> str | None:
+        """The text of a record; None where the field is there and holds something else."""
+        inputs = record.get("inputs")
+        holder = inputs if isinstance(inputs, dict) and self.text_field not in record else record
+        if self.text_field not in holder:
+            what = f"has no field {self.text_field!r}"
+            hint = suggest(self.text_field, holder)
+            cure = f"name the one that holds the text with --field; {hint}"
+            raise BadInput(what, file=self.path, line=number, cure=cure)
+        text = holder[self.text_field]
+        return text if isinstance(text, str) else None
+
+    def _read_raw_lines(self, max_bytes: int) -> Iterator[tuple[int, bytes]]:
+        """(Number from 1, undecoded line without its end); a line over `max_bytes` comes in parts."""
+        number, size = 1, 0
+        parts: list[bytes] = []  # a long line comes in many blocks: they are joined once
+        with open_bytes(self.path) as stream:
+            while data := stream.read(_BLOCK_BYTES):
+                parts.append(data)
+                size += len(data)
+                if b"\n" in data:
+                    *whole, rest = b"".join(parts).split(b"\n")
+                    for raw in whole:
+                        yield number, raw
+                        number += 1
+                    parts, size, self.lines = [rest], len(rest), number - 1
+                while size > max_bytes:
+                    raw = b"".join(parts)
+                    at = _find_cut(raw)
+                    self.cut += 1
+                    yield number, raw[:at]
+                    parts, size = [raw[at:]], len(raw) - at
+        if size:
+            self.lines = number
+            yield number, b"".join(parts)
+
+    def _count_broken(self, raw: bytes, number: int, what: str) -> None:
+        """Count a line that cannot be read; where most cannot, the file is refused."""
+        self.broken.add(f"{self.name}:{number}", raw)
+        if number <= 2 * self.broken.count and self.broken.count > MAX_PLACES_SHOWN:
+            raise self.unreadable_error(what)
+
+    def unreadable_error(self, what: str) -> BadInput:
+        """The error for a file whose lines cannot be read, with the cure that its first broken line suggests."""
+        line = int(self.broken.places[0].rpartition(":")[2])
+        try:
+            self.broken.raw.decode("utf-8")
+            is_utf_8 = True
+        except UnicodeDecodeError as problem:
+            is_utf_8 = problem.reason == "unexpected end of data"  # it was cut
+        if is_utf_8:
+            cure = "write an object a line with a text in it, or call it .txt if it is plain text"
+        elif guess := guess_encoding(self.broken.raw):
+            cure = f"convert it, e.g. with iconv -f {guess} -t UTF-8"
+        else:
+            cure = "save it as UTF-8"
+        return BadInput(what, file=self.path, line=line, cure=cure)
 
 
 def find_sources(
@@ -192,118 +320,6 @@ def _read_table(table: Path) -> tuple[tuple[int, int], ...]:
     return tuple((first, last) for first, last, _ in rows)
 
 
-def read_source(source: Source) -> Iterator[Line]:
-    """The lines of a file that can be read, blank ones left out; what came of reading is counted in the source."""
-    texts = _read_records(source) if is_json_lines(source.path) else _read_plain(source)
-    document, lines, size, first_line, nth = "", 0, 0, 0, 0
-    for number, text, begins in texts:
-        is_full = lines >= MAX_DOCUMENT_LINES or size >= MAX_DOCUMENT_CHARS
-        if begins or not document or is_full:
-            nth = nth + 1 if number == first_line else 0  # one line may be many documents
-            document, lines, size, first_line = f"{source.name}:{number}.{nth}", 0, 0, number
-        lines += 1
-        size += len(text)
-        source.characters += len(text)
-        yield Line(document, text)
-
-
-def _read_plain(source: Source) -> Iterator[tuple[int, str, bool]]:
-    """(Line number, text, whether a document begins) of plain text."""
-    begins, row, texts = True, 0, 0
-    for number, raw in _read_raw_lines(source, MAX_LINE_BYTES):
-        if number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-            cure = "convert it, e.g. with iconv -f UTF-16 -t UTF-8"
-            raise BadInput("is UTF-16", file=source.path, line=1, cure=cure)
-        try:
-            text = raw.decode("utf-8-sig" if number == 1 else "utf-8").removesuffix("\r")
-        except UnicodeDecodeError:
-            _count_broken(raw, source, number, "most of its lines are not UTF-8")
-            continue
-        is_blank = not text.strip()
-        begins = begins or (is_blank if source.starts is None else number in source.starts)
-        if is_blank:
-            continue
-        if source.starts is not None:
-            texts += 1
-            while row < len(source.rows) and source.rows[row][1] < number:
-                row += 1
-            source.outside += not (row < len(source.rows) and source.rows[row][0] <= number)
-        yield number, text, begins
-        begins = False
-    if source.starts is not None:
-        _refuse_table_of_another_text(source, texts)
-
-
-def _refuse_table_of_another_text(source: Source, texts: int) -> None:
-    """Refuse a table that does not fit what was read: `texts` lines of text."""
-    if source.starts and max(source.starts) > source.lines:
-        start = f"a document begins in line {max(source.starts):,}"
-        what = f"has {source.lines:,} lines, and by {source.table} {start}"
-    elif 2 * source.outside > texts:
-        held = texts - source.outside
-        what = f"has {texts:,} lines of text, of which {source.table} holds {held:,}"
-    else:
-        return
-    cure = "name the table that belongs to it with --sources"
-    raise BadInput(what, file=source.path, cure=cure)
-
-
-def _read_records(source: Source) -> Iterator[tuple[int, str, bool]]:
-    """(Line number, text, whether a document begins) of JSON lines."""
-    for number, raw in _read_raw_lines(source, MAX_RECORD_BYTES):
-        if not raw.strip():
-            continue
-        try:
-            record = _RECORD_DECODER.decode(raw.removeprefix(BOM_UTF8) if number == 1 else raw)
-            text = _find_text(record, source, number)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            text = None
-        if text is None:
-            what = "most of its lines are not JSON records with a text"
-            _count_broken(raw, source, number, what)
-            continue
-        for place, part in enumerate(filter(str.strip, text.splitlines())):
-            yield number, part, place == 0
-
-
-def _find_text(record: dict[str, Any], source: Source, number: int) -> str | None:
-    """The text of a record; None where the field is there and holds something else."""
-    inputs = record.get("inputs")
-    holder = inputs if isinstance(inputs, dict) and source.text_field not in record else record
-    if source.text_field not in holder:
-        what = f"has no field {source.text_field!r}"
-        hint = suggest(source.text_field, holder)
-        cure = f"name the one that holds the text with --field; {hint}"
-        raise BadInput(what, file=source.path, line=number, cure=cure)
-    text = holder[source.text_field]
-    return text if isinstance(text, str) else None
-
-
-def _read_raw_lines(source: Source, max_bytes: int) -> Iterator[tuple[int, bytes]]:
-    """(Number from 1, undecoded line without its end); a line over `max_bytes` comes in parts."""
-    number, size = 1, 0
-    parts: list[bytes] = []  # a long line comes in many blocks: they are joined once
-    with open_bytes(source.path) as stream:
-        while data := stream.read(_BLOCK_BYTES):
-            parts.append(data)
-            size += len(data)
-            if b"\n" in data:
-                *whole, rest = b"".join(parts).split(b"\n")
-                for raw in whole:
-                    yield number, raw
-                    number += 1
-                parts, size, source.lines = [rest], len(rest), number - 1
-            while size > max_bytes:
-                raw = b"".join(parts)
-                at = _find_cut(raw)
-                source.cut += 1
-                yield number, raw[:at]
-                parts, size = [raw[at:]], len(raw) - at
-    if size:
-        source.lines = number
-        yield number, b"".join(parts)
-
-
 def _find_cut(raw: bytes) -> int:
     """Where to cut a line: behind the last sentence or word that ends in it, else between two characters."""
     for end in _SENTENCE_ENDS:
@@ -315,30 +331,6 @@ def _find_cut(raw: bytes) -> int:
     while at > len(raw) - 4 and raw[at] & 0xC0 == 0x80:
         at -= 1
     return at
-
-
-def _count_broken(raw: bytes, source: Source, number: int, what: str) -> None:
-    """Count a line that cannot be read; where most cannot, the file is refused."""
-    source.broken.add(f"{source.name}:{number}", raw)
-    if number <= 2 * source.broken.count and source.broken.count > MAX_PLACES_SHOWN:
-        raise _unreadable_error(source, what)
-
-
-def _unreadable_error(source: Source, what: str) -> BadInput:
-    """The error for a file whose lines cannot be read, with the cure that its first broken line suggests."""
-    line = int(source.broken.places[0].rpartition(":")[2])
-    try:
-        source.broken.raw.decode("utf-8")
-        is_utf_8 = True
-    except UnicodeDecodeError as problem:
-        is_utf_8 = problem.reason == "unexpected end of data"  # it was cut
-    if is_utf_8:
-        cure = "write an object a line with a text in it, or call it .txt if it is plain text"
-    elif guess := guess_encoding(source.broken.raw):
-        cure = f"convert it, e.g. with iconv -f {guess} -t UTF-8"
-    else:
-        cure = "save it as UTF-8"
-    return BadInput(what, file=source.path, line=line, cure=cure)
 
 
 def chunk_lines(lines: Iterable[Line]) -> Iterator[list[Line]]:
@@ -424,11 +416,11 @@ def _read_beginning(source: Source) -> list[str]:
     copy = Source(source.path, source.name, source.text_field)
     texts: list[str] = []
     size = 0
-    for line in read_source(copy):
+    for line in copy.read():
         texts.append(line.text)
         size += len(line.text)
         if size >= SAMPLE_CHARS:
             break
     if not texts and copy.broken.count:
-        raise _unreadable_error(copy, "none of its lines can be read")
+        raise copy.unreadable_error("none of its lines can be read")
     return texts

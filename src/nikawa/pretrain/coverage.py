@@ -67,6 +67,8 @@ def measure_coverage(
     tokenizer: Any, name: str, texts: Sequence[str], segmenter: FindStarts | None
 ) -> Coverage:
     """Measure a vocabulary on one set of texts."""
+    import numpy as np
+
     tokens = unknown = exact = 0
     for start in range(0, len(texts), _BATCH_TEXTS):
         batch = list(texts[start : start + _BATCH_TEXTS])
@@ -76,7 +78,13 @@ def measure_coverage(
         unknown += sum(encoding.ids.count(_UNKNOWN_ID) for encoding in encodings)
         for text, back in zip(batch, decoded, strict=True):
             exact += back.lstrip() == tokenizer.normalizer.normalize_str(text).lstrip()
-    characters, spelled = _count_characters(tokenizer, texts)
+    text = tokenizer.normalizer.normalize_str("\n".join(texts)).replace(" ", "").replace("\n", "")
+    characters, in_bytes = len(text), 0
+    known = tokenizer.get_vocab()
+    codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    for code, count in zip(*np.unique(codes, return_counts=True), strict=True):
+        if chr(code) not in known:
+            in_bytes += int(count)
     return Coverage(
         texts=name,
         count=len(texts),
@@ -84,24 +92,10 @@ def measure_coverage(
         pieces=tokens,
         pieces_a_character=tokens / max(1, characters),
         unknown=unknown / max(1, tokens),
-        in_bytes=spelled / max(1, characters),
+        in_bytes=in_bytes / max(1, characters),
         exact=exact / max(1, len(texts)),
         crossing=_crossing_share(tokenizer, texts, segmenter) if segmenter and texts else None,
     )
-
-
-def _count_characters(tokenizer: Any, texts: Sequence[str]) -> tuple[int, int]:
-    """Characters without blanks, and those of them that are no token."""
-    import numpy as np
-
-    text = tokenizer.normalizer.normalize_str("\n".join(texts)).replace(" ", "").replace("\n", "")
-    codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-    known = tokenizer.get_vocab()
-    spelled = 0
-    for code, count in zip(*np.unique(codes, return_counts=True), strict=True):
-        if chr(code) not in known:
-            spelled += int(count)
-    return len(text), spelled
 
 
 def _crossing_share(tokenizer: Any, texts: Sequence[str], segmenter: FindStarts) -> float:

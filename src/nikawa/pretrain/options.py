@@ -82,21 +82,18 @@ def check_options(options: PretrainOptions) -> None:
         raise unknown("stage", options.only, STAGES_TO_END_AFTER)
     check_seed(options.seed)
     if options.segmenter:
-        _check_segmenter(options.segmenter, options.language)
+        if options.segmenter not in ANALYSERS:
+            raise unknown("analyser", options.segmenter, ANALYSERS)
+        languages = ("", options.language)
+        if ANALYSERS[options.segmenter].language not in languages:
+            what = f"{options.segmenter} does not segment the language {options.language}"
+            fitting = [name for name in ANALYSERS if ANALYSERS[name].language in languages]
+            raise BadInput(what, cure=f"these do: {', '.join(fitting)}")
     require_folder(options.data)
     if options.only != "text" and find_spec("tokenizers") is None:
         raise missing_extra("the package 'tokenizers'", "encoder")
     if not options.only:
         _check_training(options)
-
-
-def _check_segmenter(name: str, language: str) -> None:
-    if name not in ANALYSERS:
-        raise unknown("analyser", name, ANALYSERS)
-    languages = ("", language)
-    if ANALYSERS[name].language not in languages:
-        fit = ", ".join(known for known in ANALYSERS if ANALYSERS[known].language in languages)
-        raise BadInput(f"{name} does not segment the language {language}", cure=f"these do: {fit}")
 
 
 def _check_training(options: PretrainOptions) -> None:

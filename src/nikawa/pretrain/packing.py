@@ -103,7 +103,7 @@ class Pack:
         path = self.folder / name
         entries: np.ndarray
         if not path.is_file():
-            entries = np.frombuffer(_decompress(self.folder / (name + COMPRESSED_SUFFIX)), kind)
+            entries = np.frombuffer(self._decompress(name), kind)
         elif path.stat().st_size:
             entries = np.memmap(path, kind, "r")
         else:
@@ -113,20 +113,20 @@ class Pack:
             raise BadInput(what, file=path, cure="pack the text again")
         return entries
 
+    def _decompress(self, name: str) -> bytes:
+        path = self.folder / (name + COMPRESSED_SUFFIX)
+        cure = "pack the text again, or carry the pack over again"
+        try:
+            return lzma.decompress(path.read_bytes())
+        except FileNotFoundError:
+            raise BadInput("is missing", file=path, cure=cure) from None
+        except lzma.LZMAError as problem:
+            raise BadInput(f"is damaged: {problem}", file=path, cure=cure) from None
+
 
 def _id_type(vocabulary: int) -> np.dtype[Any]:
     """How a token of such a vocabulary is stored."""
     return np.dtype("<u2" if vocabulary <= 1 << 16 else "<u4")
-
-
-def _decompress(path: Path) -> bytes:
-    cure = "pack the text again, or carry the pack over again"
-    try:
-        return lzma.decompress(path.read_bytes())
-    except FileNotFoundError:
-        raise BadInput("is missing", file=path, cure=cure) from None
-    except lzma.LZMAError as problem:
-        raise BadInput(f"is damaged: {problem}", file=path, cure=cure) from None
 
 
 def pack_text(tokenizer: Path, text: Path, out: Path, options: PackOptions | None = None) -> Pack:
@@ -359,7 +359,10 @@ class LineEncoder:
                 np.fromiter(chain.from_iterable(places), np.int64) + np.repeat(bases, counts)
             ] = True
         first, last = spans[:, 0] + bases[line], spans[:, 1] + bases[line]
-        seen = _next_set(~blank)[np.minimum(first, len(codes) - 1)] if len(codes) else first
+        # for each character the nearest one from there on that is no blank
+        solid = np.where(blank, len(codes), np.arange(len(codes)))
+        nearest = np.minimum.accumulate(solid[::-1])[::-1]
+        seen = nearest[np.minimum(first, len(codes) - 1)] if len(codes) else first
         empty = seen >= last
         begins = empty
         if len(first):
@@ -369,13 +372,6 @@ class LineEncoder:
         begins[1:] &= ~empty[:-1] | (line[1:] != line[:-1])
         begins |= np.concatenate(([-1], line[:-1])) != line
         return np.asarray(begins)
-
-
-def _next_set(flags: np.ndarray) -> np.ndarray:
-    """For each place the nearest one from there on that is set; the length where there is none."""
-    places = np.where(flags, np.arange(len(flags)), len(flags))
-    nearest: np.ndarray = np.minimum.accumulate(places[::-1])[::-1]
-    return nearest
 
 
 def _find_plain_starts(codes: np.ndarray, blank: np.ndarray) -> np.ndarray:

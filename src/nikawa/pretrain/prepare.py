@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
@@ -17,7 +17,7 @@ from zlib import crc32
 
 import msgspec
 
-from nikawa.cleaning import Settings, Step, choose_steps
+from nikawa.cleaning import Settings, choose_steps
 from nikawa.cleaning.engine import Cleaner, Passage
 from nikawa.errors import BadInput
 from nikawa.execute.ordered import map_ordered
@@ -32,7 +32,7 @@ from nikawa.pretrain.contamination import (
     build_index,
     find_examples,
 )
-from nikawa.pretrain.corpus import Line, Source, chunk_lines, read_source, refuse_other_languages
+from nikawa.pretrain.corpus import Line, Source, chunk_lines, refuse_other_languages
 from nikawa.pretrain.personal_data import hide_accounts, lower_reserved, put_placeholders
 from nikawa.records import Record
 
@@ -153,7 +153,8 @@ class LineCleaner:
             max_other=CLEANING_MAX_OTHER,
             min_own=CLEANING_MIN_OWN,
         )
-        cleaner = Cleaner(_choose_steps(self.any_language), settings)
+        left_out = (*STEPS_LEFT_OUT, "script") if self.any_language else STEPS_LEFT_OUT
+        cleaner = Cleaner(choose_steps(None, left_out), settings)
         cleaned = []
         for text in texts:
             passages = (p.text for p in cleaner.clean(text) if isinstance(p, Passage))
@@ -162,11 +163,6 @@ class LineCleaner:
         changed = Counter({step: count.changed for step, count in counts if count.changed})
         removed = Counter({step: count.removed for step, count in counts if count.removed})
         return CleanedLines(cleaned, changed, removed)
-
-
-@cache
-def _choose_steps(any_language: bool) -> tuple[Step, ...]:
-    return choose_steps(None, (*STEPS_LEFT_OUT, "script") if any_language else STEPS_LEFT_OUT)
 
 
 @dataclass(frozen=True)
@@ -207,7 +203,7 @@ def prepare(
             (folder / HELDOUT_FILE).open("wb") as heldout,
         ):
             output = _Output(train, heldout, options)
-            lines = output.count(line for source in sources for line in read_source(source))
+            lines = output.count(line for source in sources for line in source.read())
             preparer = ChunkPreparer(options.clean, index if index.benchmarks else None)
             for result in map_ordered(preparer, chunk_lines(lines), options.workers):
                 output.write(result)

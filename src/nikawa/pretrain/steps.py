@@ -130,6 +130,8 @@ class TrainingSteps:
         So many steps of each length are timed, or, on a CPU, as much work as so many `seconds` hold. `note` is called with
         what could not be had.
         """
+        import torch
+
         before = {name: value.clone() for name, value in self.state().items()}
         step_seconds = None
         while step_seconds is None:
@@ -139,7 +141,7 @@ class TrainingSteps:
                     for length, order in orders.items()
                 }
             except Exception as problem:  # whatever a compiler or a driver may raise
-                if _is_out_of_memory(problem):
+                if isinstance(problem, torch.cuda.OutOfMemoryError | MemoryError):
                     raise
                 if _allow_unrepeatable(problem):
                     what = "not every kernel repeats its bits"
@@ -278,9 +280,3 @@ def _allow_unrepeatable(problem: Exception) -> bool:
         return False
     torch.use_deterministic_algorithms(True, warn_only=True)
     return True
-
-
-def _is_out_of_memory(problem: Exception) -> bool:
-    import torch
-
-    return isinstance(problem, torch.cuda.OutOfMemoryError | MemoryError)
