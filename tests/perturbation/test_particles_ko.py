@@ -531,9 +531,9 @@ def test_no_word_is_cut_where_eligibility_is_assumed(
     ],
 )
 def test_allomorph_follows_the_new_noun(noun: str, swapped: str) -> None:
-    from nikawa.perturbation.particles_ko import with_particle
+    from nikawa.perturbation.particles_ko import attach_to_noun
 
-    assert with_particle((noun, noun == "나"), "을") == swapped
+    assert attach_to_noun((noun, noun == "나"), "을") == swapped
 
 
 @pytest.mark.parametrize(
@@ -541,10 +541,10 @@ def test_allomorph_follows_the_new_noun(noun: str, swapped: str) -> None:
     [("나", "내가"), ("저", "제가"), ("너", "네가"), ("누구", "누가"), ("우리", "우리가")],
 )
 def test_pronouns_before_ga(pronoun: str, shape: str) -> None:
-    from nikawa.perturbation.particles_ko import with_particle
+    from nikawa.perturbation.particles_ko import attach_to_noun
 
-    assert with_particle((pronoun, True), "이/가") == shape
-    assert with_particle((f"너와 {pronoun}", True), "이/가") == f"너와 {shape}"
+    assert attach_to_noun((pronoun, True), "이/가") == shape
+    assert attach_to_noun((f"너와 {pronoun}", True), "이/가") == f"너와 {shape}"
 
 
 def test_scrambling_keeps_every_character(korean: Callable[..., str | None]) -> None:

@@ -9,16 +9,16 @@ from nikawa.perturbation.base import (
     NO_TEXT,
     Perturbation,
     changeable_inputs,
+    eligible_unless,
     replace_inputs,
-    unless,
 )
 from nikawa.records import Example
 from nikawa.text import Analyser
 
 INPUTS = ("premise", "sentence1", "text", "question")
 """The first of these that an example holds is rewritten."""
-
 UNCHANGED = "nothing to change without doubt"
+"""Why a text that a change leaves as it is is not eligible."""
 Change = Callable[[str, Analyser], str]
 """The text in its new form; the text itself where there is nothing to change. Never raises."""
 
@@ -26,9 +26,9 @@ Change = Callable[[str, Analyser], str]
 def surface_perturbation(
     name: str, language: str, title: str, change: Change, analysers: tuple[str, ...] = ()
 ) -> Perturbation:
-    """The operation that applies `change`; what it leaves as it is is not eligible."""
+    """The operation that applies `change`; a text that it leaves as it is is not eligible."""
 
-    def rewrite(example: Example, analyser: Analyser, random: Random) -> Example | None:
+    def rewrite(example: Example, analyser: Analyser, rng: Random) -> Example | None:
         for input_name, text in changeable_inputs(example, INPUTS).items():
             return replace_inputs(example, {input_name: change(text, analyser)})
         return None
@@ -45,18 +45,8 @@ def surface_perturbation(
         inputs=INPUTS,
         effect="keeps",
         title=title,
-        eligible=unless(why),
+        eligible=eligible_unless(why),
         why=why,
         rewrite=rewrite,
         analysers=analysers,
     )
-
-
-def replace_stretches(text: str, changes: list[tuple[int, int, str]]) -> str:
-    """The text with stretches `start` to `end` replaced, which are in order and do not overlap."""
-    parts: list[str] = []
-    done = 0
-    for start, end, new in changes:
-        parts += text[done:start], new
-        done = end
-    return "".join(parts) + text[done:]

@@ -21,9 +21,13 @@ Effect = Literal["keeps", "neutral"]
 """What a reader would say of the label: it stays, or entailment and contradiction become neutral."""
 Eligible = Callable[[Example, Analyser], bool]
 Why = Callable[[Example, Analyser], str]
+"""Why an example is not one to change; "" where it is."""
 Rewrite = Callable[[Example, Analyser, Random], Example | None]
+Stretch = tuple[int, int, str]
+"""Start and end of a part of a text, and what replaces it."""
 
 RECIPE = "perturb"
+"""The recipe that `Origin` names."""
 NO_TEXT = "no text that nothing points into"
 """Why an example without a changeable text is not eligible."""
 _POINTERS = {"spans": "text", "answers": "context", "tree": "text"}
@@ -56,8 +60,8 @@ class Perturbation(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.language}/{self.name}" if self.language else self.name
 
 
-def unless(why: Why) -> Eligible:
-    """Eligible is what nothing speaks against."""
+def eligible_unless(why: Why) -> Eligible:
+    """Eligible is what there is no reason against."""
     return lambda example, analyser: not why(example, analyser)
 
 
@@ -80,19 +84,15 @@ def apply(
         raise BadInput(what, cure=f"take {' or '.join(perturbation.analysers)}")
     for example in examples:
         if assume_eligible or perturbation.eligible(example, analyser):
-            changed = perturbation.rewrite(
-                example, analyser, example_random(seed, perturbation, example)
-            )
+            rng = Random(f"{seed}/{perturbation.full_name}/{example.id}")  # noqa: S311  # not for secrets
+            changed = perturbation.rewrite(example, analyser, rng)
             if changed is not None:
-                yield _linked(changed, example, perturbation, source)
+                yield _link_to_parent(changed, example, perturbation, source)
 
 
-def example_random(seed: int, perturbation: Perturbation, example: Example) -> Random:
-    """The random numbers of one example under one operation."""
-    return Random(f"{seed}/{perturbation.full_name}/{example.id}")  # noqa: S311  # not for secrets
-
-
-def _linked(changed: Example, parent: Example, perturbation: Perturbation, source: str) -> Example:
+def _link_to_parent(
+    changed: Example, parent: Example, perturbation: Perturbation, source: str
+) -> Example:
     names = [name for name, value in changed.inputs.items() if value != parent.inputs.get(name)]
     meta: dict[str, Any] = {"effect": perturbation.effect, "changed_inputs": "+".join(names)}
     meta |= {f"original_{name}": parent.inputs[name] for name in names if name in parent.inputs}
@@ -112,10 +112,14 @@ def _linked(changed: Example, parent: Example, perturbation: Perturbation, sourc
 def changeable_inputs(example: Example, names: Iterable[str]) -> dict[str, str]:
     """The inputs among `names` that are texts nothing points into by position, in the order of `names`."""
     inputs = example.inputs
-    held = {held for key, held in _POINTERS.items() if key in example.gold}
+    pointed_into = {input for key, input in _POINTERS.items() if key in example.gold}
     if "words" in inputs or any(isinstance(value, Span) for value in inputs.values()):
-        held.add("text")
-    return {n: inputs[n] for n in names if n not in held and isinstance(inputs.get(n), str)}
+        pointed_into.add("text")
+    return {
+        name: inputs[name]
+        for name in names
+        if name not in pointed_into and isinstance(inputs.get(name), str)
+    }
 
 
 def replace_inputs(example: Example, changed: Mapping[str, str]) -> Example | None:
@@ -125,6 +129,16 @@ def replace_inputs(example: Example, changed: Mapping[str, str]) -> Example | No
     if all(example.inputs.get(name) == text for name, text in changed.items()):
         return None
     return msgspec.structs.replace(example, inputs={**example.inputs, **changed})
+
+
+def replace_stretches(text: str, stretches: Iterable[Stretch]) -> str:
+    """The text with these stretches replaced, which are in order and do not overlap."""
+    parts: list[str] = []
+    done = 0
+    for start, end, new in stretches:
+        parts += text[done:start], new
+        done = end
+    return "".join(parts) + text[done:]
 
 
 def analyse_text(text: str, analyser: Analyser) -> tuple[Token, ...]:

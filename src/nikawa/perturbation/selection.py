@@ -31,35 +31,34 @@ def choose_perturbations(
     table = {perturbation.name: perturbation for perturbation in known}
     chosen: dict[str, Perturbation] = {}
     for name in names:
-        found = _named(name, cases, table)
-        chosen |= {one: table[one] for one in found}
+        family, _, case = name.partition("-")
+        if name == "particles":
+            full_names = [one for each in FAMILIES for one in _expand_family(each, cases, table)]
+        elif name in FAMILIES:
+            full_names = _expand_family(name, cases, table)
+        elif family in FAMILIES:
+            full_names = _expand_family(family, [case], table)
+        elif cases:
+            raise BadInput(f"{name!r} has no case", cure=f"--case goes with {', '.join(FAMILIES)}")
+        elif name == "surface":
+            full_names = [one for one in table if family_of(one) == one]
+        elif name in table:
+            full_names = [name]
+        else:
+            raise unknown("perturbation", name, [*table, *FAMILIES, *GROUPS])
+        chosen |= {one: table[one] for one in full_names}
     return list(chosen.values())
 
 
-def _named(name: str, cases: Sequence[str], table: dict[str, Perturbation]) -> list[str]:
-    if name in FAMILIES or name == "particles":
-        families = FAMILIES if name == "particles" else (name,)
-        return [one for family in families for one in _of_family(family, cases, table)]
-    family, _, case = name.partition("-")
-    if family in FAMILIES:
-        return _of_family(family, [case], table)
-    if cases:
-        raise BadInput(f"{name!r} has no case", cure=f"--case goes with {', '.join(FAMILIES)}")
-    if name == "surface":
-        return [one for one in table if family_of(one) == one]
-    if name not in table:
-        raise unknown("perturbation", name, [*table, *FAMILIES, *GROUPS])
-    return [name]
-
-
-def _of_family(family: str, cases: Sequence[str], table: dict[str, Perturbation]) -> list[str]:
-    have = [one.removeprefix(f"{family}-") for one in table if one.startswith(f"{family}-")]
-    if not have:
+def _expand_family(family: str, cases: Sequence[str], table: dict[str, Perturbation]) -> list[str]:
+    """The names of a family's operations in these cases, in all of them without any."""
+    own = [case_of(name) for name in table if family_of(name) == family]
+    if not own:
         raise BadInput(f"{family} is for Japanese and Korean", cure="check the dataset's language")
-    wanted = [case if case in have else ALIASES.get(case, case) for case in cases] or have
+    wanted = [case if case in own else ALIASES.get(case, case) for case in cases] or own
     for case in wanted:
-        if case not in have:
-            raise unknown(f"case of {family}", case, have)
+        if case not in own:
+            raise unknown(f"case of {family}", case, own)
     return [f"{family}-{case}" for case in wanted]
 
 
@@ -78,29 +77,37 @@ def restrict_inputs(perturbation: Perturbation, inputs: Sequence[str]) -> Pertur
     """The same operation on these inputs alone, every one of them that can be changed; as it is without any."""
     if not inputs:
         return perturbation
-    seen, inner = perturbation.inputs[0], perturbation.why
+    first, own_why = perturbation.inputs[0], perturbation.why
 
     def parts(example: Example) -> dict[str, Example]:
+        """Each input as an example of its own, whose text the operation looks at."""
         texts = changeable_inputs(example, inputs)
-        return {name: Example(id=example.id, inputs={seen: text}) for name, text in texts.items()}
+        return {name: Example(id=example.id, inputs={first: text}) for name, text in texts.items()}
 
     def eligible(example: Example, analyser: Analyser) -> bool:
         return any(perturbation.eligible(part, analyser) for part in parts(example).values())
 
     def why(example: Example, analyser: Analyser) -> str:
-        reasons = [inner(part, analyser) for part in parts(example).values()] if inner else []
+        assert own_why is not None
+        reasons = [own_why(part, analyser) for part in parts(example).values()]
         return "" if "" in reasons else next(iter(reasons), NO_TEXT)
 
-    def rewrite(example: Example, analyser: Analyser, random: Random) -> Example | None:
+    def rewrite(example: Example, analyser: Analyser, rng: Random) -> Example | None:
+        all_parts = parts(example)
         chosen = {
-            n: part for n, part in parts(example).items() if perturbation.eligible(part, analyser)
+            name: part for name, part in all_parts.items() if perturbation.eligible(part, analyser)
         }
-        changed = {}
-        for name, part in (chosen or parts(example)).items():
-            found = perturbation.rewrite(part, analyser, random)
-            if found is not None:
-                changed[name] = str(found.inputs[seen])
-        return replace_inputs(example, changed) if changed else None
+        texts = {}
+        for name, part in (chosen or all_parts).items():
+            changed = perturbation.rewrite(part, analyser, rng)
+            if changed is not None:
+                texts[name] = str(changed.inputs[first])
+        return replace_inputs(example, texts) if texts else None
 
-    new = replace(perturbation, inputs=tuple(inputs), eligible=eligible, rewrite=rewrite)
-    return replace(new, why=why if inner else None)
+    return replace(
+        perturbation,
+        inputs=tuple(inputs),
+        eligible=eligible,
+        rewrite=rewrite,
+        why=why if own_why else None,
+    )

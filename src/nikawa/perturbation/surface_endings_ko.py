@@ -7,128 +7,157 @@ the very text that was there (하였다: it would write 했다) changes after a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
-from nikawa.perturbation._surface import replace_stretches, surface_perturbation
-from nikawa.perturbation.base import analyse_text
+from nikawa.perturbation._surface import surface_perturbation
+from nikawa.perturbation.base import Stretch, analyse_text, replace_stretches
 from nikawa.text import Analyser, Token
-from nikawa.text.korean_forms import copula, join
+from nikawa.text.conjugation_ko import copula, join_by_kiwi
 
-_PLAIN = frozenset({"다", "ᆫ다", "는다"})
-_POLITE = frozenset({"습니다", "ᆸ니다"})
-_INFORMAL = frozenset({"어요", "아요", "에요", "예요", "여요"})
-_STATEMENTS = _PLAIN | _POLITE | _INFORMAL
+STYLES = {
+    "plain": frozenset({"다", "ᆫ다", "는다"}),
+    "polite": frozenset({"습니다", "ᆸ니다"}),
+    "informal": frozenset({"어요", "아요", "에요", "예요", "여요"}),
+}
+"""The endings of each style."""
+_STATEMENTS = frozenset[str]().union(*STYLES.values())
+_NEW_ENDINGS = {"plain": "다", "polite": "습니다", "informal": "어요"}
+"""The ending of each style, in the shape Kiwi starts from; a plain verb without a tense has ᆫ다."""
 _STEMS = frozenset({"VV", "VA", "VX", "VCP", "VCN", "XSV", "XSA"})
 _VERBS = frozenset({"VV", "XSV", "VX"})
 _STATES = frozenset({"있", "없", "싶"})
 _FOLLOWS_MAIN = frozenset({"않", "못하"})
 """Auxiliaries that are verbs after a verb, adjectives after an adjective."""
+_TENSES = ("었", "겠")
 
 
-def _endings(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Stem and ending (tokens) of each statement that a full stop, ! or the end of the text closes."""
+class Statement(NamedTuple):
+    """The end of a statement, by tokens."""
+
+    tokens: Sequence[Token]
+    begin: int
+    """Where its sentence begins."""
+    stem: int
+    end: int
+    """The ending, after the stem and what stands between them (tense, honorific)."""
+
+    @property
+    def has_tense(self) -> bool:
+        """Whether a tense stands before the ending."""
+        return any(token.form in _TENSES for token in self.tokens[self.stem + 1 : self.end])
+
+    @property
+    def is_verb(self) -> bool:
+        """Whether its predicate is a verb, not an adjective."""
+        stem = self.tokens[self.stem]
+        if stem.pos[0] not in _VERBS or stem.form in _STATES:
+            return False
+        if stem.pos[0] == "VX" and stem.form in _FOLLOWS_MAIN:
+            before = reversed(self.tokens[self.begin : self.stem])
+            main = next((token for token in before if token.pos[0] in _STEMS), None)
+            return main is not None and main.pos[0] in _VERBS and main.form not in _STATES
+        return True
+
+    @property
+    def may_be_request(self) -> bool:
+        """Whether it may ask for something instead: 닫아요 alone may."""
+        is_informal = self.tokens[self.end].form in STYLES["informal"]
+        if not is_informal or not self.is_verb or self.has_tense:
+            return False
+        before = self.tokens[self.begin : self.stem]
+        return not any(token.pos[0] == "JKS" or token.form in ("은", "는") for token in before)
+
+
+def find_statements(tokens: Sequence[Token]) -> Iterator[Statement]:
+    """Each statement that a full stop, ! or the end of the text closes."""
     begin = 0
     for i, token in enumerate(tokens):
-        last = i + 1 == len(tokens)
-        closed = last or (tokens[i + 1].pos[0] == "SF" and tokens[i + 1].surface[0] in ".!。！")
-        tag = token.pos[0]
-        if closed and token.form in _STATEMENTS and (tag == "EF" or (tag == "EC" and last)):
+        tag, is_last = token.pos[0], i + 1 == len(tokens)
+        is_closed = is_last
+        if not is_last:
+            after = tokens[i + 1]
+            is_closed = after.pos[0] == "SF" and after.surface[0] in ".!。！"
+        is_ending = tag == "EF" or (tag == "EC" and is_last)
+        if is_closed and is_ending and token.form in _STATEMENTS:
             stem = i - 1
             while stem > begin and tokens[stem].pos[0] == "EP":
                 stem -= 1
-            if stem >= begin and tokens[stem].pos[0] in _STEMS and _states(tokens, begin, stem, i):
-                yield stem, i
+            if stem >= begin and tokens[stem].pos[0] in _STEMS:
+                statement = Statement(tokens, begin, stem, i)
+                if not statement.may_be_request:
+                    yield statement
         if tag == "SF":
             begin = i + 1
 
 
-def _states(tokens: Sequence[Token], begin: int, stem: int, end: int) -> bool:
-    """Whether the ending states something: 닫아요 alone may be a request."""
-    if tokens[end].form not in _INFORMAL or not _is_verb(tokens, begin, stem):
-        return True
-    return _tensed(tokens, stem, end) or any(
-        t.pos[0] == "JKS" or t.form in ("은", "는") for t in tokens[begin:stem]
-    )
+def change_style(text: str, analyser: Analyser, *, style: str) -> str:
+    """The text with its statements in a style; those whose new form is in doubt stay."""
+    stretches: list[Stretch] = []
+    for statement in find_statements(analyse_text(text, analyser)):
+        if statement.tokens[statement.end].form not in STYLES[style]:
+            stretch = _rewrite_statement(text, statement, style)
+            if stretch is not None:
+                stretches.append(stretch)
+    return replace_stretches(text, stretches)
 
 
-def _tensed(tokens: Sequence[Token], stem: int, end: int) -> bool:
-    return any(token.form in ("었", "겠") for token in tokens[stem + 1 : end])
-
-
-def _is_verb(tokens: Sequence[Token], begin: int, stem: int) -> bool:
-    token = tokens[stem]
-    if token.pos[0] not in _VERBS or token.form in _STATES:
-        return False
-    if token.pos[0] == "VX" and token.form in _FOLLOWS_MAIN:
-        main = next((t for t in reversed(tokens[begin:stem]) if t.pos[0] in _STEMS), None)
-        return main is not None and main.pos[0] in _VERBS and main.form not in _STATES
-    return True
-
-
-def _ending(tokens: Sequence[Token], stem: int, end: int, style: str) -> str:
-    """The ending of that style, in the shape Kiwi starts from."""
-    if style == "polite":
-        return "습니다"
-    if style == "informal":
-        return "어요"
-    return "ᆫ다" if not _tensed(tokens, stem, end) and _is_verb(tokens, 0, stem) else "다"
-
-
-def _changed(text: str, analyser: Analyser, *, style: str, other: frozenset[str]) -> str:
-    tokens = analyse_text(text, analyser)
-    changes: list[tuple[int, int, str]] = []
-    for stem, end in _endings(tokens):
-        if tokens[end].form not in other:
-            found = _rejoined(text, tokens, stem, end, style)
-            changes += [] if found is None else [found]
-    return replace_stretches(text, changes)
-
-
-def _rejoined(
-    text: str, tokens: Sequence[Token], stem: int, end: int, style: str
-) -> tuple[int, int, str] | None:
-    """The stretch of stem and ending, and what stands there now."""
+def _rewrite_statement(text: str, statement: Statement, style: str) -> Stretch | None:
+    """Stem and ending, and what replaces them; None where that is in doubt."""
+    tokens, _, stem, end = statement
     first = stem - 1 if tokens[stem].pos[0] == "VCP" and stem else stem
-    span = tokens[first].start, tokens[end].end
-    parts = [(t.form, f"{t.pos[0]}-{t.ctype}" if t.ctype else t.pos[0]) for t in tokens[first:end]]
     if tokens[first].pos[0] == "VCP":
         return None
-    if join([*parts, (tokens[end].form, "EF")]) != text[span[0] : span[1]]:
-        return _after_tense(tokens, end, style)
-    if style == "informal" and end == stem + 1 and tokens[stem].pos[0] in ("VCP", "VCN"):
-        noun = tokens[first].surface
-        return *span, copula(noun, "polite") if first < stem else f"{tokens[stem].form}에요"
-    if style == "informal" and tokens[end - 1].form == "시":
-        return None  # 가세요 may be a request
-    made = join([*parts, (_ending(tokens, stem, end, style), "EF")])
-    return *span, made.replace("거입니다", "겁니다") if parts[0] == ("거", "NNB") else made
-
-
-def _after_tense(tokens: Sequence[Token], end: int, style: str) -> tuple[int, int, str] | None:
-    """The ending alone, where a tense written in full stands before it: 하였다, which Kiwi would join as 했다."""
-    tense, ending = tokens[end - 1], tokens[end]
-    if tense.pos[0] != "EP" or tense.form not in ("었", "겠") or ending.start < tense.end:
-        return None
-    return ending.start, ending.end, {"polite": "습니다", "informal": "어요"}.get(style, "다")
-
-
-def _style(style: str, own: frozenset[str]) -> Callable[[str, Analyser], str]:
-    return partial(_changed, style=style, other=own)
+    start, stop = tokens[first].start, tokens[end].end
+    parts = []
+    for token in tokens[first:end]:
+        parts.append((token.form, "-".join(filter(None, (token.pos[0], token.ctype)))))
+    if join_by_kiwi([*parts, (tokens[end].form, "EF")]) != text[start:stop]:
+        # The ending alone, where a tense written in full stands before it: 하였다, which Kiwi would join as 했다.
+        tense, ending = tokens[end - 1], tokens[end]
+        is_tense = tense.pos[0] == "EP" and tense.form in _TENSES
+        if not is_tense or ending.start < tense.end:
+            return None
+        return ending.start, ending.end, _NEW_ENDINGS[style]
+    if style == "informal":
+        if end == stem + 1 and tokens[stem].pos[0] in ("VCP", "VCN"):
+            is_copula = first < stem
+            noun = tokens[first].surface
+            new = copula(noun, "polite") if is_copula else f"{tokens[stem].form}에요"
+            return start, stop, new
+        if tokens[end - 1].form == "시":
+            return None  # 가세요 may be a request
+    ending_form = _NEW_ENDINGS[style]
+    whole = statement._replace(begin=0)
+    if style == "plain" and whole.is_verb and not statement.has_tense:
+        ending_form = "ᆫ다"
+    new = join_by_kiwi([*parts, (ending_form, "EF")])
+    if parts[0] == ("거", "NNB"):
+        new = new.replace("거입니다", "겁니다")
+    return start, stop, new
 
 
 PERTURBATIONS = (
     surface_perturbation(
-        "polite", "ko", "end statements politely (합니다)", _style("polite", _POLITE), ("kiwi",)
+        "polite",
+        "ko",
+        "end statements politely (합니다)",
+        partial(change_style, style="polite"),
+        ("kiwi",),
     ),
     surface_perturbation(
         "polite-informal",
         "ko",
         "end statements in informal politeness (해요)",
-        _style("informal", _INFORMAL),
+        partial(change_style, style="informal"),
         ("kiwi",),
     ),
     surface_perturbation(
-        "plain", "ko", "end statements plainly (한다)", _style("plain", _PLAIN), ("kiwi",)
+        "plain",
+        "ko",
+        "end statements plainly (한다)",
+        partial(change_style, style="plain"),
+        ("kiwi",),
     ),
 )

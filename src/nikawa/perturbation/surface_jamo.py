@@ -19,17 +19,20 @@ _TAILS = ("", *"ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇ�
 
 
 @cache
-def _table() -> dict[int, str]:
-    parts = (lead + vowel + tail for lead in _LEADS for vowel in _VOWELS for tail in _TAILS)
-    return dict(enumerate(parts, start=0xAC00))
+def compatibility_table() -> dict[int, str]:
+    """The code of every syllable to its compatibility jamo."""
+    jamo = (lead + vowel + tail for lead in _LEADS for vowel in _VOWELS for tail in _TAILS)
+    return dict(enumerate(jamo, start=0xAC00))
 
 
-def _compatibility(text: str, _: Analyser) -> str:
-    return text.translate(_table())
+def write_compatibility_jamo(text: str, _: Analyser) -> str:
+    """The text with every syllable as compatibility jamo."""
+    return text.translate(compatibility_table())
 
 
-def _decomposed(text: str, _: Analyser) -> str:
-    return _SYLLABLES.sub(lambda found: unicodedata.normalize("NFD", found[0]), text)
+def decompose(text: str, _: Analyser) -> str:
+    """The text with every syllable in NFD."""
+    return _SYLLABLES.sub(lambda match: unicodedata.normalize("NFD", match[0]), text)
 
 
 PERTURBATIONS = (
@@ -37,9 +40,9 @@ PERTURBATIONS = (
         "jamo-compatibility",
         "ko",
         "write every syllable as compatibility jamo (ㅇㅕㅇㅜ)",
-        _compatibility,
+        write_compatibility_jamo,
     ),
     surface_perturbation(
-        "jamo-nfd", "ko", "decompose every syllable (NFD); it looks the same", _decomposed
+        "jamo-nfd", "ko", "decompose every syllable (NFD); it looks the same", decompose
     ),
 )

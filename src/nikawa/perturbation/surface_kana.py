@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from nikawa.perturbation._surface import replace_stretches, surface_perturbation
-from nikawa.perturbation.base import analyse_text
+from nikawa.perturbation._surface import surface_perturbation
+from nikawa.perturbation.base import analyse_text, replace_stretches
 from nikawa.text import Analyser, Token
 
 _KATAKANA = re.compile("(?<![ヵ-ヺヽ-ヿ])[ァ-ヴー]{2,}(?![ヵ-ヺヽ-ヿ])")
@@ -15,49 +15,46 @@ _TO_KATAKANA = {hiragana: katakana for katakana, hiragana in _TO_HIRAGANA.items(
 _NOUNS = frozenset({"一般", "固有名詞", "形容動詞語幹", "サ変接続"})
 
 
-def _hiragana(text: str, _: Analyser) -> str:
-    return _KATAKANA.sub(lambda found: found[0].translate(_TO_HIRAGANA), text)
+def write_hiragana(text: str, _: Analyser) -> str:
+    """The text with its katakana words in hiragana."""
+    return _KATAKANA.sub(lambda match: match[0].translate(_TO_HIRAGANA), text)
 
 
-def _katakana(text: str, analyser: Analyser) -> str:
+def write_katakana(text: str, analyser: Analyser) -> str:
+    """The text with its hiragana content words in katakana; verbs keep their endings (カブって)."""
     if not _HIRAGANA.search(text):
         return text
-    changes = []
+    stretches = []
     for token in analyse_text(text, analyser):
-        word = _stem(token)
+        word = changeable_part(token)
         if _HIRAGANA.fullmatch(word):
-            changes.append((token.start, token.start + len(word), word.translate(_TO_KATAKANA)))
-    return replace_stretches(text, changes)
+            end = token.start + len(word)
+            stretches.append((token.start, end, word.translate(_TO_KATAKANA)))
+    return replace_stretches(text, stretches)
 
 
-def _stem(token: Token) -> str:
-    """The part of a content word that may change script: カブって keeps its ending. "" for other words."""
+def changeable_part(token: Token) -> str:
+    """The part of a content word that may change script, which is the stem of a verb; "" for other words."""
     word, kind = token.pos[0], token.pos[1]
     if word == "動詞" and kind == "自立":
-        same = 0
-        while (
-            same < min(len(token.surface), len(token.base) - 1)
-            and token.surface[same] == token.base[same]
-        ):
+        same, longest = 0, min(len(token.surface), len(token.base) - 1)
+        while same < longest and token.surface[same] == token.base[same]:
             same += 1
         return token.surface[:same]
-    content = (
-        (word == "名詞" and kind in _NOUNS)
-        or (word == "形容詞" and kind == "自立")
-        or word == "副詞"
-    )
-    return token.surface if content else ""
+    is_noun = word == "名詞" and kind in _NOUNS
+    is_adjective = word == "形容詞" and kind == "自立"
+    return token.surface if is_noun or is_adjective or word == "副詞" else ""
 
 
 PERTURBATIONS = (
     surface_perturbation(
-        "kana-hiragana", "ja", "write katakana words in hiragana (かめら)", _hiragana
+        "kana-hiragana", "ja", "write katakana words in hiragana (かめら)", write_hiragana
     ),
     surface_perturbation(
         "kana-katakana",
         "ja",
         "write hiragana content words in katakana (リンゴ)",
-        _katakana,
+        write_katakana,
         ("ipadic",),
     ),
 )

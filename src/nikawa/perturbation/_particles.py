@@ -1,0 +1,154 @@
+"""What the operations on case particles share in every language: scramble, swap or delete the particles of a clause.
+
+A clause is `pre + [S p] + [X q] + post`: a subject with its particle p and, at once after it, an argument with the particle q
+of a case. All clauses of a sentence that match are rewritten:
+
+    scramble   pre X q S p post      the meaning stays
+    swap       pre S q X p' post     p' is the particle of subjects
+    delete     pre S X post
+
+A language says by `ParticleRules` what its clauses are and how one is rewritten.
+
+Yanaka, Mineshima (2022). Compositional Evaluation on Japanese Textual Entailment and Similarity. TACL 10, section 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from random import Random
+from typing import NamedTuple, Protocol
+
+from nikawa.perturbation.base import (
+    NO_TEXT,
+    Effect,
+    Perturbation,
+    Stretch,
+    analyse_text,
+    changeable_inputs,
+    eligible_unless,
+    replace_inputs,
+    replace_stretches,
+)
+from nikawa.records import Example
+from nikawa.text import Analyser, Token
+
+INPUTS = ("premise", "sentence1", "text")
+"""The first of these that an example holds is rewritten."""
+NO_CLAUSE = "no subject with the case at once after it"
+"""Why a text is not eligible in which no clause matches."""
+ONLY_PARTICLES = "only the particles are there"
+"""Why a pair of particles with anything between them is not eligible."""
+OPERATIONS: dict[str, tuple[Effect, str]] = {
+    "scramble": ("keeps", "put the {q} phrase before the subject"),
+    "swap": ("neutral", "exchange the particles of subject and {q} phrase"),
+    "delete": ("neutral", "drop the particles of subject and {q} phrase"),
+}
+"""Operation to its effect and its title."""
+
+
+class Clause(NamedTuple):
+    """`pre + [S p] + [X q] + post`: tokens from `start` to p, and from there to q."""
+
+    start: int
+    subject: int
+    """The token p."""
+    argument: int
+    """The token q."""
+    against: str
+    """Why it is not eligible, "" where it is."""
+
+
+class ParticleRules(Protocol):
+    """The rules of one language."""
+
+    language: str
+    analyser: str
+    """The analyser whose tags the rules read."""
+    cases: Mapping[str, str]
+    """The name of each case and its particle."""
+
+    def may_hold(self, text: str, case: str) -> bool:
+        """Whether a text may have a particle of the case; where not, it is not worth an analysis."""
+
+    def find_clauses(self, tokens: Sequence[Token], case: str) -> list[Clause]:
+        """The clauses with a subject and then, at once, the case; they do not overlap."""
+
+    def find_pair(self, tokens: Sequence[Token], case: str) -> Clause | None:
+        """The first subject and the first argument in the case after it, whatever stands between."""
+
+    def obstacle(self, text: str, tokens: Sequence[Token], clause: Clause, operation: str) -> str:
+        """Why the operation cannot be done to a clause at all, "" where it can."""
+
+    def rewrite_clause(
+        self, text: str, tokens: Sequence[Token], clause: Clause, operation: str
+    ) -> Stretch:
+        """The part of the text that the clause's two phrases take, and what replaces it."""
+
+
+def make_perturbations(rules: ParticleRules) -> tuple[Perturbation, ...]:
+    """A perturbation for every operation and case of a language."""
+    perturbations = []
+    for operation, (effect, title) in OPERATIONS.items():
+        for case, particle in rules.cases.items():
+            why = partial(_find_reason, rules=rules, case=case, operation=operation)
+            perturbation = Perturbation(
+                name=f"{operation}-{case}",
+                language=rules.language,
+                inputs=INPUTS,
+                effect=effect,
+                title=title.format(q=particle),
+                eligible=eligible_unless(why),
+                why=why,
+                rewrite=partial(_rewrite_example, rules=rules, case=case, operation=operation),
+                analysers=(rules.analyser,),
+            )
+            perturbations.append(perturbation)
+    return tuple(perturbations)
+
+
+def _find_reason(
+    example: Example, analyser: Analyser, *, rules: ParticleRules, case: str, operation: str
+) -> str:
+    """Why the text is not one to rewrite; "" where a clause has a subject and, at once after it, an argument in `case`."""
+    for text in changeable_inputs(example, INPUTS).values():
+        if not rules.may_hold(text, case):
+            return NO_CLAUSE
+        tokens = analyse_text(text, analyser)
+        reasons = [
+            clause.against or rules.obstacle(text, tokens, clause, operation)
+            for clause in rules.find_clauses(tokens, case)
+        ]
+        return "" if "" in reasons else next(iter(reasons), NO_CLAUSE)
+    return NO_TEXT
+
+
+def _rewrite_example(
+    example: Example,
+    analyser: Analyser,
+    rng: Random,
+    *,
+    rules: ParticleRules,
+    case: str,
+    operation: str,
+) -> Example | None:
+    """The example with its text rewritten; None where no subject is followed by an argument in `case`.
+
+    Rewritten are the eligible clauses, else those that match, else the first pair of particles.
+    """
+    for name, text in changeable_inputs(example, INPUTS).items():
+        tokens = analyse_text(text, analyser)
+        clauses = rules.find_clauses(tokens, case)
+        if not clauses:
+            pair = rules.find_pair(tokens, case)
+            clauses = [] if pair is None else [pair]
+        clauses = [one for one in clauses if not rules.obstacle(text, tokens, one, operation)]
+        chosen = [clause for clause in clauses if not clause.against] or clauses
+        stretches = [rules.rewrite_clause(text, tokens, clause, operation) for clause in chosen]
+        return replace_inputs(example, {name: replace_stretches(text, stretches)})
+    return None
+
+
+def word_set(words: str) -> frozenset[str]:
+    """The words of a list that is written with blanks between them."""
+    return frozenset(words.split())
