@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import ceil, floor, inf, log10
+from math import ceil, floor, inf, isinf, log10
 from typing import TypeVar
 
+from nikawa.metrics import metrics
 from nikawa.reporting.label_placement import text_width
 from nikawa.reporting.markup import text
 from nikawa.reporting.sources import inside, source
@@ -43,6 +44,8 @@ def _filled(
             start = end
 
 
+NO_BOUND = 1e9
+"""Stands for the highest value of a metric that has none."""
 SIZE, ROW, WIDTH = 13, 26, 720
 SHAPES = 6
 MIN_HEIGHT_FOR_TOP_TICKS = 500
@@ -117,10 +120,10 @@ def axis_of(
 
 def within(unit: str, metric: str) -> tuple[float, float]:
     """What values are possible, for axes."""
-    top = 100.0 if unit == "percent" else 1.0
-    if metric == "mse":
-        return 0.0, 1e9
-    return (-top if metric in ("pearson", "spearman", "mcc") else 0.0), top
+    declared = metrics()[metric]
+    scale = 100.0 if unit == "percent" else 1.0
+    high = NO_BOUND if isinf(declared.high) else declared.high * scale
+    return declared.low * scale, high
 
 
 def svg(width: float, height: float, parts: Iterable[str], title: str) -> str:
