@@ -167,7 +167,7 @@ def test_a_run_that_fails_does_not_stop_the_others(
 def test_what_models_note_of_themselves_is_told_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nikawa.cli.run import _notes
+    from nikawa.cli.run import format_notes
     from nikawa.models.majority import Majority
 
     def about(_: Majority) -> dict[str, Any]:
@@ -176,7 +176,7 @@ def test_what_models_note_of_themselves_is_told_once(
     monkeypatch.setattr(Majority, "about", about, raising=False)
     report = done(tmp_path, seeds=(0, 1), inputs=("hypothesis",))
     assert report.notes == ("mini-ja-nli majority hypothesis only: it was dark",)
-    assert "note: mini-ja-nli majority hypothesis only: it was dark" in list(_notes(report))
+    assert "note: mini-ja-nli majority hypothesis only: it was dark" in list(format_notes(report))
     for path in tmp_path.glob("*/about.json"):
         path.unlink()
     assert done(tmp_path, seeds=(0, 1), inputs=("hypothesis",)).notes == ()

@@ -114,14 +114,14 @@ def test_a_lock_whose_folder_was_removed_is_taken_anew(
 
 
 def test_a_word_that_names_no_device_is_one_short_line() -> None:
-    from nikawa.models.encoder.device import device_of
+    from nikawa.models.encoder.device import choose_device
     from nikawa.models.encoder.settings import EncoderSettings
 
     for name in ("gpu", "GPU:0", "cuda:", ""):
         with pytest.raises(BadInput) as told:
-            device_of(EncoderSettings(device=name))
+            choose_device(EncoderSettings(device=name))
         assert (
             str(told.value)
             == f"there is no device {name!r}; set device=auto, cpu, cuda, or cuda:1 for the second card"
         )
-    assert device_of(EncoderSettings(device="cpu")).type == "cpu"
+    assert choose_device(EncoderSettings(device="cpu")).type == "cpu"

@@ -171,24 +171,25 @@ def aggregate(
     if workers and human:
         raise BadInput("--workers and --human are two reports", cure="ask for one of them")
     if workers:
-        return _workers(judgements, data, options, pass_mark, (json, quiet))
+        return check_workers(judgements, data, options, pass_mark, (json, quiet))
     if human:
-        return _human(judgements, data, options, task, (json, quiet))
+        return score_people(judgements, data, options, task, (json, quiet))
     if not rule:
         raise BadInput(
             "which rule makes the gold?",
             cure="say --rule majority, votes:3/5, mean, dawid-skene, …",
         )
-    return _gold(judgements, data, options, (out, overwrite), (json, quiet))
+    return make_gold(judgements, data, options, (out, overwrite), (json, quiet))
 
 
-def _gold(
+def make_gold(
     spec: str,
     data: Path | None,
     options: AggregateOptions,
     target: tuple[Path | None, bool],
     how: tuple[bool, bool],
 ) -> None:
+    """Aggregate, write what the options name, and print the report."""
     from nikawa.aggregation.report import write_result
 
     (out, overwrite), (json, quiet) = target, how
@@ -246,13 +247,14 @@ def _rule(r: RuleReport) -> tuple[object, ...]:
     return r.question, r.rule, r.items, r.accepted, sum(r.dropped.values()), r.tied, r.settled, told
 
 
-def _workers(
+def check_workers(
     spec: str,
     data: Path | None,
     options: AggregateOptions,
     pass_mark: float | None,
     how: tuple[bool, bool],
 ) -> None:
+    """Print or write how well each worker works."""
     from nikawa.aggregation.job import report_workers
 
     with status(f"looking at the workers of {spec}", any(how)):
@@ -260,10 +262,11 @@ def _workers(
     if how[0]:
         print_json(report)
     elif not how[1]:
-        _show_workers(report)
+        show_workers(report)
 
 
-def _show_workers(report: WorkersReport) -> None:
+def show_workers(report: WorkersReport) -> None:
+    """Print a row for each worker, then what excluding some of them changes."""
     rows = [
         (
             w.worker,
@@ -312,13 +315,14 @@ def _effects(excluded: tuple[object, ...]) -> None:
     print_table(EFFECTS, rows, title="what leaving workers out changes", numbers=EFFECTS[2:])
 
 
-def _human(
+def score_people(
     spec: str,
     data: Path | None,
     options: AggregateOptions,
     task: str | None,
     how: tuple[bool, bool],
 ) -> None:
+    """Print how well people do the task, by their own judgements."""
     from nikawa.aggregation.human import score_humans
 
     with status(f"scoring the workers of {spec}", any(how)):
@@ -326,10 +330,11 @@ def _human(
     if how[0]:
         print_json(report)
     elif not how[1]:
-        _show_human(report)
+        show_human(report)
 
 
-def _show_human(report: HumanReport) -> None:
+def show_human(report: HumanReport) -> None:
+    """Print the human baseline with its intervals."""
     rows = [
         (
             s.metric,

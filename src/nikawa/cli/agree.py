@@ -59,10 +59,11 @@ def show_plan(
     if json:
         print_json(plan)
     elif not quiet:
-        _print_plan(plan, items)
+        print_plan(plan, items)
 
 
-def _print_plan(plan: Plan, items: int) -> None:
+def print_plan(plan: Plan, items: int) -> None:
+    """Print a row for each number of workers that the pilot was extended to."""
     rows = [
         (
             row.workers,
@@ -214,7 +215,7 @@ def agree(
         return show_plan(judgements, data, options, wish, json=json, quiet=quiet)
     with status(f"measuring the agreement of {judgements}", quiet or json):
         report = api.agree(judgements, data=data, options=options)
-    _write(report, judgements, (page, save, save_as), options, data, overwrite)
+    write_files(report, judgements, (page, save, save_as), options, data, overwrite)
     if json:
         print_json(report.report)
     elif not quiet:
@@ -222,7 +223,7 @@ def agree(
     return None
 
 
-def _write(
+def write_files(
     report: AgreeResult,
     spec: str,
     targets: tuple[Path | None, Path | None, str | None],
@@ -230,6 +231,7 @@ def _write(
     data: Path | None,
     overwrite: bool,
 ) -> None:
+    """Write the page and the judgements where the options ask for them."""
     page, save, save_as = targets
     if page is not None:
         from nikawa.reporting.agreement import write_page

@@ -106,12 +106,12 @@ ALPHA = 0.05
 
 def show_analyses(analyses: Analyses, rows: int) -> None:
     """Every table that has something to tell, each cut to so many rows."""
-    _summary(analyses.each)
-    _slices(analyses.each, rows)
-    _confusion(analyses.each, rows)
-    _calibration(analyses.each, rows)
-    _overlap(analyses.each, rows)
-    _show_across(analyses, rows)
+    show_summary(analyses.each)
+    show_slices(analyses.each, rows)
+    show_confusion(analyses.each, rows)
+    show_calibration(analyses.each, rows)
+    show_overlap(analyses.each, rows)
+    show_across(analyses, rows)
     if any(one.value is not None and one.low is None for x in analyses.each for one in _figures(x)):
         typer.echo(f"{NO_INTERVAL}: {TOO_FEW}")
     for run, why in analyses.index.left_out.items():
@@ -149,7 +149,8 @@ def _title(x: Analysis) -> str:
     return f"{x.system.title} [{x.system.mark}]" if x.system.mark else x.system.title
 
 
-def _summary(each: Sequence[Analysis]) -> None:
+def show_summary(each: Sequence[Analysis]) -> None:
+    """Print the main figures of every system."""
     rows = [
         (
             x.system.task,
@@ -168,7 +169,7 @@ def _summary(each: Sequence[Analysis]) -> None:
     print_table(columns, rows, numbers=("value", "sd", "seeds", "n"))
 
 
-def _slices(each: Sequence[Analysis], most: int) -> None:
+def show_slices(each: Sequence[Analysis], most: int) -> None:
     """All slices of a single analysis; of several, those that differ from the rest."""
     single = len(each) == 1
     kept = [
@@ -214,7 +215,8 @@ def _slices(each: Sequence[Analysis], most: int) -> None:
     return print_table(columns, _cut(rows, most, "slices"), title=title, numbers=columns[4:])
 
 
-def _confusion(each: Sequence[Analysis], most: int) -> None:
+def show_confusion(each: Sequence[Analysis], most: int) -> None:
+    """Print the most frequent wrong answers."""
     rows = [
         (x.system.task, _title(x), x.set, gold, answer, f"{count:g}")
         for x in each
@@ -231,7 +233,8 @@ def _confusion(each: Sequence[Analysis], most: int) -> None:
         )
 
 
-def _calibration(each: Sequence[Analysis], most: int) -> None:
+def show_calibration(each: Sequence[Analysis], most: int) -> None:
+    """Print how far the probabilities of systems can be trusted."""
     rows = [
         (
             x.system.task,
@@ -266,7 +269,8 @@ def _calibration(each: Sequence[Analysis], most: int) -> None:
         print_table(columns, _cut(rows, most, "rows"), title="Calibration", numbers=columns[3:])
 
 
-def _overlap(each: Sequence[Analysis], most: int) -> None:
+def show_overlap(each: Sequence[Analysis], most: int) -> None:
+    """Print scores by the lexical overlap of the inputs."""
     rows = [
         (
             x.system.task,
@@ -295,7 +299,8 @@ def _overlap(each: Sequence[Analysis], most: int) -> None:
         print_table(columns, _cut(rows, most, "rows"), title="Lexical overlap", numbers=columns[5:])
 
 
-def _show_across(analyses: Analyses, most: int) -> None:
+def show_across(analyses: Analyses, most: int) -> None:
+    """Print what only several systems show together: partial inputs, curves, stress, suspected labels."""
     across = analyses.across
     partial = [
         (

@@ -137,7 +137,7 @@ def compare(
     """Compare systems on the same items: paired tests, intervals, ties."""
     from nikawa.scoring.score import ScoreOptions
 
-    with _telling(quiet or json) as tell:
+    with show_progress(quiet or json) as tell:
         options = ScoreOptions(by=tuple(by or ()), hidden=hidden, on_progress=tell)
         comparison = api.compare(
             task, named(systems), split=split, data=data, options=options, rounds=rounds
@@ -145,7 +145,7 @@ def compare(
     if json:
         print_json(comparison)
     elif not quiet:
-        _show(comparison, style, items)
+        show_comparison(comparison, style, items)
 
 
 def named(systems: list[str]) -> dict[str, list[Path]]:
@@ -163,7 +163,7 @@ def named(systems: list[str]) -> dict[str, list[Path]]:
 
 
 @contextmanager
-def _telling(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+def show_progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     """A bar for what is being done, with its share and the time left."""
     with progress(quiet) as bar:
         bars: dict[str, Any] = {}
@@ -178,9 +178,12 @@ def _telling(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
         yield tell
 
 
-def _show(comparison: Comparison, style: str | None, items: int) -> None:
+def show_comparison(comparison: Comparison, style: str | None, items: int) -> None:
+    """Print the scores, the paired tests and the items that systems answer differently."""
     if style == "csv":
-        return print_rendered(CSV, [_data(comparison, pair) for pair in comparison.pairs], style)
+        return print_rendered(
+            CSV, [format_data(comparison, pair) for pair in comparison.pairs], style
+        )
     systems = [
         (
             s.task,
@@ -193,7 +196,7 @@ def _show(comparison: Comparison, style: str | None, items: int) -> None:
         )
         for s in comparison.systems
     ]
-    pairs = [_pair(pair) for pair in comparison.pairs]
+    pairs = [format_pair(pair) for pair in comparison.pairs]
     if style is not None:
         print_rendered(SYSTEMS, systems, style, numbers=NUMBERS)
         typer.echo()
@@ -211,12 +214,13 @@ def _show(comparison: Comparison, style: str | None, items: int) -> None:
     for title, ids in comparison.differing.items():
         shown = f": {', '.join(ids[:items])}" if items else ""
         typer.echo(f"{title}: they differ on {len(ids):,} items{shown}")
-    for line in _footnotes(comparison):
+    for line in format_footnotes(comparison):
         typer.echo(line)
     return None
 
 
-def _footnotes(comparison: Comparison) -> Iterator[str]:
+def format_footnotes(comparison: Comparison) -> Iterator[str]:
+    """Yield the remarks below the table."""
     from nikawa.metrics import metrics
 
     if any(isnan(pair.low) and not isnan(pair.difference) for pair in comparison.pairs):
@@ -227,7 +231,8 @@ def _footnotes(comparison: Comparison) -> Iterator[str]:
     yield "Systems that share a letter cannot be told apart at 5% after Holm's correction."
 
 
-def _pair(pair: PairResult) -> tuple[str, ...]:
+def format_pair(pair: PairResult) -> tuple[str, ...]:
+    """Format a paired test as a row for people."""
     d = digits(pair.unit)
     counts = (pair.wins, pair.losses, pair.ties)
     undefined = isnan(pair.difference)
@@ -261,7 +266,7 @@ def _number(value: float | None, unit: str) -> str:
     return UNDEFINED if isnan(value) else f"{value:.{digits(unit)}f}"
 
 
-def _data(found: Comparison, pair: PairResult) -> tuple[str, ...]:
+def format_data(found: Comparison, pair: PairResult) -> tuple[str, ...]:
     """A pair as data: whole numbers and all digits, nothing where a figure is not defined."""
     both = {s.system: s for s in found.systems if (s.task, s.metric) == (pair.task, pair.metric)}
     one, two = both[pair.first], both[pair.second]

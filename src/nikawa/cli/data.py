@@ -28,7 +28,7 @@ from nikawa.errors import BadInput, listed
 
 if TYPE_CHECKING:
     from nikawa.datasets import Benchmark
-    from nikawa.datasets.fetch import Summary
+    from nikawa.datasets.fetch import FetchReport
     from nikawa.datasets.shift import ShiftPart, ShiftReport
     from nikawa.records import Dataset, Example
 
@@ -84,7 +84,7 @@ def parse_card_fields(texts: Sequence[str], option: str) -> dict[str, str]:
 
 def fetch_with_bar(
     name: str, data: Path | None, *, base: str | None, overwrite: bool, quiet: bool
-) -> Summary:
+) -> FetchReport:
     """Fetch a dataset or suite, showing each file's progress on a terminal."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
@@ -98,7 +98,7 @@ def fetch_with_bar(
     )
     bar_task = sys.stderr.isatty() and not quiet
     with Progress(*columns, console=console(stderr=True), disable=not bar_task) as bar:
-        summary = fetch(name, data, base=base, overwrite=overwrite, progress=_Bars(bar))
+        summary = fetch(name, data, base=base, overwrite=overwrite, on_progress=_Bars(bar))
     if not quiet:
         for file in summary.files:
             typer.echo(f"{file.outcome:8} {file.bytes:>12,}  {file.place}")
@@ -160,10 +160,11 @@ def shift(
             columns, [[text(cell) for cell in row] for row in rows], style, numbers=columns[1:]
         )
     else:
-        _show_shift(report, n)
+        show_shift(report, n)
 
 
-def _show_shift(report: ShiftReport, n: int) -> None:
+def show_shift(report: ShiftReport, n: int) -> None:
+    """Print how gold differs between two datasets: counts by label, then by part."""
     from nikawa.datasets.shift import summarise_shift
 
     typer.echo(summarise_shift(report))
@@ -287,7 +288,7 @@ def list_datasets(data: Data = None, json: Json = False, quiet: Quiet = False) -
     from nikawa.datasets.locate import data_root, require_folder
 
     require_folder(data)
-    rows = [_listed(benchmark, data) for benchmark in benchmarks().values()]
+    rows = [describe_dataset(benchmark, data) for benchmark in benchmarks().values()]
     if json:
         print_json(rows)
     elif not quiet:
@@ -299,7 +300,8 @@ def list_datasets(data: Data = None, json: Json = False, quiet: Quiet = False) -
         )
 
 
-def _listed(benchmark: Benchmark, data: Path | None) -> dict[str, Any]:
+def describe_dataset(benchmark: Benchmark, data: Path | None) -> dict[str, Any]:
+    """Describe a dataset and which of its files are here."""
     from nikawa.datasets.locate import files_here, repository_folder
 
     here = files_here(benchmark, data)

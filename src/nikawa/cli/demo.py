@@ -32,7 +32,7 @@ def demo(
     """Take a tour of a benchmark's whole life: embedded data, no network; it leaves one folder with the report."""
     from nikawa.demo.job import demo as run
 
-    done = run(None if quiet or json else _show, out=out)
+    done = run(None if quiet or json else show_step, out=out)
     if json:
         steps = [
             {
@@ -46,7 +46,8 @@ def demo(
         print_json({"steps": steps, "seconds": round(sum(d.seconds for d in done), 3)})
 
 
-def _show(number: int, step: Step, outcome: Outcome) -> None:
+def show_step(number: int, step: Step, outcome: Outcome) -> None:
+    """Print one step of the tour: what it does, its command, its outcome."""
     from rich.panel import Panel
     from rich.text import Text
 

@@ -113,7 +113,7 @@ def generate(
     if json:
         print_json(report)
     elif not quiet:
-        _print(report)
+        print_report(report)
     raise typer.Exit(int(report.gate is not None and not report.gate.passed))
 
 
@@ -134,7 +134,8 @@ def _count(text: str) -> tuple[str, int]:
     return name, int(number)
 
 
-def _print(report: GenerateReport) -> None:
+def print_report(report: GenerateReport) -> None:
+    """Print the size of every split, what is missing and the result of the artifact gate."""
     rows = [
         (name, found.problems, found.cells, *(found.labels.get(label, 0) for label in LABELS))
         for name, found in report.splits.items()
@@ -148,14 +149,14 @@ def _print(report: GenerateReport) -> None:
     if report.short:
         named = [f"{name} ({n})" for name, n in report.short.items()]
         typer.echo(f"Fewer problems than asked for: {counted(len(named), 'cell')}, {_some(named)}")
-    _print_few(report)
+    print_shortfall(report)
     if report.gate is not None:
-        _print_gate(report)
+        print_gate(report)
     if report.gate is None or report.gate.passed:
         typer.echo(f"Written to {report.folder}, seed {report.seed}.")
 
 
-def _print_few(report: GenerateReport) -> None:
+def print_shortfall(report: GenerateReport) -> None:
     """What fell short of the question, split by split."""
     for split, n in report.asked.items():
         found = report.splits[split]
@@ -178,7 +179,8 @@ def _some(names: list[str] | tuple[str, ...]) -> str:
     return ", ".join(names[:SHOWN]) + more
 
 
-def _print_gate(report: GenerateReport) -> None:
+def print_gate(report: GenerateReport) -> None:
+    """Print whether words give labels away."""
     gate = report.gate
     assert gate is not None
     tries = f"{report.attempt + 1} attempt{'s' if report.attempt else ''}"

@@ -79,10 +79,11 @@ def build(
     if json:
         print_json(report)
     elif not quiet:
-        _print_report(report, out)
+        print_report(report, out)
 
 
-def _print_report(report: LexiconReport, out: Path) -> None:
+def print_report(report: LexiconReport, out: Path) -> None:
+    """Print what was counted, and what was cut off."""
     rows: list[tuple[str, Any]] = [
         ("lines", report.lines),
         ("sentences", report.sentences),
@@ -125,7 +126,7 @@ def show(
         print_json(frames if verb else _summary(lexicon))
     elif not quiet:
         if verb:
-            _print_frames(frames)
+            print_frames(frames)
         else:
             found = _summary(lexicon)
             rows = [(key, found[key]) for key in ("agents", "verbs", "nouns")]
@@ -155,7 +156,8 @@ def _summary(lexicon: Lexicon) -> dict[str, Any]:
     }
 
 
-def _print_frames(frames: list[Frame]) -> None:
+def print_frames(frames: list[Frame]) -> None:
+    """Print verb frames with their most frequent nouns."""
     rows = [
         (
             frame.verb,

@@ -153,7 +153,7 @@ def show(report: PerturbReport) -> None:
         for o in report.operations
     ]
     print_table(columns, rows, numbers=columns[2:])
-    _why(report)
+    print_skipped(report)
     most = 3 if len(report.operations) <= 3 else 1
     texts = [
         (o.operation, s.example, s.before, s.after)
@@ -166,7 +166,7 @@ def show(report: PerturbReport) -> None:
         typer.echo(f"{report.written:,} examples written to {report.out}")
 
 
-def _why(report: PerturbReport) -> None:
+def print_skipped(report: PerturbReport) -> None:
     """Why examples were skipped, operations with the same counts in one row; all reasons are in the JSON."""
     alike: dict[tuple[tuple[str, int], ...], list[str]] = {}
     for done in report.operations:

@@ -107,7 +107,7 @@ def _clock(seconds: float) -> str:
 def show_stage(stage: str, report: PretrainReport) -> None:
     """The counts of a stage that was reached."""
     if stage == "text" and report.text is not None:
-        _show_text(report.text)
+        show_text(report.text)
     if stage == "vocabulary" and report.vocabulary is not None and report.coverage is not None:
         v = report.vocabulary
         typer.echo(
@@ -118,7 +118,7 @@ def show_stage(stage: str, report: PretrainReport) -> None:
                 f"No room for {_counted(v.crowded, 'character')} more that occur {v.floor} times or more: spelled in bytes; "
                 f"--vocabulary {v.size_for_all} has room for all"
             )
-        _show_coverage(report.coverage)
+        show_coverage(report.coverage)
     if stage == "pack" and report.pack is not None:
         for name, about in report.pack.items():
             typer.echo(f"Packed {name}: {about['pieces']:,} pieces, {about['words']:,} words")
@@ -138,7 +138,8 @@ def show_stage(stage: str, report: PretrainReport) -> None:
             typer.echo(f"Note: {note}")
 
 
-def _show_text(text: CorpusReport) -> None:
+def show_text(text: CorpusReport) -> None:
+    """Print what the preparation of the text kept, replaced and removed."""
     for file in text.files:
         if file.broken:
             more = "" if len(file.broken_at) == file.broken else ", …"
@@ -187,7 +188,8 @@ def _counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def _show_coverage(covered: CoverageReport) -> None:
+def show_coverage(covered: CoverageReport) -> None:
+    """Print how well the vocabulary fits each set of texts."""
     columns = (
         "texts",
         "characters",

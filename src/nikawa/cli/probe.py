@@ -116,11 +116,12 @@ def artifacts(
     if json:
         print_json(report.report)
     elif not quiet:
-        _show(report.report, rows, fail_over)
+        show_artifacts(report.report, rows, fail_over)
     raise typer.Exit(int(fail_over is not None and len(report.report.over) > fail_over))
 
 
-def _show(report: ArtifactReport, rows: int, fail_over: int | None) -> None:
+def show_artifacts(report: ArtifactReport, rows: int, fail_over: int | None) -> None:
+    """Print the tokens that give labels away, and the verdict."""
     if report.over:
         pairs = [
             (

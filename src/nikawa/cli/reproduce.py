@@ -78,11 +78,12 @@ def reproduce(
         rows = [(r.figure, number(r.paper), number(r.recomputed), r.verdict, r.note) for r in shown]
         print_rendered(COLUMNS, rows, "markdown", numbers=COLUMNS[1:3])
     elif not quiet:
-        _print(shown, results)
+        print_figures(shown, results)
     raise typer.Exit(int(any(r.verdict == "differs" for r in results)))
 
 
-def _print(shown: list[FigureResult], results: list[FigureResult]) -> None:
+def print_figures(shown: list[FigureResult], results: list[FigureResult]) -> None:
+    """Print printed and recomputed figures side by side, then the counts."""
     from rich.text import Text
 
     rows = [

@@ -168,7 +168,7 @@ def start(
     request = parse_request(model or [], tasks or [], words)
     options = RunOptions(out, data, workers, threads, executor or "", keep_state)
     try:
-        report = _run(request, options, quiet or json)
+        report = run_with_progress(request, options, quiet or json)
     except KeyboardInterrupt:
         typer.echo("nikawa: interrupted; the same command goes on from here", err=True)
         raise typer.Exit(130) from None
@@ -176,10 +176,11 @@ def start(
         print_json(report)
     elif not quiet:
         show_results(report, style, main=main)
-    _exit(report)
+    report_failures(report)
 
 
-def _run(request: RunRequest, options: RunOptions, quiet: bool) -> RunReport:
+def run_with_progress(request: RunRequest, options: RunOptions, quiet: bool) -> RunReport:
+    """Run, with one bar for the runs and one for the run under way."""
     from dataclasses import replace
 
     from nikawa.runs.records import Outcome
@@ -199,7 +200,7 @@ def _run(request: RunRequest, options: RunOptions, quiet: bool) -> RunReport:
         return api.run(request, replace(options, told=told, progress=heard))
 
 
-def _exit(report: RunReport) -> None:
+def report_failures(report: RunReport) -> None:
     """Each problem once, on stderr; status 1 where something was done, 2 where all of it was bad input."""
     if not report.problems:
         return
@@ -321,11 +322,11 @@ def show_results(report: RunReport, style: str | None, *, main: bool = False) ->
         print_rendered(columns, rows, style, numbers=numbers)
     elif rows:
         print_table(columns, rows, numbers=numbers)
-    for line in _notes(report):
+    for line in format_notes(report):
         typer.echo(line, err=style is not None)
 
 
-def _notes(report: RunReport) -> Iterator[str]:
+def format_notes(report: RunReport) -> Iterator[str]:
     """What stands below the table; beside it, on stderr, where the table goes into a file."""
     seeds = sorted({len(cell.seeds) for cell in report.cells if cell.sd is not None})
     if seeds:
@@ -339,7 +340,7 @@ def _notes(report: RunReport) -> Iterator[str]:
             f"; diverged: {_said(_apart(tried, chosen.settings))}" for tried in chosen.diverged
         )
         yield f"{chosen.task} {chosen.model}{where}: {words}, chosen among {chosen.among} on {chosen.on}{lost}"
-    yield from _unanswered(report.cells)
+    yield from format_unanswered(report.cells)
     yield from (f"note: {line}" for line in report.notes)
     yield from (f"left out: {line}" for line in report.left_out)
     failed = f", {len(report.problems)} not" if report.problems else ""
@@ -368,7 +369,7 @@ def first_of(cells: Sequence[Cell]) -> list[Cell]:
 def results_table(cells: Sequence[Cell]) -> tuple[list[str], list[list[str]], list[str]]:
     """Columns, rows and which columns are numbers: a row a figure, a column a model."""
     models = list(dict.fromkeys(cell.model for cell in cells))
-    rows = _rows(cells)
+    rows = group_cells(cells)
     keep = [0, *([1] if any(key[1] for key in rows) else []), 2, 3]
     protocol = any(key[4] for key in rows)
     from nikawa.runs.records import short_name
@@ -388,7 +389,7 @@ def results_table(cells: Sequence[Cell]) -> tuple[list[str], list[list[str]], li
     return columns, body, [*shown, "n"]
 
 
-def _rows(cells: Sequence[Cell]) -> dict[CellKey, dict[str, Cell]]:
+def group_cells(cells: Sequence[Cell]) -> dict[CellKey, dict[str, Cell]]:
     """Row to model to figure; below the metrics of a set that was not answered whole, how much of it was."""
     rows: dict[CellKey, dict[str, Cell]] = {}
     for cell in cells:
@@ -438,7 +439,8 @@ def _why(reasons: Mapping[str, int]) -> str:
     return f" ({counted}); {cures or 'scores.json tells why'}"
 
 
-def _unanswered(cells: Sequence[Cell]) -> list[str]:
+def format_unanswered(cells: Sequence[Cell]) -> list[str]:
+    """Say for each system how many items it left unanswered, and why."""
     lost = {(c.task, c.model, c.variation, c.set): c for c in cells if c.unanswered and not c.where}
     said = [
         f"{c.task} {c.model} {c.set}: {c.unanswered:,} of {c.asked:,} not answered{_why(c.reasons)}"
@@ -545,7 +547,7 @@ def parse_request(models: list[str], tasks: list[str], words: Mapping[str, Any])
     request = RunRequest(
         tasks=tuple(dict.fromkeys(names)),
         models=tuple(dict.fromkeys(models)),
-        seeds=_seeds(words["seeds"]),
+        seeds=parse_seeds(words["seeds"]),
         settings={name: parse_value(text) for name, text in settings.items()},
         grid={
             name: tuple(map(parse_value, split_list(text)))
@@ -599,7 +601,7 @@ def _share(text: str) -> float:
         ) from None
 
 
-def _seeds(text: str | None) -> tuple[int, ...]:
+def parse_seeds(text: str | None) -> tuple[int, ...]:
     """`5`: 0 to 4; `7,8`: those; nothing: the preset's, else one."""
     if text is None:
         return ()

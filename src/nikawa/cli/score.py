@@ -117,7 +117,7 @@ def score(
             if json
             else None
             if quiet
-            else _show_versions(report, style, confusion)
+            else show_versions(report, style, confusion)
         )
     if per_item is not None:
         refuse_existing(per_item, overwrite, [Path(answers)])
@@ -256,14 +256,15 @@ def _few(s: Score) -> bool:
     return s.low is None and not isnan(s.value)
 
 
-def _show_versions(found: VersionReport, style: str | None, confusion: bool) -> None:
+def show_versions(found: VersionReport, style: str | None, confusion: bool) -> None:
+    """Print the scores of every version, and the items whose gold moved."""
     for report in found.reports:
         _refuse_confusion(report, confusion)
     oldest, newest = found.versions[0], found.versions[-1]
     columns = ("item", f"gold in {oldest}", f"gold in {newest}", "answer")
     rows = [(m.example, m.older, m.newer, m.answer) for m in found.moved]
     if style is not None:
-        return _render_versions(found, style, confusion, (columns, rows))
+        return render_versions(found, style, confusion, (columns, rows))
     for version, report in zip(found.versions, found.reports, strict=True):
         if version != report.version:
             typer.echo(f"the files called {version} hold version {report.version}:")
@@ -274,7 +275,7 @@ def _show_versions(found: VersionReport, style: str | None, confusion: bool) -> 
     return None
 
 
-def _render_versions(
+def render_versions(
     found: VersionReport,
     style: str,
     confusion: bool,

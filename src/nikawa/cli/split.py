@@ -114,7 +114,7 @@ def split(
     from nikawa.splitting import SplitterSettings
     from nikawa.splitting.job import SplitOptions
 
-    low, high = _scale(scale)
+    low, high = parse_scale(scale)
     settings = SplitterSettings(
         seed=seed,
         question=question,
@@ -152,7 +152,8 @@ def split(
     return None
 
 
-def _scale(text: str) -> tuple[float, float]:
+def parse_scale(text: str) -> tuple[float, float]:
+    """Parse `--scale LOW,HIGH`."""
     from nikawa.errors import BadInput
 
     try:
@@ -182,7 +183,7 @@ def show(report: SplitReport) -> None:
         for name, size in report.sizes.items()
     ]
     print_table(columns, rows, numbers=columns[1:])
-    print_table(("gold", "label", *report.sizes), _labels(report), numbers=tuple(report.sizes))
+    print_table(("gold", "label", *report.sizes), count_labels(report), numbers=tuple(report.sizes))
     if report.leaks:
         found = [(leak.check, leak.where, leak.count, leak.note) for leak in report.leaks]
         print_table(("leak", "where", "count", "note"), found, numbers=("count",))
@@ -196,7 +197,7 @@ def show(report: SplitReport) -> None:
         typer.echo(f"{sum(report.sizes.values()):,} examples written to {report.out}")
 
 
-def _labels(report: SplitReport) -> list[tuple[str, ...]]:
+def count_labels(report: SplitReport) -> list[tuple[str, ...]]:
     """A row a label, a column a part."""
     found = dict.fromkeys((q, k) for part in report.labels.values() for q in part for k in part[q])
     return [

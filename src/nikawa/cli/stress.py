@@ -100,7 +100,7 @@ def show(report: StressReport, style: str | None) -> None:
         "judged",
     )
     rows = [
-        _row(cell, [by_place.get((cell.operation, cell.case, label)) for label in labels])
+        format_row(cell, [by_place.get((cell.operation, cell.case, label)) for label in labels])
         for cell in sorted(report.cells, key=lambda c: bool(c.case))
         if not cell.gold
     ]
@@ -110,12 +110,13 @@ def show(report: StressReport, style: str | None) -> None:
     if style is not None:
         return print_rendered(columns, rows, style, numbers=numbers)
     print_table(columns, rows, numbers=numbers)
-    for line in _notes(report):
+    for line in format_notes(report):
         typer.echo(line)
     return None
 
 
-def _row(cell: StressCount, by_label: list[StressCount | None]) -> tuple[str, ...]:
+def format_row(cell: StressCount, by_label: list[StressCount | None]) -> tuple[str, ...]:
+    """Format one operation: how often answers stay, overall and by label."""
     span = "" if cell.value is None else NO_INTERVAL
     if cell.low is not None and cell.high is not None:
         span = f"{cell.low:.1f} to {cell.high:.1f}"
@@ -137,7 +138,8 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.1f}"
 
 
-def _notes(report: StressReport) -> list[str]:
+def format_notes(report: StressReport) -> list[str]:
+    """Say what was left out of the comparison, and why."""
     same = "Share of answers that stay the same (%), by the original's label and in all"
     pearson = "Pearson correlation of the scores before and after (times 100)"
     notes = [

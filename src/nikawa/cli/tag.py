@@ -72,7 +72,7 @@ def tag(
     from nikawa.tagging.job import TagOptions
 
     if dataset is None:
-        return _packs(json) if pack is None else _pack(pack, json)
+        return _packs(json) if pack is None else show_pack(pack, json)
     options = TagOptions(pack, tuple(inputs or ()), instead, out, overwrite, compare)
     with progress(quiet or json) as bar:
         bar_task = bar.add_task(f"tagging {dataset}", total=None)
@@ -115,11 +115,12 @@ def show(report: TagReport, style: str | None) -> None:
     for skipped in report.skipped[:SHOWN]:
         typer.echo(f"skipped {skipped.example}: {skipped.why}")
     if report.comparison is not None:
-        _show_comparison(report.comparison)
+        show_comparison(report.comparison)
     return None
 
 
-def _show_comparison(comparison: Comparison) -> None:
+def show_comparison(comparison: Comparison) -> None:
+    """Print how the pack's tags differ from those the data has."""
     rows = [
         (tag, a.carried, a.found, a.both, a.carried - a.both, a.found - a.both)
         for tag, a in comparison.tags.items()
@@ -153,7 +154,7 @@ def _head(pack: Pack) -> dict[str, Any]:
     return {**{name: getattr(pack, name) for name in names}, "patterns": len(pack.patterns)}
 
 
-def _pack(name: str, json: bool) -> None:
+def show_pack(name: str, json: bool) -> None:
     """Hold a pack against its own sentences; status 1 when one does not hold."""
     from nikawa.tagging import check_pack, find_pack
 

@@ -82,10 +82,11 @@ def show(
     if json:
         print_json(shown)
     else:
-        _print_template(shown)
+        print_template(shown)
 
 
-def _print_template(shown: TemplateView) -> None:
+def print_template(shown: TemplateView) -> None:
+    """Print a template: its text, its label conditions and sample problems."""
     rows = [
         ("template", shown.id),
         ("category", shown.category),
@@ -186,10 +187,11 @@ def review(
     if json:
         print_json(report)
     elif not quiet:
-        _print_review(report, exported=export is not None)
+        print_review(report, exported=export is not None)
 
 
-def _print_review(report: ReviewReport, exported: bool) -> None:
+def print_review(report: ReviewReport, exported: bool) -> None:
+    """Print how many problems were reviewed, kept and dropped."""
     if exported:
         typer.echo(
             f"{counted(report.rows, 'problem')} of {report.dataset} in {report.file}, {report.scored:,} were scored."

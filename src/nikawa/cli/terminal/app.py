@@ -108,7 +108,7 @@ def main() -> None:
     ):  # end quietly in `nikawa … | head`; a server must take the signal back
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
-        sys.exit(_run(sys.argv[1:]))
+        sys.exit(run_words(sys.argv[1:]))
     except NikawaError as problem:
         _say(str(problem))
     except typer.Abort:  # a question was left without an answer
@@ -130,7 +130,7 @@ def main() -> None:
     sys.exit(2)
 
 
-def _run(words: Sequence[str]) -> int:
+def run_words(words: Sequence[str]) -> int:
     """Do what the words ask for; the exit status."""
     completes = "_NIKAWA_COMPLETE" in os.environ
     wants_overview = not completes and list(words) in ([], ["--help"], ["-h"])

@@ -21,14 +21,14 @@ def print_check(report: CheckReport) -> None:
 
     sizes = ", ".join(f"{split} {n:,}" for split, n in report.sizes.items())
     console().print(Text.assemble((report.dataset, "bold"), f", version {report.version}: {sizes}"))
-    _print_labels(report)
+    print_labels(report)
     findings = sorted(report.findings, key=lambda f: (f.known, f.check, f.where))
     widths = [
         max((len(text) for text in column), default=0)
         for column in zip(*map(_cells, findings), strict=True)
     ]
     for finding in findings:
-        _print_finding(finding, widths)
+        print_finding(finding, widths)
     for line in format_views(report.views):
         console().print(Text(f"{line}: not compared"))
     new = sum(not f.known for f in findings)
@@ -48,7 +48,8 @@ def _cells(finding: Finding) -> tuple[str, str, str]:
     return finding.check, finding.where, f"{finding.count:,}"
 
 
-def _print_finding(finding: Finding, widths: Sequence[int]) -> None:
+def print_finding(finding: Finding, widths: Sequence[int]) -> None:
+    """Print a finding with its counts and the first ids."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -68,7 +69,7 @@ def _print_finding(finding: Finding, widths: Sequence[int]) -> None:
         out.print(Padding(Text(line, "dim"), (0, 0, 0, 7), expand=False))
 
 
-def _print_labels(report: CheckReport) -> None:
+def print_labels(report: CheckReport) -> None:
     """Counts of gold answers, splits side by side; one below the other where there are many."""
     splits = list(report.labels)
     cells: dict[tuple[str, str], dict[str, int]] = {}

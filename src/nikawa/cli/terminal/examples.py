@@ -42,7 +42,7 @@ def print_examples(
         for example in examples:
             out.print()
             tags = f"  ({', '.join(sorted(example.tags))})" if example.tags else ""
-            _print_fields((reference(dataset.name, split, example.id) + tags), _fields(example))
+            _print_fields((reference(dataset.name, split, example.id) + tags), list_fields(example))
         out.print()
 
 
@@ -60,7 +60,8 @@ def _print_fields(title: str, fields: Iterable[tuple[str, Any]]) -> None:
     out.print(grid)
 
 
-def _fields(example: Example) -> Iterable[tuple[str, Any]]:
+def list_fields(example: Example) -> Iterable[tuple[str, Any]]:
+    """List the fields of an example in the order a person reads them."""
     from rich.text import Text
 
     spans = list(example.gold.get("spans", ()))
