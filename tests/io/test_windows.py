@@ -10,7 +10,7 @@ from shlex import quote
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.io.answers.logs import log_samples
+from nikawa.io.answers.logs import read_samples
 from nikawa.io.folders import read_folder, write_card
 from nikawa.io.judgements.read import form_of, open_judgements, rows_only
 from nikawa.io.lines import read_lines, read_whole
@@ -110,7 +110,7 @@ def test_judgements(tmp_path: Path, suffix: str) -> None:
 def test_logs(tmp_path: Path, name: str) -> None:
     text = '{"a": 1, "b": NaN}\n{"a": 2}\n' if name.endswith("l") else '[{"a": 1},\n{"a": 2}]\n'
     (tmp_path / name).write_bytes(DRESSES["both"](text.encode()))
-    assert [(place, sample["a"]) for place, sample in log_samples(tmp_path / name)] == [
+    assert [(place, sample["a"]) for place, sample in read_samples(tmp_path / name)] == [
         (1, 1),
         (2, 2),
     ]

@@ -1,8 +1,8 @@
-"""What every form of answer file shares: what it yields, what it may ask, how it complains."""
+"""What every form of answer file shares: what it yields, what it may ask, which names it looks for, how it complains."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -33,9 +33,10 @@ ANSWER_NAMES = ("answer", "prediction", "pred", "predicted_label", "prediction_t
 LABEL_NAME = "label"
 """Taken as the answer where none of `ANSWER_NAMES` is there; beside one of them it is the gold."""
 SCORE_NAMES = ("scores", "probabilities", "probs", "logits")
+_ABSENT = object()
 
 
-class Given(NamedTuple):
+class RawAnswer(NamedTuple):
     """One answer as a file gives it, before it is read in the task's shape."""
 
     place: int
@@ -67,8 +68,8 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Ask:
-    """What is asked: a task of some examples; `option` is what was said after the form's name."""
+class Target:
+    """What the answers are to: a task of some examples; `option` is what was said after the form's name."""
 
     task: Task
     examples: Sequence[Example]
@@ -90,13 +91,13 @@ Rows = Iterable[tuple[int, Any]]
 
 
 @dataclass(frozen=True)
-class Form:
+class AnswerForm:
     """One form of answer file. Parsing it and matching it are two steps, so that one parse serves several splits."""
 
     name: str
     parse: Callable[[Path], Rows]
     """Parse a file, knowing nothing of the task."""
-    read: Callable[[Rows, Ask, Path], Iterator[Given]]
+    read: Callable[[Rows, Target, Path], Iterator[RawAnswer]]
     """The answers in parsed rows to what is asked; the path is for messages."""
     place: str = "line"
     ordered: bool = False
@@ -105,8 +106,22 @@ class Form:
     """Whether it is another tool's log, whose samples are matched by what they hold."""
 
 
-def fault(path: Path, unit: str, place: int, what: str, cure: str) -> BadInput:
-    """The error for the answer at `place`."""
+class UnfitAnswer(ValueError):
+    """A record that cannot be used: what is wrong, and the cure."""
+
+    def __init__(self, what: str, cure: str = "") -> None:
+        super().__init__(what)
+        answers = ", ".join((*ANSWER_NAMES, LABEL_NAME))
+        fallback = f"name the id one of {', '.join(ID_NAMES)} and the answer one of {answers}"
+        self.what, self.cure = what, cure or fallback
+
+    def at(self, path: Path, unit: str, place: int) -> BadInput:
+        """The error for the record at a place."""
+        return answer_fault(path, unit, place, self.what, self.cure)
+
+
+def answer_fault(path: Path, unit: str, place: int, what: str, cure: str) -> BadInput:
+    """The error for the answer at `place`, which counts units: lines, rows, records or samples."""
     if unit == "line":
         return BadInput(what, file=path, line=place, cure=cure)
     return BadInput(f"{unit} {place}: {what}", file=path, cure=cure)
@@ -119,7 +134,7 @@ def id_text(value: Any) -> str | None:
     return str(value) if type(value) is int else None
 
 
-def unpack(value: Any) -> tuple[Any, Any, str | None, str | None]:
+def unpack_answer(value: Any) -> tuple[Any, Any, str | None, str | None]:
     """(Answer, scores, raw, why) of a value that may be a mapping around the answer."""
     if not isinstance(value, Mapping):
         return value, None, None, None
@@ -128,3 +143,55 @@ def unpack(value: Any) -> tuple[Any, Any, str | None, str | None]:
     if name is None:
         return (value, None, None, None) if scores is None else (None, scores, None, None)
     return value[name], scores, value.get("raw"), value.get("why")
+
+
+class Fields(NamedTuple):
+    """Names of the fields of a record, or columns of a table, to take; empty where there is none."""
+
+    id: str
+    answer: str
+    scores: str
+
+
+def find_fields(row: Mapping[str, Any], known: Container[str]) -> Fields:
+    """The fields of `row`, whose id may be among the `known`; `UnfitAnswer` where they are missing or ambiguous."""
+    id_fields = [name for name in ID_NAMES if name in row]
+    if not id_fields:
+        raise UnfitAnswer(f"has no id (it has: {', '.join(map(str, row)) or 'nothing'})")
+    id_field = next((name for name in id_fields if id_text(row[name]) in known), id_fields[0])
+    scores = next((name for name in SCORE_NAMES if name in row), "")
+    answers = [name for name in ANSWER_NAMES if name in row]
+    if len(answers) > 1:
+        what = f"holds both {answers[0]!r} and {answers[1]!r}"
+        raise UnfitAnswer(what, "keep the one that is the model's answer")
+    if answers:
+        answer = answers[0]
+    elif LABEL_NAME in row:
+        answer = LABEL_NAME
+    elif scores:
+        answer = ""
+    else:
+        raise UnfitAnswer(f"has no answer (it has: {', '.join(map(str, row))})")
+    return Fields(id_field, answer, scores)
+
+
+def read_fields(row: Mapping[str, Any], fields: Fields, place: int) -> RawAnswer | None:
+    """The answer of a record, or None where it has other fields than the ones before it."""
+    value = row.get(fields.id, _ABSENT)
+    answer = row.get(fields.answer, _ABSENT) if fields.answer else None
+    if value is _ABSENT or answer is _ABSENT:
+        return None
+    name = value if type(value) is str else id_text(value)
+    if not name:
+        what = f"the id {value!r} is no text and no whole number"
+        raise UnfitAnswer(what, "write the published id")
+    scores = row.get(fields.scores) if fields.scores else None
+    raw, why = row.get("raw"), row.get("why")
+    return RawAnswer(
+        place,
+        name,
+        answer,
+        scores,
+        raw if isinstance(raw, str) else None,
+        why if isinstance(why, str) else None,
+    )

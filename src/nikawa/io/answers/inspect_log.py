@@ -1,114 +1,174 @@
-"""inspect's logs: `.eval` archives with a file a sample, and the same as one JSON document."""
+"""inspect's logs: `.eval` archives with a file a sample, and the same as one JSON document.
+
+Members of an archive may be packed by Zstandard, which Python's zipfile reads by itself only from 3.14.
+"""
 
 from __future__ import annotations
 
+import struct
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+import zstandard
+
 from nikawa.errors import BadInput
-from nikawa.io.answers.archive import members
-from nikawa.io.answers.base import Ask, Form, Given, Rows, fault, id_text
-from nikawa.io.answers.fields import Unfit
-from nikawa.io.answers.logs import Variant
-from nikawa.io.answers.match import Matcher
-from nikawa.io.answers.parse import Parser, parser_of
+from nikawa.io.answers.base import (
+    AnswerForm,
+    RawAnswer,
+    Rows,
+    Target,
+    UnfitAnswer,
+    answer_fault,
+    id_text,
+)
+from nikawa.io.answers.logs import ExampleMatcher, LogVariant
+from nikawa.io.answers.parse import Parser, make_parser
 from nikawa.io.json import decode_json, read_json
 from nikawa.records import Example
 
 NAME = "inspect"
-_SHORT = ("text", "inference", "relation", "choice", "similarity")
+SHORT_KINDS = ("text", "inference", "relation", "choice", "similarity")
 """Kinds of task whose answer may stand inside a longer completion, from which a scorer took it."""
+ZSTD_METHOD = 93
+LOCAL_HEADER_BYTES = 30
+"""Bytes of a member's local header before its name."""
 
 
 def is_log(document: Mapping[str, Any]) -> bool:
     """Whether a JSON document looks like a log of inspect."""
-    return isinstance(document.get("samples"), list) and (
-        "eval" in document or "status" in document
-    )
+    has_samples = isinstance(document.get("samples"), list)
+    return has_samples and ("eval" in document or "status" in document)
 
 
-def _read(rows: Rows, ask: Ask, path: Path) -> Iterator[Given]:
-    reader = _Samples(ask)
-    variant = Variant(path, NAME, "epoch", ask.option)
-    place = 0
-    for place, sample in rows:
-        if not isinstance(sample, dict):
-            raise fault(path, "sample", place, "is not an object", "write the log again")
-        if not variant.takes(str(sample.get("epoch", 1))):
-            continue
-        try:
-            yield reader.given(sample, place)
-        except Unfit as problem:
-            raise fault(path, "sample", place, problem.what, problem.cure) from None
-    if not place:
-        raise BadInput(
-            "holds no samples", file=path, cure="is it a log of inspect, and did the run finish?"
-        )
-    variant.check()
-
-
-def _parse(path: Path) -> Rows:
+def parse_log(path: Path) -> Rows:
+    """(Place, sample) of an archive or of a JSON document."""
     with path.open("rb") as stream:
         is_archive = stream.read(2) == b"PK"
     if is_archive:
-        for place, (name, content) in enumerate(members(path, "samples/"), start=1):
+        for place, (name, content) in enumerate(_read_members(path, "samples/"), start=1):
             yield place, decode_json(content, object, path / name)
-    else:
-        document = read_json(path, cast("type[dict[str, Any]]", dict))
-        if not isinstance(document.get("samples"), list):
-            raise BadInput(
-                "is no log of inspect: it has no samples", file=path, cure="name another form"
-            )
-        yield from enumerate(document["samples"], start=1)
+        return
+    document = read_json(path, cast("type[dict[str, Any]]", dict))
+    if not isinstance(document.get("samples"), list):
+        what = "is no log of inspect: it has no samples"
+        raise BadInput(what, file=path, cure="name another form")
+    yield from enumerate(document["samples"], start=1)
 
 
-class _Samples:
+def _read_members(path: Path, folder: str) -> Iterator[tuple[str, bytes]]:
+    """(Name, content) of the JSON files in `folder` of the archive, in the archive's order."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for info in archive.infolist():
+                if info.filename.startswith(folder) and info.filename.endswith(".json"):
+                    yield info.filename, _unpack_member(archive, info, path)
+    except (zipfile.BadZipFile, zstandard.ZstdError, EOFError, OSError) as problem:
+        what = f"is a damaged archive ({problem})"
+        raise BadInput(what, file=path, cure="copy or write the log again") from None
+
+
+def _unpack_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bytes:
+    if info.compress_type != ZSTD_METHOD:
+        try:
+            return archive.read(info)
+        except (NotImplementedError, RuntimeError):  # a method it lacks; a password
+            what = f"{info.filename} is packed in a way that is not known here"
+            cure = "write the log as JSON, with inspect log convert"
+            raise BadInput(what, file=path, cure=cure) from None
+    with path.open("rb") as stream:
+        stream.seek(info.header_offset)
+        header = stream.read(LOCAL_HEADER_BYTES)
+        if len(header) < LOCAL_HEADER_BYTES:
+            raise EOFError("a member is missing")
+        name, extra = struct.unpack("<HH", header[26:30])
+        stream.seek(name + extra, 1)
+        packed = stream.read(info.compress_size)
+    return zstandard.ZstdDecompressor().decompressobj().decompress(packed)
+
+
+def read_log(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
+    """The answers of a log; of several epochs one is taken."""
+    reader = SampleReader(target)
+    variant = LogVariant(path, NAME, "epoch", target.option)
+    place = 0
+    for place, sample in rows:
+        if not isinstance(sample, dict):
+            raise answer_fault(path, "sample", place, "is not an object", "write the log again")
+        if not variant.takes(str(sample.get("epoch", 1))):
+            continue
+        try:
+            yield reader.read(sample, place)
+        except UnfitAnswer as problem:
+            raise problem.at(path, "sample", place) from None
+    if not place:
+        cure = "is it a log of inspect, and did the run finish?"
+        raise BadInput("holds no samples", file=path, cure=cure)
+    variant.check()
+
+
+class SampleReader:
     """Reads samples of one log."""
 
-    def __init__(self, ask: Ask) -> None:
-        self._ask = ask
-        self._matcher = Matcher(ask)
-        self._parse: Parser | None = parser_of(ask.task) if ask.task.kind in _SHORT else None
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._matcher = ExampleMatcher(target)
+        is_short = target.task.kind in SHORT_KINDS
+        self._parse: Parser | None = make_parser(target.task) if is_short else None
 
-    def given(self, sample: Mapping[str, Any], place: int) -> Given:
+    def read(self, sample: Mapping[str, Any], place: int) -> RawAnswer:
         """The answer of one sample."""
-        found = self._find(sample)
+        example = self._find_example(sample)
         name = id_text(sample.get("id"))
-        if found is None and name is None:
-            raise Unfit("has no id", "is this a log of inspect?")
-        own = found.id if found else f"sample {name}"
-        completion = _completion(sample.get("output"))
-        if completion is None or (not completion and _stop(sample) != "stop"):
-            return Given(place, own, None, why=_why(sample))
-        return Given(place, own, self._answer(completion, sample, found), raw=completion)
+        if example is None and name is None:
+            raise UnfitAnswer("has no id", "is this a log of inspect?")
+        own = example.id if example else f"sample {name}"
+        output = sample.get("output")
+        completion = _completion(output)
+        stopped = _first_choice(output).get("stop_reason") == "stop"
+        if completion is None or (not completion and not stopped):
+            error = sample.get("error")
+            message = error.get("message") if isinstance(error, Mapping) else None
+            why = f"the run failed: {message}" if message else "the log holds no output"
+            return RawAnswer(place, own, None, why=why)
+        answer = self._choose_text(completion, sample, example)
+        return RawAnswer(place, own, answer, raw=completion)
 
-    def _answer(self, completion: str, sample: Mapping[str, Any], found: Example | None) -> str:
+    def _choose_text(
+        self, completion: str, sample: Mapping[str, Any], example: Example | None
+    ) -> str:
         """The completion, or what the log's scorers took from it where it cannot be read whole."""
-        if self._parse is None or found is None:
+        if self._parse is None or example is None:
             return completion
+        texts = [completion]
         scores = sample.get("scores")
-        taken = scores.values() if isinstance(scores, Mapping) else ()
-        answers = [score.get("answer") for score in taken if isinstance(score, Mapping)]
-        texts = [completion, *(answer for answer in answers if isinstance(answer, str))]
-        return next((text for text in texts if self._parse(text, found)[1] is None), completion)
+        for score in scores.values() if isinstance(scores, Mapping) else ():
+            answer = score.get("answer") if isinstance(score, Mapping) else None
+            if isinstance(answer, str):
+                texts.append(answer)
+        return next((text for text in texts if self._parse(text, example)[1] is None), completion)
 
-    def _find(self, sample: Mapping[str, Any]) -> Example | None:
+    def _find_example(self, sample: Mapping[str, Any]) -> Example | None:
         """By an id in the metadata; by the sample's own id, or its number from 1, whichever's texts the input holds."""
         by_metadata = self._matcher.find(sample.get("metadata"))
         if by_metadata is not None:
-            return self._ask.by_id[by_metadata]
-        own = sample.get("id")
-        by_id = self._ask.by_id.get(id_text(own) or "")
+            return self._target.by_id[by_metadata]
+        own, examples = sample.get("id"), self._target.examples
+        by_id = self._target.by_id.get(id_text(own) or "")
         number = own - 1 if type(own) is int else -1
-        by_number = self._ask.examples[number] if 0 <= number < len(self._ask.examples) else None
+        by_number = examples[number] if 0 <= number < len(examples) else None
         prompt = _prompt(sample)
-        held = [(_held(e, prompt), e) for e in (by_id, by_number) if e is not None]
-        (count, _), best = max(held, key=lambda pair: pair[0], default=((0, False), None))
-        return best if count else by_id if isinstance(own, str) else None
+        best, best_match = None, (0, False)
+        for example in (by_id, by_number):
+            if example is not None and (match := _match_texts(example, prompt)) > best_match:
+                best, best_match = example, match
+        if best_match[0]:
+            return best
+        return by_id if isinstance(own, str) else None
 
 
-def _held(example: Example, prompt: str) -> tuple[int, bool]:
+def _match_texts(example: Example, prompt: str) -> tuple[int, bool]:
     """How many of the example's texts the prompt holds, and whether in their order: a pair may occur both ways round."""
     texts = [value.strip() for value in example.inputs.values() if isinstance(value, str)]
     places = [prompt.rfind(text) for text in texts if text and text in prompt]
@@ -116,16 +176,15 @@ def _held(example: Example, prompt: str) -> tuple[int, bool]:
 
 
 def _prompt(sample: Mapping[str, Any]) -> str:
-    given = sample.get("input")
-    if isinstance(given, str):
-        return given
-    messages = given if isinstance(given, list) else []
-    return "\n".join(
-        _content(message.get("content")) for message in messages if isinstance(message, Mapping)
-    )
+    prompt = sample.get("input")
+    if isinstance(prompt, str):
+        return prompt
+    messages = prompt if isinstance(prompt, list) else []
+    contents = [message.get("content") for message in messages if isinstance(message, Mapping)]
+    return "\n".join(map(_message_text, contents))
 
 
-def _content(content: Any) -> str:
+def _message_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
@@ -137,26 +196,14 @@ def _completion(output: Any) -> str | None:
         return None
     if isinstance(output.get("completion"), str):
         return cast("str", output["completion"])
-    choice = _first(output)
-    message = choice.get("message")
-    return _content(message.get("content")) if isinstance(message, Mapping) else None
+    message = _first_choice(output).get("message")
+    return _message_text(message.get("content")) if isinstance(message, Mapping) else None
 
 
-def _first(output: Any) -> Mapping[str, Any]:
+def _first_choice(output: Any) -> Mapping[str, Any]:
     choices = output.get("choices") if isinstance(output, Mapping) else None
     first = choices[0] if isinstance(choices, list) and choices else {}
     return first if isinstance(first, Mapping) else {}
 
 
-def _stop(sample: Mapping[str, Any]) -> str | None:
-    reason = _first(sample.get("output")).get("stop_reason")
-    return reason if isinstance(reason, str) else None
-
-
-def _why(sample: Mapping[str, Any]) -> str:
-    error = sample.get("error")
-    said = error.get("message") if isinstance(error, Mapping) else None
-    return f"the run failed: {said}" if said else "the log holds no output"
-
-
-FORM = Form(NAME, _parse, _read, "sample", log=True)
+FORM = AnswerForm(NAME, parse_log, read_log, "sample", log=True)

@@ -1,96 +1,227 @@
-"""JSON with an id for each answer: lines, one mapping, one array; nbest files of run_squad too."""
+"""Answers with ids: JSON lines, one mapping, one array, nbest files of run_squad; TSV (quoting off), CSV (quoted), Parquet."""
 
 from __future__ import annotations
 
+import csv
 import json
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from nikawa.errors import BadInput
-from nikawa.io.answers.base import Ask, Form, Given, Rows, fault, unpack
-from nikawa.io.answers.fields import Unfit, find_fields, given
-from nikawa.io.json import read_json, read_json_lines
-from nikawa.io.lines import read_whole
+from nikawa.io.answers.base import (
+    ANSWER_NAMES,
+    ID_NAMES,
+    LABEL_NAME,
+    SCORE_NAMES,
+    AnswerForm,
+    RawAnswer,
+    Rows,
+    Target,
+    UnfitAnswer,
+    answer_fault,
+    find_fields,
+    read_fields,
+    unpack_answer,
+)
+from nikawa.io.escapes import ABSENT, unescape
+from nikawa.io.json import decode_json, read_json, read_json_lines
+from nikawa.io.lines import decode_line, open_bytes, read_whole
+from nikawa.io.parquet import arrow
+from nikawa.io.tsv import JSON, check_header, read_tsv
+
+OWN_COLUMN = "example"
+"""A TSV with this column was written by Nikawa: its cells are escaped, `:json` marks columns of JSON."""
+COLUMN_NAMES = frozenset((*ID_NAMES, *ANSWER_NAMES, LABEL_NAME, *SCORE_NAMES))
+MAX_CELL_CHARACTERS = 1 << 24
+NO_ROWS = "holds a header and no answers"
+
+
+def read_keyed(
+    rows: Rows, target: Target, path: Path, *, unit: str = "line"
+) -> Iterator[RawAnswer]:
+    """The answers of records with named fields."""
+    fields = None
+    for place, row in rows:
+        try:
+            answer = None if fields is None else read_fields(row, fields, place)
+            if answer is None:
+                fields = find_fields(row, target.by_id)
+                answer = read_fields(row, fields, place)
+        except UnfitAnswer as problem:
+            raise problem.at(path, unit, place) from None
+        assert answer is not None
+        yield answer
+
+
+def parse_json_lines(path: Path) -> Rows:
+    """An object a line."""
+    return read_json_lines(path, cast("type[dict[str, Any]]", dict))
+
+
+def parse_array(path: Path) -> Rows:
+    """The objects of one JSON array."""
+    rows = read_json(path, cast("type[list[Any]]", list))
+    for place, row in enumerate(rows, start=1):
+        if not isinstance(row, dict):
+            cure = 'write {"id": …, "answer": …}'
+            raise answer_fault(path, "record", place, "is not an object like the ones before", cure)
+        yield place, row
 
 
 class _Repeats(list[tuple[str, Any]]):
     """The pairs of a mapping in which a name occurs twice."""
 
 
-def read_records(rows: Rows, ask: Ask, path: Path, *, unit: str = "line") -> Iterator[Given]:
-    """The answers of records with named fields."""
-    fields = None
-    for place, row in rows:
-        try:
-            found = None if fields is None else given(row, fields, place)
-            if found is None:
-                fields = find_fields(row, ask.by_id)
-                found = given(row, fields, place)
-        except Unfit as problem:
-            raise fault(path, unit, place, problem.what, problem.cure) from None
-        assert found is not None
-        yield found
-
-
-def _parse_lines(path: Path) -> Rows:
-    return read_json_lines(path, cast("type[dict[str, Any]]", dict))
-
-
-def _parse_array(path: Path) -> Rows:
-    rows = read_json(path, cast("type[list[Any]]", list))
-    for place, row in enumerate(rows, start=1):
-        if not isinstance(row, dict):
-            cure = 'write {"id": …, "answer": …}'
-            raise fault(path, "record", place, "is not an object like the ones before", cure)
-        yield place, row
-
-
-def _read_mapping(rows: Rows, ask: Ask, path: Path) -> Iterator[Given]:
-    for place, (name, value) in rows:
-        plain = dict(value) if isinstance(value, _Repeats) else value
-        answer, scores, raw, why = (
-            (plain, None, None, None) if ask.task.kind == "dialogue" else unpack(plain)
-        )
-        yield Given(place, name, answer, scores, raw, why)
-
-
-def _parse_mapping(path: Path) -> Rows:
+def parse_mapping(path: Path) -> Rows:
     """The pairs of one JSON mapping, repeated names included."""
-    found = read_json(path, cast("type[dict[str, Any]]", dict))
-    if not found:
+    if not read_json(path, cast("type[dict[str, Any]]", dict)):
         raise BadInput("holds no answers", file=path, cure='write {"id": answer, …}')
-    pairs = json.loads(read_whole(path), object_pairs_hook=_hook)
+
+    def keep_repeats(pairs: list[tuple[str, Any]]) -> Any:
+        plain = dict(pairs)
+        return plain if len(plain) == len(pairs) else _Repeats(pairs)
+
+    pairs = json.loads(read_whole(path), object_pairs_hook=keep_repeats)
     every = pairs if isinstance(pairs, _Repeats) else cast("dict[str, Any]", pairs).items()
     return enumerate(every, start=1)
 
 
-def _hook(pairs: list[tuple[str, Any]]) -> Any:
-    plain = dict(pairs)
-    return plain if len(plain) == len(pairs) else _Repeats(pairs)
+def read_mapping(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
+    """Id to answer, which may be a mapping of answer, scores and so on, but for dialogue states, which are mappings."""
+    for place, (name, value) in rows:
+        plain = dict(value) if isinstance(value, _Repeats) else value
+        if target.task.kind == "dialogue":
+            yield RawAnswer(place, name, plain)
+        else:
+            yield RawAnswer(place, name, *unpack_answer(plain))
 
 
-def _read_nbest(rows: Rows, ask: Ask, path: Path) -> Iterator[Given]:
+def read_nbest(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
     """The most probable of the texts of each question."""
+
+    def is_candidate(value: Any) -> bool:
+        return (
+            isinstance(value, dict)
+            and isinstance(value.get("text"), str)
+            and isinstance(value.get("probability", 0.0), int | float)
+        )
+
     for place, (name, texts) in rows:
-        if not isinstance(texts, list) or not texts or not all(_is_text(text) for text in texts):
+        if not isinstance(texts, list) or not texts or not all(map(is_candidate, texts)):
             cure = 'write [{"text": …, "probability": …}, …]'
-            raise fault(path, "record", place, f"{name!r} is not a list of texts", cure)
+            raise answer_fault(path, "record", place, f"{name!r} is not a list of texts", cure)
         top = max(texts, key=lambda text: text.get("probability", 0.0))
-        yield Given(place, name, top["text"])
+        yield RawAnswer(place, name, top["text"])
 
 
-def _is_text(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and isinstance(value.get("text"), str)
-        and isinstance(value.get("probability", 0.0), int | float)
-    )
+def parse_tsv(path: Path) -> Rows:
+    """The rows of a table between tabs; cells of a table of our own are unescaped."""
+    number = 0
+    for number, row in read_tsv(path):
+        yield number, _unescape_row(row, path, number) if OWN_COLUMN in row else row
+    if not number:
+        raise BadInput(NO_ROWS, file=path, line=1, cure="write rows below the header")
 
 
-PREDICTIONS = Form("predictions", _parse_lines, read_records)
-LINES = Form("lines", _parse_lines, read_records)
-ARRAY = Form("array", _parse_array, partial(read_records, unit="record"), "record")
-MAPPING = Form("mapping", _parse_mapping, _read_mapping, "record")
-NBEST = Form("nbest", _parse_mapping, _read_nbest, "record")
+def _unescape_row(row: dict[str, str], path: Path, number: int) -> dict[str, Any]:
+    plain: dict[str, Any] = {}
+    for head, cell in row.items():
+        try:
+            text = None if cell == ABSENT else unescape(cell)
+        except ValueError as problem:
+            cure = r"write a backslash as \\"
+            raise BadInput(str(problem), file=path, line=number, cure=cure) from None
+        value: Any = text
+        if text is not None and head.endswith(JSON):
+            value = decode_json(text, object, path, number)
+        plain[head.removesuffix(JSON)] = value
+    return plain
+
+
+def parse_csv(path: Path) -> Rows:
+    """The rows of a table with commas, as spreadsheets write it."""
+    csv.field_size_limit(MAX_CELL_CHARACTERS)
+    rows = csv.reader(_csv_lines(path), strict=True)
+    header: list[str] = []
+    count = 0
+    try:
+        for cells in rows:
+            if not header:
+                header = _csv_header(cells, path)
+                continue
+            if len(cells) != len(header):
+                what = f"has {len(cells)} columns, the header has {len(header)}"
+                cure = "put an answer with a comma or a line end in double quotes"
+                raise BadInput(what, file=path, line=rows.line_num, cure=cure)
+            count += 1
+            yield rows.line_num, dict(zip(header, cells, strict=True))
+    except csv.Error as problem:
+        what = f"is not CSV ({problem})"
+        cure = "close each quote, and write a quote inside quotes twice"
+        raise BadInput(what, file=path, line=rows.line_num, cure=cure) from None
+    if not count:
+        raise BadInput(NO_ROWS, file=path, line=1, cure="write rows below the header")
+
+
+def _csv_header(cells: list[str], path: Path) -> list[str]:
+    """The names of the columns; those we look for in capitals too, as people write them."""
+    if len(cells) == 1 and ";" in cells[0]:
+        cure = "save it with commas: some spreadsheets part by semicolons where the comma is for decimals"
+        raise BadInput("is parted by semicolons", file=path, line=1, cure=cure)
+    lower = [cell.strip().lower() for cell in cells]
+    header = []
+    for cell, low in zip(cells, lower, strict=True):
+        is_known = low in COLUMN_NAMES and lower.count(low) == 1
+        header.append(low if is_known else cell)
+    check_header(header, (), path)
+    return header
+
+
+def _csv_lines(path: Path) -> Iterator[str]:
+    """Lines with their ends; CR LF is what CSV writers write, and spreadsheets put a byte order mark before them."""
+    with open_bytes(path) as stream:
+        for number, raw in enumerate(stream, start=1):
+            line = raw.removeprefix(BOM_UTF8) if number == 1 else raw
+            if line.endswith(b"\r\n"):
+                line = line[:-2] + b"\n"
+            yield decode_line(line, path, number) + "\n"
+
+
+def parse_parquet(path: Path) -> Rows:
+    """The rows of a Parquet file, columns of JSON decoded."""
+    pa = arrow()
+    number = 0
+    with open_bytes(path) as stream:
+        try:
+            table = pa.parquet.ParquetFile(stream)
+            json_columns = {
+                field.name
+                for field in table.schema_arrow
+                if (field.metadata or {}).get(b"nikawa") == b"json"
+            }
+            for batch in table.iter_batches():
+                for row in batch.to_pylist():
+                    number += 1
+                    for name in json_columns:
+                        if row[name] is not None:
+                            row[name] = decode_json(row[name], object, path)
+                    yield number, row
+        except (pa.ArrowInvalid, OSError) as problem:
+            reason = str(problem).partition("\n")[0].partition(". ")[0]
+            what = f"is not Parquet ({reason})"
+            raise BadInput(what, file=path, cure="fetch or write it again") from None
+    if not number:
+        raise BadInput("holds no answers", file=path, cure="write at least one row")
+
+
+PREDICTIONS = AnswerForm("predictions", parse_json_lines, read_keyed)
+LINES = AnswerForm("lines", parse_json_lines, read_keyed)
+ARRAY = AnswerForm("array", parse_array, partial(read_keyed, unit="record"), "record")
+MAPPING = AnswerForm("mapping", parse_mapping, read_mapping, "record")
+NBEST = AnswerForm("nbest", parse_mapping, read_nbest, "record")
+TSV = AnswerForm("tsv", parse_tsv, read_keyed)
+CSV = AnswerForm("csv", parse_csv, read_keyed)
+PARQUET = AnswerForm("parquet", parse_parquet, partial(read_keyed, unit="row"), "row")

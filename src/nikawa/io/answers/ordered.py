@@ -9,86 +9,73 @@ from typing import Any, cast
 import numpy as np
 
 from nikawa.errors import BadInput
-from nikawa.io.answers.base import Ask, Form, Given, Rows, fault
+from nikawa.io.answers.base import AnswerForm, RawAnswer, Rows, Target, answer_fault
 from nikawa.io.json import read_json, read_json_lines
 from nikawa.io.lines import open_bytes, read_lines
 
-HEADER = ("index", "prediction")
+GLUE_HEADER = ("index", "prediction")
 """How the prediction files of run_glue begin; JGLUE's sentence tasks write them."""
 
 
-def _read_in_order(rows: Rows, ask: Ask, path: Path) -> Iterator[Given]:
+def read_in_order(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
     """One answer a place; an empty line is an empty answer."""
     for number, value in rows:
-        yield Given(number, None, value, order=number - 1)
+        yield RawAnswer(number, None, value, order=number - 1)
 
 
-def _read_glue(rows: Rows, ask: Ask, path: Path) -> Iterator[Given]:
+def read_glue(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
     """`index` counts the split from 0."""
     for number, line in rows:
         cells = line.split("\t")
         if number == 1:
             continue
         if len(cells) < 2:
-            raise fault(
-                path, "line", number, "has no tab", "write the index, a tab, the prediction"
-            )
-        if not cells[0].isdecimal():
-            raise fault(
-                path,
-                "line",
-                number,
-                f"the index {cells[0]!r} is no number",
-                "count the split from 0",
-            )
-        if int(cells[0]) >= len(ask.examples):
-            what = f"index {cells[0]} is past the {len(ask.examples)} examples of the split"
-            raise fault(path, "line", number, what, "count from 0, and check the split")
-        yield Given(number, None, cells[1], order=int(cells[0]))
+            what, cure = "has no tab", "write the index, a tab, the prediction"
+            raise answer_fault(path, "line", number, what, cure)
+        index = cells[0]
+        if not index.isdecimal():
+            what = f"the index {index!r} is no number"
+            raise answer_fault(path, "line", number, what, "count the split from 0")
+        if int(index) >= len(target.examples):
+            what = f"index {index} is past the {len(target.examples)} examples of the split"
+            raise answer_fault(path, "line", number, what, "count from 0, and check the split")
+        yield RawAnswer(number, None, cells[1], order=int(index))
 
 
-def _parse_values(path: Path) -> Rows:
+def parse_values(path: Path) -> Rows:
     """One JSON value a line."""
     return read_json_lines(path, object)
 
 
-def _parse_list(path: Path) -> Rows:
+def parse_list(path: Path) -> Rows:
     """One JSON array of answers."""
     return enumerate(read_json(path, cast("type[list[Any]]", list)), start=1)
 
 
-def _parse_numpy(path: Path) -> Rows:
+def parse_numpy(path: Path) -> Rows:
     """A vector of answers, or a matrix with a number for each label or choice, of which the highest is the answer."""
-    array = _load(path)
+    with open_bytes(path) as stream:
+        try:
+            array: Any = np.lib.format.read_array(stream, allow_pickle=False)
+        except (ValueError, EOFError) as problem:
+            what = f"is not a plain array ({str(problem).partition('.')[0]})"
+            cure = "save it with numpy.save, without objects"
+            raise BadInput(what, file=path, cure=cure) from None
     if array.ndim not in (1, 2) or array.dtype.kind not in "iuf":
         what = f"is an array of {array.dtype} with {array.ndim} dimensions"
         raise BadInput(what, file=path, cure="save a vector of answers or a matrix of scores")
     return enumerate(array.tolist(), start=1)
 
 
-def _read_numpy(rows: Rows, ask: Ask, path: Path) -> Iterator[Given]:
+def read_numpy(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
+    """A number is an answer, a list of them scores."""
     for number, row in rows:
         answer, scores = (None, row) if isinstance(row, list) else (row, None)
-        yield Given(number, None, answer, scores, order=number - 1)
+        yield RawAnswer(number, None, answer, scores, order=number - 1)
 
 
-def _load(path: Path) -> np.ndarray[Any, Any]:
-    with open_bytes(path) as stream:
-        try:
-            return cast(
-                "np.ndarray[Any, Any]", np.lib.format.read_array(stream, allow_pickle=False)
-            )
-        except (ValueError, EOFError) as problem:
-            said = str(problem).partition(".")[0]
-            raise BadInput(
-                f"is not a plain array ({said})",
-                file=path,
-                cure="save it with numpy.save, without objects",
-            ) from None
-
-
-TEXT = Form("text", read_lines, _read_in_order, ordered=True)
-GLUE = Form("glue", read_lines, _read_glue, ordered=True)
-VALUES = Form("values", _parse_values, _read_in_order, ordered=True)
-LIST = Form("list", _parse_list, _read_in_order, "record", ordered=True)
-NUMPY = Form("numpy", _parse_numpy, _read_numpy, "row", ordered=True)
+TEXT = AnswerForm("text", read_lines, read_in_order, ordered=True)
+GLUE = AnswerForm("glue", read_lines, read_glue, ordered=True)
+VALUES = AnswerForm("values", parse_values, read_in_order, ordered=True)
+LIST = AnswerForm("list", parse_list, read_in_order, "record", ordered=True)
+NUMPY = AnswerForm("numpy", parse_numpy, read_numpy, "row", ordered=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,16 +11,40 @@ from typing import Any
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.io.answers.base import INDICES, Answers, Ask, Form, Given, Rows, fault
-from nikawa.io.answers.fields import Unfit
-from nikawa.io.answers.folder import answer_files
-from nikawa.io.answers.parse import parser_of
-from nikawa.io.answers.recognise import form_named, recognise
-from nikawa.io.answers.scores import best, score_reader
-from nikawa.io.answers.structures import with_tags
+from nikawa.io.answers.base import (
+    AnswerForm,
+    Answers,
+    RawAnswer,
+    Rows,
+    Target,
+    UnfitAnswer,
+    answer_fault,
+)
+from nikawa.io.answers.parse import best_label, make_parser, make_score_reader
+from nikawa.io.answers.recognise import find_form, recognise
+from nikawa.io.answers.structures import restore_tags
 from nikawa.records import Example, Prediction, Tagged, Task
 
-NOTHING = "the file gives no answer"
+ANSWER_SUFFIXES = (
+    ".jsonl",
+    ".ndjson",
+    ".json",
+    ".tsv",
+    ".csv",
+    ".parquet",
+    ".txt",
+    ".npy",
+    ".eval",
+)
+OTHER_FILES = re.compile(
+    r"(config|metrics|card|scores|run|all_results|train_results|eval_results|null_odds|nbest_|results_|val_results"
+    r"|trainer_state|generation_config|special_tokens|tokenizer|vocab|manifest|requirements|readme)",
+)
+"""How the names of files begin that lie beside answers and hold none."""
+ANSWER_STEMS = ("outputs", "predictions")
+"""Stems that say by themselves: here are the answers. flexeval writes the first."""
+MAX_FILES_LISTED = 8
+NO_ANSWER = "the file gives no answer"
 
 
 def read_answers(
@@ -54,14 +79,14 @@ class AnswerFiles:
         keep_rows: bool = True,
     ) -> None:
         self.path, self.task = path, task
-        self._form, self._option = form_named(form) if form else (None, "")
+        self._form, self._option = find_form(form) if form else (None, "")
         self._numbered_labels, self._keep_rows = numbered_labels, keep_rows
-        self._parsed: dict[Path, tuple[Form, Rows]] = {}
+        self._parsed: dict[Path, tuple[AnswerForm, Rows]] = {}
 
     def match(self, examples: Sequence[Example]) -> Answers:
         """The answers to the task, asked of these examples."""
-        files = answer_files(self.path, self.task) if self.path.is_dir() else [self.path]
-        state = _State(Ask(self.task, examples, self._option), self._numbered_labels)
+        files = find_answer_files(self.path, self.task) if self.path.is_dir() else [self.path]
+        state = _Matching(Target(self.task, examples, self._option), self._numbered_labels)
         forms = []
         for file in files:
             form, rows = self._parse(file)
@@ -73,7 +98,7 @@ class AnswerFiles:
             forms.append(form.name)
         return state.answers(forms[0])
 
-    def _parse(self, file: Path) -> tuple[Form, Rows]:
+    def _parse(self, file: Path) -> tuple[AnswerForm, Rows]:
         if file in self._parsed:
             return self._parsed[file]
         form = self._form or recognise(file)
@@ -97,142 +122,168 @@ class _KeptRows:
 
 
 @dataclass
-class _State:
+class _Matching:
     """What has been read so far."""
 
-    ask: Ask
+    target: Target
     numbered_labels: bool
     predictions: dict[str, Prediction] = field(default_factory=dict)
     places: dict[str, tuple[Path, str, int]] = field(default_factory=dict)
     unknown: dict[str, None] = field(default_factory=dict)
     duplicates: list[tuple[str, str]] = field(default_factory=list)
-    loose: list[Given] = field(default_factory=list)
 
-    def read(self, path: Path, form: Form, rows: Rows) -> None:
+    def read(self, path: Path, form: AnswerForm, rows: Rows) -> None:
         """Read one file."""
-        ask = self.ask
-        indices = ask.indices or (form.ordered and self.numbered_labels)
-        self.parse = parser_of(ask.task, indices=indices)
-        self.scores = score_reader(ask.task, indices=indices)
+        target = self.target
+        indices = target.indices or (form.ordered and self.numbered_labels)
+        self.parse = make_parser(target.task, indices=indices)
+        self.read_scores = make_score_reader(target.task, indices=indices)
         self.path, self.form = path, form
-        asked = Ask(ask.task, ask.examples) if form.log and ask.option == INDICES else ask
-        givens = form.read(rows, asked, path)
-        for given in self._placed(givens) if form.ordered else givens:
-            if given.id is None:
-                self.loose.append(given)
-            elif (example := self._example(given.id)) is None:
-                self.unknown.setdefault(given.id)
+        if form.log and target.indices:  # to a log an option names a variant
+            target = Target(target.task, target.examples)
+        answers = form.read(rows, target, path)
+        without_id = []
+        for answer in self._name_in_order(answers) if form.ordered else answers:
+            if answer.id is None:
+                without_id.append(answer)
+            elif (example := self._find_example(answer.id)) is None:
+                self.unknown.setdefault(answer.id)
             else:
-                self._take(given, example)
-        self._settle()
+                self._add(answer, example)
+        self._add_by_order(without_id)
 
-    def _placed(self, givens: Iterator[Given]) -> Iterator[Given]:
+    def _name_in_order(self, answers: Iterator[RawAnswer]) -> Iterator[RawAnswer]:
         """Give answers the ids of the split, by their order; there must be as many as examples."""
-        examples, count = self.ask.examples, 0
-        for count, given in enumerate(givens, start=1):  # noqa: B007  (the count is compared below)
-            if given.order is not None and given.order < len(examples):
-                yield given._replace(id=examples[given.order].id)
+        examples, count = self.target.examples, 0
+        for count, answer in enumerate(answers, start=1):  # noqa: B007  (the count is compared below)
+            if answer.order is not None and answer.order < len(examples):
+                yield answer._replace(id=examples[answer.order].id)
         if count != len(examples):
             what = f"holds {count} answers without ids, the split has {len(examples)} examples"
             raise BadInput(what, file=self.path, cure="check the split, or give each answer its id")
 
-    def _example(self, name: str) -> Example | None:
+    def _find_example(self, name: str) -> Example | None:
         """The example of an id, of a full reference such as `jsick:test/33`, or of an id as other files write it."""
-        known = self.ask.by_id
-        if (found := known.get(name)) is not None:
-            return found
-        if name.startswith(f"{self.ask.task.dataset}:"):
+        known = self.target.by_id
+        if name in known:
+            return known[name]
+        if name.startswith(f"{self.target.task.dataset}:"):
             return known.get(name.partition("/")[2])
-        if (
-            found := known.get(name.removesuffix(".0"))
-        ) is not None:  # a number that passed through a float
-            return found
-        start, _, source = name.rpartition("_")  # KLUE's column files put the source behind the id
-        found = known.get(start)
-        return found if found is not None and found.meta.get("source") == source else None
+        whole = name.removesuffix(".0")  # a number that passed through a float
+        if whole in known:
+            return known[whole]
+        start, _, source = name.rpartition("_")  # some column files put the source behind the id
+        example = known.get(start)
+        return example if example is not None and example.meta.get("source") == source else None
 
-    def _take(self, given: Given, example: Example) -> None:
+    def _add(self, answer: RawAnswer, example: Example) -> None:
         try:
-            prediction = self._prediction(given, example)
-        except Unfit as problem:
-            raise fault(
-                self.path, self.form.place, given.place, problem.what, problem.cure
-            ) from None
-        place = (self.path, self.form.place, given.place)
+            prediction = self._make_prediction(answer, example)
+        except UnfitAnswer as problem:
+            raise problem.at(self.path, self.form.place, answer.place) from None
+        place = (self.path, self.form.place, answer.place)
         before = self.predictions.setdefault(example.id, prediction)
         if before is prediction:
             self.places[example.id] = place
-        elif _same(before, prediction):
-            self.duplicates.append((example.id, self._words(place)))
+        elif _is_same(before, prediction):
+            self.duplicates.append((example.id, self._place_words(place)))
         else:
-            earlier = self._words(self.places[example.id])
+            earlier = self._place_words(self.places[example.id])
             what = f"id {example.id!r} has another answer on {earlier}"
-            raise fault(
-                self.path, self.form.place, given.place, what, "keep one answer for each id"
-            )
+            cure = "keep one answer for each id"
+            raise answer_fault(self.path, self.form.place, answer.place, what, cure)
 
-    def _words(self, place: tuple[Path, str, int]) -> str:
+    def _place_words(self, place: tuple[Path, str, int]) -> str:
         file, unit, number = place
         return f"{unit} {number}" if file == self.path else f"{unit} {number} of {file.name}"
 
-    def _prediction(self, given: Given, example: Example) -> Prediction:
-        scores = None if given.scores is None else self.scores(given.scores, example)
-        raw: Any = given.answer
-        if raw is None and scores and not given.why:
-            top = best(scores)
-            raw = int(top) if self.ask.task.kind == "choice" else top
-        if raw is None:
-            return Prediction(
-                example=example.id, scores=scores, raw=given.raw, why=given.why or NOTHING
-            )
-        answer, why = self.parse(raw, example)
-        said = given.raw
-        if self.ask.task.kind == "tagging" and answer is not None:
-            answer = with_tags(answer, said) if type(answer) is list else answer
-            said = " ".join(answer.tags) if said is None and isinstance(answer, Tagged) else said
-        if said is None and (why is not None or (type(raw) is str and raw != answer)):
-            said = as_text(raw)
-        return Prediction(example=example.id, answer=answer, scores=scores, raw=said, why=why)
+    def _make_prediction(self, given: RawAnswer, example: Example) -> Prediction:
+        scores = None if given.scores is None else self.read_scores(given.scores, example)
+        value: Any = given.answer
+        if value is None and scores and not given.why:
+            top = best_label(scores)
+            value = int(top) if self.target.task.kind == "choice" else top
+        if value is None:
+            why = given.why or NO_ANSWER
+            return Prediction(example=example.id, scores=scores, raw=given.raw, why=why)
+        answer, why_not = self.parse(value, example)
+        raw = given.raw
+        if self.target.task.kind == "tagging" and answer is not None:
+            answer = restore_tags(answer, raw) if type(answer) is list else answer
+            raw = " ".join(answer.tags) if raw is None and isinstance(answer, Tagged) else raw
+        if raw is None and (why_not is not None or (type(value) is str and value != answer)):
+            raw = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        return Prediction(example=example.id, answer=answer, scores=scores, raw=raw, why=why_not)
 
-    def _settle(self) -> None:
+    def _add_by_order(self, answers: list[RawAnswer]) -> None:
         """Samples of a log that hold nothing to match them by: by order, if that is how the whole log is."""
-        loose, self.loose = self.loose, []
-        examples = self.ask.examples
-        by_order = {given.order: given for given in loose}
-        if len(loose) == len(examples) == len(by_order) and set(by_order) == set(
-            range(len(examples))
-        ):
-            for given in loose:
-                assert given.order is not None
-                self._take(given, examples[given.order])
+        examples = self.target.examples
+        orders = [answer.order for answer in answers if answer.order is not None]
+        if len(orders) == len(answers) and sorted(orders) == list(range(len(examples))):
+            for order, answer in zip(orders, answers, strict=True):
+                self._add(answer, examples[order])
             return
-        for given in loose:
-            self.unknown.setdefault(f"{self.form.place} {given.place}")
+        for answer in answers:
+            self.unknown.setdefault(f"{self.form.place} {answer.place}")
 
     def answers(self, form: str) -> Answers:
         """The result."""
-        taken = self.predictions
+        predictions = self.predictions
         return Answers(
             form=form,
-            predictions=taken,
+            predictions=predictions,
             unknown=list(self.unknown),
             duplicates=self.duplicates,
-            missing=[e.id for e in self.ask.examples if e.id not in taken],
+            missing=[e.id for e in self.target.examples if e.id not in predictions],
             unparsed=[
-                (p.example, p.raw or "", p.why or NOTHING)
-                for p in taken.values()
+                (p.example, p.raw or "", p.why or NO_ANSWER)
+                for p in predictions.values()
                 if p.answer is None
             ],
         )
 
 
-def as_text(raw: Any) -> str:
-    """What was given, as text."""
-    return raw if isinstance(raw, str) else msgspec.json.encode(raw).decode()
-
-
-def _same(one: Prediction, other: Prediction) -> bool:
+def _is_same(one: Prediction, other: Prediction) -> bool:
     """Whether two answers are one; tags may differ where the spans they make do not."""
     if isinstance(one.answer, Tagged) and isinstance(other.answer, Tagged):
         return one.answer.tags == other.answer.tags
     return one.answer == other.answer and (one.answer is not None or one.raw == other.raw)
+
+
+def find_answer_files(folder: Path, task: Task) -> list[Path]:
+    """The answer files of a folder: a tool's run folder, the file named after the task, or the parts of one file.
+
+    More than one only where they are parts of one; an unclear choice lists the candidates.
+    """
+    files = []
+    for file in sorted(folder.rglob("*")):
+        is_hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+        plain = file.name.removesuffix(".gz").removesuffix(".zst").lower()
+        if is_hidden or not plain.endswith(ANSWER_SUFFIXES) or OTHER_FILES.match(plain):
+            continue
+        if file.is_file():
+            files.append(file)
+    if not files:
+        cure = f"put in a file ending in {', '.join(ANSWER_SUFFIXES)}"
+        raise BadInput("holds no answer file", file=folder, cure=cure)
+    words = {file: f"-{re.sub(r'[^a-z0-9]+', '-', file.name.lower())}-" for file in files}
+    chosen = (
+        [file for file in files if f"-{task.name}-" in words[file]]
+        or [file for file in files if f"-{task.dataset}-" in words[file]]
+        or [file for file in files if file.name.partition(".")[0].lower() in ANSWER_STEMS]
+        or files
+    )
+    if len(chosen) > 1 and not _are_parts(chosen):
+        names = [str(file.relative_to(folder)) for file in chosen]
+        more = len(chosen) - MAX_FILES_LISTED
+        listed = ", ".join(names[:MAX_FILES_LISTED]) + (f" and {more} more" if more > 0 else "")
+        what = f"holds {len(chosen)} files that could be the answers to {task.name}"
+        raise BadInput(what, file=folder, cure=f"name one of them: {listed}")
+    return chosen
+
+
+def _are_parts(files: list[Path]) -> bool:
+    """Whether the names differ in a number alone; lm-eval's differ in a time, which makes them two runs."""
+    is_one_name = len({re.sub(r"\d+", "0", file.name) for file in files}) == 1
+    is_one_folder = len({file.parent for file in files}) == 1
+    return is_one_name and is_one_folder and not files[0].name.startswith("samples_")

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
-import re
 import zipfile
 from codecs import BOM_UTF8
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nikawa.errors import BadInput, suggest
-from nikawa.io.answers import flexeval, inspect_log, keyed, lm_eval, ordered, tables
-from nikawa.io.answers.base import ANSWER_NAMES, ID_NAMES, INDICES, LABEL_NAME, SCORE_NAMES, Form
+from nikawa.io.answers import flexeval, inspect_log, keyed, lm_eval, ordered
+from nikawa.io.answers.base import (
+    ANSWER_NAMES,
+    ID_NAMES,
+    INDICES,
+    LABEL_NAME,
+    SCORE_NAMES,
+    AnswerForm,
+)
 from nikawa.io.json import read_json
 from nikawa.io.lines import decode_line, open_bytes
+from nikawa.io.tsv import JSON
 
-FORMS: dict[str, Form] = {
+FORMS: dict[str, AnswerForm] = {
     form.name: form
     for form in (
         keyed.PREDICTIONS,
@@ -24,9 +31,9 @@ FORMS: dict[str, Form] = {
         keyed.MAPPING,
         keyed.ARRAY,
         keyed.NBEST,
-        tables.TSV,
-        tables.CSV,
-        tables.PARQUET,
+        keyed.TSV,
+        keyed.CSV,
+        keyed.PARQUET,
         ordered.TEXT,
         ordered.GLUE,
         ordered.VALUES,
@@ -38,13 +45,15 @@ FORMS: dict[str, Form] = {
     )
 }
 
-_MAGIC = {b"PK\x03\x04": inspect_log.FORM, b"PAR1": tables.PARQUET, b"\x93NUM": ordered.NUMPY}
-_PACKED = {b"\x1f\x8b": ".gz", b"\x28\xb5": ".zst"}
-_LONGEST = 1 << 26
-_LINES = (".jsonl", ".ndjson")
+FIRST_BYTES = {b"PK\x03\x04": inspect_log.FORM, b"PAR1": keyed.PARQUET, b"\x93NUM": ordered.NUMPY}
+PACKED_BYTES = {b"\x1f\x8b": ".gz", b"\x28\xb5": ".zst"}
+MAX_LINE_BYTES = 1 << 26
+LINE_SUFFIXES = (".jsonl", ".ndjson")
+OWN_FIELDS = {"example", "answer", "scores", "raw", "why"}
+"""The fields of a prediction, as we write it."""
+ALL_ANSWER_NAMES = (*ANSWER_NAMES, LABEL_NAME, *SCORE_NAMES)
 _BROKEN = object()
 """What a line that is not JSON decodes to."""
-_NATIVE = {"example", "answer", "scores", "raw", "why"}
 
 
 class Start(NamedTuple):
@@ -58,7 +67,7 @@ class Start(NamedTuple):
     """Of the name without `.gz` or `.zst`."""
 
 
-def form_named(name: str) -> tuple[Form | None, str]:
+def find_form(name: str) -> tuple[AnswerForm | None, str]:
     """The form and option of `form`, `form:option` or `indices`."""
     head, _, option = name.partition(":")
     if head == INDICES:
@@ -66,31 +75,25 @@ def form_named(name: str) -> tuple[Form | None, str]:
     if head not in FORMS:
         raise BadInput(f"there is no form {head!r}", cure=suggest(head, [*FORMS, INDICES]))
     if option and option != INDICES and not FORMS[head].log:
-        raise BadInput(
-            f"the form {head!r} has no option {option!r}",
-            cure=f"leave it out, or say {head}:{INDICES}",
-        )
+        what = f"the form {head!r} has no option {option!r}"
+        raise BadInput(what, cure=f"leave it out, or say {head}:{INDICES}")
     return FORMS[head], option
 
 
-def recognise(path: Path) -> Form:
+def recognise(path: Path) -> AnswerForm:
     """The form of the file at `path`."""
-    start = _start(path)
+    start = _read_start(path)
     if start.first[:2] == b"PK" and _is_workbook(path):
-        raise BadInput(
-            "is a workbook of a spreadsheet", file=path, cure="save its sheet as CSV (UTF-8)"
-        )
-    if start.first[:4] in _MAGIC:
-        return _MAGIC[start.first[:4]]
-    opening = start.first.lstrip()[:1]
+        cure = "save its sheet as CSV (UTF-8)"
+        raise BadInput("is a workbook of a spreadsheet", file=path, cure=cure)
+    if start.first[:4] in FIRST_BYTES:
+        return FIRST_BYTES[start.first[:4]]
     if start.suffix == ".csv":
-        return tables.CSV
-    is_json = opening in (b"{", b"[") and (
-        start.suffix != ".txt" or _value(start.first) is not _BROKEN
-    )
-    if start.suffix in (*_LINES, ".json") or is_json:
-        return _json_form(path, start)
-    return _text_form(path, start)
+        return keyed.CSV
+    is_json = start.suffix in (*LINE_SUFFIXES, ".json")
+    if not is_json and start.first.lstrip()[:1] in (b"{", b"["):
+        is_json = start.suffix != ".txt" or _decode_line(start.first) is not _BROKEN
+    return _recognise_json(path, start) if is_json else _recognise_text(path, start)
 
 
 def _is_workbook(path: Path) -> bool:
@@ -103,43 +106,25 @@ def _is_workbook(path: Path) -> bool:
     return "xl/workbook.xml" in names or {"mimetype", "content.xml"} <= set(names)
 
 
-def _start(path: Path) -> Start:
+def _read_start(path: Path) -> Start:
     if path.exists() and not path.is_file():
         raise BadInput("is not a plain file", file=path, cure="save the answers to a file first")
     with open_bytes(path) as stream:
-        first = stream.readline(_LONGEST).removeprefix(BOM_UTF8)
+        first = stream.readline(MAX_LINE_BYTES).removeprefix(BOM_UTF8)
         while first and not first.strip():
-            first = stream.readline(_LONGEST)
-        more = next(
-            (True for line in iter(lambda: stream.readline(_LONGEST), b"") if line.strip()), False
-        )
+            first = stream.readline(MAX_LINE_BYTES)
+        more = any(line.strip() for line in iter(lambda: stream.readline(MAX_LINE_BYTES), b""))
     if not first:
         raise BadInput("is empty", file=path, cure="write at least one answer")
-    packed = _PACKED.get(first[:2])
+    packed = PACKED_BYTES.get(first[:2])
     if packed:
-        raise BadInput(
-            f"is packed, but is not called {packed}",
-            file=path,
-            cure=f"rename it to {path.name}{packed}",
-        )
+        what = f"is packed, but is not called {packed}"
+        raise BadInput(what, file=path, cure=f"rename it to {path.name}{packed}")
     plain = path.name.removesuffix(".gz").removesuffix(".zst")
     return Start(first, more, Path(plain).suffix.lower())
 
 
-def _json_form(path: Path, start: Start) -> Form:
-    decode_line(start.first.rstrip(b"\r\n"), path, 1)
-    value = _value(start.first)
-    if start.suffix in _LINES or (start.more and isinstance(value, dict)):
-        is_record = isinstance(value, dict) or value is _BROKEN
-        return _record_form(value, keyed.LINES) if is_record else ordered.VALUES
-    if value is _BROKEN or start.more:
-        value = read_json(path, object)
-    if isinstance(value, list):
-        return _list_form(value)
-    return _document_form(value, path)
-
-
-def _value(line: bytes) -> Any:
+def _decode_line(line: bytes) -> Any:
     """The JSON value of a line; Python's writer puts NaN into the logs of other tools, so it is let pass here."""
     try:
         return json.loads(line)
@@ -147,68 +132,64 @@ def _value(line: bytes) -> Any:
         return _BROKEN
 
 
-def _record_form(row: Any, otherwise: Form) -> Form:
+def _recognise_json(path: Path, start: Start) -> AnswerForm:
+    decode_line(start.first.rstrip(b"\r\n"), path, 1)
+    value = _decode_line(start.first)
+    if start.suffix in LINE_SUFFIXES or (start.more and isinstance(value, dict)):
+        is_record = isinstance(value, dict) or value is _BROKEN
+        return _recognise_record(value, keyed.LINES) if is_record else ordered.VALUES
+    if value is _BROKEN or start.more:
+        value = read_json(path, object)
+    if isinstance(value, list):
+        first = value[0] if value else None
+        if isinstance(first, dict) and (_is_sample(first) or _has(first, ID_NAMES, ANSWER_NAMES)):
+            return _recognise_record(first, keyed.ARRAY)
+        return ordered.LIST
+    if not isinstance(value, dict):
+        cure = 'write lines of {"id": …, "answer": …}, or one mapping of id to answer'
+        raise BadInput("is one JSON value, not answers", file=path, cure=cure)
+    if inspect_log.is_log(value):
+        return inspect_log.FORM
+    is_one_line = _has(value, ID_NAMES) and _has(value, ALL_ANSWER_NAMES)
+    if is_one_line or _is_sample(value):
+        return _recognise_record(value, keyed.LINES)
+    are_texts = [
+        isinstance(v, list) and bool(v) and isinstance(v[0], dict) and "text" in v[0]
+        for v in value.values()
+    ]
+    return keyed.NBEST if value and all(are_texts) else keyed.MAPPING
+
+
+def _is_sample(row: Mapping[str, Any]) -> bool:
+    return lm_eval.is_sample(row) or flexeval.is_sample(row)
+
+
+def _has(row: Mapping[str, Any] | Iterable[str], *groups: Iterable[str]) -> bool:
+    """Whether a record or a header has any of these names."""
+    return any(name in row for names in groups for name in names)
+
+
+def _recognise_record(row: Any, otherwise: AnswerForm) -> AnswerForm:
     if not isinstance(row, dict):
         return otherwise
     if lm_eval.is_sample(row):
         return lm_eval.FORM
     if flexeval.is_sample(row):
         return flexeval.FORM
-    native = otherwise is keyed.LINES and "example" in row and row.keys() <= _NATIVE
-    return keyed.PREDICTIONS if native else otherwise
+    is_own = otherwise is keyed.LINES and "example" in row and row.keys() <= OWN_FIELDS
+    return keyed.PREDICTIONS if is_own else otherwise
 
 
-def _list_form(values: list[Any]) -> Form:
-    first = values[0] if values else None
-    return (
-        _record_form(first, keyed.ARRAY)
-        if isinstance(first, dict) and _is_record(first)
-        else ordered.LIST
-    )
-
-
-def _is_record(row: Mapping[str, Any]) -> bool:
-    samples = lm_eval.is_sample(row) or flexeval.is_sample(row)
-    return (
-        samples
-        or any(name in row for name in ID_NAMES)
-        or any(name in row for name in ANSWER_NAMES)
-    )
-
-
-def _document_form(value: Any, path: Path) -> Form:
-    if not isinstance(value, dict):
-        cure = 'write lines of {"id": …, "answer": …}, or one mapping of id to answer'
-        raise BadInput("is one JSON value, not answers", file=path, cure=cure)
-    if inspect_log.is_log(value):
-        return inspect_log.FORM
-    answers = (*ANSWER_NAMES, LABEL_NAME, *SCORE_NAMES)
-    one_line = any(name in value for name in ID_NAMES) and any(name in value for name in answers)
-    if one_line or lm_eval.is_sample(value) or flexeval.is_sample(value):
-        return _record_form(value, keyed.LINES)
-    texts = all(
-        isinstance(v, list) and v and isinstance(v[0], dict) and "text" in v[0]
-        for v in value.values()
-    )
-    return keyed.NBEST if value and texts else keyed.MAPPING
-
-
-def _text_form(path: Path, start: Start) -> Form:
+def _recognise_text(path: Path, start: Start) -> AnswerForm:
     line = decode_line(start.first.rstrip(b"\r\n"), path, 1)
-    cells = [cell.removesuffix(tables.JSON) for cell in line.split("\t")]
-    if tuple(cells[:2]) == ordered.HEADER:
+    cells = [cell.removesuffix(JSON) for cell in line.split("\t")]
+    if tuple(cells[:2]) == ordered.GLUE_HEADER:
         return ordered.GLUE
     if start.suffix == ".tsv" or _is_header(cells):
-        return tables.TSV
-    quoted = [cell.strip('"') for cell in line.split(",")]
-    return tables.CSV if _is_header(quoted) else ordered.TEXT
+        return keyed.TSV
+    is_csv = _is_header([cell.strip('"') for cell in line.split(",")])
+    return keyed.CSV if is_csv else ordered.TEXT
 
 
 def _is_header(cells: list[str]) -> bool:
-    answers = (*ANSWER_NAMES, LABEL_NAME, *SCORE_NAMES)
-    return len(cells) > 1 and any(c in ID_NAMES for c in cells) and any(c in answers for c in cells)
-
-
-def stem_words(path: Path) -> str:
-    """The name of a file in lower case, its words between hyphens."""
-    return f"-{re.sub(r'[^a-z0-9]+', '-', path.name.lower())}-"
+    return len(cells) > 1 and _has(cells, ID_NAMES) and _has(cells, ALL_ANSWER_NAMES)

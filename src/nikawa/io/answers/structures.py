@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -16,24 +16,29 @@ _BIO = re.compile(r"O|[BI]-.+", re.DOTALL)
 
 def read_tags(raw: Any, task: Task, example: Example) -> Parsed:
     """A list of spans, as mappings or as [start, end, label], or one BIO tag a character."""
-    value = decoded(raw)
+    value = decode_text(raw)
     text = str(example.inputs.get("text", ""))
     if isinstance(value, str):
         value = value.split()
     if not isinstance(value, list):
         return None, "not a list of spans or tags"
     if value and all(isinstance(item, str) for item in value):
-        return _from_tags(value, text, task)
-    spans = [_span(item) for item in value]
-    for span in spans:
+        return _read_bio_tags(value, text, task)
+    spans = []
+    for item in value:
+        span = _read_span(item)
         if span is None:
             return None, "a span is not {start, end, label}"
-        if (problem := _misfit(span, text, task)) is not None:
-            return None, problem
+        if not 0 <= span.start < span.end <= len(text):
+            where = f"span {span.start}-{span.end}"
+            return None, f"{where} is outside the text of {len(text)} characters"
+        if task.labels and span.label not in task.labels:
+            return None, f"{span.label!r} is not one of {', '.join(task.labels)}"
+        spans.append(span)
     return spans, None
 
 
-def decoded(raw: Any) -> Any:
+def decode_text(raw: Any) -> Any:
     """The value of a text that is JSON; any other value as it is."""
     if isinstance(raw, str) and raw.lstrip()[:1] in ("[", "{"):
         try:
@@ -43,7 +48,7 @@ def decoded(raw: Any) -> Any:
     return raw
 
 
-def _span(item: Any) -> Span | None:
+def _read_span(item: Any) -> Span | None:
     if isinstance(item, Span):
         return item
     if isinstance(item, Mapping):
@@ -55,15 +60,7 @@ def _span(item: Any) -> Span | None:
     return None
 
 
-def _misfit(span: Span, text: str, task: Task) -> str | None:
-    if not 0 <= span.start < span.end <= len(text):
-        return f"span {span.start}-{span.end} is outside the text of {len(text)} characters"
-    if task.labels and span.label not in task.labels:
-        return f"{span.label!r} is not one of {', '.join(task.labels)}"
-    return None
-
-
-def _from_tags(tags: list[str], text: str, task: Task) -> Parsed:
+def _read_bio_tags(tags: list[str], text: str, task: Task) -> Parsed:
     """Spans of BIO tags, one for each character or for each that is not a space; the tags are kept beside them."""
     wrong = next((tag for tag in tags if not _BIO.fullmatch(tag)), None)
     if wrong is not None:
@@ -72,31 +69,37 @@ def _from_tags(tags: list[str], text: str, task: Task) -> Parsed:
     wrong = next((kind for kind in kinds if task.labels and kind not in task.labels), None)
     if wrong is not None:
         return None, f"{wrong!r} is not one of {', '.join(task.labels)}"
-    whole = _with_spaces(tags, text)
+    whole = _add_spaces(tags, text)
     if whole is None:
         bare = sum(not sign.isspace() for sign in text)
         return None, f"{len(tags)} tags for {len(text)} characters ({bare} without spaces)"
-    return Tagged(_tag_spans(whole), whole), None
+    return Tagged(_spans_of_tags(whole), whole), None
 
 
-def _with_spaces(tags: list[str], text: str) -> list[str] | None:
+def _add_spaces(tags: list[str], text: str) -> list[str] | None:
     """A tag for each character: a space that has none is inside where the entity goes on behind it; None: no fit."""
-    left_out = (lambda _: False, lambda sign: sign == " ", str.isspace)
-    bare = next((out for out in left_out if len(tags) == sum(not out(sign) for sign in text)), None)
-    if bare is None:
+    skips: tuple[Callable[[str], bool], ...] = (
+        lambda _: False,
+        lambda character: character == " ",
+        str.isspace,
+    )
+    for is_skipped in skips:
+        if len(tags) == sum(not is_skipped(character) for character in text):
+            break
+    else:
         return None
-    given, last, whole = iter([*tags, "O"]), "O", []
-    coming = next(given)
-    for sign in text:
-        if bare(sign):
+    remaining, last, whole = iter([*tags, "O"]), "O", []
+    coming = next(remaining)
+    for character in text:
+        if is_skipped(character):
             whole.append(coming if coming[0] == "I" and coming[2:] == last[2:] else "O")
         else:
             whole.append(coming)
-            last, coming = coming, next(given)
+            last, coming = coming, next(remaining)
     return whole
 
 
-def _tag_spans(tags: Sequence[str]) -> list[Span]:
+def _spans_of_tags(tags: Sequence[str]) -> list[Span]:
     """An entity starts at B-X and runs over the I-X that follow; an I- without its B- is none."""
     spans: list[Span] = []
     start, label = -1, ""
@@ -109,17 +112,17 @@ def _tag_spans(tags: Sequence[str]) -> list[Span]:
     return spans
 
 
-def with_tags(spans: list[Span], raw: str | None) -> list[Span]:
+def restore_tags(spans: list[Span], raw: str | None) -> list[Span]:
     """Stored spans, with the tags they were read from where `raw` holds these."""
     tags = (raw or "").split()
-    if not tags or not all(map(_BIO.fullmatch, tags)) or _tag_spans(tags) != spans:
+    if not tags or not all(map(_BIO.fullmatch, tags)) or _spans_of_tags(tags) != spans:
         return spans
     return Tagged(spans, tags)
 
 
 def read_tree(raw: Any, task: Task, example: Example) -> Parsed:
     """`{heads, labels}`, or a list of [head, label], for each word in turn."""
-    value = decoded(raw)
+    value = decode_text(raw)
     if isinstance(value, list) and all(
         isinstance(arc, list | tuple) and len(arc) == 2 for arc in value
     ):
@@ -135,25 +138,21 @@ def read_tree(raw: Any, task: Task, example: Example) -> Parsed:
     if any(type(head) is not int or not 0 <= head <= size for head in heads):
         return None, f"a head is not a number from 0 to {size}"
     known = set(task.labels)
-    wrong = next(
-        (label for label in labels if not isinstance(label, str) or (known and label not in known)),
-        None,
-    )
-    return (
-        ({"heads": heads, "labels": labels}, None)
-        if wrong is None
-        else (None, f"{wrong!r} is no label")
-    )
+    for label in labels:
+        if not isinstance(label, str) or (known and label not in known):
+            return None, f"{label!r} is no label"
+    return {"heads": heads, "labels": labels}, None
 
 
 def read_state(raw: Any) -> Parsed:
     """A list of `domain-slot-value`, or a mapping of `domain-slot` to value, in which `none` is left out."""
-    value = decoded(raw)
+    value = decode_text(raw)
     if isinstance(value, Mapping):
-        value = [
-            f"{slot}-{filled}" for slot, filled in value.items() if filled not in (None, "none")
-        ]
+        slots = value.items()
+        value = [f"{slot}-{filled}" for slot, filled in slots if filled not in (None, "none")]
     if not isinstance(value, list):
         return None, "not a list of domain-slot-value"
-    wrong = next((item for item in value if not isinstance(item, str) or item.count("-") < 2), None)
-    return (value, None) if wrong is None else (None, f"{wrong!r} is not domain-slot-value")
+    for item in value:
+        if not isinstance(item, str) or item.count("-") < 2:
+            return None, f"{item!r} is not domain-slot-value"
+    return value, None
