@@ -119,19 +119,19 @@ def _plain(encoder: Any, task: Any, train: Sequence[Any]) -> None:
     """Train the encoder's model with a loop of its own, and leave it as the package's loop would."""
     import torch
 
-    from nikawa.models.encoder.learn import device_of
-    from nikawa.models.encoder.store import Store, shuffled
-    from nikawa.models.encoder.update import decays, rates
+    from nikawa.models.encoder.batches import RowStore, shuffle_rows
+    from nikawa.models.encoder.device import choose_device
+    from nikawa.models.encoder.steps import has_weight_decay, learning_rates
 
     work, model = encoder._prepare(task, train)
     settings, seed = encoder.settings, encoder._setup.seed
-    device = device_of(settings)
-    store = Store(encoder._head.rows(work, train, learn=True), device)
+    device = choose_device(settings)
+    store = RowStore(encoder._head.rows(work, train, learn=True), device)
     model = model.to(device).float().train()
     named = list(model.named_parameters())
     groups = [
         {
-            "params": [p for n, p in named if decays(n, p) is kind],
+            "params": [p for n, p in named if has_weight_decay(n, p) is kind],
             "weight_decay": settings.weight_decay * kind,
         }
         for kind in (True, False)
@@ -140,8 +140,8 @@ def _plain(encoder: Any, task: Any, train: Sequence[Any]) -> None:
     each = -(-store.n // settings.batch)
     total = max(1, round(each * settings.epochs))
     torch.manual_seed(seed)
-    for step, rate in enumerate(rates(settings, total)):
-        order = shuffled(store.n, seed, step // each)
+    for step, rate in enumerate(learning_rates(settings, total)):
+        order = shuffle_rows(store.n, seed, step // each)
         rows = torch.tensor(order[step % each * settings.batch :][: settings.batch], device=device)
         loss = encoder._head.loss(model, store.gather(rows, settings.max_length))
         loss.backward()

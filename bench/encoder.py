@@ -61,20 +61,20 @@ def base_model(folder: Path, size: int) -> None:
 def course(name: str, folder: Path, data: Path | None) -> tuple[Any, Any]:
     """A training of one task, ready to be stepped."""
     from nikawa.datasets import load_task
-    from nikawa.models.encoder.backbone import open_backbone
-    from nikawa.models.encoder.heads import head_for
+    from nikawa.models.encoder.checkpoint import open_backbone
+    from nikawa.models.encoder.device import choose_device
+    from nikawa.models.encoder.heads import head_for, make_rows
     from nikawa.models.encoder.heads._base import Work
-    from nikawa.models.encoder.learn import Course, device_of
-    from nikawa.models.encoder.pieces import Reader
     from nikawa.models.encoder.settings import EncoderSettings
-    from nikawa.models.encoder.shared import rows_of
+    from nikawa.models.encoder.subwords import SubwordReader
+    from nikawa.models.encoder.train import Training
 
     task, examples = load_task(name, "dev", data=data)
     chosen = EncoderSettings(scratch=True, epochs=20, max_length=LONGEST[name])
     backbone = open_backbone(str(folder))
-    head, work = head_for(task), Work(task, Reader(backbone.tokenizer), chosen)
-    model, rows = head.model(work, backbone, examples), rows_of(head, work, examples, learn=True)
-    return Course(model, rows, head.loss, chosen, 0, device_of(chosen)), head
+    head, work = head_for(task), Work(task, SubwordReader(backbone.tokenizer), chosen)
+    model, rows = head.model(work, backbone, examples), make_rows(head, work, examples, learn=True)
+    return Training(model, rows, head.loss, chosen, 0, choose_device(chosen)), head
 
 
 def sync() -> None:
@@ -100,12 +100,12 @@ def plain(made: Any, longest: int, low: bool, steps: int) -> float:
     """The loop of the papers: every batch padded to the longest, AdamW, clipping; a loss read each step."""
     import torch
 
-    from nikawa.models.encoder.store import Store, shuffled
+    from nikawa.models.encoder.batches import RowStore, shuffle_rows
 
     model = made.model.to(made.device).train()
-    store = Store(made.rows, made.device)
+    store = RowStore(made.rows, made.device)
     optimiser = torch.optim.AdamW(model.parameters(), lr=3e-5)
-    order = shuffled(store.n, 0, 0)
+    order = shuffle_rows(store.n, 0, 0)
     size = made.settings.batch
 
     def step(i: int) -> None:
@@ -123,12 +123,12 @@ def plain(made: Any, longest: int, low: bool, steps: int) -> float:
 
 def ours(made: Any, rounds: int) -> tuple[float, dict[int, int], float]:
     """Whole epochs of the real loop, after the graphs are captured; and the seconds that capturing took."""
-    from nikawa.models.encoder.learn import _Loop
+    from nikawa.models.encoder.train import TrainingLoop
 
-    loop = _Loop(made)
+    loop = TrainingLoop(made)
     began = time.perf_counter()
     batches = loop.batches(0)
-    loop.steps.begin(batches)
+    loop.steps.start_epoch(batches)
     sync()
     ready = time.perf_counter() - began
     for i in range(len(batches)):
@@ -137,7 +137,7 @@ def ours(made: Any, rounds: int) -> tuple[float, dict[int, int], float]:
     began = time.perf_counter()
     for turn in range(rounds):
         batches = loop.batches(turn + 1)
-        loop.steps.begin(batches)
+        loop.steps.start_epoch(batches)
         for i in range(len(batches)):
             loop.steps.step(i)
     sync()
@@ -148,18 +148,20 @@ def ours(made: Any, rounds: int) -> tuple[float, dict[int, int], float]:
 
 
 def inference(made: Any, head: Any, rounds: int) -> float:
-    """Rows a second of `infer`, tokenised before, answers not read back."""
-    from nikawa.models.encoder.infer import infer
-    from nikawa.models.encoder.store import Rows
+    """Rows a second of `compute_outputs`, tokenised before, answers not read back."""
+    from nikawa.models.encoder.batches import Rows
+    from nikawa.models.encoder.predict import compute_outputs
 
     model = made.model.to(made.device).eval()
     many = Rows(width=made.rows.width, pads=made.rows.pads)
     many.tokens = {name: parts * rounds for name, parts in made.rows.tokens.items()}
     many.owner = made.rows.owner * rounds
-    infer(model, many, head.outputs, made.device, low=True)  # kernels are loaded on first use
+    compute_outputs(
+        model, many, head.outputs, made.device, bf16=True
+    )  # kernels are loaded on first use
     sync()
     began = time.perf_counter()
-    infer(model, many, head.outputs, made.device, low=True)
+    compute_outputs(model, many, head.outputs, made.device, bf16=True)
     sync()
     return len(many) / (time.perf_counter() - began)
 
@@ -168,11 +170,11 @@ def profile(made: Any, steps: int = 20) -> str:
     """Where the time of a step goes, by kernel."""
     import torch
 
-    from nikawa.models.encoder.learn import _Loop
+    from nikawa.models.encoder.train import TrainingLoop
 
-    loop = _Loop(made)
+    loop = TrainingLoop(made)
     batches = loop.batches(0)
-    loop.steps.begin(batches)
+    loop.steps.start_epoch(batches)
     for i in range(5):
         loop.steps.step(i)
     sync()

@@ -39,12 +39,12 @@ def examples(data: Path | None) -> tuple[Any, Any]:
 def course(folder: Path, found: tuple[Any, Any], low: bool) -> Any:
     import torch
 
-    from nikawa.models.encoder.backbone import open_backbone
+    from nikawa.models.encoder.checkpoint import open_backbone
     from nikawa.models.encoder.heads import head_for
     from nikawa.models.encoder.heads._base import Work
-    from nikawa.models.encoder.learn import Course
-    from nikawa.models.encoder.pieces import Reader
     from nikawa.models.encoder.settings import EncoderSettings
+    from nikawa.models.encoder.subwords import SubwordReader
+    from nikawa.models.encoder.train import Training
 
     task, rows = found
     chosen = EncoderSettings(
@@ -55,33 +55,35 @@ def course(folder: Path, found: tuple[Any, Any], low: bool) -> Any:
         device="cpu",
     )
     backbone = open_backbone(str(folder))
-    head, work = head_for(task), Work(task, Reader(backbone.tokenizer), chosen)
+    head, work = head_for(task), Work(task, SubwordReader(backbone.tokenizer), chosen)
     made = head.rows(work, rows, learn=True)
     torch.manual_seed(0)
-    return Course(head.model(work, backbone, rows), made, head.loss, chosen, 0, torch.device("cpu"))
+    return Training(
+        head.model(work, backbone, rows), made, head.loss, chosen, 0, torch.device("cpu")
+    )
 
 
 def speed(made: Any, padded: bool, seconds: float) -> tuple[float, float]:
     """Rows a second of CPU time (other work on the machine does not count), and the loss of the first batches: batches drawn the same way every time."""
-    from nikawa.models.encoder.learn import _Loop
-    from nikawa.models.encoder.store import Batch, shuffled
+    from nikawa.models.encoder.batches import Batch, shuffle_rows
+    from nikawa.models.encoder.train import TrainingLoop
 
-    loop = _Loop(made)
+    loop = TrainingLoop(made)
     if padded:
-        order = shuffled(loop.store.n, 0, 0).tolist()
+        order = shuffle_rows(loop.store.n, 0, 0).tolist()
         batches = [
             Batch(tuple(order[i : i + BATCH]), LONGEST)
             for i in range(0, len(order) - BATCH + 1, BATCH)
         ]
     else:
         batches = [b for b in loop.batches(0) if loop.store.n not in b.rows]
-    loop.steps.begin(batches)
+    loop.steps.start_epoch(batches)
     loop.steps.step(0)
     began, done = time.process_time(), 0
     while time.process_time() - began < seconds and done + 1 < len(batches):
         done += 1
         loop.steps.step(done)
-    return done * BATCH / (time.process_time() - began), loop.steps.loss()
+    return done * BATCH / (time.process_time() - began), loop.steps.mean_loss()
 
 
 def main() -> None:

@@ -277,9 +277,11 @@ def test_the_analyser_by_its_name(fake: Any) -> None:
 
 
 def test_encoders_read_its_words(fake: Any) -> None:
-    from nikawa.models.encoder.settings import find_words
+    from nikawa.models.encoder.settings import make_word_finder
 
-    assert find_words("jumanpp")("猫が 走った。") == [(0, 1), (1, 2), (3, 6), (6, 7)]
+    find_words = make_word_finder("jumanpp")
+    assert find_words is not None
+    assert find_words("猫が 走った。") == [(0, 1), (1, 2), (3, 6), (6, 7)]
 
 
 def test_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from nikawa.errors import BadInput, missing_extra
+from nikawa.errors import BadInput
 from nikawa.models.base import Model, Setup, get_text, not_fitted_error, read_settings
-from nikawa.models.encoder.backbone import ready
-from nikawa.models.encoder.where import located
+from nikawa.models.encoder import import_torch
+from nikawa.models.encoder.checkpoint import check_checkpoint, locate_checkpoint, open_backbone
+from nikawa.models.encoder.settings import EncoderSettings, make_word_finder
 from nikawa.records import Example, Prediction, Task
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class BertScoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     layer: int = -1
     """The layer whose vectors are compared: 0 is the embeddings, -1 the last."""
     idf: bool = True
-    """Weigh sub-words by how rare they are in the training texts; gold is not looked at."""
+    """Weigh sub-words by how rare they are in the training texts; gold is not used."""
     max_length: int = 128
     segmentation: str = "none"
     precision: Literal["float32", "bf16"] = "float32"
@@ -49,17 +50,20 @@ class BertScore:
         self._model: Any = None
         self._reader: Any = None
         self._weights: np.ndarray | None = None
+        """By sub-word, how much it counts."""
 
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
-        """Count in how many texts each sub-word stands."""
+        """Count in how many texts each sub-word occurs."""
         if not examples:
             raise BadInput(
                 f"there is nothing to learn {task.name} from", cure="name a split with examples"
             )
-        self._open()
-        texts = [get_text(e, name) for e in examples for name in _sides(task)]
-        found = Counter(piece for ids in self._reader.ids(texts) for piece in set(ids))
-        self._weights = _weights(self._reader.tokenizer, found, len(texts))
+        self._load()
+        texts = _get_texts(task, examples)
+        counts: Counter[int] = Counter()
+        for ids in self._reader.ids(texts):
+            counts.update(set(ids))
+        self._weights = self._weigh_subwords(counts, len(texts))
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
         """The likeness of each pair, on the task's scale."""
@@ -67,75 +71,82 @@ class BertScore:
             return []
         if self.settings.idf and self._weights is None:
             raise not_fitted_error(self.name, task)
-        self._open()
-        found = self._compared(self._rows(task, examples))
+        self._load()
         low, high = task.scale or (0.0, 1.0)
-        made = []
-        for example, values in zip(examples, found, strict=True):
-            shares = dict(zip(("precision", "recall", "f1"), values.tolist(), strict=True))
-            answer = low + (high - low) * min(max(shares["f1"], 0.0), 1.0)
-            made.append(Prediction(example=example.id, answer=answer, scores=shares))
-        return made
+        predictions = []
+        for example, values in zip(examples, self._compare(task, examples), strict=True):
+            scores = dict(zip(("precision", "recall", "f1"), values.tolist(), strict=True))
+            answer = low + (high - low) * min(max(scores["f1"], 0.0), 1.0)
+            predictions.append(Prediction(example=example.id, answer=answer, scores=scores))
+        return predictions
 
-    def _rows(self, task: Task, examples: Sequence[Example]) -> Any:
-        from nikawa.models.encoder.store import Rows
-
-        reader, length = self._reader, self.settings.max_length
-        ids = reader.ids([get_text(e, name) for e in examples for name in _sides(task)])
-        rows = Rows(width=2, owner=list(range(len(examples))))
-        pairs = [reader.pair(one, None, length) for one in ids]
-        rows.tokens["input_ids"] = [one for one, _ in pairs]
-        if reader.frame.typed:
-            rows.tokens["token_type_ids"] = [segments for _, segments in pairs]
-        rows.pads["input_ids"] = reader.tokenizer.pad_token_id or 0
-        return rows
-
-    def _compared(self, rows: Any) -> list[np.ndarray]:
+    def _compare(self, task: Task, examples: Sequence[Example]) -> list[np.ndarray]:
+        """Precision, recall and F1 of each pair."""
         import torch
 
-        from nikawa.models.encoder.infer import infer
-        from nikawa.models.encoder.learn import device_of, one_line
+        from nikawa.models.encoder.device import choose_device, report_device_errors
+        from nikawa.models.encoder.predict import compute_outputs
 
-        device = device_of(self.settings)
-        plain = _weights(self._reader.tokenizer, None, 0)
-        table = self._weights if self.settings.idf and self._weights is not None else plain
-        weights, layer = (
-            torch.tensor(table, dtype=torch.float32, device=device),
-            self.settings.layer,
-        )
+        device = choose_device(self.settings)
+        rows = self._make_rows(task, examples)
+        table = self._weights if self.settings.idf else self._weigh_subwords(None, 0)
+        weights = torch.tensor(table, dtype=torch.float32, device=device)
+        layer = self.settings.layer
 
         def outputs(model: Any, batch: dict[str, Any]) -> tuple[Any, ...]:
             flat = {name: value.flatten(0, 1) for name, value in batch.items()}
             vectors = model(**flat, output_hidden_states=True).hidden_states[layer]
             return (compare(vectors, flat["attention_mask"], weights[flat["input_ids"]]),)
 
-        with one_line(self.settings):
-            found = infer(self._model, rows, outputs, device, self.settings.precision == "bf16")
-        return [row[0] for row in found]
+        with report_device_errors(self.settings):
+            bf16 = self.settings.precision == "bf16"
+            results, _ = compute_outputs(self._model, rows, outputs, device, bf16)
+        return [row[0] for row in results]
 
-    def _open(self) -> None:
+    def _make_rows(self, task: Task, examples: Sequence[Example]) -> Any:
+        """A row an example, a sequence a text."""
+        from nikawa.models.encoder.batches import Rows
+
+        reader, length = self._reader, self.settings.max_length
+        rows = Rows(width=2, owner=list(range(len(examples))))
+        ids = reader.ids(_get_texts(task, examples))
+        framed = [reader.frame_texts(one, None, length) for one in ids]
+        rows.tokens["input_ids"] = [one for one, _ in framed]
+        if reader.frame.typed:
+            rows.tokens["token_type_ids"] = [segments for _, segments in framed]
+        rows.pads["input_ids"] = reader.tokenizer.pad_token_id or 0
+        return rows
+
+    def _load(self) -> None:
+        """Load the checkpoint, once; raises BadInput for a layer that it does not have."""
         if self._model is not None:
             return
-        try:
-            import torch  # noqa: F401
-        except ImportError:
-            raise missing_extra("the package 'torch'", "encoder") from None
-        from nikawa.models.encoder.backbone import open_backbone
-        from nikawa.models.encoder.pieces import Reader
-        from nikawa.models.encoder.settings import EncoderSettings, words_by
+        import_torch()
+        from nikawa.models.encoder.subwords import SubwordReader
 
-        backbone = open_backbone(self._setup.argument)
+        settings, source = self.settings, self._setup.argument
+        backbone = open_backbone(source)
         layers = int(backbone.config.num_hidden_layers)
-        if not -layers - 1 <= self.settings.layer <= layers:
-            what = f"{self._setup.argument} has {layers} layers, none of them {self.settings.layer}"
+        if not -layers - 1 <= settings.layer <= layers:
+            what = f"{source} has {layers} layers, none of them {settings.layer}"
             raise BadInput(
                 what, cure=f"set layer to 0 (embeddings) to {layers}, or -1 for the last"
             )
-        backbone.reads(self.settings.max_length)
-        self._reader = Reader(
-            backbone.tokenizer, words_by(self.settings.segmentation), backbone.segments
-        )
+        backbone.check_length(settings.max_length)
+        find_words = make_word_finder(settings.segmentation)
+        self._reader = SubwordReader(backbone.tokenizer, find_words, backbone.segments)
         self._model = backbone.model("AutoModel", EncoderSettings()).float().eval()
+
+    def _weigh_subwords(self, counts: Counter[int] | None, texts: int) -> np.ndarray:
+        """A weight a sub-word by the number of texts it is in, 1 without counts; special tokens weigh nothing."""
+        import numpy as np
+
+        tokenizer = self._reader.tokenizer
+        weights = np.full(len(tokenizer), 1.0 if counts is None else log(texts + 1))
+        for subword, count in (counts or {}).items():
+            weights[subword] = log((texts + 1) / (count + 1))
+        weights[[i for i in tokenizer.all_special_ids if i != tokenizer.unk_token_id]] = 0.0
+        return weights
 
 
 def compare(vectors: Any, mask: Any, weights: Any) -> Any:
@@ -144,10 +155,11 @@ def compare(vectors: Any, mask: Any, weights: Any) -> Any:
 
     vectors = torch.nn.functional.normalize(vectors.float(), dim=-1)
     first, second = vectors[0::2], vectors[1::2]
-    alike = second @ first.transpose(1, 2)
-    alike = alike.masked_fill((mask[1::2, :, None] * mask[0::2, None, :]) == 0, -1.0)
+    cosine = second @ first.transpose(1, 2)
+    cosine = cosine.masked_fill((mask[1::2, :, None] * mask[0::2, None, :]) == 0, -1.0)
     share = weights * mask
-    precision, recall = (_mean(alike.amax(dim=d), share[at::2]) for d, at in ((2, 1), (1, 0)))
+    precision = _mean(cosine.amax(dim=2), share[1::2])
+    recall = _mean(cosine.amax(dim=1), share[0::2])
     both = precision + recall
     f1 = torch.where(
         both > 0, 2 * precision * recall / both.clamp(min=1e-9), torch.zeros_like(both)
@@ -159,23 +171,13 @@ def _mean(values: Any, weights: Any) -> Any:
     return (values * weights).sum(-1) / weights.sum(-1).clamp(min=1e-9)
 
 
-def _weights(tokenizer: Any, found: Counter[int] | None, texts: int) -> np.ndarray:
-    """A weight a sub-word, 1 without counts; the special ones weigh nothing."""
-    import numpy as np
-
-    made = np.full(len(tokenizer), log(texts + 1) if found is not None else 1.0)
-    for piece, count in (found or {}).items():
-        made[piece] = log((texts + 1) / (count + 1))
-    made[[i for i in tokenizer.all_special_ids if i != tokenizer.unk_token_id]] = 0.0
-    return made
-
-
-def _sides(task: Task) -> tuple[str, ...]:
+def _get_texts(task: Task, examples: Sequence[Example]) -> list[str]:
+    """The first two texts of every example, one after the other."""
     if len(task.inputs) < 2:
         raise BadInput(
             f"{task.name} shows one text, and likeness is one of two", cure="keep both inputs"
         )
-    return task.inputs[:2]
+    return [get_text(example, name) for example in examples for name in task.inputs[:2]]
 
 
 MODELS = (
@@ -187,7 +189,7 @@ MODELS = (
         BertScoreSettings,
         "PATH",
         ("device",),
-        located,
-        ready,
+        locate_checkpoint,
+        check_checkpoint,
     ),
 )

@@ -12,19 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nikawa.models.encoder import align as align_module
-from nikawa.models.encoder.align import align
-from nikawa.models.encoder.pieces import Reader, cover
-from nikawa.models.encoder.settings import words_by
-from nikawa.models.encoder.settle import settle
-from nikawa.models.encoder.units import UNITS, Gaps
+from nikawa.models.encoder import alignment as align_module
+from nikawa.models.encoder.alignment import UNITS, UnitCounts, align_subwords, make_disjoint
+from nikawa.models.encoder.settings import make_word_finder
+from nikawa.models.encoder.subwords import SubwordReader, cover_text
 from nikawa.records import Kind
 
 UNKNOWN = "[UNK]"
 
 
 def _read(text: str, pieces: Sequence[str]) -> tuple[list[str], str]:
-    spans, lost = settle(text, align(text, pieces, UNKNOWN))
+    spans, lost = make_disjoint(text, align_subwords(text, pieces, UNKNOWN))
     return [text[a:b] for a, b in spans], lost
 
 
@@ -115,7 +113,7 @@ def test_every_character_is_in_one_piece_or_told_lost(
 ) -> None:
     text = " ".join(words)
     pieces, _ = _pieces(words, lambda w: not strange & set(w), sizes)
-    spans, lost = settle(text, align(text, pieces, UNKNOWN))
+    spans, lost = make_disjoint(text, align_subwords(text, pieces, UNKNOWN))
     assert len(spans) == len(pieces)
     assert all(a <= b for a, b in spans)
     assert all(before[1] <= after[0] for before, after in pairwise(spans))
@@ -131,7 +129,7 @@ def test_words_with_what_lies_between_hold_every_character_once(
     text: str, raw: list[tuple[int, int]]
 ) -> None:
     words = sorted((min(a, b), max(a, b)) for a, b in raw if max(a, b) <= len(text))
-    found = cover(text, words)
+    found = cover_text(text, words)
     assert "".join("".join(text[a:b].split()) for a, b in found) == "".join(text.split())
 
 
@@ -140,7 +138,7 @@ def test_segmented_japanese_keeps_its_places(
     name: str, tiny: Path, invented: Mapping[Kind, Any]
 ) -> None:
     _holds(
-        Reader(_tokenizer(tiny), words_by(name)),
+        SubwordReader(_tokenizer(tiny), make_word_finder(name)),
         [e.inputs["premise"] for e in invented["inference"].ask],
     )
 
@@ -150,7 +148,7 @@ def test_segmented_korean_keeps_its_places(
     name: str, tiny: Path, invented: Mapping[Kind, Any]
 ) -> None:
     texts = [e.inputs["text"] for e in invented["tagging"].ask]
-    _holds(Reader(_tokenizer(tiny), words_by(name)), [*texts, "집에 했다 갔었다"])
+    _holds(SubwordReader(_tokenizer(tiny), make_word_finder(name)), [*texts, "집에 했다 갔었다"])
 
 
 def _tokenizer(folder: Path) -> Any:
@@ -159,8 +157,8 @@ def _tokenizer(folder: Path) -> Any:
     return transformers.AutoTokenizer.from_pretrained(folder)
 
 
-def _holds(reader: Reader, texts: Sequence[str]) -> None:
-    for text, found in zip(texts, reader.pieces(texts), strict=True):
+def _holds(reader: SubwordReader, texts: Sequence[str]) -> None:
+    for text, found in zip(texts, reader.read(texts), strict=True):
         assert "".join(text[a:b] for a, b in found.spans) == "".join(text.split())
         names = reader.tokenizer.convert_ids_to_tokens(found.ids)
         for name, (a, b) in zip(names, found.spans, strict=True):
@@ -198,7 +196,7 @@ def test_a_slow_tokenizer_of_words_gives_the_same_places(tmp_path: Path) -> None
     )
     assert not tokenizer.is_fast
     text = "ねこが 公園で遊んでいる。鰯雲"
-    (found,) = Reader(tokenizer).pieces([text])
+    (found,) = SubwordReader(tokenizer).read([text])
     shown = [text[a:b] for a, b in found.spans]
     assert "".join(shown) == "".join(text.split())
     assert shown[:4] == ["ねこ", "が", "公園", "で"]
@@ -231,9 +229,9 @@ def test_a_sentencepiece_tokenizer_without_offsets_gives_its_places(tmp_path: Pa
         eos_token="</s>",
     )
     assert not tokenizer.is_fast
-    reader = Reader(tokenizer)
+    reader = SubwordReader(tokenizer)
     for text in ("ねこが公園で遊ぶ", "とりは ☃鰯 庭にいる", "ﾈｺが１"):
-        (found,) = reader.pieces([text])
+        (found,) = reader.read([text])
         assert "".join(text[a:b] for a, b in found.spans) == "".join(text.split())
     assert not reader.lost
 
@@ -249,8 +247,8 @@ def test_many_unknown_pieces_are_found_in_bounded_time(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(align_module, "_cost", counted)
     text, pieces = "の😀は、" * 100, ["の", "[UNK]", "は", "、"] * 100
-    assert [text[a:b] for a, b in align(text, pieces, "[UNK]")] == list(text)
-    bound = (align_module.STATES + 1) * (align_module.CANDIDATES + 1)
+    assert [text[a:b] for a, b in align_subwords(text, pieces, "[UNK]")] == list(text)
+    bound = (align_module.MAX_STATES + 1) * (align_module.MAX_CANDIDATES + 1)
     assert tried <= 100 * bound
 
 
@@ -258,16 +256,16 @@ def test_many_unknown_pieces_are_found_in_bounded_time(monkeypatch: pytest.Monke
 def test_units_of_a_stretch_are_those_found_in_it(text: str, start: int, end: int) -> None:
     start, end = min(start, len(text)), min(end, len(text))
     found = [len(units.findall(text, start, end)) for units in UNITS]
-    assert Gaps(text).counts(start, end) == found
+    assert UnitCounts(text).counts(start, end) == found
 
 
 def test_hangul_taken_apart_stays_with_its_syllable(
     tiny: Path, made: Callable[..., Any], invented: Mapping[Kind, Any]
 ) -> None:
-    reader, case = Reader(_tokenizer(tiny)), invented["tagging"]
+    reader, case = SubwordReader(_tokenizer(tiny)), invented["tagging"]
     for text in (e.inputs["text"] for e in case.ask):
         apart = unicodedata.normalize("NFD", text)
-        (found,), (whole,) = reader.pieces([apart]), reader.pieces([text])
+        (found,), (whole,) = reader.read([apart]), reader.read([text])
         assert found.ids == whole.ids
         assert [unicodedata.normalize("NFC", apart[a:b]) for a, b in found.spans] == [
             text[a:b] for a, b in whole.spans

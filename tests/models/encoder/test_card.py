@@ -8,8 +8,8 @@ from typing import Any, get_args
 import pytest
 import torch
 
-from nikawa.models.encoder import learn
-from nikawa.models.encoder.steps import Plain
+from nikawa.models.encoder import train
+from nikawa.models.encoder.steps import PlainSteps
 from nikawa.records import Kind
 
 
@@ -40,7 +40,7 @@ def test_captured_steps_are_plain_ones(
     for kept in (True, False):
         with monkeypatch.context() as patch:
             if not kept:
-                patch.setattr(learn, "Graphs", Plain)
+                patch.setattr(train, "GraphSteps", PlainSteps)
             encoder = made(
                 device=card, precision="float32", dropout=0.0, epochs=3, learning_rate=1e-4, **more
             )

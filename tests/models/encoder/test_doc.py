@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from typer.main import get_command
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.models.encoder.settings import EncoderSettings
 from nikawa.runs.preset import preset_names, read_preset
 

@@ -11,9 +11,9 @@ import pytest
 import torch
 import transformers
 
-from nikawa.models.encoder.learn import Course, learn
+from nikawa.models.encoder.batches import RowStore, plan_epoch
 from nikawa.models.encoder.settings import EncoderSettings
-from nikawa.models.encoder.store import Store, epoch_plan
+from nikawa.models.encoder.train import Training, train
 from nikawa.records import Example, Kind
 
 BATCH, EACH, STEPS, SEED = 8, 6, 20, 1
@@ -113,14 +113,14 @@ NOISE: dict[Kind, tuple[str, ...]] = {
 """Weights that add the same to everything a softmax is over: their gradient is rounding, and AdamW makes it large."""
 
 
-def _course(encoder: Any, case: Any) -> Course:
+def _course(encoder: Any, case: Any) -> Training:
     """What `fit` trains, before it is trained."""
     work, model = encoder._prepare(case.task, case.learn)
     rows = encoder._head.rows(work, case.learn, learn=True)
-    return Course(model, rows, encoder._head.loss, encoder.settings, SEED, torch.device("cpu"))
+    return Training(model, rows, encoder._head.loss, encoder.settings, SEED, torch.device("cpu"))
 
 
-def _plain(model: Any, tokenizer: Any, case: Any, make: Any, course: Course) -> list[float]:
+def _plain(model: Any, tokenizer: Any, case: Any, make: Any, course: Training) -> list[float]:
     """The training loop as anybody writes it."""
     free = ("bias", "LayerNorm.weight")
     named = list(model.named_parameters())
@@ -130,9 +130,9 @@ def _plain(model: Any, tokenizer: Any, case: Any, make: Any, course: Course) -> 
     ]
     optimiser = torch.optim.AdamW(groups, lr=course.settings.learning_rate)
     rate = transformers.get_linear_schedule_with_warmup(optimiser, 2, STEPS)
-    store = Store(course.rows, course.device)
+    store = RowStore(course.rows, course.device)
     longest = int(store.row_lengths().max())
-    batches = [b for epoch in range(4) for b in epoch_plan(store, BATCH, longest, (SEED, epoch))][
+    batches = [b for epoch in range(4) for b in plan_epoch(store, BATCH, longest, (SEED, epoch))][
         :STEPS
     ]
     losses = []
@@ -163,7 +163,7 @@ def test_losses_and_weights_after_twenty_steps_are_those_of_a_plain_loop(
     tokenizer = transformers.AutoTokenizer.from_pretrained(made()._setup.argument)
     with torch.random.fork_rng():
         losses = _plain(other, tokenizer, case, make, course)
-    learn(course)
+    train(course)
     theirs = dict(other.named_parameters())
     for name, ours in course.model.named_parameters():
         if name in NOISE.get(kind, ()):
@@ -178,7 +178,7 @@ def test_losses_and_weights_after_twenty_steps_are_those_of_a_plain_loop(
 
 
 def test_the_rate_rises_and_falls_as_transformers_has_it() -> None:
-    from nikawa.models.encoder.update import rates
+    from nikawa.models.encoder.steps import learning_rates
 
     optimiser = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=2e-5)
     theirs = transformers.get_linear_schedule_with_warmup(optimiser, 2, 17)
@@ -187,6 +187,6 @@ def test_the_rate_rises_and_falls_as_transformers_has_it() -> None:
         expected.append(optimiser.param_groups[0]["lr"])
         optimiser.step()
         theirs.step()
-    assert rates(EncoderSettings(learning_rate=2e-5, warmup=0.1), 17) == pytest.approx(
+    assert learning_rates(EncoderSettings(learning_rate=2e-5, warmup=0.1), 17) == pytest.approx(
         expected, abs=1e-12
     )

@@ -17,10 +17,10 @@ from msgspec.structs import replace
 
 from nikawa.errors import BadInput
 from nikawa.models import model
-from nikawa.models.encoder import shared
-from nikawa.models.encoder.backbone import Backbone, open_backbone
-from nikawa.models.encoder.enough import has_vectors
-from nikawa.models.encoder.store import Rows
+from nikawa.models.encoder import heads
+from nikawa.models.encoder.batches import Rows
+from nikawa.models.encoder.checkpoint import Backbone, open_backbone
+from nikawa.models.encoder.checks import check_vectors
 from nikawa.records import Kind
 
 SMALL: dict[str, Any] = {
@@ -280,12 +280,12 @@ def test_a_piece_beyond_the_last_vector_is_told(
     _, found = made()._prepare(case.task, case.learn)
     size = found.get_input_embeddings().num_embeddings
     rows = Rows(tokens={"input_ids": [np.array([2, size - 1, 3])]})
-    has_vectors(found, rows, "x")
+    check_vectors(found, rows, "x")
     rows.tokens["input_ids"].append(np.array([2, size, 3]))
     with pytest.raises(
         BadInput, match=f"the tokenizer of x makes the piece {size}, the model has {size:,}"
     ):
-        has_vectors(found, rows, "x")
+        check_vectors(found, rows, "x")
 
 
 LOSSY = {"type": "Replace", "pattern": {"Regex": "[^0-9]"}, "content": ""}
@@ -296,7 +296,7 @@ def test_lost_characters_are_refused_in_every_kind_and_for_every_seed(
     kind: Kind, altered: Callable[..., Path], made: Callable[..., Any], invented: Mapping[Kind, Any]
 ) -> None:
     case, folder = invented[kind], altered(tokenizer={"normalizer": LOSSY})
-    shared.forget()
+    heads.clear_row_cache()
     for seed in (1, 2):  # the second takes the rows of the first
         with pytest.raises(BadInput, match=rf"loses [\d,]+ characters of invented-{kind}, such as"):
             made(checkpoint=folder, seed=seed).fit(case.task, case.learn)
@@ -307,7 +307,7 @@ def test_every_run_of_a_grid_tells_what_was_lost(
 ) -> None:
     case, told = invented["tagging"], []
     folder = altered(tokenizer={"normalizer": {**LOSSY, "pattern": {"Regex": "비"}}})
-    shared.forget()
+    heads.clear_row_cache()
     for seed in (1, 2):
         encoder = made(checkpoint=folder, seed=seed)
         encoder.fit(case.task, case.learn)
@@ -334,9 +334,9 @@ def test_unknown_pieces_are_counted_without_their_frame(
 
 
 def test_rows_are_not_shared_by_models_that_differ_in_segments(tiny: Path) -> None:
-    from nikawa.models.encoder.pieces import Reader
+    from nikawa.models.encoder.subwords import SubwordReader
 
     found: Backbone = open_backbone(str(tiny))
-    two, one = (Reader(found.tokenizer, None, n) for n in (2, 1))
+    two, one = (SubwordReader(found.tokenizer, None, n) for n in (2, 1))
     assert (two.frame.typed, one.frame.typed) == (True, False)
     assert two.digest != one.digest

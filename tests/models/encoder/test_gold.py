@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput
-from nikawa.models.encoder.gold import WRONG, check_gold
+from nikawa.models.encoder.checks import GOLD_CHECKS, check_gold
 from nikawa.records import Kind, Span
 
 CASES: list[tuple[Kind, Any, str]] = [
@@ -47,7 +47,7 @@ def test_gold_of_another_shape_is_told(
         made().fit(case.task, [case.learn[0], wrong])
 
 
-@pytest.mark.parametrize("kind", sorted(WRONG))
+@pytest.mark.parametrize("kind", sorted(GOLD_CHECKS))
 def test_gold_as_it_should_be_passes(kind: Kind, invented: Mapping[Kind, Any]) -> None:
     check_gold(invented[kind].task, invented[kind].learn)
 

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from nikawa.errors import BadInput
+from nikawa.models.crf import tags_to_spans
 from nikawa.models.dialogue.turns import parse_state
-from nikawa.models.encoder.align import align
-from nikawa.models.encoder.heads.dialogue import GATE_DONTCARE, GATE_NONE, GATE_VALUE, recovered
-from nikawa.models.encoder.heads.relation import marked
-from nikawa.models.encoder.heads.tagging import spans_of
-from nikawa.models.encoder.settle import settle
+from nikawa.models.encoder.alignment import align_subwords, make_disjoint
+from nikawa.models.encoder.heads.dialogue import GATE_DONTCARE, GATE_NONE, GATE_VALUE, format_state
+from nikawa.models.encoder.heads.relation import insert_markers
 
 TAGS = {
     "unk_word": ["B-PS", "I-PS", "I-PS", "O", "O"],
@@ -35,8 +34,8 @@ def cases(shared_golden: Path) -> dict[str, list[dict[str, Any]]]:
 
 def _characters(sentence: str, pieces: list[str], tags: list[str]) -> Iterator[str]:
     """The tag of every character but blanks."""
-    places, _ = settle(sentence, align(sentence, pieces, "[UNK]"))
-    spans = spans_of(tags, places[: len(tags)])
+    places, _ = make_disjoint(sentence, align_subwords(sentence, pieces, "[UNK]"))
+    spans = tags_to_spans(tags, places[: len(tags)])
     for at, character in enumerate(sentence):
         if not character.isspace():
             held = [s for s in spans if s.start <= at < s.end]
@@ -68,7 +67,9 @@ def test_unknown_pieces_have_the_characters_the_reference_gives_them(
             count if piece == "[UNK]" else len(piece.removeprefix("##"))
             for piece, count in zip(pieces, told, strict=True)
         ]
-        assert [end - start for start, end in align(word, pieces, "[UNK]")] == sizes, case["id"]
+        assert [end - start for start, end in align_subwords(word, pieces, "[UNK]")] == sizes, case[
+            "id"
+        ]
 
 
 def _groups(expected: list[str]) -> list[list[str]]:
@@ -109,7 +110,7 @@ def test_states_are_recovered_as_the_reference_does_it(
             kinds.get(gate, (GATE_VALUE, "".join(row)))
             for gate, row in zip(given["gates"], words, strict=True)
         ]
-        found = recovered(
+        found = format_state(
             given["slot_meta"], [gate for gate, _ in chosen], [value for _, value in chosen]
         )
         assert found == ([] if case["id"] == "empty_value" else case["expected"]), case["id"]
@@ -127,7 +128,7 @@ def test_entities_are_marked_as_the_reference_does_it(
         expected = (
             NESTED if case["id"] == "nested" else case["expected"]
         )  # the reference writes the text twice
-        assert marked(given["text"], entities) == expected, case["id"]
+        assert insert_markers(given["text"], entities) == expected, case["id"]
 
 
 def _exclusive(place: list[int]) -> tuple[int, int]:

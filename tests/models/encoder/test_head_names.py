@@ -32,7 +32,7 @@ def added(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 
 def test_every_kind_has_a_head_of_its_own_first() -> None:
     assert set(heads.kinds()) == set(get_args(Kind))
-    assert list(heads._heads())[: len(heads.FIRST)] == list(heads.FIRST)
+    assert list(heads._heads())[: len(heads.DEFAULT_HEADS)] == list(heads.DEFAULT_HEADS)
 
 
 def test_the_head_of_the_page_is_found_by_its_name(

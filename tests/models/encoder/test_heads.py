@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput
-from nikawa.io.fit import fit
+from nikawa.io.fit import fit_record
 from nikawa.metrics import Items, metrics
-from nikawa.models.encoder.heads.dialogue import numbered, ontology, recovered
-from nikawa.models.encoder.heads.relation import cut, marked
-from nikawa.models.encoder.heads.tagging import spans_of, tags_of
+from nikawa.models.crf import tags_to_spans
+from nikawa.models.encoder.heads.dialogue import format_state, number_values, read_ontology
+from nikawa.models.encoder.heads.relation import cut_around_markers, insert_markers
+from nikawa.models.encoder.heads.tagging import spans_to_tags
 from nikawa.models.trees.decoding import best_tree
 from nikawa.records import Kind, Span
 
@@ -37,7 +38,7 @@ def test_one_answer_each_in_order_from_the_inputs_of_the_task_alone(
     answers = encoder.predict(case.task, case.ask)
     assert [a.example for a in answers] == [e.id for e in case.ask]
     for answer in answers:
-        fit(answer)
+        fit_record(answer)
     told = [
         replace(e, gold={}, inputs={**e.inputs, "other": "x"}, meta={"hint": e.gold})
         for e in case.ask
@@ -83,23 +84,29 @@ def test_it_learns(kind: Kind, made: Callable[..., Any], invented: Mapping[Kind,
 
 def test_tags_of_pieces_are_those_of_the_spans_that_hold_most_of_them() -> None:
     places = [(0, 1), (1, 3), (3, 3), (3, 4), (5, 7)]
-    assert tags_of(places, [Span(0, 3, "PS"), Span(5, 7, "LC")]) == [
+    assert spans_to_tags(places, [Span(0, 3, "PS"), Span(5, 7, "LC")]) == [
         "B-PS",
         "I-PS",
         "",
         "O",
         "B-LC",
     ]
-    assert tags_of(places, [Span(2, 4, "PS")]) == ["O", "B-PS", "", "I-PS", "O"]
-    assert tags_of(places, [Span(0, 1, "PS"), Span(1, 3, "PS")]) == ["B-PS", "B-PS", "", "O", "O"]
-    assert tags_of([(0, 6)], [Span(0, 2, "PS")]) == ["O"]
+    assert spans_to_tags(places, [Span(2, 4, "PS")]) == ["O", "B-PS", "", "I-PS", "O"]
+    assert spans_to_tags(places, [Span(0, 1, "PS"), Span(1, 3, "PS")]) == [
+        "B-PS",
+        "B-PS",
+        "",
+        "O",
+        "O",
+    ]
+    assert spans_to_tags([(0, 6)], [Span(0, 2, "PS")]) == ["O"]
 
 
 def test_spans_are_read_back_with_their_blanks_and_without_a_beginning() -> None:
     places = [(0, 2), (3, 5), (5, 5), (5, 6), (7, 8)]
     tags = ["B-PS", "I-PS", "O", "I-LC", "B-LC"]
-    assert spans_of(tags, places) == [Span(0, 5, "PS"), Span(5, 6, "LC"), Span(7, 8, "LC")]
-    assert spans_of(["B-PS", "B-PS"], [(0, 1), (1, 2)]) == [Span(0, 1, "PS"), Span(1, 2, "PS")]
+    assert tags_to_spans(tags, places) == [Span(0, 5, "PS"), Span(5, 6, "LC"), Span(7, 8, "LC")]
+    assert tags_to_spans(["B-PS", "B-PS"], [(0, 1), (1, 2)]) == [Span(0, 1, "PS"), Span(1, 2, "PS")]
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.sampled_from(["", "PS", "LC"])), max_size=12))
@@ -110,7 +117,7 @@ def test_spans_of_whole_pieces_survive(parts: list[tuple[int, str]]) -> None:
         if label:
             spans.append(Span(at, at + size, label))
         at += size
-    assert spans_of(tags_of(places, spans), places) == spans
+    assert tags_to_spans(spans_to_tags(places, spans), places) == spans
 
 
 def test_long_texts_are_tagged_in_windows(
@@ -150,7 +157,7 @@ MARKED = [
 def test_markers_never_write_a_text_twice(
     text: str, subject: tuple[int, int], object_: tuple[int, int], expected: str
 ) -> None:
-    assert marked(text, [(*subject, S), (*object_, O)]) == expected
+    assert insert_markers(text, [(*subject, S), (*object_, O)]) == expected
 
 
 @given(st.integers(0, 40), st.lists(st.integers(0, 39), max_size=4), st.integers(4, 20))
@@ -158,7 +165,7 @@ def test_what_is_cut_keeps_the_ends_of_the_marked_stretch(
     n: int, places: list[int], room: int
 ) -> None:
     ids = [1000 if i in places else i for i in range(n)]
-    kept = cut(ids, {1000}, room)
+    kept = cut_around_markers(ids, {1000}, room)
     assert len(kept) == min(n, room)
     held = [i for i in places if i < n]
     if held and max(held) - min(held) < room:
@@ -342,20 +349,23 @@ def test_words_past_the_longest_input_are_still_answered(
 
 def test_the_ontology_is_that_of_the_training_examples(invented: Mapping[Kind, Any]) -> None:
     case = invented["dialogue"]
-    found = ontology(case.task, case.learn)
+    found = read_ontology(case.task, case.learn)
     assert found == {"숙소-예약 요일": ["월요일", "화요일"], "숙소-지역": ["남쪽", "북쪽", "서쪽"]}
-    assert numbered(found)["숙소-지역", "남쪽"] == 2
+    assert number_values(found)["숙소-지역", "남쪽"] == 2
     any_day = replace(
         case.learn[0], gold={"state": ["택시-출발지-A-B 빌딩", "숙소-예약 요일-dontcare"]}
     )
-    assert ontology(case.task, [any_day]) == {"숙소-예약 요일": [], "택시-출발지": ["A-B 빌딩"]}
+    assert read_ontology(case.task, [any_day]) == {
+        "숙소-예약 요일": [],
+        "택시-출발지": ["A-B 빌딩"],
+    }
     with pytest.raises(BadInput, match="is not domain-slot-value"):
-        ontology(case.task, [replace(case.learn[0], gold={"state": ["이름"]})])
+        read_ontology(case.task, [replace(case.learn[0], gold={"state": ["이름"]})])
 
 
 def test_gates_and_values_make_a_state() -> None:
     slots = ["a-x", "a-y", "a-z", "a-w", "a-v"]
-    assert recovered(slots, [0, 1, 2, 2, 2], ["p", "p", "p", "none", ""]) == [
+    assert format_state(slots, [0, 1, 2, 2, 2], ["p", "p", "p", "none", ""]) == [
         "a-y-dontcare",
         "a-z-p",
     ]
@@ -384,11 +394,11 @@ def test_a_step_needs_no_value_on_the_host(
     import torch
     from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 
-    from nikawa.models.encoder.store import Store
+    from nikawa.models.encoder.batches import RowStore
 
     case, encoder = invented[kind], made()
     work, model = encoder._prepare(case.task, case.learn)
-    store = Store(encoder._head.rows(work, case.learn, learn=True), torch.device("cpu"))
+    store = RowStore(encoder._head.rows(work, case.learn, learn=True), torch.device("cpu"))
     length = int(store.row_lengths().max())
     with FakeTensorMode(allow_non_fake_inputs=True) as mode:
         store.tokens = {name: mode.from_tensor(value) for name, value in store.tokens.items()}

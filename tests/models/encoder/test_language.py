@@ -12,9 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput
-from nikawa.models.encoder.language import language_of, languages_of
-from nikawa.models.encoder.learn import key_of
+from nikawa.models.encoder.checks import detect_language, read_languages
 from nikawa.models.encoder.settings import EncoderSettings
+from nikawa.models.encoder.train import training_key
 from nikawa.records import Kind
 
 HANGUL = "가나다라마바사아자차카타파하거너더러머버서어저처커터퍼허고노도로모보소오조초코토포호구누두루무부수우주추쿠투푸후"
@@ -121,13 +121,14 @@ def test_what_a_card_says_is_held_against_the_text(
 )
 def test_cards_name_languages(tmp_path: Path, card: str, found: set[str]) -> None:
     (tmp_path / "README.md").write_text(card)
-    assert languages_of(str(tmp_path)) == found
-    assert languages_of(str(tmp_path / "nowhere")) == set()
+    assert read_languages(str(tmp_path)) == found
+    assert read_languages(str(tmp_path / "nowhere")) == set()
 
 
 def test_a_language_is_known_by_its_script() -> None:
     assert [
-        language_of([text]) for text in (JAPANESE, KOREAN, JAPANESE + KOREAN, "a plain text", "")
+        detect_language([text])
+        for text in (JAPANESE, KOREAN, JAPANESE + KOREAN, "a plain text", "")
     ] == ["ja", "ko", "", "", ""]
 
 
@@ -135,15 +136,17 @@ def test_it_defines_neither_a_run_nor_a_state(
     made: Callable[..., Any], invented: Mapping[Kind, Any]
 ) -> None:
     from nikawa.models import models
-    from nikawa.models.encoder.learn import Course
-    from nikawa.models.encoder.shared import rows_of
+    from nikawa.models.encoder.heads import make_rows
+    from nikawa.models.encoder.train import Training
 
     assert "any_language" in models()["encoder"].outside
     case, encoder = invented["text"], made()
     work, model = encoder._prepare(case.task, case.learn)
-    rows = rows_of(encoder._head, work, case.learn, learn=True)
+    rows = make_rows(encoder._head, work, case.learn, learn=True)
     keys = {
-        key_of(Course(model, rows, lambda *_: None, EncoderSettings(any_language=on), 0, "cpu"))
+        training_key(
+            Training(model, rows, lambda *_: None, EncoderSettings(any_language=on), 0, "cpu")
+        )
         for on in (True, False)
     }
     assert len(keys) == 1

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from nikawa.errors import BadInput
 from nikawa.models import model
-from nikawa.models.encoder.store import LENGTHS, lengths_for, plan, shuffled
+from nikawa.models.encoder.batches import LENGTHS, choose_lengths, plan_batches, shuffle_rows
 from nikawa.records import Kind
 
 CHILD = """
@@ -173,11 +173,11 @@ def test_gathered_gradients_are_those_of_the_whole_batch(
 
 
 def test_steps_are_counted_with_what_is_left_over() -> None:
-    from nikawa.models.encoder.learn import _updates
+    from nikawa.models.encoder.train import count_updates
 
-    assert _updates(total=20, each=10, accumulate=4) == 6
-    assert _updates(total=25, each=10, accumulate=4) == 8
-    assert _updates(total=7, each=10, accumulate=1) == 7
+    assert count_updates(total=20, epoch_size=10, accumulate=4) == 6
+    assert count_updates(total=25, epoch_size=10, accumulate=4) == 8
+    assert count_updates(total=7, epoch_size=10, accumulate=1) == 7
 
 
 def _scorer(values: list[float]) -> Callable[..., float]:
@@ -218,7 +218,7 @@ def test_every_row_once_an_epoch_in_as_many_batches_as_without_buckets(
     sizes: list[int], batch: int, seed: int
 ) -> None:
     longest = max(sizes)
-    made = plan(np.array(sizes), batch, longest, shuffled(len(sizes), seed, 0))
+    made = plan_batches(np.array(sizes), batch, longest, shuffle_rows(len(sizes), seed, 0))
     rows = [row for b in made for row in b.rows if row < len(sizes)]
     assert sorted(rows) == list(range(len(sizes)))
     assert len(made) == -(-len(sizes) // batch)
@@ -266,8 +266,8 @@ def test_bf16_rounds_no_weight_that_is_kept(
 
 def test_lengths_are_finer_where_many_batches_gain() -> None:
     sizes = np.repeat([20, 39, 75, 150, 600], [400, 3200, 399, 400, 5])
-    assert lengths_for(sizes, 32, 1) == (*LENGTHS[:3], 40, *LENGTHS[3:])
-    more = lengths_for(sizes, 4, 1)
+    assert choose_lengths(sizes, 32, 1) == (*LENGTHS[:3], 40, *LENGTHS[3:])
+    more = choose_lengths(sizes, 4, 1)
     assert set(more) - set(LENGTHS) == {40, 160}
-    assert lengths_for(sizes, 4, 2) == tuple(sorted({*LENGTHS, 40, 80, 160}))
-    assert lengths_for(np.array([5]), 32, 3) == LENGTHS
+    assert choose_lengths(sizes, 4, 2) == tuple(sorted({*LENGTHS, 40, 80, 160}))
+    assert choose_lengths(np.array([5]), 32, 3) == LENGTHS

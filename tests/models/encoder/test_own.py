@@ -10,8 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.models.encoder.backbone import open_backbone
-from nikawa.models.encoder.where import located, places
+from nikawa.models.encoder.checkpoint import locate_checkpoint, model_folders, open_backbone
 from nikawa.records import Kind
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -30,16 +29,16 @@ def test_a_bare_name_is_looked_for_where_encoders_are_kept(
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("NIKAWA_MODELS", str(tmp_path / "named"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
-    assert located("nikawa-mini-ja") == "nikawa-mini-ja"
+    assert locate_checkpoint("nikawa-mini-ja") == "nikawa-mini-ja"
     last = _folder(tmp_path / "home" / "nikawa" / "models", "nikawa-mini-ja")
-    assert located("nikawa-mini-ja") == str(last)
+    assert locate_checkpoint("nikawa-mini-ja") == str(last)
     _folder(tmp_path / "here" / "models", "nikawa-mini-ja")
-    assert located("nikawa-mini-ja") == str(Path("models") / "nikawa-mini-ja")
+    assert locate_checkpoint("nikawa-mini-ja") == str(Path("models") / "nikawa-mini-ja")
     first = _folder(tmp_path / "named", "nikawa-mini-ja")
-    assert located("nikawa-mini-ja") == str(first)
-    assert located("someone/nikawa-mini-ja") == "someone/nikawa-mini-ja"
+    assert locate_checkpoint("nikawa-mini-ja") == str(first)
+    assert locate_checkpoint("someone/nikawa-mini-ja") == "someone/nikawa-mini-ja"
     (tmp_path / "here" / "nikawa-mini-ja").mkdir()
-    assert located("nikawa-mini-ja") == "./nikawa-mini-ja"
+    assert locate_checkpoint("nikawa-mini-ja") == "./nikawa-mini-ja"
 
 
 def test_one_that_is_not_there_is_told_with_the_command_that_trains_it(
@@ -54,7 +53,7 @@ def test_one_that_is_not_there_is_told_with_the_command_that_trains_it(
         "nikawa pretrain CORPUS --language ko --size mini --minutes 8 --out models/nikawa-mini-ko"
         in line
     )
-    assert all(str(place) in line for place in places())
+    assert all(str(place) in line for place in model_folders())
     assert "\n" not in line
 
 
@@ -66,8 +65,8 @@ def test_a_name_that_nobody_trains_is_looked_for_in_the_cache() -> None:
 @pytest.fixture(scope="session")
 def modern(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The network of `nikawa pretrain`, small and untrained, with the characters of the invented tasks."""
-    from nikawa.pretrain.network import build
-    from nikawa.pretrain.sizes import Size
+    from nikawa.pretrain.network import build_model
+    from nikawa.pretrain.settings import Size
 
     folder = tmp_path_factory.mktemp("modern")
     (folder / "tokenizer.json").write_bytes((tiny / "tokenizer.json").read_bytes())
@@ -77,9 +76,9 @@ def modern(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     pieces = len(
         json.loads((tiny / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
     )
-    build(Size(32, 2, 2, 48, 1e-3), pieces, {"pad": 0, "cls": 2, "sep": 3}, 0).save_pretrained(
-        folder
-    )
+    build_model(
+        Size(32, 2, 2, 48, 1e-3), pieces, {"pad": 0, "cls": 2, "sep": 3}, 0
+    ).save_pretrained(folder)
     return folder
 
 

@@ -61,7 +61,7 @@ def test_a_run_that_keeps_its_state_keeps_the_trained_checkpoint(
     tiny_maker: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from nikawa.datasets import load
-    from nikawa.runs.job import Options, Request, run
+    from nikawa.runs.job import RunOptions, RunRequest, run
 
     texts = [
         str(v) for part in load("mini-ja").splits.values() for e in part for v in e.inputs.values()
@@ -69,12 +69,14 @@ def test_a_run_that_keeps_its_state_keeps_the_trained_checkpoint(
     folder = tiny_maker(tmp_path / "small", {c for text in texts for c in text if not c.isspace()})
     capsys.readouterr()
     settings = {"epochs": 2, "batch": 8, "device": "cpu"}
-    request = Request(("mini-ja-nli",), (f"encoder:{folder}",), settings=settings)
-    assert run(request, Options(tmp_path / "runs", keep_state=True, threads=1)).done == 1
+    request = RunRequest(("mini-ja-nli",), (f"encoder:{folder}",), settings=settings)
+    assert run(request, RunOptions(tmp_path / "runs", keep_state=True, threads=1)).done == 1
     assert capsys.readouterr().err == ""
     (kept,) = (tmp_path / "runs").glob("*/state/model/trained")
-    again = Request(("mini-ja-nli",), (f"encoder:{kept}",), settings={"epochs": 0, "device": "cpu"})
-    assert run(again, Options(tmp_path / "again", threads=1)).done == 1
+    again = RunRequest(
+        ("mini-ja-nli",), (f"encoder:{kept}",), settings={"epochs": 0, "device": "cpu"}
+    )
+    assert run(again, RunOptions(tmp_path / "again", threads=1)).done == 1
     first, second = (
         next((tmp_path / name).glob("*/predictions/test.jsonl")).read_bytes()
         for name in ("runs", "again")

@@ -12,7 +12,8 @@ import pytest
 
 from nikawa.errors import MissingExtra
 from nikawa.records import Kind
-from nikawa.text import _child, analysers
+from nikawa.text import analysers
+from nikawa.text import line_program as _child
 
 EACH = r"""
 import sys
@@ -29,7 +30,7 @@ for line in sys.stdin.buffer:
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No analyser from before, and none left behind."""
-    for name in ("_loaded", "_shared"):
+    for name in ("_named_analyser", "_shared_engine"):
         monkeypatch.setattr(analysers, name, cache(getattr(analysers, name).__wrapped__))
     yield
     for child in list(_child._ALL):

@@ -13,11 +13,11 @@ import torch
 
 from nikawa.errors import BadInput
 from nikawa.models import model
-from nikawa.models.encoder import learn, state, steps
-from nikawa.models.encoder.infer import inferred
-from nikawa.models.encoder.learn import one_line
+from nikawa.models.encoder import steps, train
+from nikawa.models.encoder.batches import Rows
+from nikawa.models.encoder.device import report_device_errors
+from nikawa.models.encoder.predict import compute_outputs
 from nikawa.models.encoder.settings import EncoderSettings
-from nikawa.models.encoder.store import Rows
 from nikawa.records import Kind
 
 
@@ -46,7 +46,7 @@ class _Full:
 @pytest.fixture
 def _every_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Write the state after every epoch, as trainings do that take long."""
-    monkeypatch.setattr(learn, "WORTH", 0.0)
+    monkeypatch.setattr(train, "SECONDS_WORTH_A_STATE", 0.0)
 
 
 def test_a_short_training_writes_no_state(
@@ -68,7 +68,7 @@ def test_a_full_disk_is_one_line_and_the_state_before_stays(
 ) -> None:
     case = invented["text"]
     made(tmp_path, epochs=1).fit(case.task, case.learn)
-    before = (tmp_path / state.NAME).read_bytes()
+    before = (tmp_path / train.STATE_FILE).read_bytes()
     opened = Path.open
     with monkeypatch.context() as patch:
         patch.setattr(
@@ -85,8 +85,8 @@ def test_a_full_disk_is_one_line_and_the_state_before_stays(
             match=r"training\.pt: the state of the training cannot be written: No space left on device; make room",
         ):
             made(tmp_path, epochs=2).fit(case.task, case.learn)
-    assert (tmp_path / state.NAME).read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir()] == [state.NAME]
+    assert (tmp_path / train.STATE_FILE).read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [train.STATE_FILE]
 
 
 @pytest.mark.parametrize(
@@ -127,22 +127,22 @@ def test_a_state_from_before_checkpoints_were_told_apart_is_taken_up(
 ) -> None:
     case = invented["text"]
     made(tmp_path).fit(case.task, case.learn[:16])
-    whole = torch.load(tmp_path / state.NAME, weights_only=True)
+    whole = torch.load(tmp_path / train.STATE_FILE, weights_only=True)
     del whole["marks"]["model"]
-    torch.save(whole, tmp_path / state.NAME)
+    torch.save(whole, tmp_path / train.STATE_FILE)
 
     def never(*_: object) -> None:
         raise AssertionError("all is learned already")
 
-    monkeypatch.setattr(steps.Plain, "step", never)
+    monkeypatch.setattr(steps.PlainSteps, "step", never)
     made(tmp_path).fit(case.task, case.learn[:16])
 
 
 def test_the_key_of_a_training_is_what_it_was_before_heads_had_names() -> None:
     def key(head: str) -> str:
         rows = Rows(tokens={"input_ids": [np.array([2, 7, 3])]}, owner=[0])
-        return learn.key_of(
-            learn.Course(None, rows, lambda *_: None, EncoderSettings(head=head), 1, None)
+        return train.training_key(
+            train.Training(None, rows, lambda *_: None, EncoderSettings(head=head), 1, None)
         )
 
     assert key("auto") == "d94b2fa5abc82d47ed331c9450869c6c"
@@ -206,7 +206,7 @@ def test_scores_that_are_no_numbers_leave_an_answer_empty(
     encoder._head = Strange()
     rows = encoder._head.rows(encoder._work, case.ask, False)
     rows.tokens["input_ids"][2][1] = 5
-    _, strange = inferred(encoder._model, rows, encoder._head.outputs, torch.device("cpu"))
+    _, strange = compute_outputs(encoder._model, rows, encoder._head.outputs, torch.device("cpu"))
     assert strange == {2}
     found = [a for a in encoder.predict(case.task, case.ask) if a.answer is not None]
     assert found == [a for a in before if a.example in {f.example for f in found}]
@@ -217,7 +217,10 @@ def test_errors_of_the_libraries_of_a_card_are_one_line() -> None:
         "cuDNN error: CUDNN_STATUS_EXECUTION_FAILED",
         "NVML_SUCCESS == r INTERNAL ASSERT FAILED",
     ):
-        with pytest.raises(BadInput, match="the graphics card failed"), one_line(EncoderSettings()):
+        with (
+            pytest.raises(BadInput, match="the graphics card failed"),
+            report_device_errors(EncoderSettings()),
+        ):
             raise RuntimeError(said)
 
 

@@ -13,10 +13,10 @@ import torch
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput
-from nikawa.models.encoder import shared
-from nikawa.models.encoder.learn import one_line
+from nikawa.models.encoder import heads
+from nikawa.models.encoder.device import report_device_errors
 from nikawa.models.encoder.settings import EncoderSettings
-from nikawa.models.encoder.steps import Plain
+from nikawa.models.encoder.steps import PlainSteps
 from nikawa.records import Kind
 
 
@@ -165,9 +165,9 @@ def test_a_device_that_is_not_here(made: Callable[..., Any], invented: Mapping[K
     ],
 )
 def test_a_card_that_is_full_or_gone(problem: Exception, told: str) -> None:
-    with pytest.raises(BadInput, match=told), one_line(EncoderSettings(batch=8)):
+    with pytest.raises(BadInput, match=told), report_device_errors(EncoderSettings(batch=8)):
         raise problem
-    with pytest.raises(RuntimeError, match="a bug"), one_line(EncoderSettings()):
+    with pytest.raises(RuntimeError, match="a bug"), report_device_errors(EncoderSettings()):
         raise RuntimeError("a bug")
 
 
@@ -177,17 +177,17 @@ def test_what_was_learned_before_the_card_was_gone_is_kept(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    case, plain = invented["text"], Plain.step
+    case, plain = invented["text"], PlainSteps.step
     whole = made(epochs=3)
     whole.fit(case.task, case.learn)
     with monkeypatch.context() as patch:
 
         def gone(self: Any, number: int) -> None:
-            if self.update.at >= 11:
+            if self.optimiser.at >= 11:
                 raise RuntimeError("CUDA error: the device fell off the bus")
             plain(self, number)
 
-        patch.setattr(Plain, "step", gone)
+        patch.setattr(PlainSteps, "step", gone)
         with pytest.raises(BadInput, match="the graphics card failed"):
             made(tmp_path, epochs=3, checkpoint_steps=5).fit(case.task, case.learn)
     again = made(tmp_path, epochs=3, checkpoint_steps=5)
@@ -224,17 +224,17 @@ def test_adapters_train_little_and_leave_a_plain_checkpoint(
 def test_runs_of_a_grid_read_their_texts_once(
     made: Callable[..., Any], invented: Mapping[Kind, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nikawa.models.encoder.pieces import Reader
+    from nikawa.models.encoder.subwords import SubwordReader
 
     read: list[int] = []
-    raw = Reader.raw
+    raw = SubwordReader.tokenize
 
-    def counted(self: Reader, texts: Sequence[str]) -> list[list[int]]:
+    def counted(self: SubwordReader, texts: Sequence[str]) -> list[list[int]]:
         read.append(len(texts))
         return raw(self, texts)
 
-    monkeypatch.setattr(Reader, "raw", counted)
-    shared.forget()
+    monkeypatch.setattr(SubwordReader, "tokenize", counted)
+    heads.clear_row_cache()
     case = invented["inference"]
     for rate, seed in ((1e-3, 0), (1e-3, 1), (1e-4, 0)):
         encoder = made(epochs=0.1, learning_rate=rate, seed=seed)
@@ -250,13 +250,13 @@ def test_runs_of_a_grid_read_their_texts_once(
     ]
     made(epochs=0.1).fit(case.task, other)
     assert len(read) == 11
-    assert len(shared._rows) <= shared.KEPT
+    assert len(heads._row_cache) <= heads.MAX_CACHED_ROWS
 
 
 def test_dropout_is_set_by_whatever_name_the_architecture_has() -> None:
     from transformers import BertConfig, DistilBertConfig
 
-    from nikawa.models.encoder.backbone import _changed as changed
+    from nikawa.models.encoder.checkpoint import change_config as changed
 
     settings = EncoderSettings(dropout=0.3)
     bert, small = changed(BertConfig(), settings, {}), changed(DistilBertConfig(), settings, {})
@@ -282,34 +282,34 @@ def test_a_run_out_of_memory_is_one_line_and_goes_on_later(
     tiny_maker: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from nikawa.datasets import load
-    from nikawa.runs.job import Options, Request, run
+    from nikawa.runs.job import RunOptions, RunRequest, run
 
     texts = [
         str(v) for part in load("mini-ja").splits.values() for e in part for v in e.inputs.values()
     ]
     folder, plain = (
         tiny_maker(tmp_path / "small", {c for text in texts for c in text if not c.isspace()}),
-        Plain.step,
+        PlainSteps.step,
     )
     settings = {"epochs": 6, "batch": 8, "device": "cpu", "checkpoint_steps": 1}
-    request = Request(("mini-ja-nli",), (f"encoder:{folder}",), settings=settings)
+    request = RunRequest(("mini-ja-nli",), (f"encoder:{folder}",), settings=settings)
     with monkeypatch.context() as patch:
 
         def full(self: Any, number: int) -> None:
-            if self.update.at >= 4:
+            if self.optimiser.at >= 4:
                 raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
             plain(self, number)
 
-        patch.setattr(Plain, "step", full)
-        (problem,) = run(request, Options(tmp_path / "runs")).problems
+        patch.setattr(PlainSteps, "step", full)
+        (problem,) = run(request, RunOptions(tmp_path / "runs")).problems
     wanted = "the graphics card is out of memory; set a smaller batch (now 8) with accumulate to match, or a smaller max_length"
     assert (problem.problem, problem.bad_input) == (wanted, True)
     seen: list[int] = []
 
     def counted(self: Any, number: int) -> None:
-        seen.append(int(self.update.at))
+        seen.append(int(self.optimiser.at))
         plain(self, number)
 
-    monkeypatch.setattr(Plain, "step", counted)
-    assert run(request, Options(tmp_path / "runs")).done == 1
+    monkeypatch.setattr(PlainSteps, "step", counted)
+    assert run(request, RunOptions(tmp_path / "runs")).done == 1
     assert seen[0] > 0

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from nikawa.errors import BadInput
 from nikawa.models import model
-from nikawa.models.encoder import learn
+from nikawa.models.encoder import train
+from nikawa.models.encoder.batches import Rows
 from nikawa.models.encoder.settings import EncoderSettings
-from nikawa.models.encoder.store import Rows
-from nikawa.models.encoder.watching import NO_LOOK, judged
+from nikawa.models.encoder.train import NO_EVALUATION, put_metric_first
 from nikawa.records import Kind, Task
-from nikawa.runs.plan import Request, plan
-from nikawa.runs.score import score_first
+from nikawa.runs.plan import RunRequest, plan_runs
+from nikawa.runs.scores import score_first
 
 FAST = {"batch": 48, "device": "cpu", "learning_rate": 1e-2, "warmup": 0.0}
 
@@ -40,14 +40,14 @@ def test_the_state_that_answers_is_the_best_by_the_metric(
     def weights(**settings: Any) -> Any:
         whole = {**FAST, "epochs": 3, **settings}
         found: Any = model(f"encoder:{tiny}", seed=1, settings=whole, score=_told(values))
-        states, plain = [], learn._Loop._after
+        states, plain = [], train.TrainingLoop._evaluate
 
         def after(loop: Any) -> None:
             states.append(found._model.classifier.weight.detach().clone())
             plain(loop)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(learn._Loop, "_after", after)
+            patch.setattr(train.TrainingLoop, "_evaluate", after)
             found.fit(case.task, case.learn, case.ask)
         return found._model.classifier.weight, states
 
@@ -100,8 +100,8 @@ def test_a_metric_the_task_does_not_have_is_told_before_anything_is_read(
 
 def test_the_task_is_the_same_but_for_its_metrics(invented: Mapping[Kind, Any]) -> None:
     task = _similar(invented["similarity"])
-    assert judged(task, EncoderSettings()) is task
-    assert judged(task, EncoderSettings(best_by="mse")) == replace(
+    assert put_metric_first(task, EncoderSettings()) is task
+    assert put_metric_first(task, EncoderSettings(best_by="mse")) == replace(
         task, metrics=("mse", "pearson", "spearman")
     )
 
@@ -111,13 +111,13 @@ def test_a_metric_that_nothing_goes_by_is_noted(
 ) -> None:
     case, encoder = invented["text"], made(best_by="mcc")
     encoder.fit(case.task, case.learn[:8], case.ask)
-    assert encoder.about()["notes"] == [NO_LOOK]
+    assert encoder.about()["notes"] == [NO_EVALUATION]
 
 
 def test_runs_and_states_are_known_as_before_where_it_is_not_set(tiny: Path) -> None:
     def run(**settings: Any) -> str:
-        (family,) = plan(
-            Request(("mini-ja-nli",), (f"encoder:{tiny}",), settings=settings)
+        (family,) = plan_runs(
+            RunRequest(("mini-ja-nli",), (f"encoder:{tiny}",), settings=settings)
         ).families
         return family.runs(family.options[0])[0].hash
 
@@ -129,8 +129,8 @@ def test_runs_and_states_are_known_as_before_where_it_is_not_set(tiny: Path) -> 
 
     def key(by: str) -> str:
         rows = Rows(tokens={"input_ids": [np.array([2, 7, 3])]}, owner=[0])
-        return learn.key_of(
-            learn.Course(None, rows, lambda *_: None, EncoderSettings(best_by=by), 1, None)
+        return train.training_key(
+            train.Training(None, rows, lambda *_: None, EncoderSettings(best_by=by), 1, None)
         )
 
     assert key("first") == "d94b2fa5abc82d47ed331c9450869c6c"

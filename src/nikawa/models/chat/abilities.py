@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nikawa.errors import BadInput
-from nikawa.models.chat.forms import Form
+from nikawa.models.chat.questions import Form
 from nikawa.models.chat.journal import Reply
-from nikawa.models.chat.problems import Problem
+from nikawa.models.chat.responses import Problem
 from nikawa.models.chat.reading import json_in
 from nikawa.models.chat.scores import echoed, weights
 from nikawa.models.chat.session import Session

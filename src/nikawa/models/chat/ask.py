@@ -14,14 +14,14 @@ from nikawa.models.chat.abilities import (
     echo_body,
     find_manner,
 )
-from nikawa.models.chat.forms import Form
+from nikawa.models.chat.questions import Form
 from nikawa.models.chat.journal import Reply
-from nikawa.models.chat.problems import Problem
+from nikawa.models.chat.responses import Problem
 from nikawa.models.chat.reading import Options, Unreadable, json_in, quoted, refuses, unthought
 from nikawa.models.chat.scores import echoed, shares, softmax, weights
 from nikawa.models.chat.session import Session
 from nikawa.models.chat.settings import ChatSettings
-from nikawa.models.chat.shots import without
+from nikawa.models.chat.prompts import without
 from nikawa.records import Example, Prediction
 
 LONG = "too long"

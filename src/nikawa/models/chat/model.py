@@ -15,16 +15,16 @@ from nikawa.io.atomic import atomic_write
 from nikawa.models.base import Setup, not_fitted_error, read_settings
 from nikawa.models.chat.ask import LONG, Asker
 from nikawa.models.chat.client import Client, open_http, quiet_about
-from nikawa.models.chat.form_options import Choice, Labels, Relation
-from nikawa.models.chat.form_structures import Dialogue, Tagging, Tree
-from nikawa.models.chat.form_values import Reading, Similarity
-from nikawa.models.chat.forms import Form
+from nikawa.models.chat.questions import Choice, Labels, Relation
+from nikawa.models.chat.questions import Dialogue, Tagging, Tree
+from nikawa.models.chat.questions import Reading, Similarity
+from nikawa.models.chat.questions import Form
 from nikawa.models.chat.journal import Journal
-from nikawa.models.chat.problems import Problem
+from nikawa.models.chat.responses import Problem
 from nikawa.models.chat.session import Failure, Session, all_of, run, teller
 from nikawa.models.chat.settings import ChatSettings
-from nikawa.models.chat.shots import draw
-from nikawa.models.chat.template import find_template
+from nikawa.models.chat.prompts import draw
+from nikawa.models.chat.prompts import find_template
 from nikawa.models.chat.usage import Usage
 from nikawa.records import Example, Kind, Prediction, Task
 

@@ -12,7 +12,7 @@ import msgspec
 from nikawa.models.base import Progress
 from nikawa.models.chat.client import Client
 from nikawa.models.chat.journal import Journal, Reply, digest
-from nikawa.models.chat.problems import Problem
+from nikawa.models.chat.responses import Problem
 from nikawa.models.chat.usage import Budget
 
 T = TypeVar("T")

@@ -1,4 +1,7 @@
-"""`encoder:PATH`: a pre-trained encoder with the head of the task, fine-tuned on the training split."""
+"""`encoder:PATH`: a pre-trained encoder with the head of the task, fine-tuned on the training split.
+
+Importing this package loads neither torch nor transformers: they are needed when a model learns or answers.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,16 @@ from typing import Any, get_args
 
 from nikawa.errors import BadInput, missing_extra
 from nikawa.models.base import Diverged, Model, Setup, not_fitted_error, read_settings
-from nikawa.models.encoder.backbone import ready
-from nikawa.models.encoder.settings import OUTSIDE, EncoderSettings, words_by
-from nikawa.models.encoder.where import located
+from nikawa.models.encoder.checkpoint import (
+    check_checkpoint,
+    locate_checkpoint,
+    open_backbone,
+    write_model_folder,
+)
+from nikawa.models.encoder.settings import NOT_DEFINING, EncoderSettings, make_word_finder
 from nikawa.records import Example, Kind, Prediction, Task
 
-DIVERGED = "diverged: the scores are no numbers"
+NOT_FINITE = "diverged: the scores are no numbers"
 
 
 class Encoder:
@@ -33,128 +40,142 @@ class Encoder:
         self._notes: list[str] = []
 
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
-        """Fine-tune; goes on from the state in the setup's folder where one is."""
-        from nikawa.models.encoder.gold import check_gold
-        from nikawa.models.encoder.watching import judged, notes, watch
+        """Fine-tune; resumes from the state in the setup's folder where there is one.
 
-        by = judged(task, self.settings)
+        Raises BadInput for gold, text or a checkpoint that cannot be used, and Diverged if weights are not finite in
+        the end.
+        """
+        from nikawa.models.encoder.checks import (
+            check_coverage,
+            check_gold,
+            check_language,
+            check_vectors,
+            sample_texts,
+        )
+        from nikawa.models.encoder.train import (
+            Training,
+            find_evaluation_notes,
+            make_evaluation,
+            merge_adapters,
+            put_metric_first,
+            train,
+        )
+
+        setup, source = self._setup, self._setup.argument
+        evaluated_task = put_metric_first(task, self.settings)
         check_gold(task, examples)
         work, model = self._prepare(task, examples)
-        from nikawa.models.encoder.enough import has_vectors, probed, read_enough
-        from nikawa.models.encoder.language import suits
-        from nikawa.models.encoder.learn import Course, device_of, learn
-        from nikawa.models.encoder.lora import merged
-        from nikawa.models.encoder.shared import rows_of
+        from nikawa.models.encoder.device import choose_device
+        from nikawa.models.encoder.heads import make_rows
 
-        rows = rows_of(self._head, work, examples, learn=True)
-        read_enough(work, rows, examples, self._setup.argument)
-        has_vectors(model, rows, self._setup.argument)
-        told = suits(work, rows, located(self._setup.argument), probed(work, examples))
+        rows = make_rows(self._head, work, examples, learn=True)
+        check_coverage(work, rows, examples, source)
+        check_vectors(model, rows, source)
+        texts = sample_texts(work, examples)
+        notes = check_language(work, rows, locate_checkpoint(source), texts)
         self._model, self._work, self.history = model, work, []
-        course = Course(
-            model, rows, self._head.loss, self.settings, self._setup.seed, device_of(self.settings)
+        training = Training(
+            model,
+            rows,
+            self._head.loss,
+            self.settings,
+            setup.seed,
+            choose_device(self.settings),
+            folder=setup.folder,
+            progress=setup.progress,
+            history=self.history,
         )
-        course.folder, course.progress, course.history = (
-            self._setup.folder,
-            self._setup.progress,
-            self.history,
-        )
-        if dev and self._setup.score is not None:
-            course.watch = watch(
-                self._setup.score, by, dev, lambda asked: self.predict(task, asked)
+        if dev and setup.score is not None:
+            training.evaluate = make_evaluation(
+                setup.score, evaluated_task, dev, lambda examples: self.predict(task, examples)
             )
-        self._notes = [*told, *notes(self.settings, course.watch is not None)]
-        learn(course)
-        if course.diverged:
+        has_dev = training.evaluate is not None
+        self._notes = [*notes, *find_evaluation_notes(self.settings, has_dev)]
+        train(training)
+        if training.diverged:
             self._model = None
             raise Diverged(
                 f"the training of {task.name} diverged: its weights are no numbers",
                 cure="set a smaller learning_rate",
             )
-        merged(model)
+        merge_adapters(model)
 
     def _prepare(self, task: Task, examples: Sequence[Example]) -> tuple[Any, Any]:
         """What the head works with, and the model with its new layers drawn by the seed."""
-        _torch()
-        import torch
-
-        from nikawa.models.encoder.backbone import open_backbone
+        import_torch()
+        from nikawa.models.encoder.device import seed_torch
         from nikawa.models.encoder.heads import head_for
         from nikawa.models.encoder.heads._base import Work
-        from nikawa.models.encoder.lora import adapted
-        from nikawa.models.encoder.pieces import Reader
+        from nikawa.models.encoder.subwords import SubwordReader
+        from nikawa.models.encoder.train import add_adapters
 
-        self._head, backbone = (
-            head_for(task, self.settings.head),
-            open_backbone(self._setup.argument),
-        )
-        backbone.reads(self.settings.max_length)
-        classes = backbone.classes(self._head.classes(task), self.settings)
-        reader = Reader(backbone.tokenizer, words_by(self.settings.segmentation), backbone.segments)
-        work = Work(task, reader, self.settings, classes)
-        with torch.random.fork_rng():  # the caller's randomness stays as it is
-            torch.manual_seed(self._setup.seed)
+        settings = self.settings
+        self._head = head_for(task, settings.head)
+        backbone = open_backbone(self._setup.argument)
+        backbone.check_length(settings.max_length)
+        classes = backbone.order_classes(self._head.classes(task), settings)
+        find_words = make_word_finder(settings.segmentation)
+        reader = SubwordReader(backbone.tokenizer, find_words, backbone.segments)
+        work = Work(task, reader, settings, classes)
+        with seed_torch(self._setup.seed):
             model = self._head.model(work, backbone, examples)
-            model = adapted(model, self.settings)
+            model = add_adapters(model, settings)
         return replace(work, known=getattr(model, "known", None)), model
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
-        """The answers, in the order of the examples."""
+        """The answers, in the order of the examples; an answer whose scores are not finite is empty, with the reason."""
         if self._model is None and self.settings.epochs > 0:
             raise not_fitted_error(self.name, task)
         if not examples:
             return []
-        if self._model is None:  # what the folder holds answers as it is
+        if self._model is None:  # the checkpoint answers as it is
             self._work, self._model = self._prepare(task, ())
             self._model.float().eval()  # a folder may hold half precision, which would round scores
-        self._same(task)
-        from nikawa.models.encoder.enough import has_vectors
-        from nikawa.models.encoder.infer import inferred
-        from nikawa.models.encoder.learn import device_of, is_low, one_line
-        from nikawa.models.encoder.shared import rows_of
-
-        work, device = replace(self._work, task=task), device_of(self.settings)
-        rows = rows_of(self._head, work, examples, learn=False)
-        has_vectors(self._model, rows, self._setup.argument)
-        with one_line(self.settings):
-            low = (
-                is_low(self.settings, device) and task.kind != "similarity"
-            )  # bf16 would round scores
-            found, strange = inferred(self._model, rows, self._head.outputs, device, low)
-        answers: list[Prediction] = self._head.answers(work, examples, rows, found)
-        none = {rows.owner[row] for row in strange}
-        return [
-            Prediction(example=a.example, why=DIVERGED) if i in none else a
-            for i, a in enumerate(answers)
-        ]
-
-    def _same(self, task: Task) -> None:
-        """A head answers the kind of task and the labels it learned."""
         learned = self._work.task
         if (learned.kind, sorted(learned.labels)) != (task.kind, sorted(task.labels)):
             what = f"the model {self.name} has learned {learned.name}, not {task.name}"
             raise BadInput(
                 what, cure="call fit with the task, or ask one of the same kind and labels"
             )
+        from nikawa.models.encoder.checks import check_vectors
+        from nikawa.models.encoder.device import choose_device, report_device_errors, uses_bf16
+        from nikawa.models.encoder.heads import make_rows
+        from nikawa.models.encoder.predict import compute_outputs
+
+        work, device = replace(self._work, task=task), choose_device(self.settings)
+        rows = make_rows(self._head, work, examples, learn=False)
+        check_vectors(self._model, rows, self._setup.argument)
+        # bf16 would round the scores that a similarity task answers
+        bf16 = uses_bf16(self.settings, device) and task.kind != "similarity"
+        with report_device_errors(self.settings):
+            outputs, not_finite = compute_outputs(
+                self._model, rows, self._head.outputs, device, bf16
+            )
+        answers: list[Prediction] = self._head.answers(work, examples, rows, outputs)
+        for number in {rows.owner[row] for row in not_finite}:
+            answers[number] = Prediction(example=answers[number].example, why=NOT_FINITE)
+        return answers
 
     def save(self, folder: Path | str, *, overwrite: bool = False) -> None:
         """Weights (safetensors), configuration and tokenizer, as plain transformers reads them; all or nothing."""
         if self._model is None:
             raise BadInput("there is nothing to save yet", cure="call fit first")
-        from nikawa.models.encoder.saving import saved_to
-
-        with saved_to(Path(folder), overwrite) as place:
-            self._model.save_pretrained(place)
-            self._work.reader.tokenizer.save_pretrained(place)
+        with write_model_folder(Path(folder), overwrite) as draft:
+            self._model.save_pretrained(draft)
+            self._work.reader.tokenizer.save_pretrained(draft)
 
     def about(self) -> dict[str, Any]:
         """What a reader of the run should know beside its settings."""
-        lost = self._work.reader.lost if self._work is not None else {}
-        told = {"characters without a piece": dict(lost), "notes": self._notes}
-        return {"history": self.history, **{name: value for name, value in told.items() if value}}
+        about: dict[str, Any] = {"history": self.history}
+        if self._work is not None and self._work.reader.lost:
+            about["characters without a piece"] = dict(self._work.reader.lost)
+        if self._notes:
+            about["notes"] = self._notes
+        return about
 
 
-def _torch() -> None:
+def import_torch() -> None:
+    """Raise MissingExtra where torch is not installed."""
     try:
         import torch  # noqa: F401
     except ImportError:
@@ -169,8 +190,8 @@ MODELS = (
         Encoder,
         EncoderSettings,
         "PATH",
-        OUTSIDE,
-        located,
-        ready,
+        NOT_DEFINING,
+        locate_checkpoint,
+        check_checkpoint,
     ),
 )

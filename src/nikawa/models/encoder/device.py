@@ -1,18 +1,19 @@
-"""Where to compute and how exactly; randomness that is put back; a device that fails, told in one line."""
+"""Where to compute and in which precision; randomness that is put back; errors of a device in one line."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 from nikawa.errors import BadInput
 
-OF_CARDS = ("CUDA", "cuda", "cuDNN", "CUDNN", "CUBLAS", "cuBLAS", "NCCL", "NVML")
-"""Words by which an error of the graphics card or its libraries is known."""
+GPU_ERROR_WORDS = ("CUDA", "cuda", "cuDNN", "CUDNN", "CUBLAS", "cuBLAS", "NCCL", "NVML")
+"""Words by which an error of the GPU or its libraries is recognised."""
 
 
-class Placed(Protocol):
-    """Settings that say where to compute, and how exactly."""
+class DeviceSettings(Protocol):
+    """Settings that say where to compute, and in which precision."""
 
     @property
     def device(self) -> str:
@@ -25,45 +26,41 @@ class Placed(Protocol):
         ...
 
 
-def device_of(settings: Placed) -> Any:
-    """The card where there is one, else the processor."""
+def choose_device(settings: DeviceSettings) -> Any:
+    """The device of the settings; with `auto` the GPU where there is one, else the CPU.
+
+    Raises BadInput for a device that does not exist or cannot be used.
+    """
     import torch
 
-    if settings.device != "auto":
-        _spelled(settings.device)
-        try:
-            tried = torch.zeros(1, device=settings.device)
-            tried.cpu()  # a device may be known and hold nothing
-        except (RuntimeError, AssertionError) as problem:
-            raise BadInput(
-                f"the device {settings.device} cannot be used: {str(problem).splitlines()[0]}",
-                cure="set device=auto",
-            ) from None
-        return tried.device
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-def _spelled(name: str) -> None:
-    """Refuse a word that names no device in fewer words than torch does."""
-    import torch
-
+    if settings.device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        torch.device(name)
-    except RuntimeError:
+        torch.device(settings.device)
+    except RuntimeError:  # torch lists all the devices it knows of
         raise BadInput(
-            f"there is no device {name!r}",
+            f"there is no device {settings.device!r}",
             cure="set device=auto, cpu, cuda, or cuda:1 for the second card",
         ) from None
+    try:
+        probe = torch.zeros(1, device=settings.device)
+        probe.cpu()  # a device may be known and hold nothing
+    except (RuntimeError, AssertionError) as problem:
+        raise BadInput(
+            f"the device {settings.device} cannot be used: {str(problem).splitlines()[0]}",
+            cure="set device=auto",
+        ) from None
+    return probe.device
 
 
-def is_low(settings: Placed, device: Any) -> bool:
+def uses_bf16(settings: DeviceSettings, device: Any) -> bool:
     """Whether to compute in bf16."""
     return settings.precision == "bf16" or (settings.precision == "auto" and device.type == "cuda")
 
 
 @contextmanager
-def seeded(seed: int) -> Any:
-    """Dropout by this seed, and the caller's randomness untouched."""
+def seed_torch(seed: int) -> Iterator[None]:
+    """Seed torch inside the block, and put the caller's random state back after it."""
     import torch
 
     with torch.random.fork_rng():
@@ -72,30 +69,26 @@ def seeded(seed: int) -> Any:
 
 
 @contextmanager
-def one_line(settings: Any) -> Any:
-    """A card that is full or gone is told in one line."""
+def report_device_errors(settings: Any) -> Iterator[None]:
+    """Turn errors of a full memory or a failing GPU into a BadInput of one line."""
     import torch
 
+    batch = getattr(settings, "batch", None)
+    smaller = f"a smaller batch (now {batch}) with accumulate to match, or " if batch else ""
+    cure = f"set {smaller}a smaller max_length"
     try:
         yield
     except torch.cuda.OutOfMemoryError:
-        raise _full("the graphics card is out of memory", settings) from None
+        raise BadInput("the graphics card is out of memory", cure=cure) from None
     except MemoryError:
-        raise _full("the memory is full", settings) from None
+        raise BadInput("the memory is full", cure=cure) from None
     except RuntimeError as problem:
         if "can't allocate memory" in str(problem):
-            raise _full("the memory is full", settings) from None
-        if not any(word in str(problem) for word in OF_CARDS):
+            raise BadInput("the memory is full", cure=cure) from None
+        if not any(word in str(problem) for word in GPU_ERROR_WORDS):
             raise
         first = str(problem).splitlines()[0]
         raise BadInput(
             f"the graphics card failed: {first}",
             cure="run the same command again: it goes on where it stopped",
         ) from None
-
-
-def _full(what: str, settings: Any) -> BadInput:
-    batch = getattr(settings, "batch", None)
-    first = f"a smaller batch (now {batch}) with accumulate to match, or " if batch else ""
-    cure = f"set {first}a smaller max_length"
-    return BadInput(what, cure=cure)

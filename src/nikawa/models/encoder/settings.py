@@ -1,45 +1,46 @@
-"""What can be set when an encoder is fine-tuned; the defaults are those of JGLUE's middle recipe."""
+"""The settings of fine-tuning; the defaults are those of JGLUE's middle recipe."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterable
+from typing import Annotated, Literal
 
 import msgspec
 
 Precision = Literal["auto", "float32", "bf16"]
+WordFinder = Callable[[str], Iterable[tuple[int, int]]]
+"""Text to start and end (exclusive) of its words, in order."""
 
-SPOKEN = {
+_ANALYSERS = {
     "ja-ipadic": "ipadic",
     "ja-unidic": "unidic",
     "ja-juman": "juman",
     "ko-kiwi": "kiwi",
     "ko-mecab": "mecab-ko",
 }
-"""Analysers by the names of the extras that bring them."""
+"""Names of analysers by the names of the extras that bring them."""
 
-OUTSIDE = ("device", "checkpoint_steps", "any_language")
-"""Settings that tell how the work is done, not what comes out."""
-
-
-FIRST = "first"
-"""The task's first metric, whichever it is."""
-LARGE = 1e9
-"""Above this a number is a slip; what is not finite is refused by it too."""
+NOT_DEFINING = ("device", "checkpoint_steps", "any_language")
+"""Settings that change how the work is done, not its result."""
+FIRST_METRIC = "first"
+"""The value of `best_by` for the task's first metric, whichever it is."""
+MAX_VALUE = 1e9
+"""A number above this is a slip; the limit refuses infinity too."""
 
 
 class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of `encoder:PATH`; presets (`nikawa run --preset`) fill them in."""
 
-    learning_rate: Annotated[float, msgspec.Meta(ge=0, le=LARGE)] = 3e-5
-    epochs: Annotated[float, msgspec.Meta(ge=0, le=LARGE)] = 3
+    learning_rate: Annotated[float, msgspec.Meta(ge=0, le=MAX_VALUE)] = 3e-5
+    epochs: Annotated[float, msgspec.Meta(ge=0, le=MAX_VALUE)] = 3
     """0: answer with the head the folder holds."""
     batch: Annotated[int, msgspec.Meta(ge=1)] = 32
     accumulate: Annotated[int, msgspec.Meta(ge=1)] = 1
     """Batches whose gradients make one step."""
     warmup: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.1
     """Share of the steps in which the rate rises; then it falls to zero in a straight line."""
-    weight_decay: Annotated[float, msgspec.Meta(ge=0, le=LARGE)] = 0.01
-    clip: Annotated[float, msgspec.Meta(ge=0, le=LARGE)] = 1.0
+    weight_decay: Annotated[float, msgspec.Meta(ge=0, le=MAX_VALUE)] = 0.01
+    clip: Annotated[float, msgspec.Meta(ge=0, le=MAX_VALUE)] = 1.0
     """Largest norm of the gradient; 0: no limit."""
     dropout: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     """Replaces the checkpoint's own dropout."""
@@ -59,18 +60,18 @@ class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     decode: Literal["tree", "argmax"] = "tree"
     """How dependency heads are chosen: the best tree, or each word's best head as the reference does."""
     checks: Annotated[int, msgspec.Meta(ge=1)] = 1
-    """Looks at dev an epoch, where it is looked at."""
+    """Evaluations on dev in an epoch, where dev is evaluated."""
     early_stop: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Stop after so many looks at dev without a better score; 0: never."""
+    """Stop after so many evaluations on dev without a better score; 0: never."""
     keep: Literal["best", "last"] = "last"
     """Which state answers: the best on dev, or the last."""
-    best_by: str = FIRST
-    """The metric of the task that tells which state is the best, for `keep` and `early_stop`."""
+    best_by: str = FIRST_METRIC
+    """The metric of the task by which a state is the best, for `keep` and `early_stop`."""
     precision: Precision = "auto"
-    """`auto`: bf16 with float32 master weights on a graphics card, float32 on a processor."""
+    """`auto`: bf16 with float32 master weights on a GPU, float32 on a CPU."""
     device: str = "auto"
     checkpoint_steps: Annotated[int, msgspec.Meta(ge=1)] = 500
-    """Steps between two states on disk, from which a killed run goes on."""
+    """Steps between two states on disk, from which a killed run resumes."""
     any_language: bool = False
     """Train an encoder on text that its vocabulary spells in bytes, as that of another language does."""
     scratch: bool = False
@@ -81,11 +82,14 @@ class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """The head by its file's name, where a kind of task has more than one."""
 
 
-def words_by(name: str) -> Any:
-    """The places of an analyser's words, for vocabularies that were learned on words; None for `none`."""
-    if name == "none":
+def make_word_finder(segmentation: str) -> WordFinder | None:
+    """A function from a text to the places of an analyser's words, for vocabularies that were learned on words.
+
+    `segmentation` is the name of an analyser or of the extra that brings it; None for `none`.
+    """
+    if segmentation == "none":
         return None
     from nikawa.text import analyser
 
-    found = analyser(SPOKEN.get(name, name))
-    return lambda text: [(token.start, token.end) for token in found.analyse(text)]
+    words = analyser(_ANALYSERS.get(segmentation, segmentation))
+    return lambda text: [(token.start, token.end) for token in words.analyse(text)]

@@ -1,187 +1,184 @@
-"""How one batch is learned: plainly, or as a captured graph a length that the card replays without the host."""
+"""How one batch is learned: plainly, or as a captured CUDA graph for each length; and the optimiser, AdamW.
+
+With bf16 the model computes in bf16 and float32 master weights take the updates. Nothing in a step of the optimiser
+waits for the device, so that it can be captured in a graph.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from math import ceil
+from typing import Any
 
+from nikawa.models.encoder.batches import Batch, RowStore
 from nikawa.models.encoder.settings import EncoderSettings
-from nikawa.models.encoder.store import Batch, Store
-from nikawa.models.encoder.update import Update
 
 Loss = Callable[[Any, dict[str, Any]], Any]
 """The mean loss of a model on a batch, over the rows that count."""
-WARM = 3
-"""Steps run before the first graph is captured, as capturing asks for; one before each further, for its own kernels."""
+WARM_UP_STEPS = 3
+"""Steps run before the first graph is captured, as capturing requires; one before each further, for its own kernels."""
 
 
-class Steps(Protocol):
+class Steps(ABC):
     """Learns batches one after the other."""
 
-    update: Update
-
-    def begin(self, batches: Sequence[Batch]) -> None:
-        """Take the batches of an epoch."""
-        ...
-
-    def step(self, number: int) -> None:
-        """Learn the batch of this number."""
-        ...
-
-    def rests(self, number: int) -> bool:
-        """Whether nothing is half done after the batch of this number."""
-        ...
-
-    def loss(self) -> float:
-        """The mean loss since it was last asked; waits for the device."""
-        ...
-
-
-class Plain:
-    """One batch after the other, as any training loop does it."""
-
     def __init__(
-        self, model: Any, store: Store, loss: Loss, settings: EncoderSettings, total: int, low: bool
+        self,
+        model: Any,
+        store: RowStore,
+        loss: Loss,
+        settings: EncoderSettings,
+        updates: int,
+        bf16: bool,
     ) -> None:
+        """`updates` is the number of steps that the optimiser will make."""
         import torch
 
-        self._model, self._store, self._loss, self._every = model, store, loss, settings.accumulate
+        self._model, self._store, self._loss, self._settings = model, store, loss, settings
         self._batches: Sequence[Batch] = ()
-        self._sum = torch.zeros((), device=store.device)
-        self._count = 0
-        _touch(model, store, loss)
-        self.update = Update(model, settings, total, low)
+        self._loss_sum = torch.zeros((), device=store.device)
+        self._loss_count = 0
+        _find_gradients(model, store, loss)
+        self.optimiser = Optimiser(model, settings, updates, bf16)
         model.zero_grad(set_to_none=True)
 
-    def begin(self, batches: Sequence[Batch]) -> None:
+    @abstractmethod
+    def start_epoch(self, batches: Sequence[Batch], first: int = 0) -> None:
+        """Take the batches of an epoch; the first to be learned has the number `first`."""
+
+    @abstractmethod
+    def step(self, number: int) -> None:
+        """Learn the batch of this number."""
+
+    @abstractmethod
+    def ends_update(self, number: int) -> bool:
+        """Whether the batch of this number completes a step of the optimiser."""
+
+    def mean_loss(self) -> float:
+        """The mean loss since the last call; waits for the device."""
+        value = float(self._loss_sum) / max(1, self._loss_count)
+        self._loss_sum.zero_()
+        self._loss_count = 0
+        return value
+
+
+class PlainSteps(Steps):
+    """One batch after the other, as any training loop does it."""
+
+    def start_epoch(self, batches: Sequence[Batch], first: int = 0) -> None:
         """Take the batches of an epoch."""
         self._batches = batches
 
-    def skip(self, number: int) -> None:
-        """Begin later in the epoch: batches are named by their number, so there is nothing to do."""
-
     def step(self, number: int) -> None:
-        """Forward, backward, and an update once enough batches are gathered."""
+        """Forward, backward, and an update once enough batches are accumulated."""
         import torch
 
         batch = self._batches[number]
         rows = torch.tensor(batch.rows, device=self._store.device)
         loss = self._loss(self._model, self._store.gather(rows, batch.length))
-        last = len(self._batches) - number // self._every * self._every
-        (loss / min(self._every, last) if self._every > 1 else loss).backward()
-        self._sum += loss.detach()
-        self._count += 1
-        if self.rests(number):
-            self.update.apply()
-            self._model.zero_grad(set_to_none=not self.update.low)
+        accumulate = self._settings.accumulate
+        if accumulate > 1:
+            left = len(self._batches) - number // accumulate * accumulate
+            (loss / min(accumulate, left)).backward()
+        else:
+            loss.backward()
+        self._loss_sum += loss.detach()
+        self._loss_count += 1
+        if self.ends_update(number):
+            self.optimiser.apply()
+            self._model.zero_grad(set_to_none=not self.optimiser.bf16)
 
-    def rests(self, number: int) -> bool:
-        """Whether nothing is half done after this batch."""
-        return (number + 1) % self._every == 0 or number + 1 == len(self._batches)
-
-    def loss(self) -> float:
-        """The mean loss since it was last asked."""
-        value = float(self._sum) / max(1, self._count)
-        self._sum.zero_()
-        self._count = 0
-        return value
+    def ends_update(self, number: int) -> bool:
+        """Whether enough batches are accumulated, or the epoch ends."""
+        return (number + 1) % self._settings.accumulate == 0 or number + 1 == len(self._batches)
 
 
-class Graphs:
-    """A captured graph for each length: gather, forward, backward, clip, update. The host only says which comes next."""
+class GraphSteps(Steps):
+    """A captured CUDA graph for each length: gather, forward, backward, clip, update.
+
+    The host only says which graph comes next; the graph itself knows its rows.
+    """
 
     def __init__(
-        self, model: Any, store: Store, loss: Loss, settings: EncoderSettings, total: int, low: bool
+        self,
+        model: Any,
+        store: RowStore,
+        loss: Loss,
+        settings: EncoderSettings,
+        updates: int,
+        bf16: bool,
     ) -> None:
         import torch
 
-        self._model, self._store, self._loss = model, store, loss
-        self._size, self._seen = settings.batch, 0
+        super().__init__(model, store, loss, settings, updates, bf16)
         self._stream = torch.cuda.Stream()
         self._pool = torch.cuda.graph_pool_handle()
         self._graphs: dict[int, Any] = {}
         self._order = torch.zeros((0, settings.batch), dtype=torch.long, device=store.device)
         self._cursor = torch.zeros(1, dtype=torch.long, device=store.device)
-        self._sum = torch.zeros((), device=store.device)
-        self._batches: Sequence[Batch] = ()
-        _touch(model, store, loss)
-        self.update = Update(model, settings, total, low)
 
-    def prepare(self, lengths: set[int]) -> None:
-        """Capture a graph for each of the lengths; the state stays as it was."""
-        state = {name: value.clone() for name, value in self.update.state().items()}
-        fresh = not any(name.startswith("exp_avg") for name in state)
-        self._order.fill_(self._store.n)
-        for length in sorted(lengths, reverse=True):
-            self._graphs[length] = self._capture(length)
-        self.update.restore(state)
-        if fresh:
-            self.update.forget()
-        self._cursor.zero_()
-        self._sum.zero_()
-
-    def _capture(self, length: int) -> Any:
+    def start_epoch(self, batches: Sequence[Batch], first: int = 0) -> None:
+        """Copy the order of an epoch to the device, and capture the graphs that are missing."""
         import torch
 
-        self._stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(self._stream):
-            for _ in range(1 if self._graphs else WARM):
-                self._cursor.zero_()
-                self._work(length)
-        torch.cuda.current_stream().wait_stream(self._stream)
-        graph = torch.cuda.CUDAGraph()
-        self._model.zero_grad(set_to_none=True)
-        with torch.cuda.graph(graph, pool=self._pool):
-            self._work(length)
-        return graph
+        if len(batches) > len(self._order):  # graphs read the memory they were captured with
+            self._graphs.clear()
+            shape = (len(batches), self._settings.batch)
+            self._order = torch.zeros(shape, dtype=torch.long, device=self._store.device)
+        if missing := {batch.length for batch in batches} - set(self._graphs):
+            self._capture_graphs(missing)
+        self._batches = batches
+        order = torch.tensor([batch.rows for batch in batches])
+        self._order[: len(batches)].copy_(order, non_blocking=True)
+        self._cursor.fill_(first)
 
-    def _work(self, length: int) -> None:
+    def _capture_graphs(self, lengths: set[int]) -> None:
+        """Capture a graph for each of the lengths; the state stays as it was."""
+        import torch
+
+        state = {name: value.clone() for name, value in self.optimiser.state().items()}
+        is_fresh = not any(name.startswith("exp_avg") for name in state)
+        self._order.fill_(self._store.n)
+        for length in sorted(lengths, reverse=True):
+            self._stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(self._stream):
+                for _ in range(1 if self._graphs else WARM_UP_STEPS):
+                    self._cursor.zero_()
+                    self._learn_next(length)
+            torch.cuda.current_stream().wait_stream(self._stream)
+            graph = torch.cuda.CUDAGraph()
+            self._model.zero_grad(set_to_none=True)
+            with torch.cuda.graph(graph, pool=self._pool):
+                self._learn_next(length)
+            self._graphs[length] = graph
+        self.optimiser.restore(state)
+        if is_fresh:
+            self.optimiser.reset()
+        self._cursor.zero_()
+        self._loss_sum.zero_()
+
+    def _learn_next(self, length: int) -> None:
+        """What a graph does: learn the batch under the cursor, and move the cursor on."""
         rows = self._order.index_select(0, self._cursor)[0]
         self._model.zero_grad(set_to_none=True)
         loss = self._loss(self._model, self._store.gather(rows, length))
         loss.backward()
-        self.update.apply()
-        self._sum += loss.detach()
+        self.optimiser.apply()
+        self._loss_sum += loss.detach()
         self._cursor += 1
 
-    def begin(self, batches: Sequence[Batch]) -> None:
-        """Lay the order of an epoch on the device."""
-        import torch
-
-        if len(batches) > len(self._order):  # graphs read the place they were captured with
-            self._graphs.clear()
-            self._order = torch.zeros(
-                (len(batches), self._size), dtype=torch.long, device=self._store.device
-            )
-        if missing := {batch.length for batch in batches} - set(self._graphs):
-            self.prepare(missing)
-        self._batches = batches
-        order = torch.tensor([batch.rows for batch in batches])
-        self._order[: len(batches)].copy_(order, non_blocking=True)
-        self._cursor.zero_()
-
     def step(self, number: int) -> None:
-        """Replay; the graph itself knows which rows come next."""
+        """Replay the graph of the batch's length."""
         self._graphs[self._batches[number].length].replay()
-        self._seen += 1
+        self._loss_count += 1
 
-    def rests(self, number: int) -> bool:
+    def ends_update(self, number: int) -> bool:
         """Always: every batch is a step."""
         return True
 
-    def skip(self, number: int) -> None:
-        """Go on at this batch of the epoch."""
-        self._cursor.fill_(number)
 
-    def loss(self) -> float:
-        """The mean loss since it was last asked; waits for the card."""
-        value = float(self._sum) / max(1, self._seen)
-        self._sum.zero_()
-        self._seen = 0
-        return value
-
-
-def _touch(model: Any, store: Store, loss: Loss) -> None:
+def _find_gradients(model: Any, store: RowStore, loss: Loss) -> None:
     """One backward pass, to see which parameters take part (a pooler that a head ignores does not).
 
     The random numbers of dropout stay as they were.
@@ -193,3 +190,131 @@ def _touch(model: Any, store: Store, loss: Loss) -> None:
     length = int(store.row_lengths()[0])
     with torch.random.fork_rng([store.device] if store.device.type == "cuda" else []):
         loss(model, store.gather(rows, length)).backward()
+
+
+def learning_rates(settings: EncoderSettings, steps: int) -> list[float]:
+    """The learning rate of each step: a straight rise over the warm-up, then a straight fall to zero.
+
+    The warm-up is rounded up, as transformers' trainer does.
+    """
+    warm_up = ceil(steps * settings.warmup)
+    rates = []
+    for step in range(steps):
+        if step < warm_up:
+            share = step / max(1, warm_up)
+        else:
+            share = max(0.0, (steps - step) / max(1, steps - warm_up))
+        rates.append(settings.learning_rate * share)
+    return rates
+
+
+def has_weight_decay(name: str, parameter: Any) -> bool:
+    """Whether a parameter is drawn to zero: not biases and the scales of normalisation layers."""
+    return bool(parameter.ndim > 1) or not (name.endswith("bias") or "norm" in name.lower())
+
+
+class Optimiser:
+    """AdamW with clipping and a learning rate that rises and falls, over the parameters that have a gradient.
+
+    `apply` is one step. State and rate are kept on the device.
+    """
+
+    def __init__(self, model: Any, settings: EncoderSettings, steps: int, bf16: bool) -> None:
+        import torch
+
+        parameters = {
+            name: parameter
+            for name, parameter in model.named_parameters()
+            if parameter.requires_grad and parameter.grad is not None
+        }
+        self.names = list(parameters)
+        self.live = list(parameters.values())
+        """The model's own weights."""
+        self.bf16, self.clip = bf16, settings.clip
+        self.masters = [p.detach().float().clone() for p in self.live] if bf16 else self.live
+        """The weights that are updated: float32 copies with bf16, else the model's own."""
+        device = self.live[0].device
+        self._on_gpu = device.type == "cuda"
+        self._rates = torch.tensor([*learning_rates(settings, steps), 0.0], device=device)
+        self.at = torch.zeros(1, dtype=torch.long, device=device)
+        """Steps made."""
+        self._rate = torch.zeros((), device=device)
+        decayed: list[Any] = []
+        free: list[Any] = []
+        for name, master in zip(self.names, self.masters, strict=True):
+            (decayed if has_weight_decay(name, master) else free).append(master)
+        self._adamw = torch.optim.AdamW(
+            [
+                {"params": decayed, "weight_decay": settings.weight_decay},
+                {"params": free, "weight_decay": 0.0},
+            ],
+            lr=self._rate if self._on_gpu else 0.0,
+            fused=self._on_gpu or device.type == "cpu",
+            capturable=self._on_gpu,
+        )
+        if bf16:
+            for master in self.masters:
+                master.grad = torch.zeros_like(master)
+
+    def apply(self) -> None:
+        """Clip, set the rate, step, and copy the masters back to the model."""
+        import torch
+
+        if self.bf16:
+            torch._foreach_copy_([m.grad for m in self.masters], [p.grad for p in self.live])
+        self._clip_gradients([m.grad for m in self.masters])
+        at = self.at.clamp(max=len(self._rates) - 1)
+        if self._on_gpu:
+            self._rate.copy_(self._rates.index_select(0, at)[0])
+        else:
+            for group in self._adamw.param_groups:
+                group["lr"] = float(self._rates[at])
+        self._adamw.step()
+        self.at += 1
+        if self.bf16:
+            with torch.no_grad():
+                torch._foreach_copy_(self.live, self.masters)
+
+    def _clip_gradients(self, gradients: list[Any]) -> None:
+        import torch
+
+        if self.clip <= 0:
+            return
+        total = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
+        if not self._on_gpu and float(total) + 1e-6 <= self.clip:
+            return  # saves a pass over all gradients; on a GPU asking would mean waiting for it
+        torch._foreach_mul_(gradients, torch.clamp(self.clip / (total + 1e-6), max=1.0))
+
+    def state(self) -> dict[str, Any]:
+        """Everything that must come back for the next step to be the same."""
+        state: dict[str, Any] = {"at": self.at}
+        for name, master in zip(self.names, self.masters, strict=True):
+            state[f"weight/{name}"] = master.detach()
+            for key, value in self._adamw.state.get(master, {}).items():
+                state[f"{key}/{name}"] = value
+        return state
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Bring a state back in place, so that captured graphs see it."""
+        import torch
+
+        with torch.no_grad():
+            self.at.copy_(state["at"])
+            for name, master, live in zip(self.names, self.masters, self.live, strict=True):
+                master.copy_(state[f"weight/{name}"])
+                live.copy_(master)
+                moments = self._adamw.state[master]
+                for key in ("step", "exp_avg", "exp_avg_sq"):
+                    value = state.get(f"{key}/{name}")
+                    if value is not None and key in moments:
+                        moments[key].copy_(value)
+                    elif value is not None:
+                        on_cpu = key == "step" and not self._on_gpu
+                        moments[key] = value.clone().to("cpu" if on_cpu else master.device)
+
+    def reset(self) -> None:
+        """Back to the first step, with the weights as they are."""
+        self.at.zero_()
+        for moments in self._adamw.state.values():
+            for value in moments.values():
+                value.zero_()

@@ -1,20 +1,32 @@
-"""What a head does, and what several of them share."""
+"""What a head does, and what several of them share: rows of texts, losses, labels, layers of their own.
+
+A head that transformers does not have is a `HeadModel`: the encoder is saved as transformers saves it, the head's
+layers in two files beside it.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
+import torch
 
 from nikawa.errors import BadInput, listed
 from nikawa.models.base import get_text
-from nikawa.models.encoder.backbone import Backbone
-from nikawa.models.encoder.pieces import Reader
+from nikawa.models.encoder.batches import IGNORED, Rows
+from nikawa.models.encoder.checkpoint import Backbone
 from nikawa.models.encoder.settings import EncoderSettings
-from nikawa.models.encoder.store import IGNORED, Rows
+from nikawa.models.encoder.subwords import SubwordReader
 from nikawa.records import Example, Kind, Prediction, Task
+
+HEAD_WEIGHTS, HEAD_FILE = "nikawa_head.safetensors", "nikawa_head.json"
+"""Files beside a saved encoder: the weights of the head, and what it learned beside weights."""
+RULED_OUT = -1e9
+"""The score of what may not be answered."""
 
 
 @dataclass(frozen=True)
@@ -22,12 +34,12 @@ class Work:
     """What a head works with: the task, the text reader, the settings."""
 
     task: Task
-    reader: Reader
+    reader: SubwordReader
     settings: EncoderSettings
     classes: tuple[str, ...] = ()
     """The task's classes in the order the model has them; empty: in the task's own."""
     known: Any = None
-    """What a model of our own learned beside weights: tags, slots, values."""
+    """What a `HeadModel` learned beside weights: tags, slots, values."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -45,11 +57,11 @@ class Head(Protocol):
         ...
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
-        """The checkpoint with this head on it; `train` tells what the head must know (an ontology)."""
+        """The checkpoint with this head on it; `train` shows what the head must know (an ontology)."""
         ...
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
-        """The examples as rows; with what is to be learned where `learn` says so."""
+        """The examples as rows; with gold where `learn` is true."""
         ...
 
     def loss(self, model: Any, batch: dict[str, Any]) -> Any:
@@ -71,27 +83,27 @@ class Head(Protocol):
         ...
 
 
-def inputs_only(batch: dict[str, Any]) -> dict[str, Any]:
-    """The part of a batch a model takes."""
+def model_inputs(batch: dict[str, Any]) -> dict[str, Any]:
+    """The part of a batch that a model of transformers takes."""
     names = ("input_ids", "attention_mask", "token_type_ids")
     return {name: batch[name] for name in names if name in batch}
 
 
-def text_rows(work: Work, examples: Sequence[Example]) -> Rows:
+def make_text_rows(work: Work, examples: Sequence[Example]) -> Rows:
     """A row an example: its one text, or its two."""
-    names = work.task.inputs
-    sides = [work.reader.ids([get_text(e, name) for e in examples]) for name in names[:2]]
-    made = Rows(owner=list(range(len(examples))))
+    sides = []
+    for name in work.task.inputs[:2]:
+        sides.append(work.reader.ids([get_text(example, name) for example in examples]))
     seconds: Sequence[Any] = sides[1] if len(sides) > 1 else [None] * len(examples)
     pairs = [
-        work.reader.pair(a, b, work.settings.max_length)
-        for a, b in zip(sides[0], seconds, strict=True)
+        work.reader.frame_texts(first, second, work.settings.max_length)
+        for first, second in zip(sides[0], seconds, strict=True)
     ]
-    return add_tokens(work, made, pairs)
+    return add_tokens(work, Rows(owner=list(range(len(examples)))), pairs)
 
 
 def add_tokens(work: Work, rows: Rows, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> Rows:
-    """Put input ids, and segments where the model takes them, into the rows."""
+    """Put input ids, and segments where the model takes them, into the rows; `pairs` are those of each sequence."""
     rows.tokens["input_ids"] = [ids for ids, _ in pairs]
     if work.reader.frame.typed:
         rows.tokens["token_type_ids"] = [segments for _, segments in pairs]
@@ -99,8 +111,8 @@ def add_tokens(work: Work, rows: Rows, pairs: Sequence[tuple[np.ndarray, np.ndar
     return rows
 
 
-def named_classes(labels: Sequence[str]) -> dict[str, Any]:
-    """The classes as a checkpoint's configuration holds them."""
+def class_config(labels: Sequence[str]) -> dict[str, Any]:
+    """The classes as entries of a checkpoint's configuration."""
     return {
         "id2label": dict(enumerate(labels)),
         "label2id": {name: i for i, name in enumerate(labels)},
@@ -109,31 +121,34 @@ def named_classes(labels: Sequence[str]) -> dict[str, Any]:
 
 def cross_entropy(logits: Any, labels: Any) -> Any:
     """Mean over the labels that count, in float32."""
-    import torch
-
     return torch.nn.functional.cross_entropy(logits.float(), labels, ignore_index=IGNORED)
 
 
 def mean_cross_entropy(logits: Any, labels: Any) -> Any:
-    """The same over any number of axes, and nothing where no label counts."""
-    import torch
-
-    flat, wanted = logits.float().reshape(-1, logits.shape[-1]), labels.reshape(-1)
-    total = torch.nn.functional.cross_entropy(flat, wanted, ignore_index=IGNORED, reduction="sum")
-    return total / (wanted != IGNORED).sum().clamp(min=1)
+    """The same over any number of axes, and 0 where no label counts."""
+    flat, gold = logits.float().reshape(-1, logits.shape[-1]), labels.reshape(-1)
+    total = torch.nn.functional.cross_entropy(flat, gold, ignore_index=IGNORED, reduction="sum")
+    return total / (gold != IGNORED).sum().clamp(min=1)
 
 
-def indexes(work: Work, examples: Sequence[Example], gold: Sequence[Any]) -> np.ndarray:
-    """The place of each gold label among the model's classes; one that is not there is told."""
+def label_indexes(work: Work, examples: Sequence[Example], gold: Sequence[Any]) -> np.ndarray:
+    """The place of each gold label among the model's classes; raises BadInput for one that is not there."""
     place = {label: i for i, label in enumerate(work.labels)}
     for example, label in zip(examples, gold, strict=True):
         if label not in place:
-            what = f"example {example.id!r} has the label {label!r}, which {work.task.name} does not know"
-            raise BadInput(what, cure=f"labels: {listed(work.labels)}")
+            raise unknown_label_error(work, example, label, work.labels)
     return np.array([place[label] for label in gold])
 
 
-def label_answer(example: str, labels: Sequence[str], logits: np.ndarray) -> Prediction:
+def unknown_label_error(
+    work: Work, example: Example, label: Any, labels: Sequence[str]
+) -> BadInput:
+    """The error for an example with a label that the task does not have."""
+    what = f"example {example.id!r} has the label {label!r}, which {work.task.name} does not know"
+    return BadInput(what, cure=f"labels: {listed(labels)}")
+
+
+def make_label_prediction(example: str, labels: Sequence[str], logits: np.ndarray) -> Prediction:
     """The likeliest of the labels, with the probability of each."""
     shares = softmax(logits).tolist()
     best = int(np.argmax(logits))
@@ -145,5 +160,92 @@ def label_answer(example: str, labels: Sequence[str], logits: np.ndarray) -> Pre
 def softmax(values: np.ndarray) -> np.ndarray:
     """Probabilities along the last axis, in float64."""
     shifted = np.exp(values.astype(np.float64) - values.max(axis=-1, keepdims=True))
-    made: np.ndarray = shifted / shifted.sum(axis=-1, keepdims=True)
-    return made
+    shares: np.ndarray = shifted / shifted.sum(axis=-1, keepdims=True)
+    return shares
+
+
+class HeadModel(torch.nn.Module):  # type: ignore[misc]  # torch is not followed by the type checker
+    """An encoder and layers over its vectors; `known` is what was learned beside weights (tags, slots, values).
+
+    `known` must be JSON. A subclass names its `kind`, by which its files are recognised, and what `known` must have.
+    """
+
+    kind: ClassVar[str] = ""
+    known_parts: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, encoder: Any, known: dict[str, Any]) -> None:
+        super().__init__()
+        self.encoder, self.known = encoder, known
+
+    @property
+    def base_model(self) -> Any:
+        """The encoder, by the name transformers gives it."""
+        return self.encoder
+
+    @property
+    def hidden(self) -> int:
+        """The size of the encoder's vectors."""
+        return int(self.encoder.config.hidden_size)
+
+    def make_dropout(self) -> Any:
+        """A dropout layer with the share that the encoder has."""
+        return torch.nn.Dropout(
+            float(getattr(self.encoder.config, "hidden_dropout_prob", 0.1) or 0.0)
+        )
+
+    def save_pretrained(self, folder: Path) -> None:
+        """Save the encoder as transformers reads it, and the rest in two files beside it."""
+        from safetensors.torch import save_file
+
+        self.encoder.save_pretrained(folder)
+        weights = {
+            name: weight.detach().cpu().contiguous()
+            for name, weight in self.state_dict().items()
+            if not name.startswith("encoder.")
+        }
+        save_file(weights, str(Path(folder) / HEAD_WEIGHTS))
+        content = {"kind": self.kind, "known": self.known}
+        text = json.dumps(content, ensure_ascii=False, indent=1)
+        (Path(folder) / HEAD_FILE).write_text(text + "\n", encoding="utf-8")
+
+    def load_head(self, source: str) -> None:
+        """Take over the weights that were saved beside an encoder; raises BadInput if they do not fit."""
+        from safetensors.torch import load_file
+
+        path = Path(source) / HEAD_WEIGHTS
+        try:
+            loading = self.load_state_dict(load_file(str(path)), strict=False)
+        except Exception as problem:  # whatever a damaged file makes a reader raise
+            raise _unreadable_head_error(path, problem) from None
+        if any(not name.startswith("encoder.") for name in loading.missing_keys):
+            raise BadInput("the head lacks weights", file=path, cure="save the model again")
+
+    @classmethod
+    def load_known(cls, backbone: Backbone, settings: EncoderSettings) -> dict[str, Any] | None:
+        """What a model of this kind had learned when it was saved with this checkpoint; None where none was.
+
+        Raises BadInput if there is none and the checkpoint answers without being trained further.
+        """
+        path = Path(backbone.source) / HEAD_FILE
+        known = None
+        if path.is_file() and not settings.scratch:
+            try:
+                content = json.loads(path.read_text("utf-8"))
+                if content["kind"] == cls.kind:
+                    known = {**content["known"]}
+                    for part in cls.known_parts:
+                        _ = known[part]
+            except (OSError, ValueError, KeyError, TypeError) as problem:
+                raise _unreadable_head_error(path, problem) from None
+        if known is None and settings.epochs <= 0:
+            what = f"{backbone.source} holds no trained head for a {cls.kind}"
+            raise BadInput(what, cure="train it: set epochs above 0")
+        return known
+
+
+def _unreadable_head_error(path: Path, problem: Exception) -> BadInput:
+    return BadInput(
+        f"the head cannot be read: {type(problem).__name__}",
+        file=path,
+        cure="save the model again",
+    )

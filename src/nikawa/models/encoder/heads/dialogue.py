@@ -1,53 +1,100 @@
 """The state of a dialogue: for every slot of the ontology a gate, and one of the values the slot had in training.
 
-KLUE's reference code writes values piece by piece, which can make ones that no slot has, and keeps empty ones; it reads a
+Each slot attends to the turns with a query of its own, `c_s = sum_t softmax_t(q_s K h_t / sqrt(d)) h_t`. A linear layer
+over `c_s` tells the gate (no value, any value will do, one of the ontology's), and its product with a vector for each
+value of the slot tells which.
+
+KLUE's reference code writes values token by token, which can make ones that no slot has, and keeps empty ones; it reads a
 state entry without hyphens as domain, slot and value at once. Here a value is one of the ontology's or there is none (a
-value first met in the test set cannot be found), and an entry that is not `domain-slot-value` is refused. Yes and no
-are values like others. The last turns are read where a dialogue is too long.
+value that first occurs in the test set cannot be found), and an entry that is not `domain-slot-value` is refused. Yes
+and no are values like others. The last turns are read where a dialogue is too long.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
+import torch
 
 from nikawa.errors import BadInput
 from nikawa.models.base import get_gold
 from nikawa.models.dialogue.turns import parse_state, read_exchanges
-from nikawa.models.encoder.backbone import Backbone
-from nikawa.models.encoder.heads._base import Work, add_tokens, inputs_only, mean_cross_entropy
-from nikawa.models.encoder.store import IGNORED, Rows
+from nikawa.models.encoder.batches import IGNORED, Rows
+from nikawa.models.encoder.checkpoint import Backbone
+from nikawa.models.encoder.heads._base import (
+    RULED_OUT,
+    HeadModel,
+    Work,
+    add_tokens,
+    mean_cross_entropy,
+    model_inputs,
+)
 from nikawa.records import Example, Kind, Prediction, Task
 
 DONTCARE, NONE = "dontcare", "none"
 GATE_NONE, GATE_DONTCARE, GATE_VALUE = range(3)
 
 
+class SlotModel(HeadModel):
+    """An encoder with a gate and a value a slot; `known["slots"]`: the values of every slot."""
+
+    kind: ClassVar[str] = "dialogue"
+    known_parts: ClassVar[tuple[str, ...]] = ("slots",)
+
+    def __init__(self, encoder: Any, known: dict[str, Any]) -> None:
+        super().__init__(encoder, known)
+        nn, size = torch.nn, self.hidden
+        counts = [len(values) for values in known["slots"].values()]
+        total = sum(counts)
+        self.queries = nn.Parameter(torch.randn(len(counts), size) * 0.02)
+        self.keys = nn.Linear(size, size)
+        self.mix = nn.Sequential(nn.Linear(2 * size, size), nn.GELU(), nn.LayerNorm(size))
+        self.gate = nn.Linear(size, 3)
+        self.values = nn.Linear(size, max(1, total))
+        owner = torch.repeat_interleave(torch.arange(len(counts)), torch.tensor(counts))
+        others = owner[None, :] != torch.arange(len(counts))[:, None]
+        if not total:
+            others = torch.ones(len(counts), 1, dtype=torch.bool)
+        self.register_buffer("others", others, persistent=False)
+
+    def forward(self, inputs: dict[str, Any]) -> tuple[Any, Any]:
+        """Scores of the gates and of the values (all slots' values, others' ruled out) of every slot."""
+        hidden = self.encoder(**inputs).last_hidden_state
+        products = torch.einsum("sh,bth->bst", self.queries, self.keys(hidden))
+        scores = products.float() / hidden.shape[-1] ** 0.5
+        scores = scores.masked_fill(inputs["attention_mask"][:, None] == 0, RULED_OUT)
+        seen = scores.softmax(-1).to(hidden.dtype) @ hidden
+        queries = self.queries.to(seen.dtype).expand(seen.shape[0], -1, -1)
+        mixed = self.mix(torch.cat([seen, queries], dim=-1))
+        return self.gate(mixed), self.values(mixed).float().masked_fill(self.others, RULED_OUT)
+
+
 class Dialogues:
-    """A model of our own over the encoder."""
+    """The head over a `SlotModel`."""
 
     kinds: tuple[Kind, ...] = ("dialogue",)
 
     def classes(self, task: Task) -> tuple[str, ...]:
-        """None in the encoder's configuration: the ontology is kept beside it."""
+        """None in the encoder's configuration: the ontology is stored beside it."""
         return ()
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
         """A gate and a value a slot; slots and values are those of the training examples."""
-        from nikawa.models.encoder.own import saved
-        from nikawa.models.encoder.slots import SlotModel
-
-        known = saved(SlotModel.kind, backbone, work.settings)
-        if known is None or (
-            work.settings.epochs > 0 and not _holds(known["slots"], ontology(work.task, train))
+        known = SlotModel.load_known(backbone, work.settings)
+        if known is not None and work.settings.epochs <= 0:
+            slots = known["slots"]
+        else:
+            slots = read_ontology(work.task, train)
+        # a head that was trained before must have every slot and value
+        if known is None or any(
+            slot not in known["slots"] or not set(values) <= set(known["slots"][slot])
+            for slot, values in slots.items()
         ):
-            return SlotModel(
-                backbone.model("AutoModel", work.settings), {"slots": ontology(work.task, train)}
-            )
+            return SlotModel(backbone.model("AutoModel", work.settings), {"slots": slots})
         model = SlotModel(backbone.model("AutoModel", work.settings), known)
-        model.take(backbone.source)
+        model.load_head(backbone.source)
         return model
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
@@ -55,55 +102,32 @@ class Dialogues:
         before, after = work.reader.frame.one
         between = after[-1:] or before[-1:]
         room = work.settings.max_length - len(before) - len(after)
-        turns = [
-            [part for step in read_exchanges(work.task, e) for part in step if part]
-            for e in examples
-        ]
-        ids = iter(work.reader.ids([turn for dialogue in turns for turn in dialogue]))
+        dialogues = []
+        for example in examples:
+            exchanges = read_exchanges(work.task, example)
+            dialogues.append([turn for exchange in exchanges for turn in exchange if turn])
+        turn_ids = iter(work.reader.ids([turn for turns in dialogues for turn in turns]))
         pairs = []
-        for dialogue in turns:
-            whole: list[int] = []
-            for _ in dialogue:
-                whole += [*(between if whole else ()), *next(ids)]
-            pairs.append(
-                work.reader.pair(whole[max(0, len(whole) - room) :], None, work.settings.max_length)
-            )
-        made = add_tokens(work, Rows(owner=list(range(len(examples)))), pairs)
+        for turns in dialogues:
+            ids: list[int] = []
+            for _ in turns:
+                ids += [*(between if ids else ()), *next(turn_ids)]
+            last = ids[max(0, len(ids) - room) :]
+            pairs.append(work.reader.frame_texts(last, None, work.settings.max_length))
+        rows = add_tokens(work, Rows(owner=list(range(len(examples)))), pairs)
         if learn:
-            made.dense |= self._gold(work, examples)
-        return made
-
-    def _gold(self, work: Work, examples: Sequence[Example]) -> dict[str, np.ndarray]:
-        slots = list(work.known["slots"])
-        number = numbered(work.known["slots"])
-        gates, values = (
-            np.zeros((len(examples), len(slots))),
-            np.full((len(examples), len(slots)), IGNORED),
-        )
-        for i, entries in enumerate(get_gold(work.task, examples)):
-            state = parse_state(entries, examples[i].id)
-            for j, slot in enumerate(slots):
-                value = state.get(slot, NONE)
-                gates[i, j] = (
-                    GATE_NONE
-                    if value == NONE
-                    else GATE_DONTCARE
-                    if value == DONTCARE
-                    else GATE_VALUE
-                )
-                values[i, j] = number.get((slot, value), IGNORED)
-        return {"gates": gates.astype(np.int64), "values": values}
+            rows.dense |= _read_gold(work, examples)
+        return rows
 
     def loss(self, model: Any, batch: dict[str, Any]) -> Any:
         """Cross-entropy over the gates, and over the values of the slots that have one."""
-        gates, values = model(inputs_only(batch))
-        return mean_cross_entropy(gates, batch["gates"]) + mean_cross_entropy(
-            values, batch["values"]
-        )
+        gates, values = model(model_inputs(batch))
+        gate_loss = mean_cross_entropy(gates, batch["gates"])
+        return gate_loss + mean_cross_entropy(values, batch["values"])
 
     def outputs(self, model: Any, batch: dict[str, Any]) -> tuple[Any, ...]:
         """The gate and the value of every slot."""
-        gates, values = model(inputs_only(batch))
+        gates, values = model(model_inputs(batch))
         return gates.argmax(-1), values.argmax(-1)
 
     def answers(
@@ -115,55 +139,64 @@ class Dialogues:
     ) -> list[Prediction]:
         """The entries of the slots whose gate is open."""
         slots = list(work.known["slots"])
-        names = list(numbered(work.known["slots"]))
-        made = []
-        for example, (gates, values) in zip(examples, found, strict=True):
-            pairs = [names[int(v)] if names else ("", "") for v in values]
-            chosen = [
-                value if owner == slot else NONE
-                for slot, (owner, value) in zip(slots, pairs, strict=True)
-            ]
-            made.append(
-                Prediction(
-                    example=example.id, answer=recovered(slots, gates.astype(int).tolist(), chosen)
-                )
-            )
-        return made
+        slot_values = list(number_values(work.known["slots"]))
+        predictions = []
+        for example, (gates, numbers) in zip(examples, found, strict=True):
+            values = []
+            for slot, number in zip(slots, numbers, strict=True):
+                owner, value = slot_values[int(number)] if slot_values else ("", "")
+                values.append(value if owner == slot else NONE)
+            answer = format_state(slots, gates.astype(int).tolist(), values)
+            predictions.append(Prediction(example=example.id, answer=answer))
+        return predictions
 
 
-def ontology(task: Task, examples: Sequence[Example]) -> dict[str, list[str]]:
+def read_ontology(task: Task, examples: Sequence[Example]) -> dict[str, list[str]]:
     """The values each slot has in the examples, in order of their names; slots that any value suits have none."""
-    found: dict[str, set[str]] = {}
+    slots: dict[str, set[str]] = {}
     for example, entries in zip(examples, get_gold(task, examples), strict=True):
         for slot, value in parse_state(entries, example.id).items():
-            found.setdefault(slot, set()).update({value} - {DONTCARE, NONE})
-    if not found:
+            slots.setdefault(slot, set()).update({value} - {DONTCARE, NONE})
+    if not slots:
         raise BadInput(
             f"no example of {task.name} has a state", cure="give training examples with states"
         )
-    return {slot: sorted(found[slot]) for slot in sorted(found)}
+    return {slot: sorted(slots[slot]) for slot in sorted(slots)}
 
 
-def _holds(known: Mapping[str, Sequence[str]], slots: Mapping[str, Sequence[str]]) -> bool:
-    """Whether a head that was trained before has every slot and value of these."""
-    return all(slot in known and set(values) <= set(known[slot]) for slot, values in slots.items())
-
-
-def numbered(slots: dict[str, list[str]]) -> dict[tuple[str, str], int]:
+def number_values(slots: dict[str, list[str]]) -> dict[tuple[str, str], int]:
     """Every slot's value with its number among all of them."""
     pairs = [(slot, value) for slot, values in slots.items() for value in values]
     return {pair: i for i, pair in enumerate(pairs)}
 
 
-def recovered(slots: Sequence[str], gates: Sequence[int], values: Sequence[str]) -> list[str]:
+def _read_gold(work: Work, examples: Sequence[Example]) -> dict[str, np.ndarray]:
+    """The gate of every slot, and the number of its value where it has one."""
+    slots = list(work.known["slots"])
+    numbers = number_values(work.known["slots"])
+    gates = np.full((len(examples), len(slots)), GATE_NONE, dtype=np.int64)
+    values = np.full((len(examples), len(slots)), IGNORED)
+    for i, entries in enumerate(get_gold(work.task, examples)):
+        state = parse_state(entries, examples[i].id)
+        for j, slot in enumerate(slots):
+            value = state.get(slot, NONE)
+            if value == DONTCARE:
+                gates[i, j] = GATE_DONTCARE
+            elif value != NONE:
+                gates[i, j] = GATE_VALUE
+            values[i, j] = numbers.get((slot, value), IGNORED)
+    return {"gates": gates, "values": values}
+
+
+def format_state(slots: Sequence[str], gates: Sequence[int], values: Sequence[str]) -> list[str]:
     """The state as `domain-slot-value`; what is none or empty is left out."""
-    made = []
+    entries = []
     for slot, gate, value in zip(slots, gates, values, strict=True):
         if gate == GATE_DONTCARE:
-            made.append(f"{slot}-{DONTCARE}")
+            entries.append(f"{slot}-{DONTCARE}")
         elif gate == GATE_VALUE and value not in {NONE, ""}:
-            made.append(f"{slot}-{value}")
-    return made
+            entries.append(f"{slot}-{value}")
+    return entries
 
 
 HEAD = Dialogues()

@@ -1,39 +1,67 @@
-"""The relation of two entities of a text: markers around them as new pieces, read at the first position or at the markers.
+"""The relation of two entities of a text: markers around them as new tokens, read at the first position or at the markers.
 
 KLUE's reference code writes the text of nested entities twice and refuses entities at the same place. Here markers are
 put where entities begin and end, whatever way they overlap. A text too long is cut where it is farthest from them.
+
+`relation_reads=markers` reads relations from the states of the entity markers (Baldini Soares et al. 2019):
+`W tanh(V [h_subject; h_object])`, with `h` the encoder's state at the marker that opens an entity; the first position
+stands in for an entity that is not shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+import torch
 
 from nikawa.errors import BadInput
 from nikawa.models.base import get_gold, get_text
-from nikawa.models.encoder.backbone import Backbone
+from nikawa.models.encoder.batches import Rows
+from nikawa.models.encoder.checkpoint import Backbone
 from nikawa.models.encoder.heads._base import (
+    HEAD_FILE,
+    HeadModel,
     Work,
     add_tokens,
+    class_config,
     cross_entropy,
-    indexes,
-    inputs_only,
-    label_answer,
-    named_classes,
+    label_indexes,
+    make_label_prediction,
+    model_inputs,
 )
-from nikawa.models.encoder.store import Rows
 from nikawa.records import Example, Kind, Prediction, Span, Task
 
 ROLES = {"subject": "subj", "object": "obj"}
+"""Inputs that are entities, and how markers name them."""
 Entity = tuple[int, int, tuple[str, str]]
 """Start and end (exclusive) of an entity, and its two markers."""
 
 
+class MarkerModel(HeadModel):
+    """An encoder with a layer over two of its states; `known`: the labels."""
+
+    kind: ClassVar[str] = "relation"
+    known_parts: ClassVar[tuple[str, ...]] = ("labels",)
+
+    def __init__(self, encoder: Any, known: dict[str, Any]) -> None:
+        super().__init__(encoder, known)
+        self.dropout = self.make_dropout()
+        self.dense = torch.nn.Linear(2 * self.hidden, self.hidden)
+        self.out = torch.nn.Linear(self.hidden, len(known["labels"]))
+
+    def forward(self, opens: Any, inputs: dict[str, Any]) -> Any:
+        """A score a relation; `opens`: the places of the two opening markers."""
+        hidden = self.encoder(**inputs).last_hidden_state
+        places = opens.clamp(min=0)[..., None].expand(-1, -1, hidden.shape[-1])
+        states = hidden.gather(1, places).flatten(1)
+        return self.out(self.dropout(torch.tanh(self.dense(self.dropout(states)))))
+
+
 class Relations:
-    """The head that transformers has for sequences, over texts with markers; or one of our own over the markers' states."""
+    """Transformers' own model for sequences, over texts with markers; or a `MarkerModel` over the markers' states."""
 
     kinds: tuple[Kind, ...] = ("relation",)
 
@@ -43,63 +71,54 @@ class Relations:
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
         """The markers join the vocabulary: untyped ones always, typed ones as the training examples have them."""
-        model = _fresh(work, backbone)
+        model = _make_model(work, backbone)
         encoder, tokenizer = model.base_model, work.reader.tokenizer
-        wanted = {f"<{end}{role}>" for role in ROLES.values() for end in ("", "/")}
+        markers = {f"<{end}{role}>" for role in ROLES.values() for end in ("", "/")}
         if work.settings.markers == "typed":
             for example in train:
-                for name in _roles(work, example):
-                    wanted |= set(_typed(name, _entity(example, name).label))
-        tokenizer.add_tokens(sorted(wanted - set(tokenizer.get_added_vocab())), special_tokens=True)
+                for role in _visible_roles(work):
+                    markers.update(_make_markers(role, _get_entity(example, role).label))
+        tokenizer.add_tokens(
+            sorted(markers - set(tokenizer.get_added_vocab())), special_tokens=True
+        )
         if len(tokenizer) > encoder.get_input_embeddings().num_embeddings:
-            (model if hasattr(model, "config") else encoder).resize_token_embeddings(
-                len(tokenizer), mean_resizing=False
-            )
-            encoder.get_input_embeddings().weight.grown = (
-                True  # with adapters alone they would never be learned
-            )
+            owner = model if hasattr(model, "config") else encoder
+            owner.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+            # with adapters alone the new vectors would never be learned
+            encoder.get_input_embeddings().weight.grown = True
         return model
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
         """A row an example."""
-        added = set(work.reader.tokenizer.get_added_vocab())
-        found = [self._entities(work, example, added) for example in examples]
-        texts = [
-            marked(get_text(e, "text"), entities, lambda part: work.reader.segmented(part)[0])
-            for e, entities in zip(examples, found, strict=True)
+        reader = work.reader
+        added = set(reader.tokenizer.get_added_vocab())
+        marker_ids = set(reader.tokenizer.convert_tokens_to_ids(sorted(added)))
+        entities = [_read_entities(work, example, added) for example in examples]
+        texts = [get_text(example, "text") for example in examples]
+        marked = [
+            insert_markers(text, own, lambda part: reader.segment(part)[0])
+            for text, own in zip(texts, entities, strict=True)
         ]
-        marks = set(work.reader.tokenizer.convert_tokens_to_ids(sorted(added)))
-        ids = [
-            _joined(work, row, marks, cuts(get_text(e, "text"), entities))
-            for row, e, entities in zip(work.reader.raw(texts), examples, found, strict=True)
-        ]
-        before, after = work.reader.frame.one
+        before, after = reader.frame.one
         room = work.settings.max_length - len(before) - len(after)
-        pairs = [
-            work.reader.pair(cut(row, marks, room), None, work.settings.max_length) for row in ids
-        ]
-        made = add_tokens(work, Rows(owner=list(range(len(examples)))), pairs)
-        made.dense["opens"] = _opens(work, [row for row, _ in pairs], found)
+        pairs = []
+        for text, own, ids in zip(texts, entities, reader.tokenize(marked), strict=True):
+            joined = _join_particles(reader.tokenizer, ids, marker_ids, text, own)
+            short = cut_around_markers(joined, marker_ids, room)
+            pairs.append(reader.frame_texts(short, None, work.settings.max_length))
+        rows = add_tokens(work, Rows(owner=list(range(len(examples)))), pairs)
+        rows.dense["opens"] = _find_opening_markers(work, [ids for ids, _ in pairs], entities)
         if learn:
-            made.dense["labels"] = indexes(work, examples, get_gold(work.task, examples))
-        return made
-
-    def _entities(self, work: Work, example: Example, added: set[str]) -> list[Entity]:
-        made = []
-        for name in _roles(work, example):
-            entity = _entity(example, name)
-            markers = _typed(name, entity.label)
-            known = work.settings.markers == "typed" and set(markers) <= added
-            made.append((entity.start, entity.end, markers if known else _typed(name, "")))
-        return made
+            rows.dense["labels"] = label_indexes(work, examples, get_gold(work.task, examples))
+        return rows
 
     def loss(self, model: Any, batch: dict[str, Any]) -> Any:
         """Cross-entropy over the relations."""
-        return cross_entropy(_scores(model, batch), batch["labels"])
+        return cross_entropy(_compute_scores(model, batch), batch["labels"])
 
     def outputs(self, model: Any, batch: dict[str, Any]) -> tuple[Any, ...]:
         """A score a relation."""
-        return (_scores(model, batch),)
+        return (_compute_scores(model, batch),)
 
     def answers(
         self,
@@ -110,109 +129,123 @@ class Relations:
     ) -> list[Prediction]:
         """The likeliest relation, with the probability of each."""
         return [
-            label_answer(e.id, work.labels, row[0]) for e, row in zip(examples, found, strict=True)
+            make_label_prediction(e.id, work.labels, row[0])
+            for e, row in zip(examples, found, strict=True)
         ]
 
 
-def _fresh(work: Work, backbone: Backbone) -> Any:
+def _make_model(work: Work, backbone: Backbone) -> Any:
     """The model over the first position or over the markers; a folder that holds the latter is read as such."""
-    from nikawa.models.encoder.marked import MarkerModel
-    from nikawa.models.encoder.own import KNOWN, saved
-
-    named, answers = named_classes(work.labels), work.settings.epochs <= 0
-    if work.settings.relation_reads == "cls" and not (
-        answers and (Path(backbone.source) / KNOWN).is_file()
-    ):
-        return backbone.model("AutoModelForSequenceClassification", work.settings, **named)
-    known = saved(MarkerModel.kind, backbone, work.settings)
-    same = known is not None and known["labels"] == list(work.labels)
-    model = MarkerModel(
-        backbone.model("AutoModel", work.settings, **named), {"labels": list(work.labels)}
-    )
-    if same:
-        model.take(backbone.source)
+    config = class_config(work.labels)
+    answers_untrained = work.settings.epochs <= 0
+    holds_head = (Path(backbone.source) / HEAD_FILE).is_file()
+    if work.settings.relation_reads == "cls" and not (answers_untrained and holds_head):
+        return backbone.model("AutoModelForSequenceClassification", work.settings, **config)
+    known = MarkerModel.load_known(backbone, work.settings)
+    labels = list(work.labels)
+    model = MarkerModel(backbone.model("AutoModel", work.settings, **config), {"labels": labels})
+    if known is not None and known["labels"] == labels:
+        model.load_head(backbone.source)
     return model
 
 
-def _scores(model: Any, batch: dict[str, Any]) -> Any:
-    inputs = inputs_only(batch)
-    return model(**inputs).logits if hasattr(model, "config") else model(batch["opens"], inputs)
+def _compute_scores(model: Any, batch: dict[str, Any]) -> Any:
+    inputs = model_inputs(batch)
+    if isinstance(model, MarkerModel):
+        return model(batch["opens"], inputs)
+    return model(**inputs).logits
 
 
-def _opens(work: Work, rows: Sequence[np.ndarray], found: Sequence[Sequence[Entity]]) -> np.ndarray:
+def _find_opening_markers(
+    work: Work, rows: Sequence[np.ndarray], entities: Sequence[Sequence[Entity]]
+) -> np.ndarray:
     """Where the opening markers of subject and object stand; the first position for one that is not shown."""
-    roles = [name for name in ROLES if name in work.task.inputs]
-    made = np.zeros((len(rows), len(ROLES)), dtype=np.int64)
-    for i, (row, entities) in enumerate(zip(rows, found, strict=True)):
-        for name, (_, _, (opens, _)) in zip(roles, entities, strict=True):
-            places = np.flatnonzero(row == work.reader.tokenizer.convert_tokens_to_ids(opens))
-            made[i, list(ROLES).index(name)] = places[0] if len(places) else 0
-    return made
+    columns = [list(ROLES).index(role) for role in _visible_roles(work)]
+    places = np.zeros((len(rows), len(ROLES)), dtype=np.int64)
+    for i, (row, own) in enumerate(zip(rows, entities, strict=True)):
+        for column, (_, _, (opens, _)) in zip(columns, own, strict=True):
+            matches = np.flatnonzero(row == work.reader.tokenizer.convert_tokens_to_ids(opens))
+            places[i, column] = matches[0] if len(matches) else 0
+    return places
 
 
-def _roles(work: Work, example: Example) -> list[str]:
+def _visible_roles(work: Work) -> list[str]:
     """The entities the task shows: one of them hidden is a partial-input variant."""
-    return [name for name in ROLES if name in work.task.inputs]
+    return [role for role in ROLES if role in work.task.inputs]
 
 
-def _entity(example: Example, name: str) -> Span:
-    entity, text = example.inputs.get(name), get_text(example, "text")
+def _read_entities(work: Work, example: Example, added: set[str]) -> list[Entity]:
+    """The entities that the task shows; markers are typed if the vocabulary has them."""
+    entities = []
+    for role in _visible_roles(work):
+        entity = _get_entity(example, role)
+        markers = _make_markers(role, entity.label)
+        if work.settings.markers != "typed" or not set(markers) <= added:
+            markers = _make_markers(role, "")
+        entities.append((entity.start, entity.end, markers))
+    return entities
+
+
+def _get_entity(example: Example, role: str) -> Span:
+    entity, text = example.inputs.get(role), get_text(example, "text")
     if not isinstance(entity, Span) or not 0 <= entity.start < entity.end <= len(text):
-        what = f"example {example.id!r} has no {name} inside its text"
+        what = f"example {example.id!r} has no {role} inside its text"
         raise BadInput(what, cure="give start and end of the entity in characters")
     return entity
 
 
-def _typed(name: str, label: str) -> tuple[str, str]:
-    role = f"{ROLES[name]}:{label}" if label else ROLES[name]
-    return f"<{role}>", f"</{role}>"
+def _make_markers(role: str, label: str) -> tuple[str, str]:
+    """The opening and the closing marker; untyped without a label."""
+    name = f"{ROLES[role]}:{label}" if label else ROLES[role]
+    return f"<{name}>", f"</{name}>"
 
 
-def _events(entities: Sequence[Entity]) -> list[tuple[int, str]]:
+def _place_markers(entities: Sequence[Entity]) -> list[tuple[int, str]]:
     """Where each marker goes. At one place markers close before others open, the inner first; the longer opens first."""
-    events = []
+    markers = []
     for order, (start, end, (opens, closes)) in enumerate(entities):
-        events.append(((start, 1, -end, order), opens))
-        events.append(((end, 0, -start, -order), closes))
-    return [(key[0], marker) for key, marker in sorted(events)]
+        markers.append(((start, 1, -end, order), opens))
+        markers.append(((end, 0, -start, -order), closes))
+    return [(key[0], marker) for key, marker in sorted(markers)]
 
 
-def marked(text: str, entities: Sequence[Entity], read: Callable[[str], str] = str) -> str:
-    """The text with a marker at each end of each entity; `read` is given the text between them."""
+def insert_markers(
+    text: str, entities: Sequence[Entity], change: Callable[[str], str] = str
+) -> str:
+    """The text with a marker at each end of each entity; `change` is applied to the text between them."""
     parts: list[str] = []
     at = 0
-    for place, marker in _events(entities):
-        parts += [read(text[at:place]), marker]
+    for place, marker in _place_markers(entities):
+        parts += [change(text[at:place]), marker]
         at = place
-    return "".join([*parts, read(text[at:])])
+    return "".join([*parts, change(text[at:])])
 
 
-def cuts(text: str, entities: Sequence[Entity]) -> list[bool]:
-    """For every marker in order, whether it stands inside a Hangul word."""
-    return [
-        all("가" <= c <= "힣" for c in text[place - 1 : place + 1]) and 0 < place < len(text)
-        for place, _ in _events(entities)
-    ]
+def _join_particles(
+    tokenizer: Any, ids: Sequence[int], marker_ids: set[int], text: str, entities: Sequence[Entity]
+) -> list[int]:
+    """The sub-words with `##` put back where a marker stands inside a Hangul word: a particle continues it."""
+    joined = list(ids)
+    at_markers = [i for i, subword in enumerate(ids) if subword in marker_ids]
+    places = [place for place, _ in _place_markers(entities)]
+    if len(at_markers) != len(places):  # the text itself has markers
+        return joined
+    for at, place in zip(at_markers, places, strict=True):
+        is_inside = 0 < place < len(text) and all(
+            "가" <= character <= "힣" for character in text[place - 1 : place + 1]
+        )
+        if not is_inside or at + 1 >= len(ids):
+            continue
+        name = tokenizer.convert_ids_to_tokens(ids[at + 1])
+        continued = tokenizer.convert_tokens_to_ids(f"##{name}")
+        if continued is not None and continued != tokenizer.unk_token_id:
+            joined[at + 1] = continued
+    return joined
 
 
-def _joined(work: Work, ids: Sequence[int], marks: set[int], inside: Sequence[bool]) -> list[int]:
-    """The pieces with `##` put back where a marker stands inside a word: a particle goes on, it begins nothing."""
-    made, tokenizer = list(ids), work.reader.tokenizer
-    places = [i for i, piece in enumerate(ids) if piece in marks]
-    if len(places) != len(inside):  # the text itself has markers
-        return made
-    for place in [
-        p + 1 for p, cut_ in zip(places, inside, strict=True) if cut_ and p + 1 < len(ids)
-    ]:
-        piece = tokenizer.convert_tokens_to_ids(f"##{tokenizer.convert_ids_to_tokens(ids[place])}")
-        if piece is not None and piece != tokenizer.unk_token_id:
-            made[place] = piece
-    return made
-
-
-def cut(ids: Sequence[int], marks: set[int], room: int) -> Sequence[int]:
-    """At most `room` pieces, with the markers among them and as much around them as fits."""
-    places = [i for i, piece in enumerate(ids) if piece in marks]
+def cut_around_markers(ids: Sequence[int], marker_ids: set[int], room: int) -> Sequence[int]:
+    """At most `room` sub-words, with the markers among them and as much around them as fits."""
+    places = [i for i, subword in enumerate(ids) if subword in marker_ids]
     if len(ids) <= room or not places:
         return ids[:room]
     first, last = places[0], places[-1] + 1

@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
 from nikawa.models.base import get_gold
-from nikawa.models.encoder.backbone import Backbone
+from nikawa.models.encoder.batches import Rows
+from nikawa.models.encoder.checkpoint import Backbone
 from nikawa.models.encoder.heads._base import (
     Work,
+    class_config,
     cross_entropy,
-    indexes,
-    inputs_only,
-    label_answer,
-    named_classes,
-    text_rows,
+    label_indexes,
+    make_label_prediction,
+    make_text_rows,
+    model_inputs,
 )
-from nikawa.models.encoder.store import Rows
 from nikawa.records import Example, Kind, Prediction, Task
 
 
@@ -32,39 +33,36 @@ class Sequences:
         return () if task.kind == "similarity" else task.labels
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
-        """The head that transformers has for sequences."""
-        task = work.task
-        if task.kind == "similarity":
+        """Transformers' own model for sequences."""
+        if work.task.kind == "similarity":
             changes: dict[str, Any] = {"num_labels": 1, "problem_type": "regression"}
         else:
-            changes = named_classes(work.labels)
+            changes = class_config(work.labels)
         return backbone.model("AutoModelForSequenceClassification", work.settings, **changes)
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
         """A row an example."""
-        made = text_rows(work, examples)
+        rows = make_text_rows(work, examples)
         if learn:
             gold = get_gold(work.task, examples)
-            similar = work.task.kind == "similarity"
-            made.dense["labels"] = (
-                np.array(gold, dtype=np.float32) if similar else indexes(work, examples, gold)
-            )
-        return made
+            if work.task.kind == "similarity":
+                rows.dense["labels"] = np.array(gold, dtype=np.float32)
+            else:
+                rows.dense["labels"] = label_indexes(work, examples, gold)
+        return rows
 
     def loss(self, model: Any, batch: dict[str, Any]) -> Any:
         """Cross-entropy, or the mean squared error over the rows with a score."""
-        import torch
-
-        logits, labels = model(**inputs_only(batch)).logits, batch["labels"]
+        logits, labels = model(**model_inputs(batch)).logits, batch["labels"]
         if labels.dtype != torch.float32:
             return cross_entropy(logits, labels)
-        counts = ~torch.isnan(labels)
-        off = torch.where(counts, logits.float().squeeze(-1) - labels.nan_to_num(), 0.0)
-        return (off * off).sum() / counts.sum().clamp(min=1)
+        counted = ~torch.isnan(labels)
+        errors = torch.where(counted, logits.float().squeeze(-1) - labels.nan_to_num(), 0.0)
+        return (errors * errors).sum() / counted.sum().clamp(min=1)
 
     def outputs(self, model: Any, batch: dict[str, Any]) -> tuple[Any, ...]:
         """The logits."""
-        return (model(**inputs_only(batch)).logits,)
+        return (model(**model_inputs(batch)).logits,)
 
     def answers(
         self,
@@ -77,15 +75,15 @@ class Sequences:
         task = work.task
         if task.kind != "similarity":
             return [
-                label_answer(e.id, work.labels, row[0])
+                make_label_prediction(e.id, work.labels, row[0])
                 for e, row in zip(examples, found, strict=True)
             ]
         low, high = task.scale or (float("-inf"), float("inf"))
-        values = [float(row[0][0]) for row in found]
-        return [
-            Prediction(example=e.id, answer=min(max(v, low), high))
-            for e, v in zip(examples, values, strict=True)
-        ]
+        predictions = []
+        for example, row in zip(examples, found, strict=True):
+            answer = min(max(float(row[0][0]), low), high)
+            predictions.append(Prediction(example=example.id, answer=answer))
+        return predictions
 
 
 HEAD = Sequences()

@@ -7,23 +7,34 @@ Positions are kept as characters of the paragraph, so the answer is cut from the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nikawa.models.base import get_gold, get_text
-from nikawa.models.encoder.backbone import Backbone
-from nikawa.models.encoder.heads._base import Work, add_tokens, cross_entropy, inputs_only
-from nikawa.models.encoder.pieces import Pieces
-from nikawa.models.encoder.store import Rows
+from nikawa.models.encoder.batches import Rows
+from nikawa.models.encoder.checkpoint import Backbone
+from nikawa.models.encoder.heads._base import Work, add_tokens, cross_entropy, model_inputs
+from nikawa.models.encoder.subwords import Subwords
 from nikawa.records import Example, Kind, Prediction, Task
 
-QUESTION_SHARE = 0.5
+MAX_QUESTION_SHARE = 0.5
 """A question may fill this share of a window; the rest of it is cut."""
 
 
+class Window(NamedTuple):
+    """A part of a paragraph, framed with the question."""
+
+    ids: np.ndarray
+    segments: np.ndarray
+    head: int
+    """Where the paragraph starts."""
+    spans: list[tuple[int, int]]
+    """The characters of each sub-word of the paragraph."""
+
+
 class Spans:
-    """The head that transformers has for extractive reading."""
+    """Transformers' own model for extractive reading."""
 
     kinds: tuple[Kind, ...] = ("reading",)
 
@@ -33,45 +44,55 @@ class Spans:
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
         """Two scores a position; the configuration keeps whether questions may have no answer."""
-        empty = any(not example.gold.get(work.task.question) for example in train)
-        may = bool(getattr(backbone.config, "answers_may_be_empty", False)) or empty
+        has_empty = any(not example.gold.get(work.task.question) for example in train)
+        may_be_empty = bool(getattr(backbone.config, "answers_may_be_empty", False)) or has_empty
         model = backbone.model(
-            "AutoModelForQuestionAnswering", work.settings, num_labels=2, answers_may_be_empty=may
+            "AutoModelForQuestionAnswering",
+            work.settings,
+            num_labels=2,
+            answers_may_be_empty=may_be_empty,
         )
-        model.known = {"none": may}
+        model.known = {"none": may_be_empty}
         return model
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
-        """A row a window; its note: where the paragraph starts in it and the characters of each piece."""
-        asked = "question" in work.task.inputs
-        questions = work.reader.ids([get_text(e, "question") if asked else "" for e in examples])
-        contexts = work.reader.pieces([get_text(e, "context") for e in examples])
-        gold = get_gold(work.task, examples) if learn else [None] * len(examples)
-        made, pairs, starts, ends = Rows(), [], [], []
+        """A row a window; its note: where the paragraph starts in it and the characters of each sub-word."""
+        shows_question = "question" in work.task.inputs
+        questions = work.reader.ids(
+            [get_text(e, "question") if shows_question else "" for e in examples]
+        )
+        contexts = work.reader.read([get_text(e, "context") for e in examples])
+        gold: list[Any] = get_gold(work.task, examples) if learn else [None] * len(examples)
+        rows = Rows()
+        pairs, starts, ends = [], [], []
         for i, (question, context) in enumerate(zip(questions, contexts, strict=True)):
-            target = _target(gold[i]) if gold[i] else None
-            for ids, segments, head, spans in windows(work, question, context):
-                made.owner.append(i)
-                made.notes.append((head, spans))
-                pairs.append((ids, segments))
-                start, end = _place(spans, head, target)
+            target = None
+            if gold[i]:
+                first = gold[i][0]
+                target = (first["start"], first["start"] + len(first["text"]))
+            for window in split_windows(work, question, context):
+                rows.owner.append(i)
+                rows.notes.append((window.head, window.spans))
+                pairs.append((window.ids, window.segments))
+                start, end = _find_target(window, target)
                 starts.append(start)
                 ends.append(end)
-        add_tokens(work, made, pairs)
+        add_tokens(work, rows, pairs)
         if learn:
-            made.dense |= {"start_positions": np.array(starts), "end_positions": np.array(ends)}
-        return made
+            rows.dense["start_positions"] = np.array(starts)
+            rows.dense["end_positions"] = np.array(ends)
+        return rows
 
     def loss(self, model: Any, batch: dict[str, Any]) -> Any:
         """The mean of the cross-entropies of start and end."""
-        found = model(**inputs_only(batch))
-        start = cross_entropy(found.start_logits, batch["start_positions"])
-        return (start + cross_entropy(found.end_logits, batch["end_positions"])) / 2
+        scores = model(**model_inputs(batch))
+        start = cross_entropy(scores.start_logits, batch["start_positions"])
+        return (start + cross_entropy(scores.end_logits, batch["end_positions"])) / 2
 
     def outputs(self, model: Any, batch: dict[str, Any]) -> tuple[Any, ...]:
         """Start and end scores."""
-        found = model(**inputs_only(batch))
-        return found.start_logits, found.end_logits
+        scores = model(**model_inputs(batch))
+        return scores.start_logits, scores.end_logits
 
     def answers(
         self,
@@ -81,50 +102,52 @@ class Spans:
         found: Sequence[Sequence[np.ndarray]],
     ) -> list[Prediction]:
         """The best stretch over all windows of each example; none where the first position beats them all."""
-        best: list[list[tuple[float, int, int]]] = [[] for _ in examples]
-        none = np.full(len(examples), np.inf)
+        candidates: list[list[tuple[float, int, int]]] = [[] for _ in examples]
+        empty = [float("inf")] * len(examples)  # the score of "no answer", the least of all windows
         for owner, (head, spans), (start, end) in zip(rows.owner, rows.notes, found, strict=True):
-            none[owner] = min(none[owner], float(start[0] + end[0]))
-            best[owner] += stretches(start, end, head, spans, work)
-        may = work.known["none"]
-        return [
-            _answer(e, b, float(n) if may else None, work)
-            for e, b, n in zip(examples, best, none, strict=True)
-        ]
+            empty[owner] = min(empty[owner], float(start[0] + end[0]))
+            candidates[owner] += find_best_spans(start, end, head, spans, work)
+        predictions = []
+        for i, example in enumerate(examples):
+            context = get_text(example, "context")
+            ranked = sorted(candidates[i], key=lambda c: (-c[0], c[1], c[2]))
+            is_empty = work.known["none"] and ranked and empty[i] > ranked[0][0]
+            if not ranked or is_empty:
+                predictions.append(Prediction(example=example.id, answer=""))
+                continue
+            scores: dict[str, float] = {}
+            for score, a, b in ranked:
+                scores.setdefault(context[a:b], score)
+                if len(scores) == work.settings.n_best:
+                    break
+            best = next(iter(scores))
+            predictions.append(Prediction(example=example.id, answer=best, scores=scores))
+        return predictions
 
 
-Window = tuple[np.ndarray, np.ndarray, int, list[tuple[int, int]]]
-
-
-def windows(work: Work, question: list[int], context: Pieces) -> list[Window]:
+def split_windows(work: Work, question: list[int], context: Subwords) -> list[Window]:
     """The paragraph in windows that overlap by the stride, each framed with the question."""
     frame, longest = work.reader.frame, work.settings.max_length
     before, between, after = frame.two
     special = len(before) + len(between) + len(after)
-    question = question[: int((longest - special) * QUESTION_SHARE)]
+    question = question[: int((longest - special) * MAX_QUESTION_SHARE)]
     room = longest - special - len(question)
     stride = min(work.settings.doc_stride, room // 2)
     head = len(before) + len(question) + len(between)
-    made = []
+    windows = []
     for start in range(0, max(1, len(context.ids)), room - stride):
         part = context.ids[start : start + room]
         ids = np.array([*before, *question, *between, *part, *after])
         segments = np.array([frame.segments[0]] * head + [frame.segments[1]] * (len(ids) - head))
-        made.append((ids, segments, head, context.spans[start : start + room]))
+        windows.append(Window(ids, segments, head, context.spans[start : start + room]))
         if start + room >= len(context.ids):
             break
-    return made
+    return windows
 
 
-def _target(answers: Any) -> tuple[int, int]:
-    first = answers[0]
-    return first["start"], first["start"] + len(first["text"])
-
-
-def _place(
-    spans: list[tuple[int, int]], head: int, target: tuple[int, int] | None
-) -> tuple[int, int]:
-    """The pieces of the answer in this window; the first position where it is not wholly inside."""
+def _find_target(window: Window, target: tuple[int, int] | None) -> tuple[int, int]:
+    """The sub-words of the answer in this window; the first position where it is not wholly inside."""
+    spans, head = window.spans, window.head
     if target is None or not spans:
         return 0, 0
     inside = [i for i, (a, b) in enumerate(spans) if a < target[1] and b > target[0]]
@@ -133,7 +156,7 @@ def _place(
     return head + inside[0], head + inside[-1]
 
 
-def stretches(
+def find_best_spans(
     start: np.ndarray, end: np.ndarray, head: int, spans: list[tuple[int, int]], work: Work
 ) -> list[tuple[float, int, int]]:
     """The best stretches of one window: score, first and last character (exclusive)."""
@@ -141,31 +164,16 @@ def stretches(
     if not n:
         return []
     first, last = start[head : head + n], end[head : head + n]
-    tops = np.argsort(-first, kind="stable")[:best]
-    tails = np.argsort(-last, kind="stable")[:best]
-    scores = first[tops][:, None] + last[tails][None, :]
-    span = tails[None, :] - tops[:, None]
-    fits = (span >= 0) & (span < limit)
-    found = [
-        (float(scores[i, j]), spans[tops[i]][0], spans[tails[j]][1])
-        for i, j in zip(*np.nonzero(fits), strict=True)
-    ]
-    return sorted((f for f in found if f[2] > f[1]), reverse=True)[:best]
-
-
-def _answer(
-    example: Example, found: list[tuple[float, int, int]], none: float | None, work: Work
-) -> Prediction:
-    context = get_text(example, "context")
-    ranked = sorted(found, key=lambda f: (-f[0], f[1], f[2]))
-    if not ranked or (none is not None and none > ranked[0][0]):
-        return Prediction(example=example.id, answer="")
-    texts: dict[str, float] = {}
-    for score, a, b in ranked:
-        texts.setdefault(context[a:b], score)
-        if len(texts) == work.settings.n_best:
-            break
-    return Prediction(example=example.id, answer=next(iter(texts)), scores=texts)
+    starts = np.argsort(-first, kind="stable")[:best]
+    ends = np.argsort(-last, kind="stable")[:best]
+    scores = first[starts][:, None] + last[ends][None, :]
+    length = ends[None, :] - starts[:, None]
+    candidates = []
+    for i, j in zip(*np.nonzero((length >= 0) & (length < limit)), strict=True):
+        a, b = spans[starts[i]][0], spans[ends[j]][1]
+        if b > a:
+            candidates.append((float(scores[i, j]), a, b))
+    return sorted(candidates, reverse=True)[:best]
 
 
 HEAD = Spans()

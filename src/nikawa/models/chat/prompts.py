@@ -7,14 +7,17 @@ A file is `KIND.LANGUAGE.txt`, or `TASK.LANGUAGE.txt` where a task has words of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from pathlib import Path
+from typing import Any, Literal
 
 from nikawa.errors import BadInput, suggest
 from nikawa.io.lines import read_whole
+from nikawa.models.base import get_gold
 from nikawa.models.chat.journal import digest
-from nikawa.records import Kind, Task
+from nikawa.records import Example, Kind, Task
 
 FOLDER = Path(__file__).parents[1] / "prompts"
 GUIDE = "see docs/chat.md"
@@ -146,3 +149,45 @@ def _label(path: Path, line: Line) -> tuple[str, str]:
     if not equals or not name.strip() or not word.strip():
         raise BadInput("is not LABEL = WORD", file=path, line=line[0], cure=GUIDE)
     return name.strip(), word.strip()
+
+
+def draw(
+    task: Task, pool: Sequence[Example], count: int | Literal["all"], seed: int
+) -> list[Example]:
+    """A first drawn example of each label, then a second, …; all of them in an order of their own in the end.
+
+    One more than asked for is drawn, where there is one, to stand in for an example that is itself the question.
+    """
+    if count == 0:
+        return []
+    gold = get_gold(task, pool)
+    wanted = len(pool) if count == "all" else count
+    if wanted > len(pool):
+        raise BadInput(
+            f"{wanted} shots cannot be drawn from {len(pool)} examples", cure="set shots lower"
+        )
+    groups: dict[str, list[tuple[str, int]]] = {name: [] for name in map(str, task.labels)}
+    for i, (example, value) in enumerate(zip(pool, gold, strict=True)):
+        groups.setdefault(_group(task, value), []).append(
+            (digest(seed, example.id, example.inputs), i)
+        )
+    rounds = zip_longest(*(sorted(group) for group in groups.values()))
+    drawn = [found for found in chain.from_iterable(rounds) if found is not None][: wanted + 1]
+    return [pool[i] for _, i in (*sorted(drawn[:wanted]), *drawn[wanted:])]
+
+
+def _group(task: Task, value: Any) -> str:
+    """What the draw is balanced by."""
+    if task.kind == "similarity":
+        return str(round(float(value)))
+    if task.kind in ("reading", "tagging", "dialogue"):
+        return str(bool(value))
+    return "" if task.kind == "tree" else str(value)
+
+
+def without(task: Task, shots: Sequence[Example], example: Example, count: int) -> list[Example]:
+    """The first `count` that do not ask what `example` asks."""
+    asked = [example.inputs.get(name) for name in task.inputs]
+    return [shot for shot in shots if [shot.inputs.get(name) for name in task.inputs] != asked][
+        :count
+    ]

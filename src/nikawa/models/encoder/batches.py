@@ -1,0 +1,168 @@
+"""Rows of sub-words, stored flat and gathered into padded batches of a few fixed lengths.
+
+Every sequence lies in one long array; a batch is gathered by offsets where the data lies (on the GPU, inside a
+captured graph), so no row is padded twice and no batch is copied to the device while training.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+IGNORED = -100
+"""A label that counts for nothing; `nan` for scores."""
+LENGTHS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 320, 384, 512)
+"""The lengths batches are padded to."""
+FINER_LENGTHS = (40, 80, 112, 144, 160, 224, 288, 352)
+"""Lengths between them, used where enough batches have them: each costs a captured graph."""
+MIN_BATCHES_FOR_LENGTH = 100
+"""Batches of a training that are worth a finer length."""
+
+
+@dataclass
+class Rows:
+    """What a head makes of examples; each row has `width` sequences (5 for five choices, else 1)."""
+
+    width: int = 1
+    tokens: dict[str, list[np.ndarray]] = field(default_factory=dict)
+    """By name, one array a sequence, all names of one sequence of equal length (`input_ids`, `token_type_ids`)."""
+    dense: dict[str, np.ndarray] = field(default_factory=dict)
+    """By name, one entry a row: labels, positions."""
+    pads: dict[str, int] = field(default_factory=dict)
+    """The padding of each of `tokens`; 0 unless named."""
+    owner: list[int] = field(default_factory=list)
+    """The number of the example each row came from; a long paragraph makes several rows."""
+    notes: list[Any] = field(default_factory=list)
+    """By row, what the head needs to read the answer back; it never leaves the host."""
+    lost: Counter[str] = field(default_factory=Counter)
+    """Characters that no sub-word stands for, where the head reads characters."""
+    cost: float | None = None
+    """Sub-words per character, once it was computed."""
+
+    def __len__(self) -> int:
+        return len(self.owner)
+
+
+class RowStore:
+    """The rows as tensors on one device, with a last empty row that fills incomplete batches and counts for nothing."""
+
+    def __init__(self, rows: Rows, device: Any) -> None:
+        import torch
+
+        self.n, self.width, self.device = len(rows), rows.width, device
+        first = next(iter(rows.tokens.values()))
+        sizes = [len(s) for s in first] + [1] * rows.width
+        self.sizes = np.array(sizes, dtype=np.int64)
+        self.lengths = torch.tensor(sizes, device=device)
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        self.starts = torch.tensor(starts, device=device)
+        self.pads = {name: rows.pads.get(name, 0) for name in rows.tokens}
+        self.tokens = {}
+        for name, parts in rows.tokens.items():
+            padding = [np.array([self.pads[name]], dtype=np.int64)] * rows.width
+            flat = np.concatenate([*parts, *padding]).astype(np.int64)
+            self.tokens[name] = torch.from_numpy(flat).to(device)
+        self.dense = {}
+        for name, values in rows.dense.items():
+            is_score = values.dtype.kind == "f"
+            filler: float = float("nan") if is_score else IGNORED
+            empty = np.full((1, *values.shape[1:]), filler, dtype=values.dtype)
+            whole = np.concatenate([values, empty]).astype(np.float32 if is_score else np.int64)
+            self.dense[name] = torch.from_numpy(whole).to(device)
+
+    def row_lengths(self) -> np.ndarray:
+        """The longest sequence of each row."""
+        longest: np.ndarray = self.sizes.reshape(-1, self.width).max(axis=1)[: self.n]
+        return longest
+
+    def gather(self, rows: Any, length: int) -> dict[str, Any]:
+        """The batch of these rows (a tensor of row numbers), padded to `length`; can be captured in a CUDA graph."""
+        import torch
+
+        width = self.width
+        which = (rows[:, None] * width + torch.arange(width, device=rows.device)).reshape(-1)
+        steps = torch.arange(length, device=rows.device)
+        size = self.lengths[which][:, None]
+        real = steps < size
+        place = self.starts[which][:, None] + torch.minimum(steps[None, :], size - 1)
+        batch = {
+            name: torch.where(real, flat[place], self.pads[name])
+            for name, flat in self.tokens.items()
+        }
+        batch["attention_mask"] = real.long()
+        if width > 1:
+            batch = {name: value.view(-1, width, length) for name, value in batch.items()}
+        return batch | {name: values[rows] for name, values in self.dense.items()}
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Row numbers, filled up to the batch size with the empty row, and the length to pad to."""
+
+    rows: tuple[int, ...]
+    length: int
+
+
+def choose_lengths(sizes: np.ndarray, batch: int, epochs: float) -> tuple[int, ...]:
+    """The lengths a training pads to: finer ones where many batches gain by them.
+
+    The choice depends on the rows alone, so it is the same on every device.
+    """
+    every = sorted((*LENGTHS, *FINER_LENGTHS))
+    rows = np.bincount(np.searchsorted(every, sizes), minlength=len(every))
+    lengths = []
+    for length, count in zip(every, rows, strict=False):
+        if length in LENGTHS or count * epochs >= MIN_BATCHES_FOR_LENGTH * batch:
+            lengths.append(length)
+    return tuple(lengths)
+
+
+def plan_batches(
+    sizes: np.ndarray, batch: int, longest: int, order: np.ndarray, lengths: Sequence[int] = LENGTHS
+) -> list[Batch]:
+    """Batches of rows alike in length, in the order given; as many as without fixed lengths.
+
+    A row is padded to the smallest of `lengths` that holds it, but to no more than `longest`. What is left over of a
+    length moves up to the next, so that one batch at most is incomplete.
+    """
+    allowed = [length for length in (*lengths, longest) if length <= longest]
+    waiting: dict[int, list[int]] = {}
+    for row in order.tolist():
+        size = int(sizes[row])
+        padded = next((length for length in allowed if size <= length), longest)
+        waiting.setdefault(padded, []).append(row)
+    batches: list[Batch] = []
+    rest: list[int] = []
+    for length in sorted(waiting):
+        rows = rest + waiting[length]
+        whole = len(rows) - len(rows) % batch
+        batches += [Batch(tuple(rows[i : i + batch]), length) for i in range(0, whole, batch)]
+        rest = rows[whole:]
+    if rest:
+        filler = [len(sizes)] * (batch - len(rest))
+        batches.append(Batch(tuple(rest + filler), max(waiting)))
+    return batches
+
+
+def shuffle_rows(n: int, seed: int, epoch: int) -> np.ndarray:
+    """The order of the rows in an epoch: the same for a seed on any machine."""
+    return np.random.default_rng([seed, epoch]).permutation(n)
+
+
+def plan_epoch(
+    store: RowStore,
+    batch: int,
+    longest: int,
+    key: tuple[int, int],
+    lengths: Sequence[int] = LENGTHS,
+) -> list[Batch]:
+    """The batches of one epoch, in random order; `key` is the seed and the number of the epoch."""
+    batches = plan_batches(
+        store.row_lengths(), batch, longest, shuffle_rows(store.n, *key), lengths
+    )
+    order = np.random.default_rng([*key, 1]).permutation(len(batches))
+    return [batches[i] for i in order]

@@ -1,0 +1,250 @@
+"""What is refused before training: gold of a wrong shape, and text that a checkpoint cannot read.
+
+A checkpoint of another language, or a tokenizer that loses characters, must not pass for a poor model. A vocabulary of
+another language that falls back on bytes knows every character and reads none: each takes three sub-words, where
+its own language needs one or fewer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from math import isfinite
+from numbers import Integral, Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nikawa.errors import BadInput, listed
+from nikawa.models.base import get_gold
+from nikawa.records import Example, Kind, Span, Task, texts_inside
+
+if TYPE_CHECKING:  # gold is checked before torch, which heads need, is looked for
+    from nikawa.models.encoder.batches import Rows
+    from nikawa.models.encoder.heads._base import Work
+
+MAX_UNKNOWN_SHARE, MAX_LOST_SHARE = 0.8, 0.1
+"""Unknown sub-words, and characters without a sub-word, as shares of all sub-words: more is refused."""
+MAX_SAMPLED_TEXTS = 256
+"""Texts that are compared with their sub-words where the head itself reads no characters."""
+BYTES_PER_CHARACTER, MANY_PER_CHARACTER = 2.5, 1.5
+"""Sub-words per character: above the first a text is spelled in bytes, above the second much of it is."""
+MIN_VOCABULARY = 512
+"""A smaller vocabulary consists of bytes on purpose."""
+MIN_CHARACTERS = 20
+"""Fewer characters do not show how well a vocabulary fits."""
+MIN_SCRIPT_SHARE = 0.05
+"""Share of the letters from which on a script counts."""
+LANGUAGE_NAMES = {"ja": "Japanese", "ko": "Korean", "en": "English", "zh": "Chinese"}
+LANGUAGE_CODES = {"jpn": "ja", "japanese": "ja", "kor": "ko", "korean": "ko"}
+NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+KANA, HANGUL = re.compile("[\u3041-\u3096\u30a1-\u30fa]"), re.compile("[\uac00-\ud7a3]")
+
+
+def check_gold(task: Task, examples: Sequence[Example]) -> None:
+    """Raise BadInput for gold of another shape than the task's, or outside the text that it is about."""
+    find_problem = GOLD_CHECKS[task.kind]
+    for example, gold in zip(examples, get_gold(task, examples), strict=True):
+        if problem := find_problem(example, gold):
+            what = f"example {example.id!r} has {gold!r} for {task.question!r}, which is {problem}"
+            raise BadInput(what, cure="mend the example, or leave it out")
+
+
+def _is_number(gold: Any, kind: type) -> bool:
+    return isinstance(gold, kind) and not isinstance(gold, bool)
+
+
+def _text_length(example: Example, name: str) -> float:
+    """The length of a text; without limit where it is not shown, which the head refuses."""
+    text = example.inputs.get(name)
+    return len(text) if isinstance(text, str) else float("inf")
+
+
+def _check_label(_example: Example, gold: Any) -> str:
+    return "" if isinstance(gold, str) or gold is None else "no label"
+
+
+def _check_score(_example: Example, gold: Any) -> str:
+    return "" if _is_number(gold, Real) and isfinite(gold) else "no number"
+
+
+def _check_choice(example: Example, gold: Any) -> str:
+    choices = example.inputs.get("choices")
+    if not isinstance(choices, list | tuple):  # not shown: the head refuses it
+        return ""
+    is_choice = _is_number(gold, Integral) and 0 <= gold < len(choices)
+    return "" if is_choice else f"none of its {len(choices)} choices"
+
+
+def _check_answers(example: Example, gold: Any) -> str:
+    if not isinstance(gold, list | tuple):
+        return "no list of answers"
+    size = _text_length(example, "context")
+    for answer in gold:
+        if not isinstance(answer, Mapping) or not isinstance(answer.get("text"), str):
+            return "no list of answers with text and start"
+        start: Any = answer.get("start")
+        if not _is_number(start, Integral) or not 0 <= start <= size - len(answer["text"]):
+            return "not inside its context"
+    return ""
+
+
+def _check_spans(example: Example, gold: Any) -> str:
+    if not isinstance(gold, list | tuple) or not all(isinstance(span, Span) for span in gold):
+        return "no list of spans"
+    size = _text_length(example, "text")
+    is_inside = all(0 <= span.start < span.end <= size for span in gold)
+    return "" if is_inside else "not inside its text"
+
+
+def _check_tree(_example: Example, gold: Any) -> str:
+    problem = "no tree of heads and labels"
+    if not isinstance(gold, Mapping):
+        return problem
+    heads, labels = gold.get("heads"), gold.get("labels")
+    if not isinstance(heads, list | tuple) or not isinstance(labels, list | tuple):
+        return problem
+    return "" if all(_is_number(head, Integral) for head in heads) else problem
+
+
+def _check_state(_example: Example, gold: Any) -> str:
+    return "" if isinstance(gold, list | tuple) else "no list of domain-slot-value"
+
+
+GOLD_CHECKS: dict[Kind, Callable[[Example, Any], str]] = {
+    "text": _check_label,
+    "inference": _check_label,
+    "relation": _check_label,
+    "similarity": _check_score,
+    "choice": _check_choice,
+    "reading": _check_answers,
+    "tagging": _check_spans,
+    "tree": _check_tree,
+    "dialogue": _check_state,
+}
+"""By kind of task, a function from an example and its gold to what the gold is instead; empty if nothing is wrong."""
+
+
+def sample_texts(work: Work, examples: Sequence[Example]) -> list[str]:
+    """The first texts of some examples, of the inputs that the task shows."""
+    texts = (
+        text
+        for example in examples
+        for name in work.task.inputs
+        for text in texts_inside(example.inputs.get(name))
+    )
+    return list(islice(texts, MAX_SAMPLED_TEXTS))
+
+
+def check_coverage(work: Work, rows: Rows, examples: Sequence[Example], source: str) -> None:
+    """Raise BadInput for a tokenizer that knows too few sub-words of the rows, or loses too many characters."""
+    tokenizer, ids = work.reader.tokenizer, np.concatenate(rows.tokens["input_ids"])
+    special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
+    own = ids[~np.isin(ids, sorted(special))]
+    unknown = 0
+    if tokenizer.unk_token_id is not None:
+        unknown = int((own == tokenizer.unk_token_id).sum())
+    if unknown > MAX_UNKNOWN_SHARE * len(own):
+        what = f"the tokenizer of {source} knows {1 - unknown / len(own):.0%} of the pieces of {work.task.name}"
+        cure = "take a checkpoint of this language, and the segmentation it was trained on"
+        raise BadInput(what, cure=cure)
+    reader = work.reader
+    lost, count = reader.lost, len(ids)
+    if not rows.lost:
+        # The head read no characters; only tokenizers that tell places can be asked for them here.
+        before = reader.lost.copy()
+        lost, count = before, 0
+        if getattr(tokenizer, "is_fast", False):
+            count = sum(len(subwords.ids) for subwords in reader.read(sample_texts(work, examples)))
+            lost, reader.lost = reader.lost - before, before
+    if lost.total() > count * MAX_LOST_SHARE:
+        worst = ", ".join(repr(character) for character, _ in lost.most_common(3))
+        what = f"the tokenizer of {source} loses {lost.total():,} characters of {work.task.name}, such as {worst}"
+        raise BadInput(
+            what, cure="take a tokenizer that keeps them, or one that says where its pieces stand"
+        )
+
+
+def check_vectors(model: Any, rows: Rows, source: str) -> None:
+    """Raise BadInput for rows with a sub-word that the model has no vector for."""
+    size = model.base_model.get_input_embeddings().num_embeddings
+    most = max((int(part.max()) for part in rows.tokens["input_ids"] if len(part)), default=0)
+    if most >= size:
+        what = f"the tokenizer of {source} makes the piece {most}, the model has {size:,}"
+        raise BadInput(what, cure="take the tokenizer the model was trained with")
+
+
+def check_language(work: Work, rows: Rows, source: str, texts: Sequence[str]) -> list[str]:
+    """Notes on how well a checkpoint suits the language of the texts; their costs are stored in the rows.
+
+    Raises BadInput for a vocabulary that spells them in bytes, unless the settings, or the checkpoint's own folder, say
+    that it is meant for them.
+    """
+    if rows.cost is None:
+        rows.cost = subwords_per_character(work, texts)
+    language, made_for = detect_language(texts), read_languages(source)
+    finding = (
+        f"the vocabulary of {source} takes {rows.cost:.1f} pieces a character of {work.task.name}"
+    )
+    settings = work.settings
+    is_meant = (
+        settings.any_language or settings.scratch or settings.epochs <= 0 or language in made_for
+    )
+    is_by_bytes = len(work.reader.tokenizer) < MIN_VOCABULARY
+    if rows.cost > BYTES_PER_CHARACTER and not is_meant and not is_by_bytes:
+        cure = (
+            f"take an encoder of {_language_name(language)}, or go on with --set any_language=true"
+        )
+        raise BadInput(f"{finding}: it spells this language in bytes", cure=cure)
+    notes = []
+    if rows.cost > MANY_PER_CHARACTER:
+        notes.append(f"{finding}: it spells much of this text in bytes")
+    if language and made_for and language not in made_for:
+        languages = listed(map(_language_name, sorted(made_for)))
+        notes.append(
+            f"{source} was made for {languages}, the text of {work.task.name} is {_language_name(language)}"
+        )
+    return notes
+
+
+def _language_name(code: str) -> str:
+    return LANGUAGE_NAMES.get(code, code) or "this language"
+
+
+def subwords_per_character(work: Work, texts: Iterable[str]) -> float:
+    """Sub-words per character of the parts that are not ASCII; 0 where there are too few of them."""
+    parts = [part for text in texts for part in NOT_ASCII.findall(text)]
+    characters = sum(map(len, parts))
+    if characters < MIN_CHARACTERS:
+        return 0.0
+    return sum(map(len, work.reader.ids(parts))) / characters
+
+
+def detect_language(texts: Iterable[str]) -> str:
+    """`ja` or `ko` by the script, where the texts have one of them and not the other; else empty."""
+    whole = "".join(texts)
+    letters = sum(character.isalpha() for character in whole)
+    counts = {"ja": len(KANA.findall(whole)), "ko": len(HANGUL.findall(whole))}
+    present = [name for name, count in counts.items() if count > MIN_SCRIPT_SHARE * letters]
+    return present[0] if len(present) == 1 else ""
+
+
+def read_languages(source: str) -> frozenset[str]:
+    """The languages that a checkpoint's folder or model card names; none where it names none, or many."""
+    folder = Path(source)
+    try:
+        return frozenset({str(json.loads((folder / "vocabulary.json").read_bytes())["language"])})
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    try:
+        card = (folder / "README.md").read_text("utf-8")
+    except (OSError, ValueError):
+        return frozenset()
+    front_matter = card.removeprefix("---\n").partition("\n---")[0]
+    entry = re.search(r"^language:(.*(?:\n\s*-.*)*)", front_matter, re.MULTILINE)
+    words = re.findall(r"[A-Za-z]+", entry[1]) if entry else []
+    codes = {LANGUAGE_CODES.get(word.lower(), word.lower()) for word in words}
+    return frozenset() if any(len(code) > 3 for code in codes) else frozenset(codes)

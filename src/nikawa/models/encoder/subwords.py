@@ -1,0 +1,204 @@
+"""Text to sub-words with the characters each stands for, and sub-words to framed inputs of one or two texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from nikawa.errors import BadInput
+from nikawa.models.encoder.alignment import align_subwords, make_disjoint
+from nikawa.models.encoder.settings import WordFinder
+
+
+@dataclass(frozen=True)
+class Subwords:
+    """The sub-words of one text; `spans[i]` are the characters sub-word i stands for (empty where none)."""
+
+    ids: list[int]
+    spans: list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The special tokens around one text and around two, and the segment of each part."""
+
+    one: tuple[list[int], list[int]]
+    two: tuple[list[int], list[int], list[int]]
+    segments: tuple[int, int]
+    """The segment of the first and of the second text; special tokens take that of the text before them."""
+    typed: bool
+    """Whether the model takes segments at all."""
+
+
+class SubwordReader:
+    """A tokenizer with the word segmentation it was trained on."""
+
+    def __init__(
+        self, tokenizer: Any, find_words: WordFinder | None = None, segments: int | None = None
+    ) -> None:
+        """Wrap a tokenizer of transformers.
+
+        - `find_words` gives the places of words, for vocabularies learned on segmented text; None: as it is.
+        - `segments` is how many segments the model tells apart, where that is known.
+        """
+        self.tokenizer = tokenizer
+        self._find_words = find_words
+        self.frame = _learn_frame(tokenizer, segments)
+        self.lost: Counter[str] = Counter()
+        """Characters that no sub-word stands for, of the texts that `read` was called with."""
+        self.counted: set[str] = set()
+        """The rows, by their keys, whose lost characters are in `lost`."""
+
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The sub-words of many texts at once, without special tokens."""
+        return self.tokenize([self.segment(text)[0] for text in texts])
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        """The sub-words of texts that are segmented already."""
+        if not texts:
+            return []
+        ids: list[list[int]] = self.tokenizer(
+            list(texts),
+            add_special_tokens=False,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            verbose=False,
+        )["input_ids"]
+        return ids
+
+    def read(self, texts: Sequence[str]) -> list[Subwords]:
+        """The sub-words of many texts with the characters each stands for, counted in the text as given."""
+        if not texts:
+            return []
+        segmented = [self.segment(text) for text in texts]
+        aligned = self._align([text for text, _ in segmented])
+        results = []
+        for text, (_, origins), (ids, spans) in zip(texts, segmented, aligned, strict=True):
+            places = spans
+            if origins is not None:  # back to the text as it was before segmentation
+                places = [
+                    (origins[a], origins[b - 1] + 1 if b > a else origins[a]) for a, b in spans
+                ]
+            disjoint, lost = make_disjoint(text, places)
+            self.lost.update(lost)
+            results.append(Subwords(ids, disjoint))
+        return results
+
+    def _align(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
+        """Sub-words and their places in texts that are segmented already."""
+        if getattr(self.tokenizer, "is_fast", False):
+            encoded = self.tokenizer(
+                list(texts), add_special_tokens=False, return_offsets_mapping=True, verbose=False
+            )
+            return list(zip(encoded["input_ids"], encoded["offset_mapping"], strict=True))
+        aligned = []
+        for text, ids in zip(texts, self.tokenize(texts), strict=True):
+            names = self.tokenizer.convert_ids_to_tokens(ids)
+            aligned.append((ids, align_subwords(text, names, self.tokenizer.unk_token)))
+        return aligned
+
+    def segment(self, text: str) -> tuple[str, list[int] | None]:
+        """The text with a blank between words, and the place each character (and the end) had before."""
+        if self._find_words is None:
+            return text, None
+        parts: list[str] = []
+        origins: list[int] = []
+        for start, end in cover_text(text, self._find_words(text)):
+            if parts:  # the blank before this word
+                origins.append(start)
+            parts.append(text[start:end])
+            origins += range(start, end)
+        return " ".join(parts), [*origins, len(text)]
+
+    @cached_property
+    def digest(self) -> str:
+        """What the tokenizer is known by; ask once its vocabulary is whole."""
+        fast = getattr(self.tokenizer, "backend_tokenizer", None)
+        if fast is not None and hasattr(fast, "to_str"):
+            content = fast.to_str()
+        else:
+            content = repr((sorted(self.tokenizer.get_vocab().items()), str(self.tokenizer)))
+        return blake2b(f"{self.frame}{content}".encode(), digest_size=16).hexdigest()
+
+    def frame_texts(
+        self, first: Sequence[int], second: Sequence[int] | None, longest: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Input ids and segments of one or two texts with special tokens, the longer text cut first until they fit."""
+        frame = self.frame
+        if second is None:
+            before, after = frame.one
+            first = first[: longest - len(before) - len(after)]
+            ids = [*before, *first, *after]
+            return np.array(ids), np.full(len(ids), frame.segments[0])
+        before, between, after = frame.two
+        room = longest - len(before) - len(between) - len(after)
+        a, b = fit_lengths(len(first), len(second), room)
+        ids = [*before, *first[:a], *between, *second[:b], *after]
+        head = len(before) + a + len(between)
+        segments = [frame.segments[0]] * head + [frame.segments[1]] * (len(ids) - head)
+        return np.array(ids), np.array(segments)
+
+
+def cover_text(text: str, words: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Words that share no character, with what lies between them: each character but white space is in one.
+
+    Korean morphemes may share a syllable; it stays with the first.
+    """
+    covered: list[tuple[int, int]] = []
+    at = 0
+    for first, end in [*words, (len(text), len(text))]:
+        between = text[at:first]
+        if between.strip():
+            left = at + len(between) - len(between.lstrip())
+            covered.append((left, at + len(between.rstrip())))
+        start, at = max(first, at), max(at, end)
+        if text[start:at].strip():
+            covered.append((start, at))
+    return covered
+
+
+def fit_lengths(first: int, second: int, room: int) -> tuple[int, int]:
+    """How much of two texts to keep: sub-words are cut from the longer, from the second where they are equal."""
+    over = first + second - room
+    if over <= 0:
+        return first, second
+    level = min(over, abs(first - second))
+    if first > second:
+        first -= level
+    else:
+        second -= level
+    rest = over - level
+    return max(0, first - rest // 2), max(0, second - (rest - rest // 2))
+
+
+def _learn_frame(tokenizer: Any, segments: int | None) -> Frame:
+    """Learn the special tokens by framing a known text; a model of fewer segments than they have is given none."""
+    bare = tokenizer("1", add_special_tokens=False)["input_ids"]
+    if not bare:
+        raise BadInput("the tokenizer makes nothing of '1'", cure="take another tokenizer")
+    alone = tokenizer("1")["input_ids"]
+    both = tokenizer("1", "1", return_token_type_ids=True)
+    ids, kinds = both["input_ids"], both["token_type_ids"]
+    at = _find_part(alone, bare, 0)
+    a = _find_part(ids, bare, 0)
+    b = _find_part(ids, bare, a + len(bare))
+    typed = "token_type_ids" in tokenizer.model_input_names and max(kinds) < (segments or len(ids))
+    return Frame(
+        one=(alone[:at], alone[at + len(bare) :]),
+        two=(ids[:a], ids[a + len(bare) : b], ids[b + len(bare) :]),
+        segments=(kinds[a], kinds[b]) if typed else (0, 0),
+        typed=typed,
+    )
+
+
+def _find_part(whole: list[int], part: list[int], start: int) -> int:
+    for place in range(start, len(whole) - len(part) + 1):
+        if whole[place : place + len(part)] == part:
+            return place
+    raise BadInput("the tokenizer changes a text inside a pair", cure="take another tokenizer")
