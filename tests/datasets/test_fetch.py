@@ -14,7 +14,7 @@ import pytest
 
 from nikawa.datasets import fetch as module
 from nikawa.datasets import tasks_of
-from nikawa.datasets.fetch import Patience, datasets_of, fetch, url_of
+from nikawa.datasets.fetch import RetryPolicy, datasets_of, fetch, url_of
 from nikawa.datasets.upstream import Upstream, blob_id, pinned_files
 from nikawa.errors import BadInput, UnknownName
 
@@ -129,7 +129,7 @@ def bring(
             "jsts",
             tmp_path,
             base=server.base,
-            patience=Patience(timeout=5, tries=3, sleep=naps.append),
+            retry=RetryPolicy(timeout=5, tries=3, sleep=naps.append),
             **more,
         )
         return tmp_path / pinned.place
@@ -147,7 +147,7 @@ def test_a_file_is_put_in_place_and_nothing_else(
     bring: Callable[..., Path], server: Server, tmp_path: Path
 ) -> None:
     seen: list[tuple[str, int, int | None]] = []
-    target = bring(progress=lambda *step: seen.append(step))
+    target = bring(on_progress=lambda *step: seen.append(step))
     assert target.read_bytes() == CONTENT
     assert [p.name for p in tmp_path.rglob("*") if p.is_file()] == ["a b.tsv"]
     assert server.paths == ["/someone/Some/c0ffee0/sets/a%20b.tsv"]
@@ -213,7 +213,7 @@ def test_416_drops_the_part_where_the_size_is_unknown(
     file = Upstream("jglue", "someone/Some", "c0ffee0", "a.tsv", git_blob(CONTENT), None)
     monkeypatch.setattr(module, "pinned_files", lambda name: (file,))
     part_of(tmp_path, file).write_bytes(CONTENT + b"more")
-    fetch("jsts", tmp_path, base=server.base, patience=Patience(sleep=lambda pause: None))
+    fetch("jsts", tmp_path, base=server.base, retry=RetryPolicy(sleep=lambda pause: None))
     assert (tmp_path / file.place).read_bytes() == CONTENT
     assert server.ranges == [f"bytes={len(CONTENT) + 4}-", None]
 
@@ -285,8 +285,8 @@ def test_a_server_that_falls_silent_is_left_and_asked_again(
     server: Server, pinned: Upstream, tmp_path: Path
 ) -> None:
     server.plan = ["stall"]
-    patience = Patience(timeout=0.2, tries=3, sleep=lambda pause: server.gone.set())
-    fetch("jsts", tmp_path, base=server.base, patience=patience)
+    retry = RetryPolicy(timeout=0.2, tries=3, sleep=lambda pause: server.gone.set())
+    fetch("jsts", tmp_path, base=server.base, retry=retry)
     assert (tmp_path / pinned.place).read_bytes() == CONTENT
     assert server.ranges == [None, "bytes=10-"]
 
@@ -299,7 +299,7 @@ def test_a_server_that_is_not_there(pinned: Upstream, tmp_path: Path) -> None:
             "jsts",
             tmp_path,
             base=base,
-            patience=Patience(timeout=2, tries=2, sleep=lambda pause: None),
+            retry=RetryPolicy(timeout=2, tries=2, sleep=lambda pause: None),
         )
 
 
@@ -469,7 +469,7 @@ def test_a_file_of_unknown_size_is_bounded_too(
 ) -> None:
     file = Upstream("jglue", "someone/Some", "c0ffee0", "a.tsv", git_blob(CONTENT), None)
     monkeypatch.setattr(module, "pinned_files", lambda name: (file,))
-    monkeypatch.setattr("nikawa.datasets.download.LIMIT", 3_000_000)
+    monkeypatch.setattr("nikawa.datasets.download.MAX_BYTES_OF_UNKNOWN", 3_000_000)
     server.content = b"more" * 1_000_000
     server.plan = [step]
     with pytest.raises(BadInput, match="brings more than 3 MB; nothing was kept"):
@@ -530,7 +530,7 @@ def test_a_dead_server_is_not_asked_for_every_file(
     server.plan = [500] * 50
     with pytest.raises(BadInput, match="0 of 5 files are in place, 3 failed, 2 not tried"):
         fetch(
-            "jsts", tmp_path, base=server.base, patience=Patience(tries=2, sleep=lambda pause: None)
+            "jsts", tmp_path, base=server.base, retry=RetryPolicy(tries=2, sleep=lambda pause: None)
         )
     assert len(server.ranges) == 6
 

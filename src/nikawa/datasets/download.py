@@ -14,9 +14,9 @@ from typing import IO, Any, cast
 
 from nikawa.errors import BadInput
 
-CHUNK = 1 << 18
+CHUNK_BYTES = 1 << 18
 AGENT = "nikawa"
-LIMIT = 512 * 10**6
+MAX_BYTES_OF_UNKNOWN = 512 * 10**6
 """Bytes after which a file whose size is not known is taken for something else."""
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -37,7 +37,7 @@ class Download:
     @property
     def limit(self) -> int:
         """The most bytes that may come."""
-        return LIMIT if self.size is None else self.size
+        return MAX_BYTES_OF_UNKNOWN if self.size is None else self.size
 
     @property
     def cure(self) -> str:
@@ -55,15 +55,15 @@ class Interrupted(Exception):
     """The transfer stopped for a reason that may pass."""
 
 
-def download(job: Download, progress: Callable[[int, int | None], None]) -> None:
+def download(job: Download, on_progress: Callable[[int, int | None], None]) -> None:
     """Fill the `.part`; an interruption is waited out 1, 2, 4, … seconds. Progress starts the count anew."""
     left, pause = job.tries, 1.0
     while True:
-        before = _have(job)
+        before = _bytes_here(job)
         try:
-            return _attempt(job, progress)
+            return _attempt(job, on_progress)
         except Interrupted as problem:
-            if _have(job) > before:
+            if _bytes_here(job) > before:
                 left, pause = job.tries, 1.0
             left -= 1
             if left <= 0:
@@ -75,27 +75,28 @@ def download(job: Download, progress: Callable[[int, int | None], None]) -> None
             pause *= 2
 
 
-def _have(job: Download) -> int:
+def _bytes_here(job: Download) -> int:
     return job.part.stat().st_size if job.part.exists() else 0
 
 
-def _attempt(job: Download, progress: Callable[[int, int | None], None]) -> None:
-    have = _have(job)
+def _attempt(job: Download, on_progress: Callable[[int, int | None], None]) -> None:
+    have = _bytes_here(job)
     if job.size is not None and have >= job.size:
         if have == job.size:
             return  # all of it came before; the checksum decides
         job.part.unlink()
         have = 0
     try:
-        with _open(job, have) as response:
-            resumed = have > 0 and response.status == 206 and _starts_at(response, have)
+        with _open_response(job, have) as response:
+            span = response.headers.get("Content-Range") or ""
+            resumed = have > 0 and response.status == 206 and span.startswith(f"bytes {have}-")
             if have and response.status == 206 and not resumed:
                 job.part.unlink()
                 raise Interrupted("the server answered with another range")
-            _copy(job, response, have if resumed else 0, progress)
+            _copy(job, response, have if resumed else 0, on_progress)
     except urllib.error.HTTPError as problem:
         with problem:
-            _refused(job, problem.code, have)
+            raise _refusal(job, problem.code, have) from None
     except (
         ValueError,
         http.client.InvalidURL,
@@ -129,7 +130,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
 
-def _open(job: Download, have: int) -> http.client.HTTPResponse:
+def _open_response(job: Download, have: int) -> http.client.HTTPResponse:
     headers = {"User-Agent": AGENT, "Accept-Encoding": "identity"}
     if have:
         headers["Range"] = f"bytes={have}-"
@@ -140,68 +141,60 @@ def _open(job: Download, have: int) -> http.client.HTTPResponse:
 _OPENER = urllib.request.build_opener(_Redirects)
 
 
-def _starts_at(response: http.client.HTTPResponse, have: int) -> bool:
-    return (response.headers.get("Content-Range") or "").startswith(f"bytes {have}-")
-
-
 def _copy(
     job: Download,
     response: http.client.HTTPResponse,
     start: int,
-    progress: Callable[[int, int | None], None],
+    on_progress: Callable[[int, int | None], None],
 ) -> None:
     """Append to the part, or begin it anew where the server sends the whole file."""
-    length = _length(response)
-    total = job.size if length is None else start + length
+    length = response.headers.get("Content-Length") or ""
+    makes_sense = length.isascii() and length.isdigit() and len(length) < 20
+    total = start + int(length) if makes_sense else job.size
     if total is not None and total > job.limit:
         raise _too_long(job)
     done = start
     with job.part.open("ab" if start else "wb") as out:
-        progress(done, total)
-        while chunk := _read(response):
+        on_progress(done, total)
+        while chunk := _read_chunk(response):
             done += len(chunk)
             if done > job.limit:
                 raise _too_long(job)
             out.write(chunk)
-            progress(done, total)
+            on_progress(done, total)
         out.flush()
         os.fsync(out.fileno())
     if total is not None and done < total:
         raise Interrupted(f"{done} of {total} bytes came")
 
 
-def _length(response: http.client.HTTPResponse) -> int | None:
-    """The bytes a server says it sends; None where it says nothing that makes sense."""
-    said = response.headers.get("Content-Length") or ""
-    return int(said) if said.isascii() and said.isdigit() and len(said) < 20 else None
-
-
 def _too_long(job: Download) -> BadInput:
     """A server that sends another file, or no end of one: nothing of it is worth keeping."""
     job.part.unlink(missing_ok=True)
     what = (
-        f"more than {LIMIT // 10**6} MB"
+        f"more than {MAX_BYTES_OF_UNKNOWN // 10**6} MB"
         if job.size is None
         else f"more than the {job.size:,} bytes it should have"
     )
     return BadInput(f"{job.url} brings {what}", cure=f"nothing was kept; {job.cure}")
 
 
-def _read(response: http.client.HTTPResponse) -> bytes:
+def _read_chunk(response: http.client.HTTPResponse) -> bytes:
     try:
-        return response.read1(CHUNK)
+        return response.read1(CHUNK_BYTES)
     except (http.client.HTTPException, TimeoutError, ConnectionError) as problem:
         raise Interrupted(str(problem) or type(problem).__name__) from None
 
 
-def _refused(job: Download, code: int, have: int) -> None:
+def _refusal(job: Download, code: int, have: int) -> Exception:
+    """The error for an HTTP status; some may pass."""
     if code == 416 and have:
         job.part.unlink()  # the part is longer than the file: it is of another version
-        raise Interrupted("the part did not fit")
+        return Interrupted("the part did not fit")
     if code in _TRANSIENT:
-        raise Interrupted(f"the server answered {code}")
+        return Interrupted(f"the server answered {code}")
     meaning = {404: "is not there (404)", 401: "asks for a login (401)", 403: "is forbidden (403)"}
-    raise BadInput(f"{job.url} {meaning.get(code, f'was refused ({code})')}", cure=job.cure)
+    return BadInput(f"{job.url} {meaning.get(code, f'was refused ({code})')}", cure=job.cure)
 
 
 class DiskFault(BadInput):

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -22,11 +23,11 @@ from nikawa.records import Record
 
 VARIABLE = "NIKAWA_UPSTREAM"
 BASE = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
-PATIENT = 3
+MAX_SILENT_FILES = 3
 """Files in a row a server may fail on before the rest are not asked for."""
-NAMED = 5
+MAX_FAILURES_NAMED = 5
 """Failures that are named one by one."""
-REASON = 90
+MAX_REASON_CHARS = 90
 """Most characters of the reason given for each."""
 
 Outcome = Literal["fetched", "present"]
@@ -34,7 +35,7 @@ Progress = Callable[[str, int, int | None], None]
 """Called with a file's place, the bytes that are here, and all its bytes where they are known."""
 
 
-class Fetched(Record, frozen=True, kw_only=True):
+class FetchedFile(Record, frozen=True, kw_only=True):
     """What became of one published file."""
 
     place: str
@@ -42,15 +43,15 @@ class Fetched(Record, frozen=True, kw_only=True):
     bytes: int
 
 
-class Summary(Record, frozen=True, kw_only=True):
+class FetchReport(Record, frozen=True, kw_only=True):
     """What a fetch brought, and what it cannot bring."""
 
-    files: tuple[Fetched, ...]
+    files: tuple[FetchedFile, ...]
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """How long to wait, and how often to try a server that fails without bringing anything."""
 
     timeout: float = 60.0
@@ -64,9 +65,9 @@ def fetch(
     *,
     base: str | None = None,
     overwrite: bool = False,
-    progress: Progress | None = None,
-    patience: Patience | None = None,
-) -> Summary:
+    on_progress: Progress | None = None,
+    retry: RetryPolicy | None = None,
+) -> FetchReport:
     """Fetch a dataset, a suite or `all` below the data root; what is there and right is left alone.
 
     `base` is a template with {repository}, {commit}, {folder} and {path}, or a prefix of the same layout as
@@ -74,37 +75,33 @@ def fetch(
     """
     root, names = data_root(data), datasets_of(name)
     if not names:
-        return Summary(files=(), notes=(f"{name} comes with Nikawa, nothing to fetch",))
+        return FetchReport(files=(), notes=(f"{name} comes with Nikawa, nothing to fetch",))
     wanted = {file.place: file for dataset in names for file in pinned_files(dataset)}
-    job = Job(
-        root, base, overwrite, patience or Patience(), progress or (lambda place, done, total: None)
+    settings = FetchSettings(
+        root,
+        base,
+        overwrite,
+        retry or RetryPolicy(),
+        on_progress or (lambda place, done, total: None),
     )
-    files = _fetch_all(list(wanted.values()), job)
-    notes = tuple(f"{dataset}: {WITHDRAWN[dataset]}" for dataset in names if dataset in WITHDRAWN)
-    return Summary(files=files, notes=notes)
-
-
-def _fetch_all(wanted: Sequence[Upstream], job: Job) -> tuple[Fetched, ...]:
-    """Fetch what can be fetched; one error tells of all that could not, after the last."""
-    for file in wanted:
-        url_of(
-            file, job.base
-        )  # a wrong address is wrong for all, and told before anything is asked for
-    came: list[Fetched] = []
+    for file in wanted.values():
+        url_of(file, base)  # a wrong address is wrong for all, and refused before anything comes
+    files: list[FetchedFile] = []
     failed: dict[str, BadInput] = {}
     silent = 0
-    for file in wanted:
+    for file in wanted.values():
         try:
-            came.append(fetch_file(file, job))
+            files.append(fetch_file(file, settings))
             silent = 0
         except BadInput as problem:
             failed[file.place] = problem
             silent = silent + 1 if isinstance(problem, Unreachable) else 0
-            if silent == PATIENT or isinstance(problem, DiskFault):
+            if silent == MAX_SILENT_FILES or isinstance(problem, DiskFault):
                 break  # the others would fare no better
     if failed:
-        raise _failure(failed, len(came), len(wanted))
-    return tuple(came)
+        raise _incomplete(failed, len(files), len(wanted))
+    notes = tuple(f"{dataset}: {WITHDRAWN[dataset]}" for dataset in names if dataset in WITHDRAWN)
+    return FetchReport(files=tuple(files), notes=notes)
 
 
 class Incomplete(BadInput):
@@ -114,36 +111,36 @@ class Incomplete(BadInput):
         return f"{self.what}; {self.cure}"
 
 
-def _failure(failed: Mapping[str, BadInput], came: int, wanted: int) -> BadInput:
+def _incomplete(failed: Mapping[str, BadInput], came: int, wanted: int) -> BadInput:
     """One error for all failures; a single file's own where nothing else was wanted."""
     if wanted == 1:
         return next(iter(failed.values()))
-    told = [_told(place, problem) for place, problem in failed.items()][:NAMED]
-    more = f", and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
+    reasons = []
+    for place, problem in islice(failed.items(), MAX_FAILURES_NAMED):
+        first, _, rest = problem.what.partition(" ")
+        reason = rest if "://" in first else problem.what  # the place tells the address already
+        reasons.append(f"{place} ({clip(reason, MAX_REASON_CHARS)})")
+    more = (
+        f", and {len(failed) - MAX_FAILURES_NAMED} more" if len(failed) > MAX_FAILURES_NAMED else ""
+    )
     left = wanted - came - len(failed)
     untried = f", {left} not tried" if left else ""
     cures = dict.fromkeys(problem.cure for problem in failed.values())
     return Incomplete(
-        f"{came} of {wanted} files are in place, {len(failed)} failed{untried}: {', '.join(told)}{more}",
+        f"{came} of {wanted} files are in place, {len(failed)} failed{untried}: {', '.join(reasons)}{more}",
         cure="; ".join(cures),
     )
 
 
-def _told(place: str, problem: BadInput) -> str:
-    """A failure as `place (why)`: an address is told by the place already."""
-    first, _, rest = problem.what.partition(" ")
-    return f"{place} ({clip(rest if '://' in first else problem.what, REASON)})"
-
-
 @dataclass(frozen=True)
-class Job:
+class FetchSettings:
     """What all files of one fetch have in common."""
 
     root: Path
     base: str | None
     overwrite: bool
-    patience: Patience
-    progress: Progress
+    retry: RetryPolicy
+    on_progress: Progress
 
 
 def datasets_of(name: str) -> Sequence[str]:
@@ -161,16 +158,20 @@ def datasets_of(name: str) -> Sequence[str]:
     raise unknown("published dataset", name, {*FILES, *suites(), "all"})
 
 
-def fetch_file(file: Upstream, job: Job) -> Fetched:
+def fetch_file(file: Upstream, settings: FetchSettings) -> FetchedFile:
     """Bring one file to its place below the data root."""
-    target = folder_of(file, job.root) / file.path
+    target = folder_of(file, settings.root) / file.path
     try:
-        size = _existing(file, target, job.overwrite)
-        if size is not None:
-            job.progress(file.place, size, size)
-            return Fetched(place=file.place, outcome="present", bytes=size)
+        if target.exists():
+            if target.is_file() and is_published(file, target):
+                size = target.stat().st_size
+                settings.on_progress(file.place, size, size)
+                return FetchedFile(place=file.place, outcome="present", bytes=size)
+            if not settings.overwrite or not target.is_file():
+                what = f"is here but is not the published file of {file.repository} at {file.commit[:7]}"
+                raise BadInput(what, file=target, cure="move it away, or say --overwrite")
         target.parent.mkdir(parents=True, exist_ok=True)
-        return _bring(file, target, job)
+        return _download_verified(file, target, settings)
     except OSError as problem:
         raise disk_fault(problem, target) from None
 
@@ -181,51 +182,36 @@ def folder_of(file: Upstream, root: Path) -> Path:
     return clone if clone.is_dir() and not own.is_dir() else own
 
 
-def _existing(file: Upstream, target: Path, overwrite: bool) -> int | None:
-    """The size of a right file in place; None where there is none or it may be replaced."""
-    if not target.exists():
-        return None
-    if target.is_file() and is_published(file, target):
-        return target.stat().st_size
-    if overwrite and target.is_file():
-        return None
+def _download_verified(file: Upstream, target: Path, settings: FetchSettings) -> FetchedFile:
+    """Download a file and put it in place; where a part was left behind, a wrong checksum is tried once more."""
+    part = target.with_name(target.name + ".part")
+    retry = settings.retry
+    job = Download(
+        url_of(file, settings.base),
+        part,
+        file.size,
+        retry.timeout,
+        retry.tries,
+        retry.sleep,
+        setting_of(settings.base),
+    )
+    for _ in range(2 if part.exists() else 1):
+        download(job, lambda done, total: settings.on_progress(file.place, done, total))
+        if part.exists() and is_published(file, part):
+            size = part.stat().st_size
+            part.replace(target)
+            return FetchedFile(place=file.place, outcome="fetched", bytes=size)
+        part.unlink(missing_ok=True)  # so that the next try starts from nothing
     raise BadInput(
-        f"is here but is not the published file of {file.repository} at {file.commit[:7]}",
+        f"{job.url} does not have the checksum of the published file",
         file=target,
-        cure="move it away, or say --overwrite",
+        cure=f"nothing was put in place; {job.cure}",
     )
-
-
-def _bring(file: Upstream, target: Path, job: Job) -> Fetched:
-    part, url = target.with_name(target.name + ".part"), url_of(file, job.base)
-    wait = job.patience
-    task = Download(
-        url, part, file.size, wait.timeout, wait.tries, wait.sleep, setting_of(job.base)
-    )
-    resumed = part.exists()
-    if not _came_right(task, file, job) and not (resumed and _came_right(task, file, job)):
-        raise BadInput(
-            f"{url} does not have the checksum of the published file",
-            file=target,
-            cure=f"nothing was put in place; {task.cure}",
-        )
-    size = part.stat().st_size
-    part.replace(target)
-    return Fetched(place=file.place, outcome="fetched", bytes=size)
-
-
-def _came_right(task: Download, file: Upstream, job: Job) -> bool:
-    """Download; a part with a wrong checksum is removed, so that the next try starts from nothing."""
-    download(task, lambda done, total: job.progress(file.place, done, total))
-    if task.part.exists() and is_published(file, task.part):
-        return True
-    task.part.unlink(missing_ok=True)
-    return False
 
 
 def url_of(file: Upstream, base: str | None = None) -> str:
     """The address of a file: `base`, else `NIKAWA_UPSTREAM`, else its repository's raw files."""
-    from urllib.parse import quote
+    from urllib.parse import quote, urlsplit
 
     setting, base = setting_of(base), base or os.environ.get(VARIABLE) or BASE
     if "{" not in base:
@@ -240,28 +226,20 @@ def url_of(file: Upstream, base: str | None = None) -> str:
         raise BadInput(
             f"{url} is not an http address", cure=f"check {setting}: http:// or https:// is needed"
         )
-    fault = _fault(url)
+    fault = ""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port  # the port is checked when it is asked for
+    except ValueError as problem:
+        fault = str(problem)
+    else:
+        if not host:
+            fault = "it names no server"
+        elif not url.isascii() or not url.isprintable() or " " in url:
+            fault = "it holds characters no address has"
     if fault:
         raise BadInput(f"{url} is not an address ({fault})", cure=f"check {setting}")
     return url
-
-
-def _fault(url: str) -> str:
-    """What keeps an address from being asked; empty where nothing does."""
-    from urllib.parse import urlsplit
-
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
-    except ValueError as problem:
-        return str(problem)
-    if not host:
-        return "it names no server"
-    return (
-        ""
-        if url.isascii() and url.isprintable() and " " not in url
-        else "it holds characters no address has"
-    )
 
 
 def setting_of(base: str | None) -> str:
