@@ -319,13 +319,13 @@ def test_everything_written_can_be_read_by_its_type(found: Analyses) -> None:
 def test_jsick_tables_9_and_10(shared_data: Path, tmp_path: Path) -> None:
     """The numbers of pairs of Table 9, with gold as the answers; correlations of gold with itself are 1."""
     from nikawa.datasets import load_task
-    from nikawa.io.jsonl import write
+    from nikawa.io.jsonl import write_lines_of_records
     from nikawa.records import Prediction
 
     for name, question in (("jsick-nli", "label"), ("jsick-sts", "relatedness")):
         _, examples = load_task(name, "test", data=shared_data)
         answers = [Prediction(example=e.id, answer=e.gold[question]) for e in examples]
-        write(tmp_path / f"{name}.jsonl", answers, overwrite=False)
+        write_lines_of_records(tmp_path / f"{name}.jsonl", answers, overwrite=False)
         request = RunRequest(tasks=(name,), models=(f"replay:{tmp_path / f'{name}.jsonl'}",))
         run(request, RunOptions(out=tmp_path / "runs", workers=1, data=shared_data))
     got = analyse(

@@ -21,8 +21,7 @@ from nikawa.analysis.calibration import RunProbabilities, calibrate
 from nikawa.analysis.results import Calibration, ClassScore, Confusion, CrossTable, Surprise
 from nikawa.datasets.custom import declared_protocol
 from nikawa.metrics import metrics
-from nikawa.metrics.confusion import UNREAD
-from nikawa.metrics.confusion import count_confusion as count_confusion
+from nikawa.metrics.confusion import UNREAD, count_confusion
 from nikawa.records import Example
 from nikawa.scoring.match import LABELLED_KINDS
 from nikawa.stats.masks import make_figure, measure_parts, resample_sums
@@ -141,14 +140,14 @@ def tabulate_confusion(answers: SystemAnswers, options: AnalysisOptions) -> Conf
     """Confusion, for tasks with labels."""
     if answers.task.kind not in LABELLED_KINDS:
         return None
-    texts = [
-        [UNREAD if answer is None else str(answer) for answer in items.answers]
+    texts = {
+        id(items): [UNREAD if answer is None else str(answer) for answer in items.answers]
         for items in answers.runs
-    ]
+    }
     return average_confusion(
         [count_confusion(items) for items in answers.runs],
         [str(label) for label in answers.runs[0].gold],
-        texts,
+        [texts[id(items)] for items in answers.runs],
         answers.sample.units,
         resamples=options.resamples,
         seed=options.seed,
@@ -193,11 +192,14 @@ def _score_classes(
     seed: int,
 ) -> tuple[ClassScore, ...]:
     """Precision, recall and F1 of each label."""
-    tables = [_count_classes(labels, gold, run) for run in answers]
-    exact = np.stack([table.sum(axis=0) for table in tables])
-    drawn = np.stack(
-        [resample_sums(table, units, resamples=resamples, seed=seed) for table in tables]
-    )
+    sums = {}  # runs that answered alike are one list
+    for run in answers:
+        if id(run) not in sums:
+            table = _count_classes(labels, gold, run)
+            resampled = resample_sums(table, units, resamples=resamples, seed=seed)
+            sums[id(run)] = (table.sum(axis=0), resampled)
+    exact = np.stack([sums[id(run)][0] for run in answers])
+    drawn = np.stack([sums[id(run)][1] for run in answers])
     exact_rates, drawn_rates = _compute_rates(exact), _compute_rates(drawn)
     scores = []
     for i, label in enumerate(labels):

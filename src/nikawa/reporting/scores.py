@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from nikawa.metrics import Evaluation, metrics
+from nikawa.metrics import Evaluation, Items, metrics
 from nikawa.records import Score
 from nikawa.reporting.page_data import Number, PairRow, PartRow, SystemRow
 from nikawa.reporting.systems import ReportRun, SystemRuns, TaskRuns
@@ -28,9 +28,9 @@ from nikawa.scoring.score import (
     build_items,
     resampling_units,
 )
-from nikawa.stats.resample import Floats, Ints, count_units, draw_weights, score_interval
+from nikawa.stats.resample import Floats, Ints, count_units, score_interval
 from nikawa.stats.results import LEAST_UNITS
-from nikawa.stats.seeds import ENOUGH_RESAMPLES, find_limits, mean_interval
+from nikawa.stats.seeds import ENOUGH_RESAMPLES, ResampledRuns, find_limits, mean_interval
 
 MIN_ROUNDS, MAX_ROUNDS = 2_000, 25_000
 """Of paired tests, unless the user says how many."""
@@ -100,7 +100,8 @@ def system_rows(task: TaskRuns, compared: Compared) -> tuple[SystemRow, ...]:
         for score in compared.found.systems
         if score.task == task.name
     }
-    rows = [_system_row(task, system, ties, compared.rounds) for system in task.systems]
+    intervals = SeedIntervals(task)
+    rows = [_system_row(task, system, ties, intervals, compared.rounds) for system in task.systems]
     first = task.task.metrics[0]
     sign = 1 if metrics()[first].better == "higher" else -1
 
@@ -112,7 +113,11 @@ def system_rows(task: TaskRuns, compared: Compared) -> tuple[SystemRow, ...]:
 
 
 def _system_row(
-    task: TaskRuns, system: SystemRuns, ties: dict[tuple[str, str], str], rounds: int
+    task: TaskRuns,
+    system: SystemRuns,
+    ties: dict[tuple[str, str], str],
+    intervals: SeedIntervals,
+    rounds: int,
 ) -> SystemRow:
     unanswered: Counter[str] = Counter()
     places = []
@@ -126,7 +131,7 @@ def _system_row(
         scores_of_runs = _scores_of_runs(system, task.main, "", metric)
         if scores_of_runs:
             number = stored_number(scores_of_runs)
-            numbers[metric] = _over_seeds(task, system, task.main, metric, rounds, number)
+            numbers[metric] = intervals.add(system, task.main, metric, rounds, number)
     letters = {name: ties[system.name, name] for name in numbers if (system.name, name) in ties}
     variation = system.spec.variation
     return SystemRow(
@@ -179,57 +184,80 @@ def finite(value: float | None) -> float | None:
     return None if value is None or isnan(value) else float(value)
 
 
-def _over_seeds(
-    task: TaskRuns, system: SystemRuns, name: str, metric_name: str, rounds: int, number: Number
-) -> Number:
-    """The number with its interval over items and seeds, where there are several.
+class SeedIntervals:
+    """The intervals of a task's scores over items and seeds; runs that gave the same answers are evaluated once."""
 
-    There is none where seeds answered different items.
-    """
-    if len(system.runs) == 1 or number.value is None:
-        return number
-    metric, examples = metrics()[metric_name], task.scored(name)
-    evaluations, units_of_runs = [], []
-    for run in system.runs:
-        items = build_items(task.task, examples, run.loaded.answers_by_id[name])
-        evaluation, units = AnsweredTask(task.task, examples, items).under(metric, "official")
-        evaluations.append(evaluation)
-        units_of_runs.append(units)
-    units, low, high, by_t = units_of_runs[0], None, None, False
-    if len(units) and all(np.array_equal(units, other) for other in units_of_runs):
-        scale = metric.scale(task.task)
-        if all(evaluation.itemwise for evaluation in evaluations):
-            low, high = (finite(end * scale) for end in _t_interval(evaluations, units, rounds))
-            by_t = low is not None
-        else:
-            drawn = _resample_items_and_seeds(evaluations, units, rounds)
-            low, high = score_interval(drawn, units, scale)
-    few = low is None and count_units(resampling_units(task.task, examples)) < LEAST_UNITS
-    return replace(number, low=low, high=high, few=few, by="t" if by_t else UNSET)
+    def __init__(self, task: TaskRuns) -> None:
+        self.task = task
+        self._items: dict[str, list[Items]] = {}
+        """Set to the distinct items of its runs."""
+        self._evaluations: dict[tuple[str, int], tuple[Evaluation, Ints]] = {}
+        """Metric and items to the evaluation and the unit of each item it saw."""
+        self._resampled: dict[tuple[bytes, int], ResampledRuns] = {}
+        """Units and rounds to the runs that were resampled so."""
 
+    def add(
+        self, system: SystemRuns, name: str, metric: str, rounds: int, number: Number
+    ) -> Number:
+        """The number with its interval over items and seeds, where there are several; none where they answered different items."""
+        if len(system.runs) == 1 or number.value is None:
+            return number
+        task, used = self.task.task, metrics()[metric]
+        seen = [self._evaluate(run, name, metric) for run in system.runs]
+        runs, units = [evaluation for evaluation, _ in seen], seen[0][1]
+        low, high, is_t = None, None, False
+        if len(units) and all(np.array_equal(units, other) for _, other in seen):
+            scale = used.scale(task)
+            if all(run.itemwise for run in runs):
+                low, high = (finite(end * scale) for end in self._t_interval(runs, units, rounds))
+                is_t = low is not None
+            else:
+                drawn = self._resample_items_and_seeds(runs, units, rounds)
+                low, high = score_interval(drawn, units, scale)
+        is_few = low is None and self._count_units(name) < LEAST_UNITS
+        return replace(number, low=low, high=high, few=is_few, by="t" if is_t else UNSET)
 
-def _t_interval(runs: Sequence[Evaluation], units: Ints, rounds: int) -> tuple[float, float]:
-    """Student's t, for metrics that are means over items."""
-    drawn = np.concatenate(list(_resample(runs, units, min(rounds, ENOUGH_RESAMPLES))), axis=1)
-    values = np.array([run.value for run in runs])
-    limits = find_limits(*(run.detail for run in runs))
-    return mean_interval(values, drawn, count_units(units), limits)
+    def _count_units(self, name: str) -> int:
+        return count_units(resampling_units(self.task.task, self.task.scored(name)))
 
+    def _evaluate(self, run: ReportRun, name: str, metric: str) -> tuple[Evaluation, Ints]:
+        task, examples = self.task.task, self.task.scored(name)
+        items = build_items(task, examples, run.loaded.answers_by_id[name])
+        known = self._items.setdefault(name, [])
+        same = next((other for other in known if other == items), None)
+        if same is None:
+            known.append(items)
+            same = items
+        key = (metric, id(same))
+        if key not in self._evaluations:
+            answered = AnsweredTask(task, examples, same)
+            self._evaluations[key] = answered.under(metrics()[metric], "official")
+        return self._evaluations[key]
 
-def _resample_items_and_seeds(runs: Sequence[Evaluation], units: Ints, rounds: int) -> Floats:
-    """The mean under each resample of items and seeds, for any other metric."""
-    generator, means = np.random.default_rng((0, 3)), []
-    for block in _resample(runs, units, rounds):
-        picks = generator.integers(0, len(block), size=block.shape)
-        means.append(np.take_along_axis(block, picks, axis=0).mean(axis=0))
-    return np.concatenate(means)
+    def _blocks(self, runs: Sequence[Evaluation], units: Ints, rounds: int) -> list[Floats]:
+        """Blocks of runs by resamples: each run's score under the same weights of items."""
+        key = (units.tobytes(), rounds)
+        resampled = self._resampled.setdefault(key, ResampledRuns(units, rounds))
+        return resampled.blocks(runs)
 
+    def _t_interval(
+        self, runs: Sequence[Evaluation], units: Ints, rounds: int
+    ) -> tuple[float, float]:
+        """Student's t, for metrics that are means over items."""
+        drawn = np.concatenate(self._blocks(runs, units, min(rounds, ENOUGH_RESAMPLES)), axis=1)
+        values = np.array([run.value for run in runs])
+        limits = find_limits(*(run.detail for run in runs))
+        return mean_interval(values, drawn, count_units(units), limits)
 
-def _resample(runs: Sequence[Evaluation], units: Ints, rounds: int) -> Iterator[Floats]:
-    """Blocks of runs by resamples: each run's score under the same weights of items."""
-    targets = [run.grouped(units) for run in runs]
-    for weights in draw_weights(count_units(units), rounds, 0):
-        yield np.stack([target.under(weights) for target in targets])
+    def _resample_items_and_seeds(
+        self, runs: Sequence[Evaluation], units: Ints, rounds: int
+    ) -> Floats:
+        """The mean under each resample of items and seeds, for any other metric."""
+        generator, means = np.random.default_rng((0, 3)), []
+        for block in self._blocks(runs, units, rounds):
+            picks = generator.integers(0, len(block), size=block.shape)
+            means.append(np.take_along_axis(block, picks, axis=0).mean(axis=0))
+        return np.concatenate(means)
 
 
 def pair_rows(task: TaskRuns, compared: Compared) -> tuple[PairRow, ...]:
@@ -275,6 +303,7 @@ def _pair_row(task: TaskRuns, pair: PairResult) -> PairRow:
 
 def part_rows(task: TaskRuns) -> Iterator[PartRow]:
     """Further sets and parts of sets, as the runs scored them."""
+    intervals = SeedIntervals(task)
     for system in task.systems:
         keys = dict.fromkeys(
             (scores.set, score.where, score.metric)
@@ -286,5 +315,5 @@ def part_rows(task: TaskRuns) -> Iterator[PartRow]:
         for name, where, metric in keys:
             number = stored_number(_scores_of_runs(system, name, where, metric))
             if not where:
-                number = _over_seeds(task, system, name, metric, FURTHER_SET_RESAMPLES, number)
+                number = intervals.add(system, name, metric, FURTHER_SET_RESAMPLES, number)
             yield PartRow(set=name, where=where, metric=metric, system=system.name, number=number)

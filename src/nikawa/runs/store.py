@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 
 from nikawa.errors import BadInput, unknown
-from nikawa.io.answers.structures import with_tags
+from nikawa.io.answers.structures import restore_tags
 from nikawa.io.atomic import atomic_write
 from nikawa.io.json import encode_json, pack_json, read_json, read_json_lines
 from nikawa.io.jsonl import write_lines_of_records as write_lines
@@ -195,7 +195,7 @@ def _revived(prediction: Prediction, task: Task) -> Prediction:
         raise BadInput(
             f"the answer to {prediction.example!r} is no list of spans: {problem}"
         ) from None
-    return msgspec.structs.replace(prediction, answer=with_tags(spans, prediction.raw))
+    return msgspec.structs.replace(prediction, answer=restore_tags(spans, prediction.raw))
 
 
 def _with_nan(raw: Any, path: Path) -> SetScores:
