@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from nikawa.datasets import tasks
+from nikawa.models.chat.prompts import SLOTS, read_template
 from nikawa.models.chat.settings import ChatSettings
-from nikawa.models.chat.template import SLOTS, read_template
 
 PAGE = (Path(__file__).parents[2] / "docs" / "chat.md").read_text("utf-8")
 

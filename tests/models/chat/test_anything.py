@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nikawa.models.chat.journal import Reply
-from nikawa.models.chat.model import FORMS
-from nikawa.models.chat.problems import Problem
+from nikawa.models.chat.model import QUESTIONS
+from nikawa.models.chat.prompts import find_template
 from nikawa.models.chat.reading import Unreadable
-from nikawa.models.chat.replies import read_reply
-from nikawa.models.chat.template import find_template
+from nikawa.models.chat.responses import RequestProblem, read_reply
 from nikawa.records import Example, Kind, Task
 
 WORDS = st.sampled_from(
@@ -80,7 +79,7 @@ EXAMPLE = Example(
 def test_any_response(found: Any, status: int) -> None:
     try:
         reply = read_reply("k", status, {}, json.dumps(found).encode())
-    except Problem as problem:
+    except RequestProblem as problem:
         told = problem.what
     else:
         told = "read"
@@ -111,7 +110,7 @@ def test_any_answer(kind: Kind, said: str) -> None:
         labels=("PS", "LC"),
         metrics=(),
     )
-    form = FORMS[kind](task, find_template(task, "ja"), "ja")
+    form = QUESTIONS[kind](task, find_template(task, "ja"), "ja")
     try:
         found = form.read(EXAMPLE, said)
     except Unreadable as problem:

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.models.chat.journal import NAME, Journal, Reply
+from nikawa.models.chat.journal import REPLIES_FILE, Journal, Reply
 from nikawa.records import Example, Task
 
 TASK = Task(
@@ -52,7 +52,7 @@ def test_a_finished_run_asks_nothing(server: Any, chat: Any, tmp_path: Path) -> 
 def test_torn_lines_are_passed_over(server: Any, chat: Any, tmp_path: Path) -> None:
     server.brain = parity
     first = chat(tmp_path).predict(TASK, TEXTS)
-    journal = tmp_path / NAME
+    journal = tmp_path / REPLIES_FILE
     journal.write_bytes(journal.read_bytes()[:-20])
     assert chat(tmp_path).predict(TASK, TEXTS) == first
     assert len(server.asked) == 21
@@ -77,7 +77,7 @@ def test_a_shared_folder_serves_other_runs_for_nothing(
 
 def test_a_shared_folder_that_is_the_runs_own(server: Any, chat: Any, tmp_path: Path) -> None:
     chat(tmp_path, cache=str(tmp_path)).predict(TASK, TEXTS)
-    assert len((tmp_path / NAME).read_bytes().splitlines()) == 22
+    assert len((tmp_path / REPLIES_FILE).read_bytes().splitlines()) == 22
 
 
 def test_what_differs_is_asked_anew(server: Any, chat: Any, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from nikawa.datasets import load, tasks
 from nikawa.errors import BadInput
 from nikawa.models import Trainable
-from nikawa.models.chat.model import FORMS, language_of
-from nikawa.models.chat.template import find_template
+from nikawa.models.chat.model import QUESTIONS, detect_language
+from nikawa.models.chat.prompts import find_template
 from nikawa.records import Example, Kind, Prediction, Span, Task
 
 NLI = ("entailment", "contradiction", "neutral")
@@ -313,8 +313,8 @@ def test_it_is_a_model_like_the_others(chat: Any) -> None:
 def test_published_gold_survives_being_shown_and_read(shared_data: Path, name: str) -> None:
     found = tasks()[name]
     examples = load(f"{found.dataset}:dev", data=shared_data).splits["dev"]
-    language = language_of(found, examples)
-    form = FORMS[found.kind](found, find_template(found, language), language)
+    language = detect_language(found, examples)
+    form = QUESTIONS[found.kind](found, find_template(found, language), language)
     for example in examples:
         gold = example.gold[found.question]
         meant = gold[0]["text"].strip() if name == "jsquad" else gold

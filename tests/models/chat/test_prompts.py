@@ -13,10 +13,16 @@ from msgspec.structs import replace
 from nikawa.datasets import benchmarks
 from nikawa.errors import BadInput
 from nikawa.models import models
-from nikawa.models.chat.reading import Options, Unreadable, json_in, read_number, read_option
-from nikawa.models.chat.shots import draw
-from nikawa.models.chat.spans import find_spans, occurrence
-from nikawa.models.chat.template import FOLDER, find_template, read_template
+from nikawa.models.chat.prompts import PROMPTS_FOLDER, draw_shots, find_template, read_template
+from nikawa.models.chat.reading import (
+    Options,
+    Unreadable,
+    count_occurrence,
+    find_json,
+    find_spans,
+    read_number,
+    read_option,
+)
 from nikawa.records import Example, Kind, Span, Task
 
 TASK = Task(
@@ -65,7 +71,7 @@ def test_each_task_has_a_prompt_whose_labels_are_its_own(task: tuple[str, Task])
 
 def test_no_prompt_is_without_a_task() -> None:
     kinds, tasks = get_args(Kind), {t.name for b in benchmarks().values() for t in b.tasks}
-    for path in FOLDER.iterdir():
+    for path in PROMPTS_FOLDER.iterdir():
         name, language, suffix = path.name.rsplit(".", 2)
         assert name in kinds or name in tasks
         assert (language in ("ja", "ko", "en"), suffix) == (True, "txt")
@@ -134,16 +140,16 @@ def test_a_prompt_of_ones_own(server: Any, chat: Any, tmp_path: Path) -> None:
 
 
 def test_shots_are_balanced_and_drawn_by_seed() -> None:
-    drawn = draw(TASK, POOL, 6, 0)[:6]
+    drawn = draw_shots(TASK, POOL, 6, 0)[:6]
     assert Counter(e.gold["label"] for e in drawn) == {"entailment": 3, "neutral": 3}
-    assert drawn == draw(TASK, POOL[::-1], 6, 0)[:6]
-    assert drawn != draw(TASK, POOL, 6, 1)[:6]
-    assert {e.id for e in draw(TASK, POOL, 4, 0)[:4]} < {e.id for e in drawn}
-    assert len(draw(TASK, POOL, "all", 0)) == 40
-    assert len(draw(TASK, POOL, 30, 0)) == 31
-    assert draw(TASK, (), 0, 0) == []
+    assert drawn == draw_shots(TASK, POOL[::-1], 6, 0)[:6]
+    assert drawn != draw_shots(TASK, POOL, 6, 1)[:6]
+    assert {e.id for e in draw_shots(TASK, POOL, 4, 0)[:4]} < {e.id for e in drawn}
+    assert len(draw_shots(TASK, POOL, "all", 0)) == 40
+    assert len(draw_shots(TASK, POOL, 30, 0)) == 31
+    assert draw_shots(TASK, (), 0, 0) == []
     with pytest.raises(BadInput, match="41 shots cannot be drawn from 40 examples"):
-        draw(TASK, POOL, 41, 0)
+        draw_shots(TASK, POOL, 41, 0)
 
 
 def test_shots_are_turns_before_the_question(server: Any, chat: Any) -> None:
@@ -224,11 +230,11 @@ def test_numbers_that_cannot(text: str) -> None:
 
 
 def test_json_inside_a_text() -> None:
-    assert json_in('はい。```json\n{"a": {"b": [1]}}\n```') == {"a": {"b": [1]}}
-    assert json_in('{"a": {broken {"b": 1}') == {"b": 1}
-    assert json_in("[1, 2]", (dict, list)) == [1, 2]
-    assert json_in("[1, 2]") is None
-    assert json_in("{" * 100_000) is None
+    assert find_json('はい。```json\n{"a": {"b": [1]}}\n```') == {"a": {"b": [1]}}
+    assert find_json('{"a": {broken {"b": 1}') == {"b": 1}
+    assert find_json("[1, 2]", (dict, list)) == [1, 2]
+    assert find_json("[1, 2]") is None
+    assert find_json("{" * 100_000) is None
 
 
 LABELS = {"ps": "PS", "人名": "PS", "lc": "LC"}
@@ -284,7 +290,7 @@ def test_spans_that_overlap_and_their_way_back() -> None:
         for end in range(start + 1, len(text) + 1):
             told = {
                 "text": text[start:end],
-                "occurrence": occurrence(text, Span(start, end)),
+                "occurrence": count_occurrence(text, Span(start, end)),
                 "label": "PS",
             }
             assert find_spans(text, [told], LABELS) == [Span(start, end, "PS")]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from nikawa.errors import BadInput, MissingExtra
-from nikawa.models.chat.problems import retry_after
+from nikawa.models.chat.responses import read_retry_after
 from nikawa.models.chat.usage import OutOfBudget
 from nikawa.records import Example, Task
 
@@ -267,12 +267,12 @@ def test_a_pause_the_server_asks_for_holds_for_all(server: Any, chat: Any) -> No
 def test_the_forms_of_retry_after() -> None:
     now = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     later = format_datetime(now.replace(second=25), usegmt=True)
-    assert retry_after({"retry-after": later}, now) == 20.0
-    assert retry_after({"retry-after": "7"}) == 7.0
-    assert retry_after({"retry-after": "-3"}) == 0.0
-    assert retry_after({"retry-after": "soon"}) is None
-    assert retry_after({"retry-after": "inf"}) is None
-    assert retry_after({}) is None
+    assert read_retry_after({"retry-after": later}, now) == 20.0
+    assert read_retry_after({"retry-after": "7"}) == 7.0
+    assert read_retry_after({"retry-after": "-3"}) == 0.0
+    assert read_retry_after({"retry-after": "soon"}) is None
+    assert read_retry_after({"retry-after": "inf"}) is None
+    assert read_retry_after({}) is None
 
 
 @pytest.mark.parametrize(

@@ -10,18 +10,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nikawa.errors import BadInput
-from nikawa.models.chat.questions import Form
 from nikawa.models.chat.journal import Reply
-from nikawa.models.chat.responses import Problem
-from nikawa.models.chat.reading import json_in
-from nikawa.models.chat.scores import echoed, weights
+from nikawa.models.chat.logprobs import sum_echoed_tokens, weigh_first_tokens
+from nikawa.models.chat.questions import Questions
+from nikawa.models.chat.reading import find_json
+from nikawa.models.chat.responses import RequestProblem
 from nikawa.models.chat.session import Session
 from nikawa.models.chat.settings import ChatSettings
 
 CHAT, COMPLETIONS = "chat/completions", "completions"
-FIRST_TOKENS, TOPS = 4, (20, 5)
+CHOICE_TOKENS, TOP_LOGPROBS = 4, (20, 5)
 """Tokens asked for, and how many alternatives of each, where log-probabilities choose: some servers allow but few."""
-SMALL = 64
+PROBE_TOKENS = 64
 """Tokens of an answer to a question about abilities."""
 SCHEMAS = ("json_schema", "structured_outputs", "guided_json")
 _LETTERS = ("A", "B")
@@ -36,13 +36,13 @@ _SCHEMA = {
 
 
 @dataclass(frozen=True)
-class Manner:
+class RequestStyle:
     """How this server is asked."""
 
     model: str
     way: str = "parse"
     """`logprob`, `echo`, one of `SCHEMAS`, `json_object`, `grammar` or `parse`."""
-    top: int = TOPS[0]
+    top: int = TOP_LOGPROBS[0]
     limit: str = "max_tokens"
     """What it calls the longest answer; newer services have another name for it."""
     temperature: bool = True
@@ -85,7 +85,7 @@ def _merged(messages: list[dict[str, str]]) -> list[dict[str, str]]:
     return [{"role": messages[1]["role"], "content": first}, *messages[2:]]
 
 
-def ways(form: Form, settings: ChatSettings) -> list[str]:
+def list_methods(form: Questions, settings: ChatSettings) -> list[str]:
     """The ways to try for a kind of task, best first."""
     letters = form.choice and form.task.kind != "relation"
     chosen = ["logprob", "echo"] if letters else ["echo"] if form.choice else []
@@ -100,12 +100,12 @@ def ways(form: Form, settings: ChatSettings) -> list[str]:
     return [*(chosen if letters else []), *held, "parse"]
 
 
-async def find_manner(session: Session, model: str, form: Form, seed: int) -> Manner:
+async def find_style(session: Session, model: str, form: Questions, seed: int) -> RequestStyle:
     """The best way this server offers for this kind of task."""
-    manner = await _polite(session, Manner(model), seed)
-    tried = ways(form, session.settings)
+    manner = await _polite(session, RequestStyle(model), seed)
+    tried = list_methods(form, session.settings)
     for way in tried:
-        for top in TOPS if way == "logprob" else TOPS[:1]:
+        for top in TOP_LOGPROBS if way == "logprob" else TOP_LOGPROBS[:1]:
             found = replace(manner, way=way, top=top)
             if await _can(session, found, seed):
                 return found
@@ -113,22 +113,22 @@ async def find_manner(session: Session, model: str, form: Form, seed: int) -> Ma
     raise BadInput(f"the server gives no {given} for {model}", cure="set how to auto")
 
 
-async def _polite(session: Session, manner: Manner, seed: int) -> Manner:
+async def _polite(session: Session, manner: RequestStyle, seed: int) -> RequestStyle:
     """Ask a plain question until the server has no objection to its fields."""
     for _ in range(4):
-        tokens = max(SMALL, session.settings.max_tokens or 0)
+        tokens = max(PROBE_TOKENS, session.settings.max_tokens or 0)
         body = manner.body(session.settings, seed, _question("Reply with the letter A."), tokens)
         reply = await session.probe(CHAT, body, tokens)
         if not reply.error:
             return manner
         better = _adapted(manner, reply.text)
         if better == manner:
-            raise Problem(reply.text, "stop", status=reply.error)
+            raise RequestProblem(reply.text, "stop", status=reply.error)
         manner = better
-    raise Problem("the server objects to every request", "stop")
+    raise RequestProblem("the server objects to every request", "stop")
 
 
-def _adapted(manner: Manner, said: str) -> Manner:
+def _adapted(manner: RequestStyle, said: str) -> RequestStyle:
     words = said.casefold()
     if "max_completion_tokens" in words and manner.limit == "max_tokens":
         return replace(manner, limit="max_completion_tokens")
@@ -144,16 +144,16 @@ def _question(text: str) -> list[dict[str, str]]:
     ]
 
 
-async def _can(session: Session, manner: Manner, seed: int) -> bool:
+async def _can(session: Session, manner: RequestStyle, seed: int) -> bool:
     if manner.way == "parse":
         return True
     if manner.way == "echo":
         body = echo_body(manner, session.settings, "A B A B A B A", "B")
         reply = await session.probe(COMPLETIONS, body, 1)
-        return not reply.error and echoed(reply, "B") is not None
+        return not reply.error and sum_echoed_tokens(reply, "B") is not None
     chosen = manner.way == "logprob"
     text = "Reply with the letter A." if chosen else "Say hello to the sea (as JSON)."
-    tokens = FIRST_TOKENS if chosen else max(SMALL, session.settings.max_tokens or 0)
+    tokens = CHOICE_TOKENS if chosen else max(PROBE_TOKENS, session.settings.max_tokens or 0)
     body = manner.body(session.settings, seed, _question(text), tokens) | manner.held(
         _SCHEMA, _WORDS
     )
@@ -164,10 +164,10 @@ async def _can(session: Session, manner: Manner, seed: int) -> bool:
 def _shows(way: str, reply: Reply) -> bool:
     """Whether the reply does what was asked for: some servers pass over fields they do not know."""
     if way == "logprob":
-        return bool(weights(reply, _LETTERS))
+        return bool(weigh_first_tokens(reply, _LETTERS))
     if way == "grammar":
         return reply.text.strip() in _WORDS
-    found = json_in(reply.text)
+    found = find_json(reply.text)
     return (
         found is not None
         if way == "json_object"
@@ -175,7 +175,9 @@ def _shows(way: str, reply: Reply) -> bool:
     )
 
 
-def echo_body(manner: Manner, settings: ChatSettings, prompt: str, key: str) -> dict[str, Any]:
+def echo_body(
+    manner: RequestStyle, settings: ChatSettings, prompt: str, key: str
+) -> dict[str, Any]:
     """A request that sends the prompt back with the log-probability of each of its tokens."""
     text = f"{prompt} {key}"
     fixed = {"model": manner.model, "prompt": text, "max_tokens": 1, "echo": True, "logprobs": 1}

@@ -17,8 +17,7 @@ import msgspec
 
 from nikawa.errors import BadInput, clip, missing_extra
 from nikawa.models.chat.journal import Reply
-from nikawa.models.chat.responses import SHOWN, Problem
-from nikawa.models.chat.responses import read_reply
+from nikawa.models.chat.responses import MAX_SERVER_WORDS_CHARS, RequestProblem, read_reply
 from nikawa.models.chat.settings import ChatSettings
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from nikawa.models.chat.usage import Usage
 
 
-class Gate:
+class ConcurrencyLimit:
     """At most `limit` at a time; nobody passes before a pause that the server asked for is over."""
 
     def __init__(self, most: int) -> None:
@@ -71,7 +70,7 @@ class Gate:
         self.limit = min(float(self.most), self.limit + 1 / self.limit)
 
 
-LARGEST = 32 * 2**20
+MAX_RESPONSE_BYTES = 32 * 2**20
 """Bytes of a response; more than that is not an answer."""
 LOGGERS = (
     "httpx",
@@ -137,7 +136,7 @@ class _Scrubber(logging.Filter):
 
 
 @contextmanager
-def quiet_about(secret: Secret) -> Iterator[None]:
+def hide_secret(secret: Secret) -> Iterator[None]:
     """While requests are under way, nothing logged holds the key."""
     scrubber = _Scrubber(secret)
     loggers = [logging.getLogger(name) for name in LOGGERS]
@@ -180,7 +179,7 @@ class Client:
     def __init__(self, http: httpx.AsyncClient, settings: ChatSettings, usage: Usage) -> None:
         self.http, self.settings, self.usage = http, settings, usage
         self.secret = Secret(settings)
-        self.gate = Gate(settings.concurrency)
+        self.gate = ConcurrencyLimit(settings.concurrency)
 
     async def ask(
         self, path: str, body: dict[str, Any], key: str, retries: int | None = None
@@ -193,7 +192,7 @@ class Client:
         while True:
             async with self.gate:
                 found = await self._try(path, body, key)
-            if not isinstance(found, Problem):
+            if not isinstance(found, RequestProblem):
                 self.gate.more()
                 return found
             tries += 1
@@ -210,7 +209,7 @@ class Client:
                 self.gate.fewer(pause if found.after is not None else 0.0)
             await asyncio.sleep(pause)
 
-    def _pause(self, problem: Problem, key: str, tries: int) -> float:
+    def _pause(self, problem: RequestProblem, key: str, tries: int) -> float:
         """What the server asks for, else a random part of a time that doubles; never the same for two requests."""
         drawn = Random(f"{key}/{tries}").random()  # noqa: S311  (no secret)
         if problem.after is not None:
@@ -218,7 +217,7 @@ class Client:
         longest = min(LONGEST, self.settings.wait * 2.0 ** min(tries - 1, 16))
         return max(SHORTEST, longest * (0.5 + drawn / 2))
 
-    async def _try(self, path: str, body: dict[str, Any], key: str) -> Reply | Problem:
+    async def _try(self, path: str, body: dict[str, Any], key: str) -> Reply | RequestProblem:
         import httpx
 
         try:
@@ -226,15 +225,19 @@ class Client:
                 status, headers, content = await self._post(path, body)
             reply = read_reply(key, status, headers, self.secret.scrubbed(content))
             return msgspec.json.decode(self.secret.scrubbed(msgspec.json.encode(reply)), type=Reply)
-        except Problem as problem:
+        except RequestProblem as problem:
             problem.what = self.secret.scrubbed(problem.what.encode()).decode()
             return problem
         except TimeoutError:
-            return Problem(f"no whole answer within {self.settings.timeout:g} s", "again")
+            return RequestProblem(f"no whole answer within {self.settings.timeout:g} s", "again")
         except httpx.HTTPError as problem:
             said = self.secret.scrubbed(str(problem).encode("utf-8", "replace")).decode()
-            return Problem(
-                clip(f"the connection failed ({said or type(problem).__name__})", SHOWN), "again"
+            return RequestProblem(
+                clip(
+                    f"the connection failed ({said or type(problem).__name__})",
+                    MAX_SERVER_WORDS_CHARS,
+                ),
+                "again",
             )
 
     async def _post(self, path: str, body: dict[str, Any]) -> tuple[int, httpx.Headers, bytes]:
@@ -245,8 +248,8 @@ class Client:
         ) as response:
             async for part in response.aiter_bytes():
                 size += len(part)
-                if size > LARGEST:
-                    raise Problem(
+                if size > MAX_RESPONSE_BYTES:
+                    raise RequestProblem(
                         "the server's answer does not end", "again", status=response.status_code
                     )
                 parts.append(part)

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-NAME = "replies.jsonl"
+REPLIES_FILE = "replies.jsonl"
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -37,7 +37,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The status of a refused question about what the server can do; 0: it was answered."""
 
 
-def digest(*parts: Any) -> str:
+def compute_digest(*parts: Any) -> str:
     """A key: the same for the same parts, whatever the order of mappings."""
     return blake2b(msgspec.json.encode(parts, order="deterministic"), digest_size=16).hexdigest()
 
@@ -46,7 +46,7 @@ class Journal:
     """The replies of one folder by their keys; without a folder they are kept in memory only."""
 
     def __init__(self, folder: Path | None) -> None:
-        self.path = None if folder is None else folder / NAME
+        self.path = None if folder is None else folder / REPLIES_FILE
         self.replies: dict[str, Reply] = {}
         self.torn = 0
         self._descriptor: int | None = None

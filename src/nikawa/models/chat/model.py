@@ -13,32 +13,212 @@ import msgspec
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
 from nikawa.models.base import Setup, not_fitted_error, read_settings
-from nikawa.models.chat.ask import LONG, Asker
-from nikawa.models.chat.client import Client, open_http, quiet_about
-from nikawa.models.chat.questions import Choice, Labels, Relation
-from nikawa.models.chat.questions import Dialogue, Tagging, Tree
-from nikawa.models.chat.questions import Reading, Similarity
-from nikawa.models.chat.questions import Form
-from nikawa.models.chat.journal import Journal
-from nikawa.models.chat.responses import Problem
-from nikawa.models.chat.session import Failure, Session, all_of, run, teller
+from nikawa.models.chat.abilities import (
+    CHAT,
+    CHOICE_TOKENS,
+    COMPLETIONS,
+    SCHEMAS,
+    RequestStyle,
+    echo_body,
+    find_style,
+)
+from nikawa.models.chat.client import Client, hide_secret, open_http
+from nikawa.models.chat.journal import Journal, Reply
+from nikawa.models.chat.logprobs import softmax, sum_echoed_tokens, to_shares, weigh_first_tokens
+from nikawa.models.chat.prompts import draw_shots, drop_same_question, find_template
+from nikawa.models.chat.questions import (
+    ChoiceQuestions,
+    DialogueQuestions,
+    LabelQuestions,
+    Questions,
+    ReadingQuestions,
+    RelationQuestions,
+    SimilarityQuestions,
+    TaggingQuestions,
+    TreeQuestions,
+)
+from nikawa.models.chat.reading import (
+    Options,
+    Unreadable,
+    find_json,
+    is_refusal,
+    quote,
+    strip_thoughts,
+)
+from nikawa.models.chat.responses import RequestProblem
+from nikawa.models.chat.session import FailedItems, Session, run_all, run_async, teller
 from nikawa.models.chat.settings import ChatSettings
-from nikawa.models.chat.prompts import draw
-from nikawa.models.chat.prompts import find_template
 from nikawa.models.chat.usage import Usage
 from nikawa.records import Example, Kind, Prediction, Task
 
-USAGE = "usage.json"
-FORMS: dict[Kind, type[Form]] = {
-    "text": Labels,
-    "inference": Labels,
-    "similarity": Similarity,
-    "choice": Choice,
-    "reading": Reading,
-    "tagging": Tagging,
-    "relation": Relation,
-    "tree": Tree,
-    "dialogue": Dialogue,
+TOO_LONG = "too long"
+"""The kind of reason of a question that the server refuses for its length."""
+
+
+class Asker:
+    """The questions of one task to one model."""
+
+    def __init__(
+        self,
+        model: str,
+        form: Questions,
+        settings: ChatSettings,
+        seed: int,
+        shots: Sequence[Example],
+    ) -> None:
+        self.form, self.settings, self.seed, self.drawn = form, settings, seed, shots
+        self.manner = RequestStyle(model)
+        self.tokens = settings.max_tokens or form.tokens
+        self._system = form.template.filled("system", form.common())
+        self._turns = [self._turn(shot) for shot in shots]
+
+    def about(self) -> dict[str, Any]:
+        """What was asked, and how."""
+        template = self.form.template
+        return {
+            "task": self.form.task.name,
+            "how": self.manner.way,
+            "language": self.form.language,
+            "prompt": template.name,
+            "prompt_version": template.version,
+            "shots": [shot.id for shot in self.drawn[: self._count()]],
+        }
+
+    async def prepare(self, session: Session) -> None:
+        """Find out how this server is best asked."""
+        self.manner = await find_style(session, self.manner.model, self.form, self.seed)
+
+    def _count(self) -> int:
+        return len(self.drawn) if self.settings.shots == "all" else self.settings.shots
+
+    def _turn(self, shot: Example) -> tuple[str, str, str]:
+        gold = shot.gold[self.form.task.question]
+        question = self.form.template.filled("user", self.form.slots(shot))
+        return question, self.form.shown(shot, gold, False), self.form.shown(shot, gold, True)
+
+    def messages(self, example: Example) -> list[dict[str, str]]:
+        """The instruction, the shots as turns, and the question."""
+        found = [{"role": "system", "content": self._system}] if self._system else []
+        as_json = self.manner.way in (*SCHEMAS, "json_object")
+        kept = {
+            id(shot)
+            for shot in drop_same_question(self.form.task, self.drawn, example, self._count())
+        }
+        for shot, (question, plain, structured) in zip(self.drawn, self._turns, strict=True):
+            if id(shot) in kept:
+                found.append({"role": "user", "content": question})
+                found.append({"role": "assistant", "content": structured if as_json else plain})
+        asked = self.form.template.filled("user", self.form.slots(example))
+        return [*found, {"role": "user", "content": asked}]
+
+    async def ask(self, session: Session, example: Example) -> Prediction:
+        """The prediction of one example; none, with the reason, where the server says that the question is too long."""
+        try:
+            return await self._ask(session, example)
+        except RequestProblem as problem:
+            if not problem.long:
+                raise
+            return Prediction(example=example.id, why=f"{TOO_LONG}: {problem.what}")
+
+    async def _ask(self, session: Session, example: Example) -> Prediction:
+        options = self.form.options(example)
+        messages = self.messages(example)
+        if self.manner.way == "echo" and options is not None:
+            return await self._by_echo(session, example, messages, options)
+        chosen = self.manner.way == "logprob"
+        tokens = CHOICE_TOKENS if chosen else self.tokens
+        body = self.manner.body(self.settings, self.seed, messages, tokens)
+        keys = options.keys if options else ()
+        schema = {} if chosen or self.manner.way == "parse" else self.form.schema(example)
+        reply = await session.reply(CHAT, body | self.manner.held(schema, keys), tokens)
+        if chosen and options is not None and not reply.refusal:
+            found = weigh_first_tokens(reply, options.keys)
+            if found:
+                return _best(
+                    example,
+                    options,
+                    to_shares({key: found.get(key, 0.0) for key in options.keys}),
+                    reply.text,
+                )
+        return self.read(example, reply)
+
+    async def _by_echo(
+        self, session: Session, example: Example, messages: list[dict[str, str]], options: Options
+    ) -> Prediction:
+        """The option that is the likeliest end of the prompt."""
+        prompt, found = "\n\n".join(_plain(messages)), {}
+        for key in options.keys:
+            body = echo_body(self.manner, self.settings, prompt, key)
+            reply = await session.reply(COMPLETIONS, body, 1)
+            value = sum_echoed_tokens(reply, key)
+            if value is None:
+                return Prediction(
+                    example=example.id, why=f"unparsable: no log-probability of {key!r}"
+                )
+            found[key] = value
+        return _best(example, options, softmax(found), None)
+
+    def read(self, example: Example, reply: Reply) -> Prediction:
+        """The answer in a reply, or none with the reason; what was said is kept."""
+        if reply.refusal or reply.finish == "content_filter":
+            why = f"refusal: {quote(reply.refusal or 'content filter')}"
+            return Prediction(example=example.id, raw=reply.text or None, why=why)
+        text, cut = strip_thoughts(reply.text), reply.finish == "length"
+        # of a text that was cut, the lines before the last are whole
+        whole = (
+            text
+            if not cut or find_json(text, (dict, list)) is not None
+            else text.rpartition("\n")[0]
+        )
+        try:
+            return Prediction(
+                example=example.id, answer=self.form.read(example, whole), raw=reply.text
+            )
+        except Unreadable as problem:
+            why = (
+                "length"
+                if cut
+                else f"refusal: {quote(text)}"
+                if is_refusal(text)
+                else f"unparsable: {problem}"
+            )
+            return Prediction(example=example.id, raw=reply.text, why=why)
+
+
+def _plain(messages: list[dict[str, str]]) -> list[str]:
+    """The messages as one text: each answer stands after its question."""
+    found: list[str] = []
+    for message in messages:
+        if message["role"] == "assistant":
+            found[-1] += f" {message['content']}"
+        else:
+            found.append(message["content"])
+    return found
+
+
+def _best(
+    example: Example, options: Options, scores: dict[str, float], raw: str | None
+) -> Prediction:
+    best = max(options.keys, key=lambda key: scores[key])
+    named = {
+        str(value): scores[key] for key, value in zip(options.keys, options.values, strict=True)
+    }
+    return Prediction(
+        example=example.id, answer=options.values[options.keys.index(best)], scores=named, raw=raw
+    )
+
+
+USAGE_FILE = "usage.json"
+QUESTIONS: dict[Kind, type[Questions]] = {
+    "text": LabelQuestions,
+    "inference": LabelQuestions,
+    "similarity": SimilarityQuestions,
+    "choice": ChoiceQuestions,
+    "reading": ReadingQuestions,
+    "tagging": TaggingQuestions,
+    "relation": RelationQuestions,
+    "tree": TreeQuestions,
+    "dialogue": DialogueQuestions,
 }
 OUTSIDE = (
     "key_env",
@@ -55,7 +235,7 @@ OUTSIDE = (
 )
 """Settings that change how questions are sent, never what is asked."""
 SHORTER = "ask with fewer shots, a shorter prompt or a smaller max_tokens, or give the server a longer context"
-SAMPLE = 200
+SAMPLE_EXAMPLES = 200
 """Examples looked at to tell the language of the texts."""
 
 
@@ -91,7 +271,7 @@ class Chat:
 
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
         """Keep the examples that shots are drawn from; nothing is learned."""
-        draw(task, examples, self.settings.shots, self.setup.seed)
+        draw_shots(task, examples, self.settings.shots, self.setup.seed)
         self._pool = (task, examples)
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
@@ -104,10 +284,10 @@ class Chat:
         try:
             with Journal(self.setup.folder) as own, Journal(self._cache()) as shared:
                 self._usage.recount(own.replies.values(), self.settings)
-                answers = run(lambda: self._predict(asker, examples, own, shared))
-        except Failure as failure:
+                answers = run_async(lambda: self._predict(asker, examples, own, shared))
+        except FailedItems as failure:
             raise self._failed(failure, examples) from None
-        except Problem as problem:
+        except RequestProblem as problem:
             raise BadInput(problem.what, cure=self._cure(problem)) from None
         finally:
             self._asked = asker.about()
@@ -119,11 +299,11 @@ class Chat:
 
     def _asker(self, task: Task, examples: Sequence[Example]) -> Asker:
         told = self.settings.language
-        language = language_of(task, examples) if told == "auto" else told
+        language = detect_language(task, examples) if told == "auto" else told
         template = find_template(task, language, self.settings.prompt)
         pool = self._pool[1] if self._pool else ()
-        form = FORMS[task.kind](task, template, language, pool)
-        shots = draw(task, pool, self.settings.shots, self.setup.seed)
+        form = QUESTIONS[task.kind](task, template, language, pool)
+        shots = draw_shots(task, pool, self.settings.shots, self.setup.seed)
         return Asker(self.setup.argument, form, self.settings, self.setup.seed, shots)
 
     async def _predict(
@@ -132,9 +312,9 @@ class Chat:
         async with open_http(self.settings) as http:
             client = Client(http, self.settings, self._usage)
             session = Session(client, own, shared)
-            with quiet_about(client.secret):
+            with hide_secret(client.secret):
                 await asker.prepare(session)
-                return await all_of(
+                return await run_all(
                     len(examples),
                     lambda i: asker.ask(session, examples[i]),
                     self.settings.concurrency,
@@ -147,7 +327,7 @@ class Chat:
         own = self.setup.folder
         return None if own and folder and own.resolve() == folder.resolve() else folder
 
-    def _failed(self, failure: Failure, examples: Sequence[Example]) -> BadInput:
+    def _failed(self, failure: FailedItems, examples: Sequence[Example]) -> BadInput:
         place, problem = min(failure.failed.items())
         what = f"{len(failure.failed)} of {failure.count} questions failed; example {examples[place].id!r}: {problem.what}"
         return BadInput(what, cure=self._cure(problem))
@@ -155,11 +335,11 @@ class Chat:
     def _refuse_all_long(self, answers: Sequence[Prediction]) -> None:
         """Where no question fits, it is the asking that must change: that is no result."""
         reasons = [answer.why or "" for answer in answers]
-        if len(answers) > 1 and all(why.startswith(f"{LONG}:") for why in reasons):
+        if len(answers) > 1 and all(why.startswith(f"{TOO_LONG}:") for why in reasons):
             what = f"all {len(answers)} questions are too long for {self.name}: {reasons[0].partition(': ')[2]}"
             raise BadInput(what, cure=SHORTER)
 
-    def _cure(self, problem: Problem) -> str:
+    def _cure(self, problem: RequestProblem) -> str:
         settings = self.settings
         again = "start again: the answers so far are kept"
         if problem.status in (401, 403):
@@ -181,16 +361,17 @@ class Chat:
 
     def _write_usage(self) -> None:
         if self.setup.folder is not None and self.setup.folder.is_dir():
-            with atomic_write(self.setup.folder / USAGE, overwrite=True) as stream:
+            with atomic_write(self.setup.folder / USAGE_FILE, overwrite=True) as stream:
                 stream.write(
                     msgspec.json.format(msgspec.json.encode(self.about()), indent=2) + b"\n"
                 )
 
 
-def language_of(task: Task, examples: Sequence[Example]) -> str:
+def detect_language(task: Task, examples: Sequence[Example]) -> str:
     """`ja`, `ko` or `en`, by the script of most texts."""
     votes = Counter(
-        _script(_letters(e.inputs.get(name) for name in task.inputs)) for e in examples[:SAMPLE]
+        _script(_letters(e.inputs.get(name) for name in task.inputs))
+        for e in examples[:SAMPLE_EXAMPLES]
     )
     return max(("ja", "ko", "en"), key=lambda name: votes[name])
 

@@ -16,10 +16,10 @@ from typing import Any, Literal
 from nikawa.errors import BadInput, suggest
 from nikawa.io.lines import read_whole
 from nikawa.models.base import get_gold
-from nikawa.models.chat.journal import digest
+from nikawa.models.chat.journal import compute_digest
 from nikawa.records import Example, Kind, Task
 
-FOLDER = Path(__file__).parents[1] / "prompts"
+PROMPTS_FOLDER = Path(__file__).parents[1] / "prompts"
 GUIDE = "see docs/chat.md"
 SECTIONS = ("system", "user", "labels")
 SLOTS: dict[Kind, tuple[str, ...]] = {
@@ -69,7 +69,7 @@ def find_template(task: Task, language: str, given: str = "") -> Template:
     if given:
         return read_template(Path(given), task)
     for name in (task.name, task.dataset, task.kind):
-        path = FOLDER / f"{name}.{language}.txt"
+        path = PROMPTS_FOLDER / f"{name}.{language}.txt"
         if path.is_file():
             return read_template(path, task)
     what = f"there is no prompt for {task.kind} tasks in {language!r}"
@@ -96,7 +96,9 @@ def read_template(path: Path, task: Task) -> Template:
     _check_use(path, task, parts, used)
     labels = dict(_label(path, line) for line in parts["labels"] if line[1].strip())
     plain = {part: tuple(line for _, line in parts[part]) for part in ("system", "user")}
-    return Template(path.name, digest(plain, labels), plain["system"], plain["user"], labels)
+    return Template(
+        path.name, compute_digest(plain, labels), plain["system"], plain["user"], labels
+    )
 
 
 def _sections(path: Path, lines: Iterable[str]) -> dict[str, list[Line]]:
@@ -151,7 +153,7 @@ def _label(path: Path, line: Line) -> tuple[str, str]:
     return name.strip(), word.strip()
 
 
-def draw(
+def draw_shots(
     task: Task, pool: Sequence[Example], count: int | Literal["all"], seed: int
 ) -> list[Example]:
     """A first drawn example of each label, then a second, …; all of them in an order of their own in the end.
@@ -169,7 +171,7 @@ def draw(
     groups: dict[str, list[tuple[str, int]]] = {name: [] for name in map(str, task.labels)}
     for i, (example, value) in enumerate(zip(pool, gold, strict=True)):
         groups.setdefault(_group(task, value), []).append(
-            (digest(seed, example.id, example.inputs), i)
+            (compute_digest(seed, example.id, example.inputs), i)
         )
     rounds = zip_longest(*(sorted(group) for group in groups.values()))
     drawn = [found for found in chain.from_iterable(rounds) if found is not None][: wanted + 1]
@@ -185,7 +187,9 @@ def _group(task: Task, value: Any) -> str:
     return "" if task.kind == "tree" else str(value)
 
 
-def without(task: Task, shots: Sequence[Example], example: Example, count: int) -> list[Example]:
+def drop_same_question(
+    task: Task, shots: Sequence[Example], example: Example, count: int
+) -> list[Example]:
     """The first `count` that do not ask what `example` asks."""
     asked = [example.inputs.get(name) for name in task.inputs]
     return [shot for shot in shots if [shot.inputs.get(name) for name in task.inputs] != asked][

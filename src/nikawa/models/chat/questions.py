@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
-import msgspec
-from nikawa.errors import BadInput
-from nikawa.models.chat.reading import Options, Unreadable, json_in, quoted
-from nikawa.models.chat.prompts import Template
-from nikawa.records import Example, Task
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, ClassVar
+
 import msgspec
+
 from nikawa.errors import BadInput
-from nikawa.models.chat.reading import Options, read_option
-from nikawa.records import SPAN_INPUTS, Example, Span
-import re
-from typing import Any
-from nikawa.models.chat.reading import Unreadable, json_in, read_number
-from nikawa.records import Example
-from typing import Any
-from nikawa.models.chat.reading import Options, Unreadable, quoted
-from nikawa.models.chat.reading import find_spans, occurrence
-from nikawa.records import Example, Span
+from nikawa.models.chat.prompts import Template
+from nikawa.models.chat.reading import (
+    Options,
+    Unreadable,
+    count_occurrence,
+    find_json,
+    find_spans,
+    quote,
+    read_number,
+    read_option,
+)
+from nikawa.records import SPAN_INPUTS, Example, Span, Task
 
 
-class Form(ABC):
+class Questions(ABC):
     """One task in one language; what all kinds share."""
 
     tokens: ClassVar[int] = 64
@@ -80,19 +79,19 @@ class Form(ABC):
         """The answer in a text; raises `Unreadable`."""
 
 
-def words_of(template: Template, labels: Sequence[str]) -> tuple[str, ...]:
+def label_words(template: Template, labels: Sequence[str]) -> tuple[str, ...]:
     """The words labels are shown by; their own names where the prompt has no others."""
     return tuple(template.labels.get(label, label) for label in labels)
 
 
-def labels_of(task: Task) -> tuple[str, ...]:
+def require_labels(task: Task) -> tuple[str, ...]:
     """The labels of a task, which must have some."""
     if not task.labels:
         raise BadInput(f"the task {task.name} has no list of labels", cure="name its labels")
     return task.labels
 
 
-def object_of(properties: dict[str, Any]) -> dict[str, Any]:
+def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
     """The schema of an object that has just these fields."""
     return {
         "type": "object",
@@ -102,28 +101,28 @@ def object_of(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def list_in(text: str, field: str) -> list[Any]:
+def find_list(text: str, field: str) -> list[Any]:
     """The list an answer holds, under its field or bare."""
-    found = json_in(text, (dict, list))
+    found = find_json(text, (dict, list))
     if isinstance(found, dict):
         found = found.get(field)
     if not isinstance(found, list):
-        raise Unreadable(f"{quoted(text)} holds no list of {field}")
+        raise Unreadable(f"{quote(text)} holds no list of {field}")
     return found
 
 
-class Labels(Form):
+class LabelQuestions(Questions):
     """One label of the task's; asked for by a letter, or by its name where there are more labels than letters."""
 
     choice = True
 
     def options(self, example: Example) -> Options:
         """The labels, in the order of the task."""
-        labels = labels_of(self.task)
+        labels = require_labels(self.task)
         keys = (
             tuple(ascii_uppercase[: len(labels)]) if len(labels) <= len(ascii_uppercase) else labels
         )
-        return Options(keys, words_of(self.template, labels), labels)
+        return Options(keys, label_words(self.template, labels), labels)
 
     def common(self) -> dict[str, str]:
         """The options are the same for all."""
@@ -142,14 +141,14 @@ class Labels(Form):
     def schema(self, example: Example | None = None) -> dict[str, Any]:
         """One of the keys."""
         keys = self.options(Example(id="", inputs={})).keys
-        return object_of({"answer": {"type": "string", "enum": list(keys)}})
+        return object_schema({"answer": {"type": "string", "enum": list(keys)}})
 
     def read(self, example: Example, text: str) -> Any:
         """The label a text names."""
         return read_option(text, self.options(example))
 
 
-class Choice(Labels):
+class ChoiceQuestions(LabelQuestions):
     """One of the choices an example brings with it; the answer is its place."""
 
     def options(self, example: Example) -> Options:
@@ -172,22 +171,22 @@ class Choice(Labels):
     def schema(self, example: Example | None = None) -> dict[str, Any]:
         """One of the letters that the example has."""
         count = len(self.options(example).keys) if example else len(ascii_uppercase)
-        return object_of({"answer": {"type": "string", "enum": list(ascii_uppercase[:count])}})
+        return object_schema({"answer": {"type": "string", "enum": list(ascii_uppercase[:count])}})
 
 
-class Relation(Labels):
+class RelationQuestions(LabelQuestions):
     """The relation between two marked entities, by its name; structured output comes before log-probabilities."""
 
     def options(self, example: Example) -> Options:
         """The relations, in the order of the task."""
-        labels = labels_of(self.task)
-        return Options(labels, words_of(self.template, labels), labels)
+        labels = require_labels(self.task)
+        return Options(labels, label_words(self.template, labels), labels)
 
     def slots(self, example: Example) -> dict[str, str]:
         """The text, the entities, and the text with both marked."""
         found = super().slots(example)
         names = [name for name in SPAN_INPUTS if name in self.task.inputs]
-        spans = {name: span_of(example, name) for name in names}
+        spans = {name: require_span(example, name) for name in names}
         text = example.inputs.get("text")
         if not isinstance(text, str):
             return found
@@ -197,7 +196,7 @@ class Relation(Labels):
         return found
 
 
-def span_of(example: Example, name: str) -> Span:
+def require_span(example: Example, name: str) -> Span:
     """An input that must be a span."""
     value = example.inputs.get(name)
     if isinstance(value, Span):
@@ -228,7 +227,7 @@ _LEAD = re.compile(
 )
 
 
-class Similarity(Form):
+class SimilarityQuestions(Questions):
     """A number on the scale of the task, with one decimal."""
 
     tokens = 32
@@ -263,14 +262,14 @@ class Similarity(Form):
 
     def schema(self, example: Example | None = None) -> dict[str, Any]:
         """A number; not every server holds to its bounds, so they are checked when it is read."""
-        return object_of({"score": {"type": "number"}})
+        return object_schema({"score": {"type": "number"}})
 
     def read(self, example: Example, text: str) -> float:
         """The one number of a text."""
         return read_number(text, *self.scale)
 
 
-class Reading(Form):
+class ReadingQuestions(Questions):
     """Words of the text as they stand there, or the word that says there is no answer."""
 
     tokens = 128
@@ -291,11 +290,11 @@ class Reading(Form):
 
     def schema(self, example: Example | None = None) -> dict[str, Any]:
         """A text."""
-        return object_of({"answer": {"type": "string"}})
+        return object_schema({"answer": {"type": "string"}})
 
     def read(self, example: Example, text: str) -> str:
         """The first line, without a lead ("答え:") and without quotes around it that the text does not have."""
-        found = json_in(text)
+        found = find_json(text)
         if found is not None and len(found) == 1 and text.lstrip("` json\n").startswith("{"):
             value = next(iter(found.values()))
             text = value if isinstance(value, str) and value.strip() else self.none
@@ -328,26 +327,26 @@ ROLES = {
 }
 
 
-class _Labelled(Form):
+class _Labelled(Questions):
     """A structure whose parts bear labels of the task."""
 
     structured = True
 
     def common(self) -> dict[str, str]:
         """The labels and what they mean."""
-        labels = labels_of(self.task)
-        return {"options": Options(labels, words_of(self.template, labels), labels).shown()}
+        labels = require_labels(self.task)
+        return {"options": Options(labels, label_words(self.template, labels), labels).shown()}
 
     def label_of(self) -> dict[str, str]:
         """Each label by its own name and by the word it is shown by, whatever the case."""
-        labels = labels_of(self.task)
-        words = zip(words_of(self.template, labels), labels, strict=True)
+        labels = require_labels(self.task)
+        words = zip(label_words(self.template, labels), labels, strict=True)
         return {word.casefold(): label for word, label in words} | {
             label.casefold(): label for label in labels
         }
 
 
-class Tagging(_Labelled):
+class TaggingQuestions(_Labelled):
     """Entities by their words and which of the places that hold them is meant."""
 
     tokens = 1024
@@ -356,7 +355,11 @@ class Tagging(_Labelled):
         """Text, occurrence and label of each span."""
         text = example.inputs["text"]
         return [
-            {"text": text[s.start : s.end], "occurrence": occurrence(text, s), "label": s.label}
+            {
+                "text": text[s.start : s.end],
+                "occurrence": count_occurrence(text, s),
+                "label": s.label,
+            }
             for s in gold
         ]
 
@@ -365,18 +368,18 @@ class Tagging(_Labelled):
         fields = {
             "text": {"type": "string"},
             "occurrence": {"type": "integer"},
-            "label": {"type": "string", "enum": list(labels_of(self.task))},
+            "label": {"type": "string", "enum": list(require_labels(self.task))},
         }
-        return object_of({"entities": {"type": "array", "items": object_of(fields)}})
+        return object_schema({"entities": {"type": "array", "items": object_schema(fields)}})
 
     def read(self, example: Example, text: str) -> list[Span]:
         """The spans; one that is not in the text makes the whole answer unreadable."""
         return find_spans(
-            str(example.inputs.get("text", "")), list_in(text, "entities"), self.label_of()
+            str(example.inputs.get("text", "")), find_list(text, "entities"), self.label_of()
         )
 
 
-class Tree(_Labelled):
+class TreeQuestions(_Labelled):
     """The head and label of each word."""
 
     tokens = 2048
@@ -407,15 +410,15 @@ class Tree(_Labelled):
             "index": {"type": "integer"},
             "word": {"type": "string"},
             "head": {"type": "integer"},
-            "label": {"type": "string", "enum": list(labels_of(self.task))},
+            "label": {"type": "string", "enum": list(require_labels(self.task))},
         }
-        return object_of({"words": {"type": "array", "items": object_of(fields)}})
+        return object_schema({"words": {"type": "array", "items": object_schema(fields)}})
 
     def read(self, example: Example, text: str) -> dict[str, Any]:
         """Heads and labels of all words; a word too many or too few makes the answer unreadable."""
         count, known = len(example.inputs.get("words", ())), self.label_of()
         rows: dict[int, tuple[int, str]] = {}
-        for row in list_in(text, "words"):
+        for row in find_list(text, "words"):
             index, head, label = _row(row, count, known)
             if rows.setdefault(index, (head, label)) != (head, label):
                 raise Unreadable(f"word {index} has two heads")
@@ -435,11 +438,11 @@ def _row(row: Any, count: int, known: dict[str, str]) -> tuple[int, int, str]:
         raise Unreadable(f"word {index} cannot have the head {head!r}")
     label = known.get(str(row.get("label")).casefold())
     if label is None:
-        raise Unreadable(f"{quoted(str(row.get('label')))} is no label")
+        raise Unreadable(f"{quote(str(row.get('label')))} is no label")
     return index, head, label
 
 
-class Dialogue(Form):
+class DialogueQuestions(Questions):
     """The state after the last turn: slots with their values."""
 
     structured = True
@@ -479,11 +482,11 @@ class Dialogue(Form):
         """A list of slots with values; only known slots where there are some."""
         names = self.slot_names()
         slot = {"type": "string", "enum": names} if names else {"type": "string"}
-        return object_of(
+        return object_schema(
             {
                 "state": {
                     "type": "array",
-                    "items": object_of({"slot": slot, "value": {"type": "string"}}),
+                    "items": object_schema({"slot": slot, "value": {"type": "string"}}),
                 }
             }
         )
@@ -492,7 +495,7 @@ class Dialogue(Form):
         """The entries as `domain-slot-value`, each once, in the order of the answer."""
         known = set(self.slot_names())
         found: dict[str, None] = {}
-        for row in list_in(text, "state"):
+        for row in find_list(text, "state"):
             slot, value = (
                 (row.get("slot"), row.get("value")) if isinstance(row, dict) else (None, None)
             )
@@ -500,7 +503,7 @@ class Dialogue(Form):
                 raise Unreadable("an entry is not a slot with a value")
             slot = slot.strip()
             if known and slot not in known:
-                raise Unreadable(f"there is no slot {quoted(slot)}")
+                raise Unreadable(f"there is no slot {quote(slot)}")
             if value.strip() != "none":
                 found[f"{slot}-{value.strip()}"] = None
         return list(found)

@@ -14,9 +14,9 @@ from typing import Any
 from nikawa.errors import clip
 from nikawa.records import Span
 
-QUOTED = 40
+MAX_QUOTED_CHARS = 40
 """Characters of an answer quoted in a reason."""
-STARTS = 50
+MAX_JSON_STARTS = 50
 """Brackets at which JSON may begin that are tried."""
 
 _THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -51,27 +51,27 @@ class Options:
         return self.keys[self.values.index(value)]
 
 
-def unthought(text: str) -> str:
+def strip_thoughts(text: str) -> str:
     """A text without what a model thought aloud before it."""
     return _THOUGHT.sub("", text).strip()
 
 
-def refuses(text: str) -> bool:
+def is_refusal(text: str) -> bool:
     """Whether a text that holds no answer declines to give one."""
     return bool(_SORRY.search(text[:400]))
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """The beginning of an answer, for a reason."""
-    return repr(clip(" ".join(text.split()), QUOTED)) if text.strip() else "nothing"
+    return repr(clip(" ".join(text.split()), MAX_QUOTED_CHARS)) if text.strip() else "nothing"
 
 
-def json_in(text: str, kind: type | tuple[type, ...] = dict) -> Any:
+def find_json(text: str, kind: type | tuple[type, ...] = dict) -> Any:
     """The first whole JSON object (or list) in a text, None where there is none."""
     decoder = json.JSONDecoder()
     marks = "{[" if kind is not dict else "{"
     starts = (i for i, c in enumerate(text) if c in marks)
-    for start, _ in zip(starts, range(STARTS), strict=False):
+    for start, _ in zip(starts, range(MAX_JSON_STARTS), strict=False):
         try:
             found, _ = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
@@ -83,13 +83,13 @@ def json_in(text: str, kind: type | tuple[type, ...] = dict) -> Any:
 
 def read_option(text: str, options: Options) -> Any:
     """The value of the one option a text names: by its key, after a cue, or by its word; two are as bad as none."""
-    found = json_in(text)
+    found = find_json(text)
     if found is not None and len(found) == 1:
         text = str(next(iter(found.values())))
     folded = unicodedata.normalize("NFKC", text).strip()
     named = _by_key(folded, options.keys) or _by_word(folded, options)
     if len(named) != 1:
-        raise Unreadable(f"{quoted(text)} names {'no' if not named else 'more than one'} option")
+        raise Unreadable(f"{quote(text)} names {'no' if not named else 'more than one'} option")
     return options.values[named.pop()]
 
 
@@ -127,7 +127,7 @@ def _by_word(text: str, options: Options) -> set[int]:
 
 def read_number(text: str, low: float, high: float) -> float:
     """The one number a text gives, which must lie on the scale."""
-    found = json_in(text)
+    found = find_json(text)
     if found is not None and len(found) == 1:
         text = str(next(iter(found.values())))
     folded = unicodedata.normalize("NFKC", text).strip().replace("−", "-")
@@ -135,16 +135,14 @@ def read_number(text: str, low: float, high: float) -> float:
     cued = re.search(rf"{_CUE}[^\d\n-]{{0,8}}({_NUMBER.pattern})", folded, re.IGNORECASE)
     numbers = {alone[1]} if alone else {cued[1]} if cued else set(_NUMBER.findall(folded))
     if len(numbers) != 1:
-        raise Unreadable(
-            f"{quoted(text)} gives {'no number' if not numbers else 'several numbers'}"
-        )
+        raise Unreadable(f"{quote(text)} gives {'no number' if not numbers else 'several numbers'}")
     value = float(numbers.pop())
     if not low <= value <= high:
         raise Unreadable(f"{value:g} is not between {low:g} and {high:g}")
     return value
 
 
-def occurrence(text: str, span: Span) -> int:
+def count_occurrence(text: str, span: Span) -> int:
     """Which of the places that hold the same words a span is, from 1."""
     return sum(1 for start in _places(text, text[span.start : span.end]) if start <= span.start)
 
@@ -157,7 +155,7 @@ def find_spans(text: str, entities: Sequence[Any], label_of: dict[str, str]) -> 
             raise Unreadable("an entity has no text")
         words, label = entity["text"], label_of.get(str(entity.get("label")).casefold())
         if label is None:
-            raise Unreadable(f"{quoted(str(entity.get('label')))} is no label")
+            raise Unreadable(f"{quote(str(entity.get('label')))} is no label")
         met[words] += 1
         start, end = _place(folded, words, entity.get("occurrence", met[words]))
         found[start, end] = Span(start, end, label)
@@ -167,12 +165,12 @@ def find_spans(text: str, entities: Sequence[Any], label_of: dict[str, str]) -> 
 def _place(folded: _Folded, words: str, number: Any) -> tuple[int, int]:
     places = folded.places(words) or folded.places(words.strip())
     if not places:
-        raise Unreadable(f"{quoted(words)} is not in the text")
+        raise Unreadable(f"{quote(words)} is not in the text")
     if len(places) == 1:
         return places[0]
     if not isinstance(number, int) or not 1 <= number <= len(places):
         raise Unreadable(
-            f"{quoted(words)} is in the text {len(places)} times, not where it was said to be"
+            f"{quote(words)} is in the text {len(places)} times, not where it was said to be"
         )
     return places[number - 1]
 

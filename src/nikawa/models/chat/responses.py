@@ -13,12 +13,12 @@ from typing import Any, Literal
 from nikawa.errors import clip
 from nikawa.models.chat.journal import Reply
 
-Then = Literal["again", "wait", "item", "stop"]
-SHOWN = 120
+Action = Literal["again", "wait", "item", "stop"]
+MAX_SERVER_WORDS_CHARS = 120
 """Characters of a server's own words in a message."""
-QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+QUOTA_CODES = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 """Codes of status 429 that waiting does not cure."""
-TOO_LONG = ("context_length_exceeded", "exceed_context_size_error", "string_above_max_length")
+TOO_LONG_CODES = ("context_length_exceeded", "exceed_context_size_error", "string_above_max_length")
 """Codes and types of an error that say that a question is longer than the model reads."""
 _LONG = re.compile(
     r"(?:context|maximum model) (?:length|size|window)|max_model_len|too many tokens"
@@ -31,13 +31,13 @@ _LONG = re.compile(
 _LONG_STATUS = (400, 413, 422, 429, 500)
 
 
-class Problem(Exception):
+class RequestProblem(Exception):
     """A request that was not answered, in one line without secrets."""
 
     def __init__(
         self,
         what: str,
-        then: Then,
+        then: Action,
         *,
         status: int = 0,
         after: float | None = None,
@@ -48,38 +48,40 @@ class Problem(Exception):
         """`after`: the seconds the server asks to wait. `long`: the question is longer than the model reads."""
 
 
-def of_status(status: int, headers: Mapping[str, str], found: Any, body: str) -> Problem:
+def problem_of_status(
+    status: int, headers: Mapping[str, str], found: Any, body: str
+) -> RequestProblem:
     """The problem that a status other than 2xx tells; `found` is the body as JSON, where it is that."""
-    said, long = _words(found, body), too_long(status, found, body)
+    said, long = _words(found, body), is_too_long(status, found, body)
     told = f"the server answers {status}" + (f": {said}" if said else "")
     if status in (401, 403):  # what it says of the key may hold a part of it
         told = f"the server refuses the key ({status})"
     elif 300 <= status < 400:
         told = f"the server answers {status} and points elsewhere"
     then = "item" if long else _then(status, _code(found))
-    after = retry_after(headers) if then in ("again", "wait") else None
-    return Problem(told, then, status=status, after=after, long=long)
+    after = read_retry_after(headers) if then in ("again", "wait") else None
+    return RequestProblem(told, then, status=status, after=after, long=long)
 
 
-def too_long(status: int, found: Any, body: str) -> bool:
+def is_too_long(status: int, found: Any, body: str) -> bool:
     """Whether an error says that the question does not fit into the model's context."""
     error = _error(found)
     codes = (
         {str(error.get(name)) for name in ("code", "type")} if isinstance(error, dict) else set()
     )
     told = status in _LONG_STATUS and _LONG.search(_message(found, body)) is not None
-    return status == 413 or told or not codes.isdisjoint(TOO_LONG)
+    return status == 413 or told or not codes.isdisjoint(TOO_LONG_CODES)
 
 
-def _then(status: int, code: str) -> Then:
-    if status == 429 and code not in QUOTA:
+def _then(status: int, code: str) -> Action:
+    if status == 429 and code not in QUOTA_CODES:
         return "wait"
     if status in (401, 402, 403, 404, 405, 429) or 300 <= status < 400:
         return "stop"
     return "again" if status in (408, 409, 425) or (status >= 500 and status != 501) else "item"
 
 
-def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+def read_retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
     """The seconds a `Retry-After` asks for: a number, a date, or milliseconds under its second name."""
     try:
         if "retry-after-ms" in headers:
@@ -101,7 +103,7 @@ def _bounded(seconds: float) -> float | None:
     return max(0.0, seconds) if seconds < float("inf") else None
 
 
-def filtered(found: Any) -> bool:
+def is_filtered(found: Any) -> bool:
     """Whether an error says that a content filter refused the question: an answer of a kind, not a failure."""
     return _code(found) in ("content_filter", "content_policy_violation")
 
@@ -118,7 +120,7 @@ def _code(found: Any) -> str:
 def _words(found: Any, body: str) -> str:
     """What the server says, on one line and not too long."""
     text = "".join(c if c.isprintable() else " " for c in _message(found, body))
-    return clip(" ".join(text.split()), SHOWN)
+    return clip(" ".join(text.split()), MAX_SERVER_WORDS_CHARS)
 
 
 def _message(found: Any, body: str) -> str:
@@ -134,7 +136,7 @@ def _message(found: Any, body: str) -> str:
     return str(said)
 
 
-TAIL = 64
+MAX_TAIL_TOKENS = 64
 """Tokens kept of an echoed prompt: more than the longest label has."""
 
 
@@ -145,14 +147,14 @@ def read_reply(key: str, status: int, headers: Mapping[str, str], body: bytes) -
         found = json.loads(text)
     except (ValueError, RecursionError):
         found = None
-    if filtered(found):
+    if is_filtered(found):
         return Reply(key=key, finish="content_filter", refusal="content filter")
     if status >= 300:
-        raise of_status(status, headers, found, text)
+        raise problem_of_status(status, headers, found, text)
     if not isinstance(found, dict):
-        raise Problem("the server's answer is not JSON", "again", status=status)
+        raise RequestProblem("the server's answer is not JSON", "again", status=status)
     if found.get("error"):  # some gateways say so under status 200
-        raise of_status(_status_of(found["error"]), headers, found, text)
+        raise problem_of_status(_status_of(found["error"]), headers, found, text)
     return _reply(key, found)
 
 
@@ -164,12 +166,12 @@ def _status_of(error: Any) -> int:
 def _reply(key: str, found: dict[str, Any]) -> Reply:
     choices = found.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise Problem("the server's answer holds no choices", "again")
+        raise RequestProblem("the server's answer holds no choices", "again")
     choice, usage = choices[0], found.get("usage")
     message = choice.get("message")
     if not isinstance(message, dict):
         if "text" not in choice:
-            raise Problem("the server's answer holds no message", "again")
+            raise RequestProblem("the server's answer holds no message", "again")
         message = {"content": choice["text"]}
     logprobs = choice.get("logprobs")
     logprobs = logprobs if isinstance(logprobs, dict) else {}
@@ -227,5 +229,5 @@ def _tail(logprobs: dict[str, Any], generated: Any) -> list[tuple[str, float]] |
     if not isinstance(tokens, list) or not isinstance(values, list) or len(tokens) != len(values):
         return None
     end = max(0, len(tokens) - (generated if generated in (0, 1) else 1))
-    kept = list(zip(tokens, values, strict=True))[max(0, end - TAIL) : end]
+    kept = list(zip(tokens, values, strict=True))[max(0, end - MAX_TAIL_TOKENS) : end]
     return [(_text(token), float(value)) for token, value in kept if _finite(value)]

@@ -11,8 +11,8 @@ import msgspec
 
 from nikawa.models.base import Progress
 from nikawa.models.chat.client import Client
-from nikawa.models.chat.journal import Journal, Reply, digest
-from nikawa.models.chat.responses import Problem
+from nikawa.models.chat.journal import Journal, Reply, compute_digest
+from nikawa.models.chat.responses import RequestProblem
 from nikawa.models.chat.usage import Budget
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ class Session:
 
     async def reply(self, path: str, body: dict[str, Any], tokens: int) -> Reply:
         """The reply to a request; two that are the same are asked once."""
-        key = digest(self.settings.base_url.rstrip("/"), path, body)
+        key = compute_digest(self.settings.base_url.rstrip("/"), path, body)
         found = self._known(key)
         if found is not None:
             return found
@@ -39,14 +39,14 @@ class Session:
 
     async def probe(self, path: str, body: dict[str, Any], tokens: int) -> Reply:
         """The reply to a question about what the server can do; that it cannot is a reply too, and remembered."""
-        key = digest("probe", self.settings.base_url.rstrip("/"), path, body)
+        key = compute_digest("probe", self.settings.base_url.rstrip("/"), path, body)
         found = self._known(key)
         return await self._probe(path, body, key, tokens) if found is None else found
 
     async def _probe(self, path: str, body: dict[str, Any], key: str, tokens: int) -> Reply:
         try:
             return await self._ask(path, body, key, tokens, PROBE_RETRIES)
-        except Problem as problem:
+        except RequestProblem as problem:
             unable = problem.then == "item" or problem.status in (404, 405, 500)
             if not unable:
                 raise
@@ -86,15 +86,15 @@ class Session:
         self.shared.add(reply)
 
 
-class Failure(Exception):
+class FailedItems(Exception):
     """Items whose requests failed for good."""
 
-    def __init__(self, failed: dict[int, Problem], count: int) -> None:
+    def __init__(self, failed: dict[int, RequestProblem], count: int) -> None:
         super().__init__(f"{len(failed)} of {count} failed")
         self.failed, self.count = failed, count
 
 
-async def all_of(
+async def run_all(
     count: int, ask: Callable[[int], Awaitable[T]], workers: int, tell: Callable[[int], None]
 ) -> list[T]:
     """The results of `ask(0)`, `ask(1)`, … in that order, `workers` at a time.
@@ -102,7 +102,7 @@ async def all_of(
     One item that fails alone does not stop the others; what would fail for all lets those in flight end, then stops.
     """
     found: dict[int, T] = {}
-    failed: dict[int, Problem] = {}
+    failed: dict[int, RequestProblem] = {}
     stop: list[Exception] = []
     todo = iter(range(count))
 
@@ -110,7 +110,7 @@ async def all_of(
         for i in todo:
             try:
                 found[i] = await ask(i)
-            except Problem as problem:
+            except RequestProblem as problem:
                 failed[i] = problem
                 stop.extend([problem] if problem.then != "item" else [])
             except Exception as problem:
@@ -120,15 +120,15 @@ async def all_of(
                 return
 
     await asyncio.gather(*(work() for _ in range(min(workers, count))))
-    other = next((problem for problem in stop if not isinstance(problem, Problem)), None)
+    other = next((problem for problem in stop if not isinstance(problem, RequestProblem)), None)
     if other is not None:
         raise other
     if failed:
-        raise Failure(failed, count)
+        raise FailedItems(failed, count)
     return [found[i] for i in range(count)]
 
 
-def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+def run_async(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run to the end, also from inside a running loop (a notebook), then in a thread of its own."""
     try:
         asyncio.get_running_loop()

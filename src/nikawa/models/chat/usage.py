@@ -12,7 +12,7 @@ from nikawa.errors import BadInput
 from nikawa.models.chat.journal import Reply
 from nikawa.models.chat.settings import ChatSettings
 
-MILLION = 1e6
+TOKENS_PER_PRICE = 1e6
 
 
 class OutOfBudget(BadInput):
@@ -40,7 +40,7 @@ class Usage:
         self.tokens_out += reply.tokens_out
         self.cost = (
             self.tokens_in * settings.price_in + self.tokens_out * settings.price_out
-        ) / MILLION
+        ) / TOKENS_PER_PRICE
 
     def recount(self, replies: Iterable[Reply], settings: ChatSettings) -> None:
         """Start from the replies that this run has on disk."""
@@ -73,7 +73,7 @@ class Budget:
         if self.settings.budget is None:
             yield
             return
-        most = (size * self.settings.price_in + tokens * self.settings.price_out) / MILLION
+        most = (size * self.settings.price_in + tokens * self.settings.price_out) / TOKENS_PER_PRICE
         async with self._freed:
             await self._freed.wait_for(lambda: self._fits(most) or not self._reserved)
             if not self._fits(most):

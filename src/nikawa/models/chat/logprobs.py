@@ -9,23 +9,23 @@ from collections.abc import Sequence
 from nikawa.models.chat.journal import Reply
 
 BLANK = " \n\t▁Ġ"
-AROUND = BLANK + "\"'`*()[]「」.:,。、："
+AROUND_KEY = BLANK + "\"'`*()[]「」.:,。、："
 
 
-def weights(reply: Reply, keys: Sequence[str]) -> dict[str, float]:
+def weigh_first_tokens(reply: Reply, keys: Sequence[str]) -> dict[str, float]:
     """The probability of each key among the likeliest first tokens; empty where none of them is a key.
 
     A key may stand there in several tokens (with a blank before it, in full width): they count together.
     """
     found: dict[str, float] = {}
     for token, value in reply.first or ():
-        key = unicodedata.normalize("NFKC", token).strip(AROUND)
+        key = unicodedata.normalize("NFKC", token).strip(AROUND_KEY)
         if key in keys:
             found[key] = found.get(key, 0.0) + math.exp(min(value, 0.0))
     return found if sum(found.values()) > 0 else {}
 
 
-def echoed(reply: Reply, key: str) -> float | None:
+def sum_echoed_tokens(reply: Reply, key: str) -> float | None:
     """The log-probability of the tokens at the end of a prompt that make up `key`, None where they do not."""
     text, total = "", 0.0
     for token, value in reversed(reply.tail or ()):
@@ -37,7 +37,7 @@ def echoed(reply: Reply, key: str) -> float | None:
     return None
 
 
-def shares(values: dict[str, float]) -> dict[str, float]:
+def to_shares(values: dict[str, float]) -> dict[str, float]:
     """Weights that sum to one."""
     total = sum(values.values())
     return {name: value / total for name, value in values.items()}
@@ -46,4 +46,4 @@ def shares(values: dict[str, float]) -> dict[str, float]:
 def softmax(values: dict[str, float]) -> dict[str, float]:
     """Log-probabilities as shares."""
     highest = max(values.values())
-    return shares({name: math.exp(value - highest) for name, value in values.items()})
+    return to_shares({name: math.exp(value - highest) for name, value in values.items()})
