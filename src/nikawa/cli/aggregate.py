@@ -151,11 +151,11 @@ def aggregate(
 ) -> None:
     """Make gold of judgements by a named rule; ties are never settled in silence."""
     from nikawa.aggregation.job import AggregateOptions
-    from nikawa.io.judgements import How, parse_map
+    from nikawa.io.judgements import JudgementOptions, parse_map
 
-    how = How(form=form, mapping=parse_map(columns) if columns else None)
+    how = JudgementOptions(form=form, mapping=parse_map(columns) if columns else None)
     if question is not None:
-        how = How(form=how.form, mapping=how.mapping, question=question)
+        how = JudgementOptions(form=how.form, mapping=how.mapping, question=question)
     options = AggregateOptions(
         rules=tuple(rule or ("majority",)),
         ties=ties,
@@ -243,8 +243,17 @@ def show(report: AggregateReport) -> None:
 
 
 def _rule(r: RuleReport) -> tuple[object, ...]:
-    told = "" if r.published is None else f"{r.published.same:,} of {r.published.items:,}"
-    return r.question, r.rule, r.items, r.accepted, sum(r.dropped.values()), r.tied, r.settled, told
+    agreement = "" if r.published is None else f"{r.published.same:,} of {r.published.items:,}"
+    return (
+        r.question,
+        r.rule,
+        r.items,
+        r.accepted,
+        sum(r.dropped.values()),
+        r.tied,
+        r.settled,
+        agreement,
+    )
 
 
 def check_workers(

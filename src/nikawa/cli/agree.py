@@ -195,10 +195,10 @@ def agree(
 ) -> None:
     """Measure how far workers agree: alpha, kappas, shares, variance, F1 of spans, each with a 95% interval over items."""
     from nikawa.aggregation.agree import AgreeOptions
-    from nikawa.io.judgements import QUESTION, How, parse_map
+    from nikawa.io.judgements import QUESTION, JudgementOptions, parse_map
 
     mapping = parse_map(columns) if columns else None
-    how = How(form=form, mapping=mapping, question=question or QUESTION, encoding=encoding)
+    how = JudgementOptions(form=form, mapping=mapping, question=question or QUESTION, encoding=encoding)
     options = AgreeOptions(
         question=question,
         level=level,

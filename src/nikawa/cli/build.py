@@ -78,8 +78,8 @@ def show_amended(report: AmendReport) -> None:
     for note in release.notes:
         typer.echo(note)
     sizes = ", ".join(f"{split} {count:,}" for split, count in report.splits.items())
-    said = f"{report.dataset} {release.previous} -> {release.version}, {len(release.corrections):,} corrected"
-    typer.echo(f"{said} ({sizes}) written to {report.out}")
+    sentence = f"{report.dataset} {release.previous} -> {release.version}, {len(release.corrections):,} corrected"
+    typer.echo(f"{sentence} ({sizes}) written to {report.out}")
 
 
 PANEL = "Build"
@@ -273,15 +273,15 @@ def show(report: BuildReport) -> None:
     if report.waiting:
         typer.echo("Run the same command again when the answers are there.")
     if report.released is not None:
-        found = report.released
-        said = (
+        released = report.released
+        sentence = (
             "simulated workers"
-            if found.workers_are == "simulated"
-            else f"workers: {found.workers_are}"
+            if released.workers_are == "simulated"
+            else f"workers: {released.workers_are}"
         )
-        word = "written to" if found.fresh else "is there already, unchanged, in"
+        word = "written to" if released.fresh else "is there already, unchanged, in"
         typer.echo(
-            f"{found.name} {found.version} ({_told(found.splits)}; {said}) {word} {report.out}"
+            f"{released.name} {released.version} ({_told(released.splits)}; {sentence}) {word} {report.out}"
         )
 
 

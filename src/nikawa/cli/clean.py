@@ -112,7 +112,7 @@ def clean(
         max_length=max_length,
         max_other=max_other,
         min_own=min_own,
-        pii=_pii(pii),
+        pii=parse_pii(pii),
         similar=similar,
         window=window,
         toxic=toxic,
@@ -122,8 +122,8 @@ def clean(
     )
     chosen = CleanOptions(
         settings=settings,
-        steps=_names(steps) if steps is not None else None,
-        without=_names(without),
+        steps=parse_names(steps) if steps is not None else None,
+        without=parse_names(without),
         reading=reading,
         removed=removed,
         workers=workers,
@@ -146,18 +146,20 @@ def clean(
     return None
 
 
-def _names(said: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in said.split(",") if name.strip())
+def parse_names(text: str) -> tuple[str, ...]:
+    """Parse the steps between commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def _pii(said: str) -> Literal["drop", "replace"]:
+def parse_pii(text: str) -> Literal["drop", "replace"]:
+    """Parse `--pii`: drop or replace."""
     from nikawa.errors import unknown
 
-    if said == "drop":
+    if text == "drop":
         return "drop"
-    if said == "replace":
+    if text == "replace":
         return "replace"
-    raise unknown("way with personal data", said, ("drop", "replace"))
+    raise unknown("way with personal data", text, ("drop", "replace"))
 
 
 def show(report: CleanReport) -> None:

@@ -88,8 +88,8 @@ def tell_where(address: str, project: Path) -> None:
     from urllib.parse import urlsplit
 
     if urlsplit(address).hostname in ("127.0.0.1", "::1", "localhost"):
-        told = f"say --address, or write address in {project / 'project.toml'}, where workers reach the server elsewhere"
-        typer.echo(f"note: links to {address} work on this machine only; {told}", err=True)
+        advice = f"say --address, or write address in {project / 'project.toml'}, where workers reach the server elsewhere"
+        typer.echo(f"note: links to {address} work on this machine only; {advice}", err=True)
 
 
 def show_export(count: int, form: str | None, out: Path, pseudonymise: bool) -> None:
@@ -110,11 +110,11 @@ def show_export(count: int, form: str | None, out: Path, pseudonymise: bool) -> 
         )
 
 
-def show_status(found: dict[str, Any]) -> None:
+def show_status(project_status: dict[str, Any]) -> None:
     """Progress, the latest workers, and what they reported."""
-    done = found["progress"]
+    done = project_status["progress"]
     typer.echo(
-        f"{found['title']}: {done['complete']:,} of {done['items']:,} items complete, {done['done']:,} of"
+        f"{project_status['title']}: {done['complete']:,} of {done['items']:,} items complete, {done['done']:,} of"
         f" {done['asked']:,} answers, {done['in_hand']:,} in hand, {done['set_aside']:,} set aside"
     )
     rows = [
@@ -127,12 +127,12 @@ def show_status(found: dict[str, Any]) -> None:
             w["earned"],
             w["reason"],
         )
-        for w in found["workers"][-MAX_WORKERS_SHOWN:]
+        for w in project_status["workers"][-MAX_WORKERS_SHOWN:]
     ]
     columns = ("worker", "state", "answers", "seconds", "control items", "earned", "reason")
     if rows:
         print_table(columns, rows, numbers=columns[2:6])
-    for report in found["reports"][:MAX_WORKERS_SHOWN]:
+    for report in project_status["reports"][:MAX_WORKERS_SHOWN]:
         typer.echo(
             f"reported {report['ref']}: {report['code']} ({report['worker']}) {report['comment'][:80]}"
         )
@@ -428,13 +428,13 @@ def import_(
     """Add judgements made elsewhere, or further examples; all of a file or nothing."""
     from nikawa.collect.imports import import_judgements
     from nikawa.errors import BadInput
-    from nikawa.io.judgements import How, parse_map
+    from nikawa.io.judgements import JudgementOptions, parse_map
 
     if file is None and examples is None:
         raise BadInput(
             "there is nothing to import", cure="name a file of judgements, or --examples FILE"
         )
-    options = How(form, parse_map(mapping) if mapping else None, question)
+    options = JudgementOptions(form, parse_map(mapping) if mapping else None, question)
     report = import_judgements(project, file, options, examples, database)
     if json:
         return print_json(report)
@@ -498,7 +498,7 @@ def forms(json: Json = False, quiet: Quiet = False) -> None:
     """List the forms."""
     from nikawa.collect.form import forms as table
 
-    found = table().values()
+    known_forms = table().values()
     if json:
         return print_json(
             [
@@ -508,10 +508,13 @@ def forms(json: Json = False, quiet: Quiet = False) -> None:
                     "questions": f.questions,
                     "inputs": f.inputs,
                 }
-                for f in found
+                for f in known_forms
             ]
         )
     if not quiet:
-        rows = [(f.name, f.title["en"], ", ".join(f.inputs), ", ".join(f.questions)) for f in found]
+        rows = [
+            (f.name, f.title["en"], ", ".join(f.inputs), ", ".join(f.questions))
+            for f in known_forms
+        ]
         print_table(("form", "title", "inputs", "questions"), rows)
     return None

@@ -140,7 +140,7 @@ def compare(
     with show_progress(quiet or json) as tell:
         options = ScoreOptions(by=tuple(by or ()), hidden=hidden, on_progress=tell)
         comparison = api.compare(
-            task, named(systems), split=split, data=data, options=options, rounds=rounds
+            task, parse_systems(systems), split=split, data=data, options=options, rounds=rounds
         )
     if json:
         print_json(comparison)
@@ -148,18 +148,18 @@ def compare(
         show_comparison(comparison, style, items)
 
 
-def named(systems: list[str]) -> dict[str, list[Path]]:
+def parse_systems(systems: list[str]) -> dict[str, list[Path]]:
     """`b=1.jsonl,2.jsonl` as a name and its files; without a name, the file's own."""
-    found: dict[str, list[Path]] = {}
+    by_name: dict[str, list[Path]] = {}
     for given in systems:
         name, equals, files = given.partition("=")
         paths = [Path(file) for file in (files if equals else given).split(",")]
         label = name if equals else paths[0].stem or str(paths[0])
-        label = str(paths[0]) if label in found else label
-        if label in found:
+        label = str(paths[0]) if label in by_name else label
+        if label in by_name:
             raise BadInput(f"{label!r} is given twice", cure="name the systems: a=FILE b=FILE")
-        found[label] = paths
-    return found
+        by_name[label] = paths
+    return by_name
 
 
 @contextmanager
@@ -266,9 +266,11 @@ def _number(value: float | None, unit: str) -> str:
     return UNDEFINED if isnan(value) else f"{value:.{digits(unit)}f}"
 
 
-def format_data(found: Comparison, pair: PairResult) -> tuple[str, ...]:
+def format_data(comparison: Comparison, pair: PairResult) -> tuple[str, ...]:
     """A pair as data: whole numbers and all digits, nothing where a figure is not defined."""
-    both = {s.system: s for s in found.systems if (s.task, s.metric) == (pair.task, pair.metric)}
+    both = {
+        s.system: s for s in comparison.systems if (s.task, s.metric) == (pair.task, pair.metric)
+    }
     one, two = both[pair.first], both[pair.second]
     counted = pair.wins + pair.losses + pair.ties
     values = (

@@ -235,10 +235,16 @@ def _head(part: ShiftPart) -> tuple[Any, ...]:
 
 
 def _figures(part: ShiftPart) -> list[str]:
-    found = part.numbers
-    if found is None:  # a part may hold labels where the whole holds both
+    numbers = part.numbers
+    if numbers is None:  # a part may hold labels where the whole holds both
         return [""] * 5
-    figures = (found.mean_before, found.mean_after, found.shift, found.distance, found.pearson)
+    figures = (
+        numbers.mean_before,
+        numbers.mean_after,
+        numbers.shift,
+        numbers.distance,
+        numbers.pearson,
+    )
     return [_decimals(figure) for figure in figures]
 
 
@@ -354,26 +360,26 @@ def show(
         dataset = load(str(spec), data=data) if whole else peek(str(spec), n + 1)
     if card:
         return print_card(dataset.card, json)
-    chosen = picked(dataset, n, ids)
+    chosen = pick_examples(dataset, n, ids)
     if quiet:
         return None
     return print_json(chosen) if json else print_examples(dataset, chosen, whole)
 
 
-def picked(dataset: Dataset, n: int, ids: list[str] | None) -> dict[str, list[Example]]:
+def pick_examples(dataset: Dataset, n: int, ids: list[str] | None) -> dict[str, list[Example]]:
     """The first `n` examples of each split, or those with the given ids."""
     if not ids:
         return {split: list(examples[:n]) for split, examples in dataset.splits.items()}
-    found = {
+    by_split = {
         split: [e for e in examples if e.id in ids] for split, examples in dataset.splits.items()
     }
-    missing = set(ids) - {e.id for examples in found.values() for e in examples}
+    missing = set(ids) - {e.id for examples in by_split.values() for e in examples}
     if missing:
         raise BadInput(
             f"no example {min(missing)!r} in {dataset.name}",
             cure="nikawa data show lists ids as dataset:split/id",
         )
-    return {split: examples for split, examples in found.items() if examples}
+    return {split: examples for split, examples in by_split.items() if examples}
 
 
 def check(name: Name, data: Data = None, json: Json = False, quiet: Quiet = False) -> None:

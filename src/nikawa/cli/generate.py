@@ -137,8 +137,8 @@ def _count(text: str) -> tuple[str, int]:
 def print_report(report: GenerateReport) -> None:
     """Print the size of every split, what is missing and the result of the artifact gate."""
     rows = [
-        (name, found.problems, found.cells, *(found.labels.get(label, 0) for label in LABELS))
-        for name, found in report.splits.items()
+        (name, split.problems, split.cells, *(split.labels.get(label, 0) for label in LABELS))
+        for name, split in report.splits.items()
     ]
     columns = ("split", "problems", "cells", *LABELS)
     print_table(columns, rows, numbers=columns[1:])
@@ -159,9 +159,9 @@ def print_report(report: GenerateReport) -> None:
 def print_shortfall(report: GenerateReport) -> None:
     """What fell short of the question, split by split."""
     for split, n in report.asked.items():
-        found = report.splits[split]
-        each = f"{found.per:,} from each of {counted(found.cells, 'cell')}"
-        typer.echo(f"{split}: {found.problems:,} of the {n:,} problems asked for, {each}.")
+        made = report.splits[split]
+        each = f"{made.per:,} from each of {counted(made.cells, 'cell')}"
+        typer.echo(f"{split}: {made.problems:,} of the {n:,} problems asked for, {each}.")
     for split, names in report.untested.items():
         typer.echo(f"No words keep {split} apart, so it has no problem of: {_some(names)}")
     for split, n in report.repeated.items():

@@ -128,12 +128,12 @@ def show(
         if verb:
             print_frames(frames)
         else:
-            found = _summary(lexicon)
-            rows = [(key, found[key]) for key in ("agents", "verbs", "nouns")]
-            rows += [(f"frames {cases}", n) for cases, n in found["frames"].items()]
+            summary = _summary(lexicon)
+            rows = [(key, summary[key]) for key in ("agents", "verbs", "nouns")]
+            rows += [(f"frames {cases}", n) for cases, n in summary["frames"].items()]
             rows += [
-                ("frames that tell a state", found["states"]),
-                ("counted triples", found["counts"]),
+                ("frames that tell a state", summary["states"]),
+                ("counted triples", summary["counts"]),
             ]
             print_table((lexicon.about.title, "count"), rows, numbers=("count",))
             typer.echo(

@@ -108,11 +108,11 @@ def perturb(
     if operation is None:
         from nikawa.perturbation import perturbations
 
-        found = perturbations().values()
+        operations = perturbations().values()
         if json:
             names = ("name", "language", "effect", "title", "inputs", "analysers")
-            return print_json([{name: getattr(p, name) for name in names} for p in found])
-        rows = [(p.name, p.language or "any", p.effect, p.title) for p in found]
+            return print_json([{name: getattr(p, name) for name in names} for p in operations])
+        rows = [(p.name, p.language or "any", p.effect, p.title) for p in operations]
         return print_table(("operation", "language", "label", "what it does"), rows)
     if dataset is None:
         raise BadInput(f"{operation}: of which dataset?", cure="nikawa perturb OPERATION DATASET")

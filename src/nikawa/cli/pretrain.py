@@ -393,6 +393,6 @@ def _run(corpus: list[Path], out: Path, choices: PretrainOptions, quiet: bool) -
         with Teller(quiet) as teller:
             return run(corpus, out, choices, teller.news, teller.staged, teller.say)
     except KeyboardInterrupt as stop:
-        said = str(stop) or "stopped; what is finished is kept, and the same command goes on"
-        typer.echo(f"nikawa: {said}", err=True)
+        reason = str(stop) or "stopped; what is finished is kept, and the same command goes on"
+        typer.echo(f"nikawa: {reason}", err=True)
         raise typer.Exit(130) from None

@@ -158,8 +158,8 @@ def show_artifacts(report: ArtifactReport, rows: int, fail_over: int | None) -> 
 def _show_pmi(report: ArtifactReport) -> None:
     rows = [
         (label, a.token, f"{a.pmi:.2f}", a.count, f"{100 * a.share:.1f}")
-        for label, found in report.pmi.items()
-        for a in found
+        for label, tokens in report.pmi.items()
+        for a in tokens
     ]
     if rows:
         columns = ("label", "token", "PMI, bits", "examples", "% of label")
@@ -180,8 +180,8 @@ def verdict(report: ArtifactReport) -> str:
     """What was found, in one sentence."""
     line = f"p < {report.alpha:g}/{report.vocabulary:,} = {report.threshold:.3g}"
     pairs, tokens = counted(len(report.over), "pair"), counted(report.tokens_over, "token")
-    found = f"{pairs} over {tokens}" if report.over else "no pair"
+    count = f"{pairs} over {tokens}" if report.over else "no pair"
     return (
         f"{counted(report.examples, 'example')}, {counted(report.vocabulary, 'token')} by {report.tokeniser}: "
-        f"{found} over the line ({line})."
+        f"{count} over the line ({line})."
     )

@@ -267,16 +267,18 @@ def remove(
     """Remove runs, answers and all; without --yes only tell which."""
     from nikawa.runs.manage import pick_runs, remove_runs
 
-    found = pick_runs(runs or [], out, unfinished=unfinished, task=task, model=model)
+    picked = pick_runs(runs or [], out, unfinished=unfinished, task=task, model=model)
     if yes:
-        remove_runs(found)
+        remove_runs(picked)
     if json:
-        print_json({"removed": yes, "runs": [run.path.name for run in found]})
+        print_json({"removed": yes, "runs": [run.path.name for run in picked]})
     elif not quiet:
-        for run in found:
+        for run in picked:
             typer.echo(run.path)
         typer.echo(
-            f"{len(found)} runs removed" if yes else f"{len(found)} runs; say --yes to remove them"
+            f"{len(picked)} runs removed"
+            if yes
+            else f"{len(picked)} runs; say --yes to remove them"
         )
 
 
@@ -284,7 +286,7 @@ def list_models(json: Json = False, quiet: Quiet = False) -> None:
     """The models, the kinds of task they answer, and their settings with defaults."""
     from nikawa.models import models
 
-    rows = [describe_settings(found) for found in models().values()]
+    rows = [describe_settings(kind) for kind in models().values()]
     if json:
         return print_json(rows)
     if quiet:
@@ -379,12 +381,12 @@ def results_table(cells: Sequence[Cell]) -> tuple[list[str], list[list[str]], li
     columns = [NAMES[i] for i in keep] + shown + ["n"] + (["protocol"] if protocol else [])
     body = [
         [key[i] for i in keep]
-        + [_shown(found[m], key[3]) if m in found else "" for m in models]
+        + [_shown(by_model[m], key[3]) if m in by_model else "" for m in models]
         + [
-            f"{max((cell.asked // len(cell.seeds) if key[3] == ANSWERED else cell.n) for cell in found.values()):,}"
+            f"{max((cell.asked // len(cell.seeds) if key[3] == ANSWERED else cell.n) for cell in by_model.values()):,}"
         ]
         + ([key[4]] if protocol else [])
-        for key, found in rows.items()
+        for key, by_model in rows.items()
     ]
     return columns, body, [*shown, "n"]
 
@@ -442,12 +444,12 @@ def _why(reasons: Mapping[str, int]) -> str:
 def format_unanswered(cells: Sequence[Cell]) -> list[str]:
     """Say for each system how many items it left unanswered, and why."""
     lost = {(c.task, c.model, c.variation, c.set): c for c in cells if c.unanswered and not c.where}
-    said = [
+    sentences = [
         f"{c.task} {c.model} {c.set}: {c.unanswered:,} of {c.asked:,} not answered{_why(c.reasons)}"
         for c in lost.values()
     ]
     kept = {(c.task, c.set): c.hidden for c in cells if c.hidden}
-    return said + [
+    return sentences + [
         f"{task} {name}: {n:,} items with hidden labels were answered but not scored"
         for (task, name), n in kept.items()
     ]

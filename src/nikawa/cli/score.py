@@ -256,16 +256,16 @@ def _few(s: Score) -> bool:
     return s.low is None and not isnan(s.value)
 
 
-def show_versions(found: VersionReport, style: str | None, confusion: bool) -> None:
+def show_versions(versions: VersionReport, style: str | None, confusion: bool) -> None:
     """Print the scores of every version, and the items whose gold moved."""
-    for report in found.reports:
+    for report in versions.reports:
         _refuse_confusion(report, confusion)
-    oldest, newest = found.versions[0], found.versions[-1]
+    oldest, newest = versions.versions[0], versions.versions[-1]
     columns = ("item", f"gold in {oldest}", f"gold in {newest}", "answer")
-    rows = [(m.example, m.older, m.newer, m.answer) for m in found.moved]
+    rows = [(m.example, m.older, m.newer, m.answer) for m in versions.moved]
     if style is not None:
-        return render_versions(found, style, confusion, (columns, rows))
-    for version, report in zip(found.versions, found.reports, strict=True):
+        return render_versions(versions, style, confusion, (columns, rows))
+    for version, report in zip(versions.versions, versions.reports, strict=True):
         if version != report.version:
             typer.echo(f"the files called {version} hold version {report.version}:")
         _show_all(report, None, confusion)
@@ -276,14 +276,14 @@ def show_versions(found: VersionReport, style: str | None, confusion: bool) -> N
 
 
 def render_versions(
-    found: VersionReport,
+    versions: VersionReport,
     style: str,
     confusion: bool,
     moved: tuple[Sequence[str], Sequence[Sequence[object]]],
 ) -> None:
     """One table of all versions, which a row names; then the others, an empty line between."""
-    reports = list(zip(found.versions, found.reports, strict=True))
-    columns = _table(found.reports[0], style)[0]
+    reports = list(zip(versions.versions, versions.reports, strict=True))
+    columns = _table(versions.reports[0], style)[0]
     rows = [(version, *row) for version, report in reports for row in _table(report, style)[1]]
     print_rendered(("version", *columns), rows, style, numbers=("score", "n"))
     for version, report in reports if confusion else ():

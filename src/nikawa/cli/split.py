@@ -171,7 +171,7 @@ def show(report: SplitReport) -> None:
     """What was left out, sizes by part, labels by part, then what leaks."""
     for line in format_views(report.views):
         typer.echo(f"{line}: left out")
-    extra = list(dict.fromkeys(name for found in report.measured.values() for name in found))
+    extra = list(dict.fromkeys(name for values in report.measured.values() for name in values))
     columns = ("part", "asked", "examples", *extra)
     rows = [
         (
@@ -185,8 +185,8 @@ def show(report: SplitReport) -> None:
     print_table(columns, rows, numbers=columns[1:])
     print_table(("gold", "label", *report.sizes), count_labels(report), numbers=tuple(report.sizes))
     if report.leaks:
-        found = [(leak.check, leak.where, leak.count, leak.note) for leak in report.leaks]
-        print_table(("leak", "where", "count", "note"), found, numbers=("count",))
+        values = [(leak.check, leak.where, leak.count, leak.note) for leak in report.leaks]
+        print_table(("leak", "where", "count", "note"), values, numbers=("count",))
         if any(leak.check == "broken-groups" for leak in report.leaks):
             typer.echo(
                 "to keep groups whole, split by them: --by group (--field names what makes one)"
@@ -199,14 +199,14 @@ def show(report: SplitReport) -> None:
 
 def count_labels(report: SplitReport) -> list[tuple[str, ...]]:
     """A row a label, a column a part."""
-    found = dict.fromkeys((q, k) for part in report.labels.values() for q in part for k in part[q])
+    keys = dict.fromkeys((q, k) for part in report.labels.values() for q in part for k in part[q])
     return [
         (
             q,
             label,
             *(_percent(report.labels[name].get(q, {}).get(label, 0.0)) for name in report.sizes),
         )
-        for q, label in found
+        for q, label in keys
     ]
 
 

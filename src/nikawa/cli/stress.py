@@ -123,7 +123,7 @@ def format_row(cell: StressCount, by_label: list[StressCount | None]) -> tuple[s
     return (
         cell.operation,
         cell.case or "all",
-        *("" if found is None else _number(found.value) for found in by_label),
+        *("" if count is None else _number(count.value) for count in by_label),
         _number(cell.value),
         span,
         f"{cell.n:,}",

@@ -31,9 +31,9 @@ def tasks(
     from nikawa.datasets import tasks as table
     from nikawa.datasets.custom import find_tasks
 
-    found = find_tasks(name) if name else table().values()
+    listed = find_tasks(name) if name else table().values()
     if json:
-        print_json(found)
+        print_json(listed)
         return
     if quiet:
         return
@@ -45,8 +45,8 @@ def tasks(
             len(task.labels) or "",
             ", ".join(task.metrics),
         )
-        for task in found
+        for task in listed
     ]
     print_table(("task", "kind", "inputs", "labels", "metrics"), rows, numbers=("labels",))
-    if name and len(found) == 1 and found[0].labels:
-        typer.echo("labels, in order: " + ", ".join(found[0].labels))
+    if name and len(listed) == 1 and listed[0].labels:
+        typer.echo("labels, in order: " + ", ".join(listed[0].labels))

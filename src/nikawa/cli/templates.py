@@ -59,8 +59,8 @@ def check(
     elif not quiet:
         for place in report.troubles:
             typer.echo(f"{place.trouble.level}: {place}")
-        found = {"template": report.templates, "error": report.errors, "warning": report.warnings}
-        typer.echo(", ".join(counted(n, noun) for noun, n in found.items()))
+        counts = {"template": report.templates, "error": report.errors, "warning": report.warnings}
+        typer.echo(", ".join(counted(n, noun) for noun, n in counts.items()))
     raise typer.Exit(int(bool(report.errors or (strict and report.warnings))))
 
 

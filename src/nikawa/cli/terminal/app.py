@@ -18,7 +18,7 @@ from types import ModuleType
 import typer
 from typer.main import get_command
 
-from nikawa.cli.terminal.usage import WRONG, bad_words
+from nikawa.cli.terminal.usage import WRONG, explain_usage
 from nikawa.errors import NikawaError
 from nikawa.version import __version__
 
@@ -78,8 +78,8 @@ def _panel(module: ModuleType) -> int:
     return PANELS.index(getattr(module, "PANEL", "Probe"))
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"nikawa {__version__}")
         raise typer.Exit
 
@@ -138,7 +138,7 @@ def run_words(words: Sequence[str]) -> int:
     try:
         status = command.main(prog_name="nikawa", standalone_mode=False)
     except WRONG as problem:
-        if line := bad_words(problem, words, command):
+        if line := explain_usage(problem, words, command):
             raise line from None
         return 2
     return int(

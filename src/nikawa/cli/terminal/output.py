@@ -247,15 +247,15 @@ def split_columns(columns: Sequence[Column], keys: int, limit: int) -> list[list
     """The columns that stand beside each other, block by block; the first `keys` stand in every block."""
     first = list(range(keys))
     start = EDGE + sum(columns[i].least for i in first) + GAP * (keys - 1)
-    found, taken = [first[:]], start
+    blocks, taken = [first[:]], start
     for i in range(keys, len(columns)):
         needed = GAP + columns[i].least
-        if taken + needed > limit and len(found[-1]) > keys:
-            found.append(first[:])
+        if taken + needed > limit and len(blocks[-1]) > keys:
+            blocks.append(first[:])
             taken = start
-        found[-1].append(i)
+        blocks[-1].append(i)
         taken += needed
-    return found
+    return blocks
 
 
 def share_width(columns: Sequence[Column], limit: int) -> list[int]:

@@ -15,7 +15,7 @@ WRONG: type[Exception] = typer.BadParameter.__bases__[0]
 """What Typer raises for an unknown option or verb, a wrong value, a missing argument; it has no public name."""
 
 
-def bad_words(problem: Exception, words: Sequence[str], root: Any) -> BadInput | None:
+def explain_usage(problem: Exception, words: Sequence[str], root: Any) -> BadInput | None:
     """The one line for what Typer found wrong; None where it has shown the help instead. `root` is the whole command."""
     if type(problem).__name__ == "NoArgsIsHelpError":
         return None
@@ -40,17 +40,17 @@ def bad_words(problem: Exception, words: Sequence[str], root: Any) -> BadInput |
         return _missing(problem, path, command)
     if getattr(problem, "param", None) is not None:
         return _wrong_value(problem, path)
-    said = _message(problem)
-    if found := re.match(r"No such command (['\"])(.*?)\1", said):
-        verb = f"{path} {found[2]}".removeprefix("nikawa ")
+    message = _message(problem)
+    if match := re.match(r"No such command (['\"])(.*?)\1", message):
+        verb = f"{path} {match[2]}".removeprefix("nikawa ")
         return BadInput(
-            f"there is no verb {_quoted(verb)}", cure=suggest(found[2], command.commands)
+            f"there is no verb {_quoted(verb)}", cure=suggest(match[2], command.commands)
         )
-    if found := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)$", said):
+    if match := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)$", message):
         return BadInput(
-            f"{_quoted(found[1])} is more than {path} takes", cure=_example(path, command)
+            f"{_quoted(match[1])} is more than {path} takes", cure=_example(path, command)
         )
-    return BadInput(said, cure=_help(path))
+    return BadInput(message, cure=_help(path))
 
 
 def _near(typed: str, known: Iterable[str]) -> str:
@@ -79,11 +79,11 @@ def _missing(problem: Any, path: str, command: Any) -> BadInput:
 
 
 def _wrong_value(problem: Any, path: str) -> BadInput:
-    said = _message(problem, whole=False).partition(", unable to parse")[0]
+    message = _message(problem, whole=False).partition(", unable to parse")[0]
     if hasattr(problem.__cause__, "errors"):  # what was typed stands in the cause alone
         typed = problem.__cause__.errors()[0].get("input", "")
-        said = f"{_quoted(typed)} {said.removeprefix('Input ')}"
-    return BadInput(f"{_name(problem.param)}: {said}", cure=_meaning(problem.param, path))
+        message = f"{_quoted(typed)} {message.removeprefix('Input ')}"
+    return BadInput(f"{_name(problem.param)}: {message}", cure=_meaning(problem.param, path))
 
 
 def _reached(words: Sequence[str], root: Any) -> tuple[str, Any]:
@@ -106,8 +106,8 @@ def _name(param: Any) -> str:
 
 
 def _meaning(param: Any, path: str) -> str:
-    told = " ".join(str(getattr(param, "help", None) or "").split()).rstrip(".")
-    return f"it stands for: {told} ({path} --help tells more)" if told else _help(path)
+    meaning = " ".join(str(getattr(param, "help", None) or "").split()).rstrip(".")
+    return f"it stands for: {meaning} ({path} --help tells more)" if meaning else _help(path)
 
 
 def _example(path: str, command: Any) -> str:
