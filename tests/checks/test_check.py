@@ -26,7 +26,7 @@ from nikawa.checks.job import (
 )
 from nikawa.checks.quality import repetition_findings
 from nikawa.datasets import benchmarks, load
-from nikawa.datasets.locate import present
+from nikawa.datasets.locate import files_here
 from nikawa.datasets.upstream import pinned_files
 from nikawa.datasets.views import without_views
 from nikawa.errors import BadInput
@@ -556,7 +556,7 @@ def published(
     "name", ["jsts", "jnli", "jsick", "jcommonsenseqa", "jsquad", "jcola", "klue-ner"]
 )
 def test_the_published_files_hold_nothing_new(published: Path, name: str) -> None:
-    assert present(benchmarks()[name], published)
+    assert files_here(benchmarks()[name], published)
     assert new(check(name, published)) == []
 
 

@@ -7,7 +7,7 @@ from unicodedata import normalize
 from nikawa.checks.leaks import (
     dataset_leaks,
     families,
-    grouped_by_premise,
+    group_by_premise,
     lone_split_leaks,
     split_leaks,
 )
@@ -103,7 +103,7 @@ def test_groups_in_two_splits_are_told() -> None:
     (found,) = split_leaks("zoo", splits)
     assert (found.check, found.where, found.count) == ("broken-groups", "test in train", 1)
     assert found.ids == ("zoo:test/4", "zoo:test/5")
-    filled = table(split_leaks("zoo", grouped_by_premise(splits)))
+    filled = table(split_leaks("zoo", group_by_premise(splits)))
     assert filled == {("broken-groups", "test in train"): 2}
 
 

@@ -27,14 +27,14 @@ import nikawa.datasets
 from nikawa.checks.leaks import (
     dataset_leaks,
     families,
-    grouped_by_premise,
+    group_by_premise,
     lone_split_leaks,
     split_leaks,
 )
 from nikawa.checks.quality import distribution, repetition_findings, text_findings, tops
 from nikawa.checks.schema import mixed_types, schema_findings
 from nikawa.datasets import Benchmark, benchmarks, load
-from nikawa.datasets.locate import path_version, files_here, repository_folder
+from nikawa.datasets.locate import files_here, path_version, repository_folder
 from nikawa.datasets.names import spec_of
 from nikawa.datasets.upstream import Upstream, is_published, pinned_files
 from nikawa.datasets.views import source_of, views_of, without_views
@@ -95,7 +95,7 @@ def check(text: str, data: Path | None = None, on_progress: Progress | None = No
     roots = msgspec.structs.replace(sound, splits=splits)
     findings += text_findings(roots.name, splits)
     findings += repetition_findings(roots.name, splits)
-    findings += split_leaks(roots.name, splits if benchmark else grouped_by_premise(splits))
+    findings += split_leaks(roots.name, splits if benchmark else group_by_premise(splits))
     if benchmark is not None:
         findings += file_findings(spec, sound, data)
     leaks, compared = _compare(roots, spec, data, on_progress or (lambda what, done, total: None))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from unicodedata import normalize
 
 from msgspec.structs import replace
@@ -17,21 +17,21 @@ _ORDER = {"train": 0, "dev": 1, "test": 3}
 
 def split_leaks(dataset: str, splits: Splits) -> Iterator[Finding]:
     """Rows of a split whose item occurs in an earlier one: dev in train, test in train+dev."""
-    names = in_order(splits)
+    names = sort_splits(splits)
     for place, name in enumerate(names):
-        yield from _earlier(dataset, splits, name, names[:place])
+        yield from _leaks_from_earlier(dataset, splits, name, names[:place])
 
 
-def in_order(splits: Iterable[str]) -> list[str]:
+def sort_splits(splits: Iterable[str]) -> list[str]:
     """Names of splits, train first and test last."""
     return sorted(splits, key=lambda name: _ORDER.get(name, 2))
 
 
 def lone_split_leaks(dataset: str, splits: Splits, name: str) -> Iterator[Finding]:
     """What `split_leaks` tells of one split, and its rows in each later split: `train in test`."""
-    names = in_order(splits)
+    names = sort_splits(splits)
     place = names.index(name)
-    yield from _earlier(dataset, splits, name, names[:place])
+    yield from _leaks_from_earlier(dataset, splits, name, names[:place])
     items = _keyed(dataset, splits, name)
     for other in names[place + 1 :]:
         yield from _leaks(items, _keyed(dataset, splits, other), f"{name} in {other}")
@@ -41,14 +41,16 @@ def _keyed(dataset: str, splits: Splits, *names: str) -> Keyed:
     return Keyed(Placed(dataset, name, e) for name in names for e in splits[name])
 
 
-def _earlier(dataset: str, splits: Splits, name: str, others: Sequence[str]) -> Iterator[Finding]:
+def _leaks_from_earlier(
+    dataset: str, splits: Splits, name: str, others: Sequence[str]
+) -> Iterator[Finding]:
     earlier = _keyed(dataset, splits, *others)
     if earlier.items:
         items = _keyed(dataset, splits, name)
         where = f"{name} in {'+'.join(others)}"
         yield from _leaks(items, earlier, where)
-        yield from _shared(items, earlier, where)
-        yield from _reversed(items, earlier, where)
+        yield from _shared_items(items, earlier, where)
+        yield from _reversed_pairs(items, earlier, where)
         yield from _seen_sentences(items, earlier, where)
         yield from _broken_groups(items, earlier, where)
 
@@ -70,12 +72,16 @@ def families(splits: Splits) -> set[str]:
 
 
 def _leaks(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
-    told: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for form in items.forms.values():
         index = held.groups(form.name)
-        hits = _hits(items.rows[form.name], index)
-        told[form.name] = len(hits)
-        if hits and form.leaks and told.get(form.finer) != len(hits):
+        hits = [
+            (key, item)
+            for key, item in items.rows[form.name]
+            if key in index and _has_stranger(item, index[key])
+        ]
+        counts[form.name] = len(hits)
+        if hits and form.leaks and counts.get(form.finer) != len(hits):
             other = sum(only_composed(form, item, index[key]) for key, item in hits)
             rows = [item.ref for _, item in hits]
             yield _finding(
@@ -83,26 +89,21 @@ def _leaks(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
             )
 
 
-def _hits(
-    rows: Iterable[tuple[Hashable, Placed]], index: Mapping[Hashable, list[Placed]]
-) -> list[tuple[Hashable, Placed]]:
-    return [(key, item) for key, item in rows if key in index and _foreign(item, index[key])]
+def _has_stranger(item: Placed, others: Iterable[Placed]) -> bool:
+    """Whether one of the others is not related to the item."""
+    return any(not related((item, other)) for other in others)
 
 
-def _foreign(item: Placed, found: Iterable[Placed]) -> bool:
-    return any(not related((item, other)) for other in found)
-
-
-def _shared(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+def _shared_items(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
     """How many different items leak, where that is not how many rows do."""
     for form in items.forms.values():
         index = held.groups(form.name)
-        found = [
-            [item.ref for item in group if _foreign(item, index.get(key, []))]
+        by_item = [
+            [item.ref for item in group if _has_stranger(item, index.get(key, []))]
             for key, group in items.groups(form.name).items()
         ]
-        rows = tuple(ref for refs in found for ref in refs)
-        count = sum(bool(refs) for refs in found)
+        rows = tuple(ref for refs in by_item for ref in refs)
+        count = sum(bool(refs) for refs in by_item)
         if form.repeats and not form.finer and count != len(rows):
             note = f"different {form.name}, on {len(rows)} rows"
             yield Finding(
@@ -110,12 +111,12 @@ def _shared(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
             )
 
 
-def _reversed(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+def _reversed_pairs(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
     index = held.groups("pairs")
     rows = []
     for item in items.items:
         pair = sentences(item.example)
-        if pair and _foreign(item, index.get((pair[1], pair[0]), [])):
+        if pair and _has_stranger(item, index.get((pair[1], pair[0]), [])):
             rows.append(item.ref)
     if rows:
         yield _finding("leaked-reversed-pairs", where, rows, "the pair occurs the other way round")
@@ -125,10 +126,14 @@ def _seen_sentences(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
     seen = {
         text
         for other in held.items
-        if _first_hand(other)
+        if _is_original(other)
         for text in sentences(other.example) or ()
     }
-    rows = [item.ref for item in items.items if _first_hand(item) and _both_in(item, seen)]
+    rows = []
+    for item in items.items:
+        pair = sentences(item.example)
+        if pair is not None and _is_original(item) and pair[0] in seen and pair[1] in seen:
+            rows.append(item.ref)
     if rows:
         yield _finding(
             "leaked-sentences", where, rows, "both sentences occur there, together or apart"
@@ -137,8 +142,8 @@ def _seen_sentences(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
 
 def _broken_groups(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
     """Groups with members on both sides: a test item whose premise or dialogue was learned from."""
-    there = {other.example.group for other in held.items if _first_hand(other)} - {None}
-    rows = [item for item in items.items if item.example.group in there and _first_hand(item)]
+    there = {other.example.group for other in held.items if _is_original(other)} - {None}
+    rows = [item for item in items.items if item.example.group in there and _is_original(item)]
     if rows:
         count = len({item.example.group for item in rows})
         ids = tuple(item.ref for item in rows)
@@ -146,26 +151,24 @@ def _broken_groups(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
         yield Finding(check="broken-groups", where=where, count=count, ids=ids, note=note)
 
 
-def grouped_by_premise(splits: Splits) -> dict[str, tuple[Example, ...]]:
+def group_by_premise(splits: Splits) -> dict[str, tuple[Example, ...]]:
     """The examples, those without a group in the group of their premise where they have one."""
-    return {name: tuple(map(_with_group, examples)) for name, examples in splits.items()}
+    grouped: dict[str, tuple[Example, ...]] = {}
+    for name, examples in splits.items():
+        members = []
+        for example in examples:
+            premise = example.inputs.get("premise")
+            if example.group is None and isinstance(premise, str):
+                members.append(replace(example, group=f"premise {normalize('NFC', premise)}"))
+            else:
+                members.append(example)
+        grouped[name] = tuple(members)
+    return grouped
 
 
-def _with_group(example: Example) -> Example:
-    premise = example.inputs.get("premise")
-    if example.group is not None or not isinstance(premise, str):
-        return example
-    return replace(example, group=f"premise {normalize('NFC', premise)}")
-
-
-def _first_hand(item: Placed) -> bool:
+def _is_original(item: Placed) -> bool:
     """Whether it was made from no other example: those share sentences with their parents by design."""
     return len(item.kin) == 1
-
-
-def _both_in(item: Placed, seen: set[str]) -> bool:
-    pair = sentences(item.example)
-    return pair is not None and pair[0] in seen and pair[1] in seen
 
 
 def _finding(check: str, where: str, rows: Sequence[str], note: str) -> Finding:

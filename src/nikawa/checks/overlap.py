@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nikawa.records import Record
-from nikawa.stats.masks import Sample, make_figure, finite_or_none, measure_parts, resample_sums
+from nikawa.stats.masks import Sample, finite_or_none, make_figure, measure_parts, resample_sums
 from nikawa.stats.resample import Floats, Ints, count_units
 from nikawa.stats.results import Figure
 from nikawa.stats.slices import Mask

@@ -1,7 +1,7 @@
 """What is wrong inside a dataset: damaged texts, repeated items, the same item with different gold.
 
-Everything is one pass and one index a form of sameness (see `quality_keys`); leakage is in `quality_leaks`,
-the shape of inputs and gold in `quality_schema`.
+Everything is one pass and one index a form of sameness (see `keys`); leakage is in `leaks`, the shape of inputs and gold
+in `schema`.
 """
 
 from __future__ import annotations
@@ -23,30 +23,35 @@ _ODD = re.compile(
 )
 
 
-def _empty(example: Example) -> bool:
+def has_empty_text(example: Example) -> bool:
+    """Whether a text is empty or only white space."""
     return any(not text.strip() for text in texts(example))
 
 
-def _short(example: Example) -> bool:
+def has_short_text(example: Example) -> bool:
+    """Whether a text is a single character; a choice of one character is a fair answer."""
     plain = (value for value in example.inputs.values() if isinstance(value, str))
-    return any(
-        len(value.strip()) == 1 for value in plain
-    )  # a choice of one character is a fair answer
+    return any(len(value.strip()) == 1 for value in plain)
 
 
-def _edges(example: Example) -> bool:
+def has_edge_space(example: Example) -> bool:
+    """Whether a text begins or ends in white space."""
     return any(text != text.strip() and text.strip() for text in texts(example))
 
 
-def _odd(example: Example) -> bool:
+def has_odd_characters(example: Example) -> bool:
+    """Whether a text holds characters that nobody can see, or that stand for damage."""
     return any(_ODD.search(text) for text in texts(example))
 
 
 TEXT_CHECKS: dict[str, tuple[Callable[[Example], bool], str]] = {
-    "empty-text": (_empty, "a text is empty or only white space"),
-    "short-text": (_short, "a text is a single character"),
-    "edge-space": (_edges, "a text begins or ends in white space"),
-    "odd-characters": (_odd, "replacement, zero-width, direction or control characters"),
+    "empty-text": (has_empty_text, "a text is empty or only white space"),
+    "short-text": (has_short_text, "a text is a single character"),
+    "edge-space": (has_edge_space, "a text begins or ends in white space"),
+    "odd-characters": (
+        has_odd_characters,
+        "replacement, zero-width, direction or control characters",
+    ),
 }
 """Name of a check to what it asks of an example and what it means."""
 
@@ -54,8 +59,8 @@ TEXT_CHECKS: dict[str, tuple[Callable[[Example], bool], str]] = {
 def text_findings(dataset: str, splits: Splits) -> Iterator[Finding]:
     """Texts that are empty, of one character, padded, or hold characters nobody can see."""
     for split, examples in splits.items():
-        for check, (wrong, note) in TEXT_CHECKS.items():
-            ids = tuple(Placed(dataset, split, e).ref for e in examples if wrong(e))
+        for check, (is_damaged, note) in TEXT_CHECKS.items():
+            ids = tuple(Placed(dataset, split, e).ref for e in examples if is_damaged(e))
             if ids:
                 yield Finding(check=check, where=split, count=len(ids), ids=ids, note=note)
 
@@ -65,19 +70,17 @@ def repetition_findings(dataset: str, splits: Splits) -> Iterator[Finding]:
     placed = {
         split: [Placed(dataset, split, e) for e in examples] for split, examples in splits.items()
     }
-    for split, items in placed.items():
-        yield from _repetitions(split, items)
     if len(placed) > 1:
-        yield from _repetitions(
-            "+".join(placed), [item for items in placed.values() for item in items]
-        )
+        placed["+".join(placed)] = [item for items in placed.values() for item in items]
+    for where, items in placed.items():
+        yield from _repetitions(where, items)
 
 
 def _repetitions(where: str, items: Sequence[Placed]) -> Iterator[Finding]:
-    told: dict[str, int] = {}
-    for form, groups in repeated(items):
-        told[form.name] = len(groups)
-        if form.repeats and groups and told.get(form.finer) != len(groups):
+    counts: dict[str, int] = {}
+    for form, groups in find_repeats(items):
+        counts[form.name] = len(groups)
+        if form.repeats and groups and counts.get(form.finer) != len(groups):
             rows = tuple(item.ref for group in groups for item in group)
             other = sum(
                 any(only_composed(form, item, group[:1]) for item in group[1:]) for group in groups
@@ -90,7 +93,7 @@ def _repetitions(where: str, items: Sequence[Placed]) -> Iterator[Finding]:
             yield from _conflicts(where, groups)
 
 
-def repeated(items: Sequence[Placed]) -> Iterator[tuple[Form, list[list[Placed]]]]:
+def find_repeats(items: Sequence[Placed]) -> Iterator[tuple[Form, list[list[Placed]]]]:
     """For each form, the groups of items that are the same though not made from one another."""
     keyed = Keyed(items)
     for name, form in keyed.forms.items():
@@ -100,53 +103,49 @@ def repeated(items: Sequence[Placed]) -> Iterator[tuple[Form, list[list[Placed]]
 
 def _conflicts(where: str, groups: Iterable[Sequence[Placed]]) -> Iterator[Finding]:
     rows: dict[str, list[str]] = {}
-    count: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for group in groups:
-        for question, items in _by_question(group).items():
-            if _differ([item.example for item in items], question):
-                count[question] += 1
+        by_question: dict[str, list[Placed]] = {}
+        for item in group:
+            for question in item.example.gold:
+                by_question.setdefault(question, []).append(item)
+        for question, items in by_question.items():
+            if gold_differs([item.example for item in items], question):
+                counts[question] += 1
                 rows.setdefault(question, []).extend(item.ref for item in items)
-    for question, found in rows.items():
+    for question, ids in rows.items():
         yield Finding(
             check="conflicting-gold",
             where=f"{question} in {where}",
-            count=count[question],
-            ids=tuple(found),
+            count=counts[question],
+            ids=tuple(ids),
             note="the same item with different gold",
         )
 
 
-def _by_question(items: Iterable[Placed]) -> dict[str, list[Placed]]:
-    asked: dict[str, list[Placed]] = {}
-    for item in items:
-        for question in item.example.gold:
-            asked.setdefault(question, []).append(item)
-    return asked
+def gold_differs(examples: Sequence[Example], question: str) -> bool:
+    """Whether gold cannot all be right; lists of answers conflict only where they have none in common.
 
-
-def _differ(examples: Sequence[Example], question: str) -> bool:
-    """Whether gold cannot all be right; lists of answers conflict only where they have none in common."""
+    A choice is compared by its text, a list without its order.
+    """
     if question == "answers":
-        return not set.intersection(*(_answers(example.gold[question]) for example in examples))
-    return len({_plain(example, question) for example in examples}) > 1
+        return not set.intersection(*(_answer_texts(e.gold[question]) for e in examples))
+    values = set()
+    for example in examples:
+        value, choices = example.gold[question], example.inputs.get("choices", ())
+        if question == "choice" and isinstance(value, int) and 0 <= value < len(choices):
+            value = str(choices[value])
+        values.add(_frozen(value))
+    return len(values) > 1
 
 
-def _answers(value: Any) -> set[str]:
+def _answer_texts(value: Any) -> set[str]:
     """The texts of a list of answers; an empty one stands for none."""
-    listed = value if isinstance(value, list | tuple) else [value]
-    found = (
-        answer["text"] if isinstance(answer, dict) and "text" in answer else answer
-        for answer in listed
-    )
-    return {normalize("NFC", str(answer)) for answer in found} or {""}
-
-
-def _plain(example: Example, question: str) -> Hashable:
-    """Gold as something that can be compared: a choice by its text, lists without their order."""
-    value, choices = example.gold[question], example.inputs.get("choices", ())
-    if question == "choice" and isinstance(value, int) and 0 <= value < len(choices):
-        return normalize("NFC", str(choices[value]))
-    return _frozen(value)
+    texts = set()
+    for answer in value if isinstance(value, list | tuple) else [value]:
+        text = answer["text"] if isinstance(answer, dict) and "text" in answer else answer
+        texts.add(normalize("NFC", str(text)))
+    return texts or {""}
 
 
 def _frozen(value: Any) -> Hashable:
@@ -175,11 +174,13 @@ def distribution(
     table: dict[str, Counter[str]] = {}
     for example in examples:
         for question, value in example.gold.items():
-            table.setdefault(question, Counter()).update(_labels(value, (tops or {}).get(question)))
+            labels = labels_in(value, (tops or {}).get(question))
+            table.setdefault(question, Counter()).update(labels)
     return {question: dict(sorted(counts.items())) for question, counts in table.items()}
 
 
-def _labels(value: Any, top: float | None) -> list[str]:
+def labels_in(value: Any, top: float | None) -> list[str]:
+    """What gold counts as in a distribution; `top` is the end of the last bin where it is a number with a point."""
     if top is not None and isinstance(value, int | float) and not isinstance(value, bool):
         low = min(floor(value), ceil(top) - 1) if value <= top else floor(value)
         return [f"{low}-{low + 1}"]
@@ -189,11 +190,10 @@ def _labels(value: Any, top: float | None) -> list[str]:
     if isinstance(value, list | tuple):
         if any(isinstance(part, dict) for part in value):
             return [f"{len(value)} answer{'s' * (len(value) > 1)}"]
-        return [_part(part) for part in value] or ["(none)"]
+        labels = []
+        for part in value:
+            # domain-slot-value counts as its slot
+            is_span = isinstance(part, Span)
+            labels.append(part.label if is_span else "-".join(str(part).split("-", 2)[:2]))
+        return labels or ["(none)"]
     return [normalize("NFC", str(value))]
-
-
-def _part(part: Any) -> str:
-    if isinstance(part, Span):
-        return part.label
-    return "-".join(str(part).split("-", 2)[:2])  # domain-slot-value counts as its slot

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from nikawa.checks.leaks import grouped_by_premise, split_leaks
+from nikawa.checks.leaks import group_by_premise, split_leaks
 from nikawa.checks.quality import distribution, tops
 from nikawa.datasets import load
 from nikawa.datasets.card import fill_card
@@ -29,7 +29,7 @@ from nikawa.io.atomic import refuse_existing
 from nikawa.io.folders import CARD, JUDGEMENTS, check_split_name, write_folder
 from nikawa.io.json import read_json, read_json_lines
 from nikawa.io.records import read_records
-from nikawa.io.staged import staged_files
+from nikawa.io.atomic import staged_files
 from nikawa.models import Trainable, model
 from nikawa.models.folds import DEFAULT_FOLDS, predict_out_of_fold
 from nikawa.records import Dataset, Example, Finding, Judgement, Record, Task, reference
@@ -133,7 +133,7 @@ def split(
         sizes={name: len(part) for name, part in made.splits.items()},
         labels={name: _label_shares(part, bins) for name, part in made.splits.items()},
         measured=splitter.measure(made.splits, settings) if splitter.measure else {},
-        leaks=tuple(split_leaks(made.name, grouped_by_premise(made.splits))),
+        leaks=tuple(split_leaks(made.name, group_by_premise(made.splits))),
         views=views,
         out=None if options.out is None else str(options.out),
     )
