@@ -9,7 +9,7 @@ import pytest
 
 from nikawa.aggregation.agree import AgreeOptions, AgreeResult, MeasureRow, agree, save_judgements
 from nikawa.errors import BadInput
-from nikawa.io.judgements import How, open_judgements, parse_map, write_judgements
+from nikawa.io.judgements import JudgementOptions, open_judgements, parse_map, write_judgements
 from nikawa.io.records import write_records
 from nikawa.records import Example, Judgement
 
@@ -160,7 +160,7 @@ def test_a_label_is_one_however_it_is_composed(tmp_path: Path) -> None:
 def test_notes_of_a_sheet_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     path.write_text("id,w1,w2\n1,４,4\n2,3,\n3,1,2\n", "utf-8")
-    how = How(mapping=parse_map("example=id,answer=w*"))
+    how = JudgementOptions(mapping=parse_map("example=id,answer=w*"))
     report = agree(str(path), options=AgreeOptions(how=how, resamples=FEW)).report
     assert [(n.what, n.count, n.lines) for n in report.notes] == [
         ("full-width digits", 1, (2,)),

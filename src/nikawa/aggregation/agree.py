@@ -22,7 +22,7 @@ from nikawa.aggregation.span_agreement import span_measures
 from nikawa.aggregation.spans import count_spans_by_label, holds_spans, text_of
 from nikawa.aggregation.table import Table
 from nikawa.errors import BadInput
-from nikawa.io.judgements import How, Note, write_judgements
+from nikawa.io.judgements import JudgementOptions, Note, write_judgements
 from nikawa.records import Example, Record
 from nikawa.stats.resample import bootstrap, percentile_interval
 from nikawa.stats.slices import slice_examples
@@ -49,7 +49,7 @@ class AgreeOptions:
     """How many answers an item was to get; guessed where it is not said."""
     examples: str | None = None
     """A dataset or records file with the examples; a published dataset has its own."""
-    how: How = field(default_factory=How)
+    how: JudgementOptions = field(default_factory=JudgementOptions)
     resamples: int = RESAMPLES
     seed: int = 0
 

@@ -35,7 +35,7 @@ from nikawa.aggregation.workers import (
 )
 from nikawa.datasets.names import find_benchmark
 from nikawa.errors import BadInput
-from nikawa.io.judgements import How, Note
+from nikawa.io.judgements import JudgementOptions, Note
 from nikawa.records import Record
 
 
@@ -58,7 +58,7 @@ class AggregateOptions:
     """Only the answers that a published dataset's own gold was made from."""
     columns: bool = False
     """Whether workers are only columns, where the file does not tell."""
-    how: How = field(default_factory=How)
+    how: JudgementOptions = field(default_factory=JudgementOptions)
 
 
 def aggregate(

@@ -32,7 +32,7 @@ from nikawa.datasets.names import benchmarks, find_benchmark, spec_of
 from nikawa.errors import BadInput
 from nikawa.io.folders import JUDGEMENTS, is_dataset_folder
 from nikawa.io.json import encode_json
-from nikawa.io.judgements import How, Note, lines_of, open_judgements
+from nikawa.io.judgements import JudgementOptions, Note, find_lines, open_judgements
 from nikawa.io.judgements.base import Reading
 from nikawa.io.pipes import input_path
 from nikawa.records import Dataset, Example, Judgement, reference
@@ -49,8 +49,8 @@ class JudgementSource:
     reading: Reading | None = None
     """The file they are read from; None for a published dataset."""
     question: str | None = None
-    """The question a published dataset is asked first."""
-    how: How = field(default_factory=How)
+    """The first question of a published dataset."""
+    how: JudgementOptions = field(default_factory=JudgementOptions)
     """How the file is read."""
 
     @property
@@ -62,7 +62,7 @@ class JudgementSource:
 def open_source(
     spec: str,
     data: Path | None,
-    how: How,
+    how: JudgementOptions,
     known: Mapping[str, Example] | None = None,
     *,
     as_given: bool = False,
@@ -169,7 +169,7 @@ def _name_lines(source: JudgementSource, question: str | None) -> Iterator[None]
         if reading is None:
             raise
         answer = (problem.item, problem.worker, problem.question)
-        places = lines_of(reading.path, source.how, answer)
+        places = find_lines(reading.path, source.how, answer)
         what = f"{problem.what} (first on {reading.place} {places[0]})"
         raise reading.fault(places[1], what, problem.cure) from None
     except UncountableAnswer as problem:

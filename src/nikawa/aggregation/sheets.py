@@ -21,7 +21,7 @@ from nikawa.aggregation.table import Table
 from nikawa.errors import BadInput, suggest
 from nikawa.io.by_hand import read_lines
 from nikawa.io.json import encode_json
-from nikawa.io.judgements.guard import bare, safe
+from nikawa.io.judgements.guard import unguard_cell, guard_cell
 from nikawa.io.tsv import check_header
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -37,7 +37,7 @@ def write_sheet(path: Path, rows: Iterable[Sequence[Any]]) -> None:
         writer = csv.writer(text, delimiter="\t", lineterminator="\n")
         for row in rows:
             cells = (v if isinstance(v, str) else encode_json(v).decode() for v in row)
-            writer.writerow([safe(" ".join(cell.split())) for cell in cells])
+            writer.writerow([guard_cell(" ".join(cell.split())) for cell in cells])
         path.write_bytes(BYTE_ORDER_MARK + text.getvalue().encode())
 
 
@@ -57,7 +57,7 @@ def read_sheet(path: Path, needs: Sequence[str]) -> Iterator[tuple[int, dict[str
             raise BadInput(what, file=path, line=number, cure="look for a stray tab or comma")
         # some leave the tabs of empty cells at the end out
         whole = zip_longest(header, cells, fillvalue="")
-        yield number, {name: bare(cell) for name, cell in whole}
+        yield number, {name: unguard_cell(cell) for name, cell in whole}
 
 
 def _split_cells(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
@@ -143,7 +143,7 @@ def read_decisions(path: Path) -> Decisions:
                 line=line,
                 example=row["example"],
                 question=row["question"],
-                answer=normalize("NFC", bare(row["answer"].strip())),
+                answer=normalize("NFC", unguard_cell(row["answer"].strip())),
                 remarks={name: text for name, text in remarks.items() if text},
             )
         )

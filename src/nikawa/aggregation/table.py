@@ -35,7 +35,7 @@ MAX_QUESTIONS_SHOWN = 5
 MAX_ANSWERS_SIDE_BY_SIDE = 16
 """Answers an item up to which repeats are looked for side by side."""
 PEEKED_ENTRIES, MAX_OBJECTS = 4096, 8
-"""Entries of a column that are looked at first, and the most objects there that are told apart by address."""
+"""Entries of a column that are looked at first, and the most objects there that are compared by address."""
 ANSWER_KINDS = "an answer is a label, a number, or a list of spans as {start, end, label}"
 
 
@@ -77,7 +77,7 @@ class Table:
     categories: tuple[Any, ...]
     """The distinct answers, numbers by size, labels by name."""
     seconds: NDArray[np.float32] | None = None
-    """Seconds a judgement took, NaN where unsaid; None where none says."""
+    """Seconds a judgement took, NaN where that is not known; None where no judgement says it."""
     missing: int = 0
     """Judgements without an answer (null), which are not in the arrays."""
     each: int | None = None
@@ -244,7 +244,7 @@ class TableBuilder:
         self._add_seconds([judgement.seconds for judgement in answered])
 
     def _add_seconds(self, seconds: list[float | None]) -> None:
-        """Kept from the first that is said; those before are filled up."""
+        """Times are kept from the first judgement that has one; those before are filled up."""
         if not self._seconds and all(value is None for value in seconds):
             return
         before = len(self._codes[0]) - len(seconds) - len(self._seconds)

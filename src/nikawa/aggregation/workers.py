@@ -300,7 +300,7 @@ def find_habits(table: Table) -> tuple[Floats, Counts, list[tuple[str, ...]]]:
 
 
 def median_seconds(table: Table) -> Floats:
-    """Of each worker; NaN where no time is said."""
+    """The median seconds of each worker; NaN where there are no times."""
     medians = np.full(len(table.workers), np.nan)
     if table.seconds is None:
         return medians

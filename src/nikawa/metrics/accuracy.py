@@ -32,7 +32,7 @@ def accuracy(items: Items, mode: Mode = "official") -> Additive:
     >>> accuracy(Items(gold=["a", "b"], answers=["a", "a"])).value
     0.5
     """
-    return mean(items.share(mark_items))
+    return mean(items.compute_once(mark_items))
 
 
 def mark_items(items: Items) -> Floats:
@@ -61,7 +61,7 @@ def mcc(items: Items, mode: Mode = "official") -> Additive:
         return ratio(covariance, np.sqrt(gold_spread * answer_spread))
 
     statistics = np.column_stack([gold == answer, np.ones(len(gold)), eye[gold], eye[answer]])
-    return from_sums(statistics, finish, items.share(mark_items))
+    return from_sums(statistics, finish, items.compute_once(mark_items))
 
 
 def _golden_accuracy(case: dict[str, list[int]]) -> float:

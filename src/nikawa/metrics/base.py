@@ -40,18 +40,18 @@ class Items:
     """Scores by label, for metrics that rank."""
 
     @cached_property
-    def _shared(self) -> dict[Any, Any]:
+    def _computed(self) -> dict[Any, Any]:
         return {}
 
-    def share(self, compute: Callable[..., T], *options: Hashable) -> T:
+    def compute_once(self, compute: Callable[..., T], *options: Hashable) -> T:
         """`compute(self, *options)`, done once for all the metrics that need it.
 
         Exact match and F1 of an answer, say, compare the same normalised texts.
         """
         key = (compute, *options)
-        if key not in self._shared:
-            self._shared[key] = compute(self, *options)
-        result: T = self._shared[key]
+        if key not in self._computed:
+            self._computed[key] = compute(self, *options)
+        result: T = self._computed[key]
         return result
 
 

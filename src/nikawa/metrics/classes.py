@@ -84,17 +84,23 @@ def macro_f1(items: Items, mode: Mode = "official") -> Additive:
     >>> round(macro_f1(Items(gold=["a", "a", "b"], answers=["a", "b", "b"])).value, 4)
     0.6667
     """
-    return from_sums(items.share(item_class_counts), macro_f1_of, items.share(mark_items))
+    return from_sums(
+        items.compute_once(item_class_counts), macro_f1_of, items.compute_once(mark_items)
+    )
 
 
 def macro_precision(items: Items, mode: Mode = "official") -> Additive:
     """Mean precision of the classes that occur."""
-    return from_sums(items.share(item_class_counts), macro_precision_of, items.share(mark_items))
+    return from_sums(
+        items.compute_once(item_class_counts), macro_precision_of, items.compute_once(mark_items)
+    )
 
 
 def macro_recall(items: Items, mode: Mode = "official") -> Additive:
     """Mean recall of the classes that occur."""
-    return from_sums(items.share(item_class_counts), macro_recall_of, items.share(mark_items))
+    return from_sums(
+        items.compute_once(item_class_counts), macro_recall_of, items.compute_once(mark_items)
+    )
 
 
 def item_class_counts(items: Items) -> Floats:
@@ -117,7 +123,7 @@ def relation_micro_f1(items: Items, mode: Mode = "official") -> Additive:
     counts = class_counts(gold, answers, len(relations))
     # an item without a relation is no hit, whatever was answered
     counts[gold == -1, : len(relations)] = 0
-    return from_sums(counts, micro_f1_of, items.share(mark_items))
+    return from_sums(counts, micro_f1_of, items.compute_once(mark_items))
 
 
 def paraphrase_f1(items: Items, mode: Mode = "official") -> Additive:

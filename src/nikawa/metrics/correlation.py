@@ -52,7 +52,7 @@ def read_scores(items: Items) -> tuple[Floats, Floats]:
 
 def pearson(items: Items, mode: Mode = "official") -> Additive:
     """Pearson's r between answers and gold."""
-    x, y = items.share(read_scores)
+    x, y = items.compute_once(read_scores)
     value = pearson_value(x, y, mode)
     x, y = x - x.mean(), y - y.mean()  # the sums below lose digits far from 0
     statistics = np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y])
@@ -87,7 +87,7 @@ def _unit(x: NDArray[Any]) -> NDArray[Any]:
 
 def spearman(items: Items, mode: Mode = "official") -> Weighted:
     """Spearman's rho: Pearson's r of average ranks."""
-    x, y = items.share(read_scores)
+    x, y = items.compute_once(read_scores)
     if mode == "official":
         x, y = x.astype(np.float32).astype(np.float64), y.astype(np.float32).astype(np.float64)
     value = pearson_value(average_ranks(x), average_ranks(y), "documented")
@@ -176,7 +176,7 @@ def running_sums(rows: Floats) -> Floats:
 
 def mse(items: Items, mode: Mode = "official") -> Additive:
     """Mean squared error of the answered items."""
-    x, y = items.share(read_scores)
+    x, y = items.compute_once(read_scores)
     detail = (x - y) ** 2
     return mean(detail)
 

@@ -61,12 +61,12 @@ def item_scores(items: Items) -> tuple[list[float], list[float]]:
 
 def exact_match(items: Items, mode: Mode = "official") -> Additive:
     """Share of questions answered with a gold answer."""
-    return mean(np.array(items.share(item_scores)[0]))
+    return mean(np.array(items.compute_once(item_scores)[0]))
 
 
 def char_f1(items: Items, mode: Mode = "official") -> Additive:
     """Mean character F1."""
-    return mean(np.array(items.share(item_scores)[1]))
+    return mean(np.array(items.compute_once(item_scores)[1]))
 
 
 def golden_case(case: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def golden_case(case: Sequence[dict[str, Any]]) -> dict[str, Any]:
             f"no answer to {missing[0]}", cure="the official scorer needs one a question"
         )
     items = Items([row["answers"] for row in case], [row["prediction"] for row in case])
-    exact, overlap = items.share(item_scores)
+    exact, overlap = items.compute_once(item_scores)
     ids = [row["id"] for row in case]
     return {
         "exact_per_id": dict(zip(ids, exact, strict=True)),

@@ -160,23 +160,23 @@ def share_of_words(words: Words, right: Flags) -> Additive:
 
 def uas(items: Items, mode: Mode = "official") -> Additive:
     """Unlabelled attachment."""
-    return uas_macro(items.share(flatten_trees)) if mode == "official" else uas_micro(items)
+    return uas_macro(items.compute_once(flatten_trees)) if mode == "official" else uas_micro(items)
 
 
 def las(items: Items, mode: Mode = "official") -> Additive:
     """Labelled attachment."""
-    return las_macro(items.share(flatten_trees), artificial=mode == "official")
+    return las_macro(items.compute_once(flatten_trees), artificial=mode == "official")
 
 
 def uas_micro(items: Items, mode: Mode = "official") -> Additive:
     """Share of words with the right head."""
-    words = items.share(flatten_trees)
+    words = items.compute_once(flatten_trees)
     return share_of_words(words, words.head_right)
 
 
 def las_micro(items: Items, mode: Mode = "official") -> Additive:
     """Share of words with the right head and relation."""
-    words = items.share(flatten_trees)
+    words = items.compute_once(flatten_trees)
     return share_of_words(words, words.both_right)
 
 

@@ -90,14 +90,14 @@ def normalise_items(items: Items, mode: Mode) -> list[tuple[str, list[str]] | No
 
 def exact_match(items: Items, mode: Mode = "official") -> Additive:
     """Share of questions answered with a gold answer."""
-    texts = items.share(normalise_items, mode)
+    texts = items.compute_once(normalise_items, mode)
     return mean(np.array([0.0 if pair is None else float(pair[0] in pair[1]) for pair in texts]))
 
 
 def rouge_w_mean(items: Items, mode: Mode = "official") -> Additive:
     """Mean ROUGE-W against the nearest gold answer."""
     scores = []
-    for pair in items.share(normalise_items, mode):
+    for pair in items.compute_once(normalise_items, mode):
         if pair is None:
             scores.append(0.0)
             continue

@@ -213,7 +213,7 @@ def _put_spans(codes: Codes, spans: Iterable[Span], place: dict[str, int]) -> No
 
 def entity_macro_f1(items: Items, mode: Mode = "official") -> Additive:
     """Macro F1 of entities over the types that occur; NaN where there is none on either side."""
-    counts = entity_counts(items.share(tag_sequences, mode))
+    counts = entity_counts(items.compute_once(tag_sequences, mode))
     hits, answered, wanted = (part.sum(-1) for part in split_counts(counts))
     all_right = ((hits == answered) & (hits == wanted)).astype(np.float64)
     return from_sums(counts, macro_f1_of, all_right * _mark_read(items))
@@ -221,7 +221,7 @@ def entity_macro_f1(items: Items, mode: Mode = "official") -> Additive:
 
 def char_macro_f1(items: Items, mode: Mode = "official") -> Additive:
     """Macro F1 of character tags; an answer that could not be read has none right."""
-    counts = character_counts(items.share(tag_sequences, mode))
+    counts = character_counts(items.compute_once(tag_sequences, mode))
     counts = count_ends(counts, 2 if mode == "official" else 0)
     tags = counts.shape[1] // 3
     counts[:, : 2 * tags] *= _mark_read(items)[:, None]
