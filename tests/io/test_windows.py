@@ -12,7 +12,7 @@ import pytest
 from nikawa.errors import BadInput
 from nikawa.io.answers.logs import read_samples
 from nikawa.io.folders import read_folder, write_card
-from nikawa.io.judgements.read import form_of, open_judgements, rows_only
+from nikawa.io.judgements.read import open_judgements, recognise_form, rows_only
 from nikawa.io.lines import read_lines, read_whole
 from nikawa.io.records import SUFFIXES, read_examples, write_records
 from nikawa.records import Card, Example, Judgement, Span
@@ -102,7 +102,7 @@ def test_judgements(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"x{suffix}"
     write_records(path, judged)
     path.write_bytes(DRESSES["both"](path.read_bytes()))
-    assert form_of(path) == "records"
+    assert recognise_form(path) == "records"
     assert list(rows_only(open_judgements(path))) == judged
 
 

@@ -11,7 +11,7 @@ import pytest
 from nikawa.errors import BadInput
 from nikawa.io.judgements import (
     DIALECTS,
-    How,
+    JudgementOptions,
     Reading,
     open_judgements,
     write_judgements,
@@ -44,7 +44,7 @@ PLAIN = [
 EXAMPLES = {"d:test/1": Example(id="1", inputs={"text": "雨が降る。"})}
 
 
-def taken(path: Path, how: How | None = None) -> list[Judgement]:
+def taken(path: Path, how: JudgementOptions | None = None) -> list[Judgement]:
     return [judgement for _, judgement in open_judgements(path, how).rows]
 
 
@@ -133,7 +133,7 @@ def choice(*choices: str, **more: Any) -> dict[str, Any]:
 
 def opened(tmp_path: Path, text: str, name: str = "x.json", form: str | None = None) -> Reading:
     (tmp_path / name).write_text(text, "utf-8")
-    return open_judgements(tmp_path / name, How(form=form))
+    return open_judgements(tmp_path / name, JudgementOptions(form=form))
 
 
 def test_label_studio_as_exported(tmp_path: Path) -> None:

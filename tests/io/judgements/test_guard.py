@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 
 from nikawa.io.judgements import open_judgements
-from nikawa.io.judgements.guard import bare, safe
+from nikawa.io.judgements.guard import guard_cell, unguard_cell
 
 
 @pytest.mark.parametrize(
     "text", ["=1", "-", "\u00a0=1", "\x0b@x", '"=1+1"', '" =1', "\tx", "\r", "\u3000＋", " \n=1"]
 )
 def test_guarded_and_bare_again(text: str) -> None:
-    assert safe(text) == f"'{text}"
-    assert bare(safe(text)) == text
+    assert guard_cell(text) == f"'{text}"
+    assert unguard_cell(guard_cell(text)) == text
 
 
 @pytest.mark.parametrize("value", ["plain", "'quoted'", "'", "", "a=1", -1.5, None, ["=1"]])
 def test_all_else_stays(value: object) -> None:
-    assert safe(value) is value
-    assert bare(value) is value
+    assert guard_cell(value) is value
+    assert unguard_cell(value) is value
 
 
 @pytest.mark.parametrize(("name", "tab"), [("j.csv", ","), ("j.tsv", "\t")])

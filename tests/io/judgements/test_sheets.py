@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.io.judgements import How, Note, lines_of, open_judgements, parse_map
-from nikawa.io.judgements.crowd import recognise
+from nikawa.io.judgements import JudgementOptions, Note, find_lines, open_judgements, parse_map
+from nikawa.io.judgements.crowd import recognise_columns
 from nikawa.records import Judgement
 
 LONG = "example=task,worker=user,answer=label"
@@ -23,7 +23,9 @@ def sheet(folder: Path, text: str, name: str = "s.csv", encoding: str = "utf-8")
 def read(
     path: Path, mapping: str | None = LONG, **more: str
 ) -> tuple[list[Judgement], tuple[Note, ...]]:
-    reading = open_judgements(path, How(mapping=parse_map(mapping) if mapping else None, **more))
+    reading = open_judgements(
+        path, JudgementOptions(mapping=parse_map(mapping) if mapping else None, **more)
+    )
     rows = [judgement for _, judgement in reading.rows]
     return rows, reading.notes.report()
 
@@ -60,7 +62,9 @@ def test_questions_from_a_column_or_from_several(tmp_path: Path) -> None:
 
 def test_wide_sheet_by_pattern(tmp_path: Path) -> None:
     path = sheet(tmp_path, "id,rater_a,rater_b\n1,yes,no\n2,,no\n")
-    reading = open_judgements(path, How(mapping=parse_map("example=id,answer=rater_*")))
+    reading = open_judgements(
+        path, JudgementOptions(mapping=parse_map("example=id,answer=rater_*"))
+    )
     assert [(n, j.worker, j.answer) for n, j in reading.rows] == [
         (2, "rater_a", "yes"),
         (2, "rater_b", "no"),
@@ -104,7 +108,7 @@ def test_encodings_are_detected_and_said(
     tmp_path: Path, encoding: str, label: str, said: str
 ) -> None:
     path = sheet(tmp_path, f"task,user,label\r\n1,ann,{label}\r\n", encoding=encoding)
-    reading = open_judgements(path, How(mapping=parse_map(LONG)))
+    reading = open_judgements(path, JudgementOptions(mapping=parse_map(LONG)))
     assert reading.form == said
     assert [(n, j.answer) for n, j in reading.rows] == [(2, label)]
 
@@ -130,7 +134,7 @@ def test_a_named_encoding_is_taken(tmp_path: Path) -> None:
     ],
 )
 def test_headings_are_recognised(heading: str, mapping: set[str] | None) -> None:
-    found = recognise(heading.split("\t"))
+    found = recognise_columns(heading.split("\t"))
     assert (found.keys() if found else found) == mapping
 
 
@@ -147,7 +151,7 @@ def test_headings_are_recognised(heading: str, mapping: set[str] | None) -> None
 def test_a_word_that_may_mean_something_else_counts_where_no_other_does(
     heading: str, item: str, answer: str
 ) -> None:
-    found = recognise(heading.split(","))
+    found = recognise_columns(heading.split(","))
     assert found is not None
     assert (found["example"], found["answer"]) == (item, answer)
 
@@ -162,7 +166,7 @@ def test_a_recognised_wide_sheet(tmp_path: Path) -> None:
 
 def test_quotes_part_cells_between_commas_only(tmp_path: Path) -> None:
     csv = sheet(tmp_path, 'task,user,label\n1,ann,"yes, and\nno"\n2,ann,no\n')
-    assert lines_of(csv, How(mapping=parse_map(LONG)), ("2", "ann", "label")) == [4]
+    assert find_lines(csv, JudgementOptions(mapping=parse_map(LONG)), ("2", "ann", "label")) == [4]
     tsv = sheet(tmp_path, 'task\tuser\tlabel\n1\tann\t"yes\n', "s.tsv")
     assert read(tsv)[0][0].answer == '"yes'
 

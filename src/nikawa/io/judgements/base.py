@@ -19,7 +19,7 @@ WorkersAre = Literal["persons", "columns", "simulated", "unknown"]
 
 BLANK, WIDE, SPACES, BLANK_ROW = "blank answers", "full-width digits", "stray spaces", "blank rows"
 DECOMPOSED = "answers in decomposed characters (NFD, as macOS writes file names)"
-SHOWN = 5
+MAX_LINES_NOTED = 5
 """Places a note keeps."""
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 
@@ -47,20 +47,20 @@ class Notes:
     """What was odd, counted while a file is read."""
 
     def __init__(self) -> None:
-        self._found: dict[str, tuple[int, tuple[int, ...]]] = {}
+        self._places: dict[str, tuple[int, tuple[int, ...]]] = {}
         self._done: dict[str, str] = {}
 
     def add(self, what: str, line: int, done: str = "") -> None:
         """One more of these."""
-        count, lines = self._found.get(what, (0, ()))
-        self._found[what] = (count + 1, (*lines, line) if len(lines) < SHOWN else lines)
+        count, lines = self._places.get(what, (0, ()))
+        self._places[what] = (count + 1, (*lines, line) if len(lines) < MAX_LINES_NOTED else lines)
         self._done[what] = done or DONE.get(what, "")
 
     def report(self) -> tuple[Note, ...]:
         """All notes, in the order they were first met."""
         return tuple(
             Note(what=what, done=self._done[what], count=count, lines=lines)
-            for what, (count, lines) in self._found.items()
+            for what, (count, lines) in self._places.items()
         )
 
 
@@ -97,20 +97,22 @@ class Reading:
 
         Texts inside lists and mappings stay as given, for offsets count their characters.
         """
-        self.rows = _composed(self.rows, self.notes)
+        rows = self.rows
+
+        def compose() -> Numbered:
+            for place, judgement in rows:
+                answer = judgement.answer
+                if isinstance(answer, str) and not unicodedata.is_normalized("NFC", answer):
+                    self.notes.add(DECOMPOSED, place)
+                    answer = unicodedata.normalize("NFC", answer)
+                    judgement = replace(judgement, answer=answer)  # noqa: PLW2901
+                yield place, judgement
+
+        self.rows = compose()
         return self
 
 
-def _composed(rows: Numbered, notes: Notes) -> Numbered:
-    for place, judgement in rows:
-        answer = judgement.answer
-        if isinstance(answer, str) and not unicodedata.is_normalized("NFC", answer):
-            notes.add(DECOMPOSED, place)
-            judgement = replace(judgement, answer=unicodedata.normalize("NFC", answer))  # noqa: PLW2901
-        yield place, judgement
-
-
-def clean(cell: str, line: int, notes: Notes) -> str:
+def clean_cell(cell: str, line: int, notes: Notes) -> str:
     """A cell without the white space around it, which is noted; the ideographic space counts as such."""
     stripped = cell.strip()
     if stripped != cell and stripped:
@@ -118,9 +120,9 @@ def clean(cell: str, line: int, notes: Notes) -> str:
     return stripped
 
 
-def answer_of(cell: str, line: int, notes: Notes) -> str | int | float | None:
+def parse_answer_cell(cell: str, line: int, notes: Notes) -> str | int | float | None:
     """The answer in a cell: a number where it is written as one, None (noted) where it is blank."""
-    text = clean(cell, line, notes)
+    text = clean_cell(cell, line, notes)
     if not text:
         notes.add(BLANK, line)
         return None
@@ -132,7 +134,7 @@ def answer_of(cell: str, line: int, notes: Notes) -> str | int | float | None:
     return float(narrow) if "." in narrow else int(narrow)
 
 
-def seconds_of(cell: str, line: int, path: Path) -> float | None:
+def parse_seconds(cell: str, line: int, path: Path) -> float | None:
     """Seconds, or minutes and seconds with colons between them."""
     text = unicodedata.normalize("NFKC", cell).strip().rstrip("秒초s ").replace(",", "")
     if not text:
@@ -140,10 +142,9 @@ def seconds_of(cell: str, line: int, path: Path) -> float | None:
     try:
         parts = [float(part) for part in text.split(":")]
     except ValueError:
-        raise BadInput(
-            f"the time {cell!r} is no number of seconds",
-            file=path,
-            line=line,
-            cure="write 12.5 or 0:12",
-        ) from None
-    return sum((part * float(60**power) for power, part in enumerate(reversed(parts))), 0.0)
+        what = f"the time {cell!r} is no number of seconds"
+        raise BadInput(what, file=path, line=line, cure="write 12.5 or 0:12") from None
+    seconds = 0.0
+    for power, part in enumerate(reversed(parts)):
+        seconds += part * float(60**power)
+    return seconds

@@ -17,8 +17,7 @@ from typing import Any
 
 from nikawa.errors import BadInput, unknown
 from nikawa.io.atomic import atomic_write
-from nikawa.io.judgements.columns import FIELDS
-from nikawa.io.judgements.sheets import quoting
+from nikawa.io.judgements.sheets import FIELDS, csv_options
 from nikawa.records import Example, Judgement
 
 
@@ -82,33 +81,35 @@ _KNOWN = {word: field for field, words in WORDS.items() for word in words.split(
 _OTHERWISE = {word: field for field, words in OTHERWISE.items() for word in words.split()}
 
 
-def _bare(heading: str) -> str:
+def _plain_heading(heading: str) -> str:
     """A heading without case, width, units and marks."""
     plain = re.sub(r"[(\[].*?[)\]]", "", unicodedata.normalize("NFKC", heading)).casefold()
     return re.sub(r"[\s_\-.:]", "", plain)
 
 
-def recognise(header: Sequence[str]) -> dict[str, str] | None:
+def recognise_columns(header: Sequence[str]) -> dict[str, str] | None:
     """The map of a heading whose words are known; None where an item, an answer or a worker is not among them."""
-    found: dict[str, str] = {}
+    mapping: dict[str, str] = {}
     for known in (_KNOWN, _OTHERWISE):
         for heading in header:
-            field = known.get(_bare(heading))
+            field = known.get(_plain_heading(heading))
             if field is not None:
-                found.setdefault(field, heading)
-    if {"example", "worker", "answer"} <= found.keys():
-        return found
-    stems = {heading: _KNOWN.get(re.sub(r"\d+$", "", _bare(heading))) for heading in header}
-    wide = [
-        h for h, field in stems.items() if field in ("answer", "worker") and _bare(h)[-1].isdigit()
-    ]
-    if "example" in found and len(wide) > 1:
-        numbered = re.sub(r"[\d０-９]+$", "", wide[0]) + "*"
-        return {"example": found["example"], "answer": numbered}
+                mapping.setdefault(field, heading)
+    if {"example", "worker", "answer"} <= mapping.keys():
+        return mapping
+    numbered = []  # 回答1, 回答2: a column a worker
+    for heading in header:
+        plain = _plain_heading(heading)
+        field = _KNOWN.get(re.sub(r"\d+$", "", plain))
+        if field in ("answer", "worker") and plain[-1].isdigit():
+            numbered.append(heading)
+    if "example" in mapping and len(numbered) > 1:
+        pattern = re.sub(r"[\d０-９]+$", "", numbered[0]) + "*"
+        return {"example": mapping["example"], "answer": pattern}
     return None
 
 
-def dialect_of(name: str) -> Dialect:
+def find_dialect(name: str) -> Dialect:
     """A platform's way of writing sheets."""
     if name not in DIALECTS:
         raise unknown("platform", name, DIALECTS)
@@ -119,52 +120,50 @@ def write_tasks(
     path: Path, examples: Iterable[tuple[str, Example]], platform: str, *, overwrite: bool = False
 ) -> int:
     """A task sheet to upload: id and inputs of each example (under its full reference); returns how many."""
-    dialect = dialect_of(platform)
-    held = list(examples)
-    inputs = list(dict.fromkeys(name for _, example in held for name in example.inputs))
-    rows = [[name, *(_cell(example.inputs.get(i, "")) for i in inputs)] for name, example in held]
-    return _write(path, [[dialect.headings["example"], *inputs], *rows], dialect, overwrite)
+    dialect = find_dialect(platform)
+    pairs = list(examples)
+    inputs = list(dict.fromkeys(name for _, example in pairs for name in example.inputs))
+    rows = []
+    for name, example in pairs:
+        rows.append([name, *(_cell_text(example.inputs.get(i, "")) for i in inputs)])
+    return _write_rows(path, [[dialect.headings["example"], *inputs], *rows], dialect, overwrite)
 
 
 def write_results(
     path: Path, judgements: Iterable[Judgement], platform: str, *, overwrite: bool = False
 ) -> int:
     """A result sheet as the platform would give it back, a row an answer; returns how many."""
-    dialect = dialect_of(platform)
-    rows = [[_cell(getattr(judgement, field)) for field in FIELDS] for judgement in judgements]
-    return _write(path, [[dialect.headings[field] for field in FIELDS], *rows], dialect, overwrite)
+    dialect = find_dialect(platform)
+    rows = [[_cell_text(getattr(each, field)) for field in FIELDS] for each in judgements]
+    return _write_rows(
+        path, [[dialect.headings[field] for field in FIELDS], *rows], dialect, overwrite
+    )
 
 
-def _cell(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     if value is None:
         return ""
     return "\n".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _write(path: Path, rows: Sequence[Sequence[str]], dialect: Dialect, overwrite: bool) -> int:
+def _write_rows(
+    path: Path, rows: Sequence[Sequence[str]], dialect: Dialect, overwrite: bool
+) -> int:
+    options = csv_options(dialect.separator)
     with atomic_write(path, overwrite=overwrite) as stream:
         for row in rows:
             buffer = io.StringIO()
-            writer = csv.writer(
-                buffer, lineterminator=dialect.newline, **quoting(dialect.separator)
-            )
             try:
-                writer.writerow(row)
+                csv.writer(buffer, lineterminator=dialect.newline, **options).writerow(row)
             except csv.Error:
-                cure = "take a platform whose sheets are CSV"
-                raise BadInput(
-                    f"a cell of {row[0]!r} holds a tab or a line break", cure=cure
-                ) from None
-            stream.write(_encoded(buffer.getvalue(), row[0], dialect))
+                what = f"a cell of {row[0]!r} holds a tab or a line break"
+                raise BadInput(what, cure="take a platform whose sheets are CSV") from None
+            text = buffer.getvalue()
+            try:
+                stream.write(text.encode(dialect.encoding))
+            except UnicodeEncodeError as problem:
+                odd = text[problem.start]
+                what = f"{dialect.encoding} has no character {odd!r}, which {row[0]} holds"
+                cure = "replace it, or take a platform whose sheets are UTF-8"
+                raise BadInput(what, cure=cure) from None
     return len(rows) - 1
-
-
-def _encoded(text: str, name: str, dialect: Dialect) -> bytes:
-    try:
-        return text.encode(dialect.encoding)
-    except UnicodeEncodeError as problem:
-        odd = text[problem.start]
-        raise BadInput(
-            f"{dialect.encoding} has no character {odd!r}, which {name} holds",
-            cure="replace it, or take a platform whose sheets are UTF-8",
-        ) from None

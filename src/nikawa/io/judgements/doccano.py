@@ -33,25 +33,26 @@ class Row(msgspec.Struct):
     username: str | None = None
 
 
-def read(path: Path, question: str) -> Reading:
+def read_doccano(path: Path, question: str) -> Reading:
     """Open a file, or a folder with a file a worker."""
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     if not files:
         raise BadInput("holds no .jsonl files", file=path, cure="unpack doccano's export there")
     reading = Reading(path, "doccano", iter(()), "persons")
-    reading.rows = _rows(files, question, reading.notes)
+
+    def judge() -> Iterator[tuple[int, Judgement]]:
+        for file in files:
+            for line, row in read_json_lines(file, Row):
+                judgement = _judge_row(row, line, file, question, reading.notes)
+                if judgement is not None:
+                    yield line, judgement
+
+    reading.rows = judge()
     return reading
 
 
-def _rows(files: list[Path], question: str, notes: Notes) -> Iterator[tuple[int, Judgement]]:
-    for file in files:
-        for line, row in read_json_lines(file, Row):
-            yield from _judged(row, line, file, question, notes)
-
-
-def _judged(
-    row: Row, line: int, file: Path, question: str, notes: Notes
-) -> Iterator[tuple[int, Judgement]]:
+def _judge_row(row: Row, line: int, file: Path, question: str, notes: Notes) -> Judgement | None:
+    """The judgement of a row; None where it has no label, which is noted."""
     example = row.example or row.id
     if example in (None, ""):
         raise BadInput("has no id", file=file, line=line, cure="export with ids")
@@ -59,24 +60,22 @@ def _judged(
     if worker in UNNAMED:
         cure = "export a file a user, or name the worker in each row"
         raise BadInput(f"names no worker, and {worker!r} is none", file=file, line=line, cure=cure)
-    given = row.labels if row.labels is not None else row.label
-    labels = given if isinstance(given, list) else [given]
+    value = row.labels if row.labels is not None else row.label
+    labels = value if isinstance(value, list) else [value]
     if len(labels) > 1:
         cure = "agreement takes one answer a question"
         raise BadInput(f"has {len(labels)} labels", file=file, line=line, cure=cure)
     if not labels or labels[0] in (None, ""):
         notes.add(BLANK, line)
-        return
-    if not isinstance(labels[0], str | int | float):
+        return None
+    answer = labels[0]
+    if not isinstance(answer, str | int | float):
         cure = "spans are read from judgements.jsonl; relations have no agreement here"
         raise BadInput("has a label that is no word or number", file=file, line=line, cure=cure)
-    yield (
-        line,
-        Judgement(example=str(example), worker=str(worker), question=question, answer=labels[0]),
-    )
+    return Judgement(example=str(example), worker=str(worker), question=question, answer=answer)
 
 
-def write(
+def write_doccano(
     folder: Path,
     judgements: Iterable[Judgement],
     examples: Mapping[str, Example] | None = None,
@@ -86,8 +85,9 @@ def write(
     """A folder with a file a worker; texts come from `examples` (by reference). Returns how many answers."""
     by_worker: dict[str, list[bytes]] = {}
     for judgement in judgements:
-        known = examples.get(judgement.example) if examples else None
-        text = "\n".join(v for v in known.inputs.values() if isinstance(v, str)) if known else ""
+        example = examples.get(judgement.example) if examples else None
+        inputs = example.inputs.values() if example else ()
+        text = "\n".join(value for value in inputs if isinstance(value, str))
         row = {"example": judgement.example, "text": text, "label": [judgement.answer]}
         by_worker.setdefault(judgement.worker, []).append(encode_json(row) + b"\n")
     with atomic_folder(folder, overwrite=overwrite) as place:

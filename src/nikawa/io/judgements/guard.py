@@ -14,28 +14,28 @@ FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 TABS = ("\t", "\r")
 
 
-def safe(value: Any) -> Any:
+def guard_cell(value: Any) -> Any:
     """A cell that is not run, whatever blanks or quote marks stand before its formula; numbers stay."""
-    return f"'{value}" if isinstance(value, str) and _runs(value) else value
+    return f"'{value}" if isinstance(value, str) and _is_formula(value) else value
 
 
-def _runs(text: str) -> bool:
+def _is_formula(text: str) -> bool:
     return text.startswith(TABS) or text.lstrip().lstrip('"').lstrip().startswith(FORMULA)
 
 
-def bare(value: Any) -> Any:
-    """What `safe` was given."""
-    guarded = isinstance(value, str) and value[:1] == "'" and _runs(value[1:])
-    return value[1:] if guarded else value
+def unguard_cell(value: Any) -> Any:
+    """The cell before `guard_cell`."""
+    is_guarded = isinstance(value, str) and value[:1] == "'" and _is_formula(value[1:])
+    return value[1:] if is_guarded else value
 
 
-def unguarded(rows: Iterable[tuple[int, Judgement]]) -> Iterator[tuple[int, Judgement]]:
+def unguard_judgements(rows: Iterable[tuple[int, Judgement]]) -> Iterator[tuple[int, Judgement]]:
     """Judgements of a sheet as they were before it was made harmless."""
     for place, row in rows:
         texts = {
-            "example": bare(row.example),
-            "worker": bare(row.worker),
-            "answer": bare(row.answer),
+            "example": unguard_cell(row.example),
+            "worker": unguard_cell(row.worker),
+            "answer": unguard_cell(row.answer),
         }
         changed = any(getattr(row, name) is not text for name, text in texts.items())
         yield place, msgspec.structs.replace(row, **texts) if changed else row

@@ -19,6 +19,7 @@ from nikawa.io.judgements.base import BLANK, Reading
 from nikawa.records import Example, Judgement
 
 SKIPPED = "skipped annotations"
+ANSWER_KINDS = ("choices", "rating", "number", "text")
 
 
 class Result(msgspec.Struct):
@@ -47,76 +48,60 @@ class Item(msgspec.Struct):
     annotations: list[Annotation] = []
 
 
-def read(path: Path) -> Reading:
+def read_label_studio(path: Path) -> Reading:
     """Open an export; places are tasks, counted from 1."""
     reading = Reading(path, "label-studio", iter(()), "persons", place="task")
-    reading.rows = _rows(path, reading)
+
+    def judge() -> Iterator[tuple[int, Judgement]]:
+        for place, task in enumerate(read_json(path, list[Item]), start=1):
+            example = task.data.get("example", task.data.get("id", task.id))
+            if example in (None, ""):
+                raise reading.fault(place, "has no id", "give each task an id, or data.example")
+            for annotation in task.annotations:
+                for judgement in _judge_annotation(annotation, str(example), place, reading):
+                    yield place, judgement
+
+    reading.rows = judge()
     return reading
 
 
-def _rows(path: Path, reading: Reading) -> Iterator[tuple[int, Judgement]]:
-    for place, task in enumerate(read_json(path, list[Item]), start=1):
-        example = task.data.get("example", task.data.get("id", task.id))
-        if example in (None, ""):
-            raise reading.fault(place, "has no id", "give each task an id, or data.example")
-        for annotation in task.annotations:
-            yield from _judged(annotation, str(example), place, reading)
-
-
-def _judged(
+def _judge_annotation(
     annotation: Annotation, example: str, place: int, reading: Reading
-) -> Iterator[tuple[int, Judgement]]:
+) -> Iterator[Judgement]:
     if annotation.was_cancelled:
         reading.notes.add(SKIPPED, place, "no answer counted")
         return
-    worker = _worker(annotation.completed_by)
-    if worker is None:
+    worker = annotation.completed_by
+    if isinstance(worker, dict):
+        names = (worker[name] for name in ("email", "username", "id") if worker.get(name))
+        worker = next(names, None)
+    if worker in (None, ""):
         raise reading.fault(place, "an annotation names no worker", "export with completed_by")
     if not annotation.result:
         reading.notes.add(BLANK, place)
     for result in annotation.result:
-        answer = _answer(result, place, reading)
+        answer = _read_answer(result, place, reading)
         if answer is not None:
-            yield (
-                place,
-                Judgement(
-                    example=example,
-                    worker=worker,
-                    question=result.from_name,
-                    answer=answer,
-                    seconds=annotation.lead_time,
-                    at=annotation.created_at,
-                ),
+            yield Judgement(
+                example=example,
+                worker=str(worker),
+                question=result.from_name,
+                answer=answer,
+                seconds=annotation.lead_time,
+                at=annotation.created_at,
             )
 
 
-def _worker(by: int | str | dict[str, Any] | None) -> str | None:
-    if isinstance(by, dict):
-        by = next((by[name] for name in ("email", "username", "id") if by.get(name)), None)
-    return None if by in (None, "") else str(by)
-
-
-def _answer(result: Result, place: int, reading: Reading) -> Any:
-    value = next(
-        (
-            result.value[kind]
-            for kind in ("choices", "rating", "number", "text")
-            if kind in result.value
-        ),
-        None,
-    )
+def _read_answer(result: Result, place: int, reading: Reading) -> Any:
+    kind = next((kind for kind in ANSWER_KINDS if kind in result.value), None)
+    value = None if kind is None else result.value[kind]
     if value is None and result.value:
-        kinds = ", ".join(result.value)
-        raise reading.fault(
-            place,
-            f"has an answer of another kind ({kinds})",
-            "choices, rating, number and text are read",
-        )
+        what = f"has an answer of another kind ({', '.join(result.value)})"
+        raise reading.fault(place, what, "choices, rating, number and text are read")
     if isinstance(value, list):
         if len(value) > 1:
-            raise reading.fault(
-                place, f"has several choices for {result.from_name!r}", "agreement takes one"
-            )
+            what = f"has several choices for {result.from_name!r}"
+            raise reading.fault(place, what, "agreement takes one")
         value = value[0] if value else None
     if value in (None, ""):
         reading.notes.add(BLANK, place)
@@ -124,7 +109,7 @@ def _answer(result: Result, place: int, reading: Reading) -> Any:
     return value
 
 
-def write(
+def write_label_studio(
     path: Path,
     judgements: Iterable[Judgement],
     examples: Mapping[str, Example] | None = None,
@@ -138,37 +123,29 @@ def write(
     with atomic_write(path, overwrite=overwrite) as stream:
         stream.write(b"[")
         for place, (name, by_worker) in enumerate(tasks.items()):
-            data = {
-                **(examples[name].inputs if examples and name in examples else {}),
-                "example": name,
-            }
-            done = [_annotation(worker, given) for worker, given in by_worker.items()]
-            stream.write(
-                (b",\n" if place else b"\n") + encode_json({"data": data, "annotations": done})
-            )
+            inputs = examples[name].inputs if examples and name in examples else {}
+            annotations = []
+            for worker, answers in by_worker.items():
+                annotation = {
+                    "completed_by": worker,
+                    "lead_time": answers[0].seconds,
+                    "created_at": answers[0].at,
+                    "result": [_make_result(judgement) for judgement in answers],
+                }
+                annotations.append(annotation)
+            task = {"data": {**inputs, "example": name}, "annotations": annotations}
+            stream.write((b",\n" if place else b"\n") + encode_json(task))
         stream.write(b"\n]\n")
     return len(tasks)
 
 
-def _annotation(worker: str, given: list[Judgement]) -> dict[str, Any]:
-    first = given[0]
-    return {
-        "completed_by": worker,
-        "lead_time": first.seconds,
-        "created_at": first.at,
-        "result": [_result(judgement) for judgement in given],
-    }
-
-
-def _result(judgement: Judgement) -> dict[str, Any]:
+def _make_result(judgement: Judgement) -> dict[str, Any]:
     answer = judgement.answer
-    number = isinstance(answer, int | float) and not isinstance(answer, bool)
-    if not number and not isinstance(answer, str):
-        raise BadInput(
-            f"the answer about {judgement.example} is neither a label nor a number",
-            cure="such answers are written as judgements.jsonl alone",
-        )
-    kind, value = ("number", answer) if number else ("choices", [answer])
+    is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
+    if not is_number and not isinstance(answer, str):
+        what = f"the answer about {judgement.example} is neither a label nor a number"
+        raise BadInput(what, cure="such answers are written as judgements.jsonl alone")
+    kind, value = ("number", answer) if is_number else ("choices", [answer])
     return {
         "from_name": judgement.question,
         "to_name": "text",

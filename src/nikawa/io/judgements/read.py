@@ -9,9 +9,19 @@ from pathlib import Path
 import msgspec
 
 from nikawa.errors import BadInput, unknown
-from nikawa.io.judgements import columns, crowd, doccano, label_studio, sheets
-from nikawa.io.judgements.base import Notes, Reading, answer_of
-from nikawa.io.judgements.guard import unguarded
+from nikawa.io.judgements.base import Notes, Reading, parse_answer_cell
+from nikawa.io.judgements.crowd import DIALECTS, recognise_columns, write_results
+from nikawa.io.judgements.doccano import read_doccano, write_doccano
+from nikawa.io.judgements.guard import unguard_judgements
+from nikawa.io.judgements.label_studio import read_label_studio, write_label_studio
+from nikawa.io.judgements.sheets import (
+    MAP_CURE,
+    QUESTION,
+    detect_layout,
+    map_columns,
+    read_columns,
+    read_sheet,
+)
 from nikawa.io.lines import opening
 from nikawa.io.pipes import is_piped
 from nikawa.io.records import format_of, write_records
@@ -19,46 +29,61 @@ from nikawa.records import Example, Judgement
 
 FORMS = ("records", "sheet", "label-studio", "doccano")
 """What can be read; of these and the crowd platforms' sheets all can be written."""
-PEEK = 1 << 16
+OWN_COLUMNS = {b"example", b"worker", b"question", b"answer"}
+"""Columns that every table of judgements of our own has."""
+PEEK_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
-class How:
+class JudgementOptions:
     """What the caller knows of a file."""
 
     form: str | None = None
     mapping: Mapping[str, str] | None = None
-    """Field of a judgement to column of a sheet; see `columns.parse_map`."""
-    question: str = columns.QUESTION
+    """Field of a judgement to column of a sheet; see `sheets.parse_map`."""
+    question: str = QUESTION
     """The question of files that name none."""
     encoding: str | None = None
 
 
-def open_judgements(path: Path, how: How | None = None) -> Reading:
+def open_judgements(path: Path, options: JudgementOptions | None = None) -> Reading:
     """Open a file of judgements: our records, a sheet, Label Studio's JSON, doccano's lines."""
-    how = how or How()
-    form = how.form or ("sheet" if how.mapping else form_of(path))
+    options = options or JudgementOptions()
+    form = options.form or ("sheet" if options.mapping else recognise_form(path))
     if form == "records":
-        return _records(path)
+        file_format = format_of(path)
+        reading = Reading(path, "records", iter(()), place=file_format.place)
+        rows = file_format.read(path, Judgement)
+        if ".tsv" in path.name:
+            rows = unguard_judgements(rows)
+        reading.rows = _clean_answers(rows, reading.notes)
+        return reading
     if form == "label-studio":
-        return label_studio.read(path)
+        return read_label_studio(path)
     if form == "doccano":
-        return doccano.read(path, how.question)
-    if form != "sheet" and form not in crowd.DIALECTS:
-        raise unknown("form", form, (*FORMS, *crowd.DIALECTS))
-    return _sheet(path, how)
+        return read_doccano(path, options.question)
+    if form != "sheet" and form not in DIALECTS:
+        raise unknown("form", form, (*FORMS, *DIALECTS))
+    return _open_sheet(path, options)
 
 
-def form_of(path: Path) -> str:
+def recognise_form(path: Path) -> str:
     """The form of a file by its suffix and its beginning."""
     if path.is_dir():
         return "doccano"
     if path.suffix == ".parquet":
         return "records"
-    start = opening(path, PEEK)
-    if _is_sheet(path, start):
-        return "sheet"
+    start = opening(path, PEEK_BYTES)
     line = start.split(b"\n")[0]
+    if is_piped(path):  # it has no name to tell by
+        is_sheet = start[:1] not in (b"{", b"[")
+    elif ".tsv" in path.name:
+        cells = line.removesuffix(b"\r").split(b"\t")
+        is_sheet = not {cell.removesuffix(b":json") for cell in cells} >= OWN_COLUMNS
+    else:
+        is_sheet = path.name.endswith((".csv", ".txt"))
+    if is_sheet:
+        return "sheet"
     if b'"annotations"' in start and start[:1] == b"[":
         return "label-studio"
     if b'"label' in line and b'"answer":' not in line.replace(b" ", b""):
@@ -66,75 +91,45 @@ def form_of(path: Path) -> str:
     return "records"
 
 
-def _is_sheet(path: Path, start: bytes) -> bool:
-    """Whether it is a table of a platform's own, by its name; of a pipe, which has none, by how it begins."""
-    if is_piped(path):
-        return start[:1] not in (b"{", b"[")
-    return path.name.endswith((".csv", ".txt")) or (
-        ".tsv" in path.name and not _is_own_table(start)
-    )
-
-
-def _is_own_table(start: bytes) -> bool:
-    head = {
-        name.removesuffix(b":json")
-        for name in start.split(b"\n")[0].removesuffix(b"\r").split(b"\t")
-    }
-    return {b"example", b"worker", b"question", b"answer"} <= head
-
-
-def _records(path: Path) -> Reading:
-    chosen = format_of(path)
-    reading = Reading(path, "records", iter(()), place=chosen.place)
-    rows = chosen.read(path, Judgement)
-    reading.rows = _cleaned(unguarded(rows) if ".tsv" in path.name else rows, reading.notes)
-    return reading
-
-
-def _cleaned(
+def _clean_answers(
     rows: Iterable[tuple[int, Judgement]], notes: Notes
 ) -> Iterator[tuple[int, Judgement]]:
     """Answers as in a sheet: stray blanks, full-width digits and blank cells are noted, never counted as votes."""
     for place, judgement in rows:
         if isinstance(judgement.answer, str):
-            answer = answer_of(judgement.answer, place, notes)
+            answer = parse_answer_cell(judgement.answer, place, notes)
             if answer != judgement.answer:
                 judgement = msgspec.structs.replace(judgement, answer=answer)  # noqa: PLW2901
         yield place, judgement
 
 
-def _sheet(path: Path, how: How) -> Reading:
-    layout = sheets.layout_of(path, how.encoding)
-    reading = Reading(
-        path,
-        f"sheet in {layout.encoding}{' with a byte order mark' if layout.bom else ''}",
-        iter(()),
-    )
-    _, header = next(sheets.read_sheet(path, layout, reading.notes))
+def _open_sheet(path: Path, options: JudgementOptions) -> Reading:
+    layout = detect_layout(path, options.encoding)
+    mark = " with a byte order mark" if layout.bom else ""
+    reading = Reading(path, f"sheet in {layout.encoding}{mark}", iter(()))
+    _, header = next(read_sheet(path, layout, reading.notes))
     if not any(name.strip() for name in header):
-        raise BadInput(
-            "is blank, where names of columns are looked for",
-            file=path,
-            line=1,
-            cure="begin with the header",
-        )
-    mapping = dict(how.mapping) if how.mapping else crowd.recognise(header)
+        what = "is blank, where names of columns are looked for"
+        raise BadInput(what, file=path, line=1, cure="begin with the header")
+    mapping = dict(options.mapping) if options.mapping else recognise_columns(header)
     if mapping is None:
-        names = ", ".join(header)
-        raise BadInput(f"which column is what? ({names})", file=path, line=1, cure=columns.CURE)
-    found = columns.columns_of(mapping, header, how.question, path)
-    reading.workers_are = "columns" if found.wide else "persons"
-    reading.rows = unguarded(columns.read_columns(path, layout, found, reading.notes))
+        what = f"which column is what? ({', '.join(header)})"
+        raise BadInput(what, file=path, line=1, cure=MAP_CURE)
+    columns = map_columns(mapping, header, options.question, path)
+    reading.workers_are = "columns" if columns.wide else "persons"
+    reading.rows = unguard_judgements(read_columns(path, layout, columns, reading.notes))
     return reading
 
 
-def lines_of(path: Path, how: How | None, wanted: tuple[str, str, str]) -> list[int]:
-    """The places of a worker's answers to a question about an item: (example, worker, question)."""
-    return [
-        place
-        for place, judgement in open_judgements(path, how).rows
-        if (judgement.example, judgement.worker, judgement.question) == wanted
-    ]
+def find_lines(
+    path: Path, options: JudgementOptions | None, key: tuple[str, str, str]
+) -> list[int]:
+    """The places of a worker's answers to a question about an item; the key is (example, worker, question)."""
+    places = []
+    for place, judgement in open_judgements(path, options).rows:
+        if (judgement.example, judgement.worker, judgement.question) == key:
+            places.append(place)
+    return places
 
 
 def write_judgements(
@@ -149,12 +144,12 @@ def write_judgements(
     if form in (None, "records"):
         return write_records(path, judgements, overwrite=overwrite)
     if form == "label-studio":
-        return label_studio.write(path, judgements, examples, overwrite=overwrite)
+        return write_label_studio(path, judgements, examples, overwrite=overwrite)
     if form == "doccano":
-        return doccano.write(path, judgements, examples, overwrite=overwrite)
-    if form not in crowd.DIALECTS:
-        raise unknown("form", str(form), ("records", "label-studio", "doccano", *crowd.DIALECTS))
-    return crowd.write_results(path, judgements, form, overwrite=overwrite)
+        return write_doccano(path, judgements, examples, overwrite=overwrite)
+    if form not in DIALECTS:
+        raise unknown("form", str(form), ("records", "label-studio", "doccano", *DIALECTS))
+    return write_results(path, judgements, form, overwrite=overwrite)
 
 
 def rows_only(reading: Reading) -> Iterator[Judgement]:

@@ -2,6 +2,8 @@
 
 A byte order mark and CR LF are taken, unlike in our own files: Excel writes both. Tabs part cells without quoting,
 commas with it. The encoding is detected over the whole file and said; a file of two encodings is refused by line.
+
+The judgements of a sheet are read by a map of its columns: long (a row an answer) or wide (a row an item, a column a worker).
 """
 
 from __future__ import annotations
@@ -10,17 +12,30 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from nikawa.errors import BadInput
-from nikawa.io.judgements.base import BLANK_ROW, Notes
+from nikawa.errors import BadInput, suggest, unknown
+from nikawa.io.judgements.base import (
+    BLANK_ROW,
+    Notes,
+    Numbered,
+    clean_cell,
+    parse_answer_cell,
+    parse_seconds,
+)
 from nikawa.io.lines import LINE_LIMIT, guess_encoding, numbered_lines, open_bytes
 from nikawa.io.tsv import check_header
+from nikawa.records import Judgement
 
 BOM = b"\xef\xbb\xbf"
-SAMPLE = 1 << 16
+SAMPLE_BYTES = 1 << 16
 """Bytes of foreign lines the encoding is told from."""
+FIELDS = ("example", "worker", "answer", "question", "seconds", "at")
+QUESTION = "label"
+"""The question of a sheet that names none."""
+MAP_CURE = "write --map example=COLUMN,worker=COLUMN,answer=COLUMN (answer=PATTERN* where each worker has a column)"
 _CJK = re.compile("[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
 
 
@@ -33,11 +48,16 @@ class Layout:
     bom: bool = False
 
 
-def layout_of(path: Path, encoding: str | None = None) -> Layout:
-    """Detect encoding and separator; one pass over the file."""
+def detect_layout(path: Path, encoding: str | None = None) -> Layout:
+    """Detect encoding (unless it is given) and separator; one pass over the file."""
     if encoding is not None:
-        _check_encoding(encoding)
-    first, foreign, native, other = b"", b"", 0, 0
+        try:
+            "".encode(encoding)
+        except LookupError:
+            cure = "write utf-8, cp932 (Shift_JIS), cp949 or euc-jp"
+            raise BadInput(f"there is no encoding {encoding!r}", cure=cure) from None
+    first, foreign = b"", b""
+    utf8_line = foreign_line = 0
     with open_bytes(path) as stream:
         for number, raw in numbered_lines(stream):
             first = first or raw
@@ -45,25 +65,28 @@ def layout_of(path: Path, encoding: str | None = None) -> Layout:
             if raw.isascii() or encoding is not None:
                 continue
             if not _is_utf8(raw):
-                if native:
-                    raise _mixed(path, number, native)
-                foreign, other = foreign + (raw if len(foreign) < SAMPLE else b""), other or number
+                if utf8_line:
+                    raise _refuse_mixed(path, number, utf8_line)
+                if len(foreign) < SAMPLE_BYTES:
+                    foreign += raw
+                foreign_line = foreign_line or number
             elif foreign and len(_CJK.findall(raw.decode())) > 1:
-                raise _mixed(path, number, other)
+                raise _refuse_mixed(path, number, foreign_line)
             elif not foreign:
-                native = native or number
+                utf8_line = utf8_line or number
     if not first.removeprefix(BOM):
         raise BadInput("is empty", file=path, cure="write a header line and rows")
-    found = encoding or (_guess(foreign, path) if foreign else "utf-8")
-    return Layout(found, _separator(first, path), first.startswith(BOM))
-
-
-def _check_encoding(name: str) -> None:
-    try:
-        "".encode(name)
-    except LookupError:
-        cure = "write utf-8, cp932 (Shift_JIS), cp949 or euc-jp"
-        raise BadInput(f"there is no encoding {name!r}", cure=cure) from None
+    if encoding is None and foreign:
+        encoding = guess_encoding(foreign)
+        if encoding is None:
+            what = "is neither UTF-8 nor Shift_JIS, EUC-JP or CP949"
+            raise BadInput(what, file=path, cure="save it as UTF-8, or say which with --encoding")
+    # the mark that parts the cells of the heading, the one of the suffix where several would do
+    counts = {mark: first.count(mark.encode()) for mark in "\t,;"}
+    separator = "\t" if ".tsv" in path.name else ","
+    if not counts[separator]:
+        separator = max(counts, key=lambda mark: counts[mark])
+    return Layout(encoding or "utf-8", separator, first.startswith(BOM))
 
 
 def _refuse_bytes(raw: bytes, path: Path, number: int) -> None:
@@ -74,9 +97,8 @@ def _refuse_bytes(raw: bytes, path: Path, number: int) -> None:
     if b"\0" in raw:
         raise BadInput("holds a NUL character", file=path, line=number, cure="remove it")
     if len(raw) >= LINE_LIMIT:
-        raise BadInput(
-            "is too long a line", file=path, line=number, cure="end each row in a line feed"
-        )
+        cure = "end each row in a line feed"
+        raise BadInput("is too long a line", file=path, line=number, cure=cure)
 
 
 def _is_utf8(raw: bytes) -> bool:
@@ -87,29 +109,13 @@ def _is_utf8(raw: bytes) -> bool:
     return True
 
 
-def _mixed(path: Path, number: int, other: int) -> BadInput:
+def _refuse_mixed(path: Path, number: int, other: int) -> BadInput:
     what = f"is of another encoding than line {other}"
-    return BadInput(
-        what, file=path, line=number, cure="save the whole sheet as UTF-8 before joining parts"
-    )
+    cure = "save the whole sheet as UTF-8 before joining parts"
+    return BadInput(what, file=path, line=number, cure=cure)
 
 
-def _guess(foreign: bytes, path: Path) -> str:
-    found = guess_encoding(foreign)
-    if found is None:
-        cure = "save it as UTF-8, or say which with --encoding"
-        raise BadInput("is neither UTF-8 nor Shift_JIS, EUC-JP or CP949", file=path, cure=cure)
-    return found
-
-
-def _separator(first: bytes, path: Path) -> str:
-    """The mark that parts the cells of the heading, the one of the suffix where several would do."""
-    counts = {mark: first.count(mark.encode()) for mark in "\t,;"}
-    own = "\t" if ".tsv" in path.name else ","
-    return own if counts[own] else max(counts, key=lambda mark: counts[mark])
-
-
-def quoting(separator: str) -> dict[str, Any]:
+def csv_options(separator: str) -> dict[str, Any]:
     """How the csv module is told to part cells: a quote mark is text between tabs."""
     if separator == "\t":
         return {"delimiter": separator, "quoting": csv.QUOTE_NONE, "quotechar": None}
@@ -118,61 +124,146 @@ def quoting(separator: str) -> dict[str, Any]:
 
 def read_sheet(path: Path, layout: Layout, notes: Notes) -> Iterator[tuple[int, list[str]]]:
     """(Line on which the row starts, cells), the heading first; every row is as wide as the heading."""
-    width = 0
-    for number, cells in _rows(path, layout):
-        if not width:
-            header = [cell.strip() for cell in cells]
-            _check_names(header, path)
-            width = len(header)
-            yield number, header
-        elif not any(cell.strip() for cell in cells):
-            notes.add(BLANK_ROW, number)
-        elif len(cells) != width:
-            cure = "look for a stray separator, a merged cell or an open quote"
-            raise BadInput(
-                f"has {len(cells)} cells, the heading has {width}",
-                file=path,
-                line=number,
-                cure=cure,
-            )
-        else:
-            yield number, cells
+    reader = csv.reader(_decode_lines(path, layout), **csv_options(layout.separator), strict=True)
+    start, width = 1, 0
+    try:
+        for cells in reader:
+            if not width:
+                header = [cell.strip() for cell in cells]
+                _check_heading(header, path)
+                width = len(header)
+                yield start, header
+            elif not any(cell.strip() for cell in cells):
+                notes.add(BLANK_ROW, start)
+            elif len(cells) != width:
+                what = f"has {len(cells)} cells, the heading has {width}"
+                cure = "look for a stray separator, a merged cell or an open quote"
+                raise BadInput(what, file=path, line=start, cure=cure)
+            else:
+                yield start, cells
+            start = reader.line_num + 1
+    except csv.Error as problem:
+        what = f"cannot be parted into cells ({problem})"
+        cure = "look for a quote mark that is not closed or not doubled"
+        raise BadInput(what, file=path, line=start, cure=cure) from None
 
 
-def _check_names(header: Sequence[str], path: Path) -> None:
-    empty = [place for place, name in enumerate(header, start=1) if not name]
-    if empty:
-        cure = "write one heading row with a name over every column"
-        raise BadInput(
-            f"column {empty[0]} has no name: a merged heading?", file=path, line=1, cure=cure
-        )
+def _check_heading(header: Sequence[str], path: Path) -> None:
+    for place, name in enumerate(header, start=1):
+        if not name:
+            what = f"column {place} has no name: a merged heading?"
+            cure = "write one heading row with a name over every column"
+            raise BadInput(what, file=path, line=1, cure=cure)
     check_header(header, (), path)
 
 
-def _rows(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
-    lines = _text_lines(path, layout)
-    reader = csv.reader(lines, **quoting(layout.separator), strict=True)
-    start = 1
-    try:
-        for cells in reader:
-            yield start, cells
-            start = reader.line_num + 1
-    except csv.Error as problem:
-        cure = "look for a quote mark that is not closed or not doubled"
-        raise BadInput(
-            f"cannot be parted into cells ({problem})", file=path, line=start, cure=cure
-        ) from None
-
-
-def _text_lines(path: Path, layout: Layout) -> Iterator[str]:
+def _decode_lines(path: Path, layout: Layout) -> Iterator[str]:
     with open_bytes(path) as stream:
         for number, raw in numbered_lines(stream):
             line = raw.removeprefix(BOM) if number == 1 else raw
             try:
                 yield line.decode(layout.encoding).replace("\r\n", "\n")
             except UnicodeDecodeError as problem:
-                what = (
-                    f"byte {problem.start + 1} is not {layout.encoding}, as the rest of the file is"
-                )
+                place = f"byte {problem.start + 1}"
+                what = f"{place} is not {layout.encoding}, as the rest of the file is"
                 cure = "save the whole sheet as UTF-8, or say which it is with --encoding"
                 raise BadInput(what, file=path, line=number, cure=cure) from None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column of a sheet holds what."""
+
+    example: str
+    answers: tuple[tuple[str, str], ...]
+    """(Question, column) of each answer; the question is empty where a column names it."""
+    worker: str = ""
+    """Empty where each answer's column is a worker."""
+    question: str = ""
+    seconds: str = ""
+    at: str = ""
+
+    @property
+    def wide(self) -> bool:
+        """Whether workers are columns."""
+        return not self.worker
+
+
+def parse_map(text: str) -> dict[str, str]:
+    """`example=task_id,worker=user,answer=label` as a mapping; `answer.score=COLUMN` names the question too."""
+    mapping: dict[str, str] = {}
+    for part in text.split(","):
+        name, equals, column = (word.strip() for word in part.partition("="))
+        if not equals or not column:
+            raise BadInput(f"{part!r} maps no column", cure=MAP_CURE)
+        if name not in FIELDS and not name.startswith("answer."):
+            raise unknown("field", name, FIELDS)
+        if name in mapping:
+            raise BadInput(f"{name} is mapped twice", cure=MAP_CURE)
+        mapping[name] = column
+    if "example" not in mapping or not any(name.split(".")[0] == "answer" for name in mapping):
+        raise BadInput(f"the map {text!r} lacks example or answer", cure=MAP_CURE)
+    return mapping
+
+
+def map_columns(
+    mapping: dict[str, str], header: Sequence[str], question: str, path: Path
+) -> Columns:
+    """The columns of a heading that a map speaks of; a pattern may stand for several workers' columns."""
+    answers = []
+    for name, column in mapping.items():
+        if name.split(".")[0] == "answer":
+            own_question = name.partition(".")[2] or ("" if "question" in mapping else question)
+            answers += [(own_question, each) for each in _match_heading(column, header, path)]
+    single = {}
+    for name in ("example", "worker", "question", "seconds", "at"):
+        if name in mapping:
+            single[name] = _match_heading(mapping[name], header, path)[0]
+    columns = Columns(answers=tuple(answers), **single)
+    if columns.wide and len(answers) < 2:
+        raise BadInput("the map names no column of workers", file=path, line=1, cure=MAP_CURE)
+    return columns
+
+
+def _match_heading(pattern: str, header: Sequence[str], path: Path) -> list[str]:
+    if pattern in header:
+        return [pattern]
+    names = [name for name in header if "*" in pattern and fnmatchcase(name, pattern)]
+    if not names:
+        what = f"column {pattern!r} is missing"
+        raise BadInput(what, file=path, line=1, cure=suggest(pattern, header))
+    return names
+
+
+def read_columns(path: Path, layout: Layout, columns: Columns, notes: Notes) -> Numbered:
+    """The judgements of a sheet; oddities are noted, blank answers leave none."""
+
+    def need(cell: str, what: str, line: int) -> str:
+        text = clean_cell(cell, line, notes)
+        if not text:
+            cure = "fill the cell or drop the row"
+            raise BadInput(f"names no {what}", file=path, line=line, cure=cure)
+        return text
+
+    rows = read_sheet(path, layout, notes)
+    _, header = next(rows)
+    for line, cells in rows:
+        row = dict(zip(header, cells, strict=True))
+        example = need(row[columns.example], "item", line)
+        row_question = need(row[columns.question], "question", line) if columns.question else ""
+        seconds = parse_seconds(row[columns.seconds], line, path) if columns.seconds else None
+        at = row[columns.at].strip() or None if columns.at else None
+        worker = need(row[columns.worker], "worker", line) if columns.worker else ""
+        for question, column in columns.answers:
+            answer = parse_answer_cell(row[column], line, notes)
+            if answer is None:
+                continue
+            judgement = Judgement(
+                example=example,
+                worker=worker or column,
+                question=question or row_question,
+                answer=answer,
+                seconds=seconds,
+                at=at,
+            )
+            yield line, judgement
