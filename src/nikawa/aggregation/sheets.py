@@ -21,7 +21,7 @@ from nikawa.aggregation.table import Table
 from nikawa.errors import BadInput, suggest
 from nikawa.io.by_hand import read_lines
 from nikawa.io.json import encode_json
-from nikawa.io.judgements.guard import unguard_cell, guard_cell
+from nikawa.io.judgements.guard import guard_cell, unguard_cell
 from nikawa.io.tsv import check_header
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
