@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from nikawa.aggregation.agree import AgreeReport
 from nikawa.analysis.job import AnalysisOptions, compute_analyses
 from nikawa.analysis.stress import stress_item
-from nikawa.checks.probe import artifacts
+from nikawa.checks.probe import probe_artifacts
 from nikawa.cli.terminal.app import build
 from nikawa.datasets import load
 from nikawa.datasets.export import export
@@ -22,7 +22,7 @@ from nikawa.io.folders import write_folder
 from nikawa.io.records import write_records
 from nikawa.records import Card, Dataset, Example, Origin, Prediction
 from nikawa.reporting.findings import FindingReader
-from nikawa.reporting.items import example_items
+from nikawa.reporting.items import collect_items
 from nikawa.reporting.scores import compare_tasks, part_rows, system_rows
 from nikawa.reporting.systems import load_task_runs
 from nikawa.runs import stored_runs
@@ -272,7 +272,7 @@ def test_exports_leave_them_behind(lay: Lay, tmp_path: Path, form: str) -> None:
 
 def test_words_are_not_held_against_them(lay: Lay) -> None:
     folder = lay(train=items(range(60), hidden=range(30)))
-    assert artifacts(f"{folder}:train").report.examples == 30
+    assert probe_artifacts(f"{folder}:train").report.examples == 30
 
 
 def test_what_inherited_a_hidden_label_is_hidden_too(lay: Lay) -> None:
@@ -295,7 +295,7 @@ def test_what_inherited_a_hidden_label_is_hidden_too(lay: Lay) -> None:
             ("scramble-o", 13, 8),
         ]
     (part,) = load_task_runs(find_runs(["runs"]).results)
-    shown = example_items(part, "ja")
+    shown = collect_items(part, "ja")
     places = {
         (name, i): gold for name, i, gold in zip(shown.sets, shown.ids, shown.gold, strict=True)
     }

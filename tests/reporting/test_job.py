@@ -18,7 +18,7 @@ from nikawa.cli.terminal.app import build
 from nikawa.datasets.load import load_task
 from nikawa.errors import BadInput
 from nikawa.records import Example, Origin, Span, Task
-from nikawa.reporting.items import example_items, said, shared_spans
+from nikawa.reporting.items import collect_items, format_answer, shared_spans
 from nikawa.reporting.job import Reported, ReportOptions, report
 from nikawa.reporting.scores import compare_tasks, system_rows
 from nikawa.reporting.systems import load_task_runs, remake_command
@@ -148,7 +148,7 @@ def test_hidden_labels_are_nowhere(runs: Path) -> None:
     part = load_task_runs(find_runs([str(runs / "mini-ja-nli--*")]).results)[0]
     origin = Origin(recipe="test", gold="hidden")
     hidden = {name: [replace(e, origin=origin) for e in found] for name, found in part.sets.items()}
-    shown, kept = example_items(part, "ja"), example_items(_with(part, hidden), "ja")
+    shown, kept = collect_items(part, "ja"), collect_items(_with(part, hidden), "ja")
     assert max(shown.gold) >= 0
     assert set(kept.gold) == {-1}
     assert {point for column in kept.points for point in column} == {-1}
@@ -225,7 +225,7 @@ def test_systems_that_cannot_be_told_apart_share_a_letter(runs: Path) -> None:
 def test_answers_in_words(kind: Any, value: Any, words: str) -> None:
     example = Example(id="1", inputs={"choices": ["犬", "猫"], "text": "田中が来た"})
     task = Task(name="t", dataset="d", kind=kind, question="q", inputs=(), metrics=("accuracy",))
-    assert said(task, example, value) == words
+    assert format_answer(task, example, value) == words
 
 
 def test_what_is_refused(runs: Path, made: tuple[Path, Reported], tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_the_page_is_opened(
 
 def test_answers_are_those_of_the_files(runs: Path) -> None:
     part = load_task_runs(find_runs([str(runs / "mini-ja-nli--majority--*")]).results)[0]
-    found = example_items(part, "ja")
+    found = collect_items(part, "ja")
     run_ = part.systems[0].runs[0]
     stored = read_predictions(run_.stored.answers_file("test"), part.task)
     assert [found.words[n] for n in found.answers[0][0]] == [p.answer for p in stored]

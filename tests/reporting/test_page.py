@@ -17,7 +17,7 @@ import pytest
 from msgspec.structs import replace
 
 from nikawa.reporting import plots
-from nikawa.reporting.items import ALPHABET, POINTS, Items, block, cut_at, packed
+from nikawa.reporting.items import ALPHABET, FULL_SCORE, Items, pack_items, find_text_limit, pack_column
 from nikawa.reporting.page import document, standalone, write_report
 from nikawa.reporting.page_data import Number, Page, PairRow, PartRow, Section, SystemRow
 from nikawa.reporting.page_more import figure
@@ -99,20 +99,20 @@ def items(*texts: str, **fields: Any) -> Items:
         "parents": [-1 for _ in n],
         "systems": ("m",),
         "answers": [[[0 for _ in n]]],
-        "points": [[POINTS for _ in n]],
+        "points": [[FULL_SCORE for _ in n]],
     }
     return Items(**{**settings, **fields})
 
 
 def unpacked(found: Items) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(zlib.decompress(b64decode(block(found))))
+    content: dict[str, Any] = json.loads(zlib.decompress(b64decode(pack_items(found))))
     return content
 
 
 def test_small_numbers_are_one_character_each() -> None:
-    assert packed([-1, 0, 62]) == ALPHABET[0] + ALPHABET[1] + ALPHABET[63]
-    assert packed([0, 63]) == [0, 63]
-    assert packed([-2]) == [-2]
+    assert pack_column([-1, 0, 62]) == ALPHABET[0] + ALPHABET[1] + ALPHABET[63]
+    assert pack_column([0, 63]) == [0, 63]
+    assert pack_column([-2]) == [-2]
 
 
 def test_a_block_keeps_columns_in_order_and_texts_once() -> None:
@@ -122,7 +122,7 @@ def test_a_block_keeps_columns_in_order_and_texts_once() -> None:
     assert [name for name, _ in found["in"]] == ["premise", "hypothesis"]
     assert found["t"] == ["犬が走る。", "개가 달린다."]
     assert found["p"] == ""
-    assert block(items("a")) == block(items("a"))
+    assert pack_items(items("a")) == pack_items(items("a"))
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_block_keeps_columns_in_order_and_texts_once() -> None:
 def test_texts_are_cut_at_the_greatest_length_that_fits(
     lengths: list[int], budget: int, cut: int
 ) -> None:
-    assert cut_at(lengths, budget) == cut
+    assert find_text_limit(lengths, budget) == cut
     if cut > 1:
         assert sum(min(length, cut) for length in lengths) <= budget
 

@@ -16,7 +16,7 @@ from nikawa.io.json import encode_json
 from nikawa.records import Card, Dataset, Example, Origin
 from nikawa.reporting.card import AskFigures, Built, Figures
 from nikawa.reporting.findings import Finding, FindingReader, data_commands
-from nikawa.reporting.items import example_items
+from nikawa.reporting.items import collect_items
 from nikawa.reporting.systems import TaskRuns, load_task_runs
 from nikawa.runs.job import RunOptions, RunRequest, run
 from nikawa.runs.load import find_runs
@@ -153,7 +153,7 @@ def test_the_command_that_made_it_is_told(part: TaskRuns) -> None:
 
 def test_scrambled_items_stand_beside_their_originals(part: TaskRuns) -> None:
     """References name the dataset by its card; its folder may be called otherwise and lie anywhere."""
-    shown = example_items(part, "ja")
+    shown = collect_items(part, "ja")
     assert [p for p in shown.parents if p >= 0] == [0, 1, 2]
     (stress,) = compute_analyses(
         [Path("runs")], options=AnalysisOptions(resamples=50, tokeniser="none")

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nikawa.checks.artifacts import Item, Pair, Table, count, over_the_line, tabulate
+from nikawa.checks.artifacts import Item, Pair, Table, count_tokens, find_pairs, tabulate
 from nikawa.errors import BadInput
 from nikawa.reporting.label_placement import Box, Mark, place, text_width
 from nikawa.reporting.scatter import FRAME, NAMED, SIZE, scatter, write_scatter
@@ -22,9 +22,9 @@ def table_of(tokens: list[str], label: str = "contradiction") -> tuple[Table, tu
     items: list[Item] = [(y, (f"駅 {i}", "着く")) for i in range(60) for y in LABELS]
     items += [(label, (token, "着く")) for token in tokens for _ in range(20)]
     table = tabulate(
-        count(items, ("premise", "hypothesis"), analyser("whitespace", cache=0)), LABELS, 0.001
+        count_tokens(items, ("premise", "hypothesis"), analyser("whitespace", cache=0)), LABELS, 0.001
     )
-    return table, tuple(p for p in over_the_line(table) if p.token in tokens)
+    return table, tuple(p for p in find_pairs(table) if p.token in tokens)
 
 
 def texts(svg: str) -> list[str]:
@@ -69,7 +69,7 @@ def test_characters_that_xml_cannot_hold() -> None:
 
 def test_a_table_with_nothing_over_and_few_examples() -> None:
     table = tabulate(
-        count([("neutral", ("星",))], ("text",), analyser("whitespace", cache=0)), LABELS
+        count_tokens([("neutral", ("星",))], ("text",), analyser("whitespace", cache=0)), LABELS
     )
     assert "0 pairs over the line" in " ".join(texts(scatter(table, (), "t")))
 

@@ -9,9 +9,10 @@ same accuracy allows (Geifman and others 2019).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,8 +28,10 @@ CHANCE_TRIALS = 1_000
 MAX_DRAWN_AT_ONCE = 2_000_000
 COVERAGES = tuple(i / 20 for i in range(1, 21))
 
+T = TypeVar("T")
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class RunProbabilities:
     """The probabilities of one run, over the same items as the other runs."""
 
@@ -38,17 +41,17 @@ class RunProbabilities:
     """Place of the gold label; -1 where it is no label."""
     answer: Ints
 
-    @property
+    @cached_property
     def right(self) -> Floats:
         """1.0 where the answer is gold."""
-        found: Floats = (self.gold == self.answer).astype(np.float64)
-        return found
+        is_right: Floats = (self.gold == self.answer).astype(np.float64)
+        return is_right
 
-    @property
+    @cached_property
     def confidence(self) -> Floats:
         """The probability of the answer."""
-        found: Floats = self.probabilities[np.arange(len(self.answer)), self.answer]
-        return found
+        confidence: Floats = self.probabilities[np.arange(len(self.answer)), self.answer]
+        return confidence
 
 
 def calibrate(
@@ -59,11 +62,15 @@ def calibrate(
     resamples: int,
     seed: int = 0,
 ) -> Calibration:
-    """Everything about the probabilities of a system's runs; each figure is the mean over them."""
+    """Everything about the probabilities of a system's runs; each figure is the mean over them.
+
+    Runs that answered alike may be one object: it is looked at once.
+    """
     bins = min(BINS, len(units))
-    errors = np.array([ece(run, bins) for run in runs])
-    brier, nll = _losses(runs, units, resamples, seed)
-    curves = [risk_coverage(run) for run in runs]
+    errors = np.array(_map_distinct(lambda run: ece(run, bins), runs))
+    chance = _map_distinct(lambda run: ece_by_chance(run, bins, seed), runs)
+    curves = _map_distinct(risk_coverage, runs)
+    brier, nll = _mean_losses(runs, units, resamples, seed)
     return Calibration(
         n=len(units),
         left_out=left_out,
@@ -71,14 +78,23 @@ def calibrate(
         confidence=_mean([run.confidence.mean() for run in runs]),
         ece=float(errors.mean()),
         ece_sd=float(errors.std(ddof=1)) if len(runs) > 1 else None,
-        ece_chance=_mean([ece_by_chance(run, bins, seed) for run in runs]),
+        ece_chance=_mean(chance),
         brier=brier,
         nll=nll,
-        aurc=_mean([curve.mean() for curve, _ in curves]),
-        aurc_best=_mean([_best(run) for run in runs]),
-        bins=_bins(runs, bins),
-        coverage=_coverage(curves),
+        aurc=_mean([risk.mean() for risk, _ in curves]),
+        aurc_best=_mean([_least_area(run) for run in runs]),
+        bins=_reliability_bins(runs, bins),
+        coverage=_coverage_points(curves),
     )
+
+
+def _map_distinct(
+    function: Callable[[RunProbabilities], T], runs: Sequence[RunProbabilities]
+) -> list[T]:
+    """The function of each run, computed once for those that are one object."""
+    by_run = {id(run): run for run in runs}
+    results = {name: function(run) for name, run in by_run.items()}
+    return [results[id(run)] for run in runs]
 
 
 def _mean(values: Sequence[Any]) -> float:
@@ -89,11 +105,11 @@ def ece(run: RunProbabilities, bins: int = BINS) -> float:
     """Expected calibration error of one run over bins of equal size."""
     order = np.argsort(run.confidence, kind="stable")
     gaps = (run.right - run.confidence)[order]
-    starts = _starts(run.confidence[order], bins)
+    starts = _bin_starts(run.confidence[order], bins)
     return float(np.abs(np.add.reduceat(gaps, starts)).sum() / len(gaps))
 
 
-def _starts(ranked: Floats, bins: int) -> Ints:
+def _bin_starts(ranked: Floats, bins: int) -> Ints:
     """Where bins of about equal size begin; equal confidences stay together, or their order would tell."""
     even = np.arange(bins, dtype=np.int64) * len(ranked) // bins
     return np.unique(np.searchsorted(ranked, ranked[even], side="left")).astype(np.int64)
@@ -102,32 +118,34 @@ def _starts(ranked: Floats, bins: int) -> Ints:
 def ece_by_chance(run: RunProbabilities, bins: int = BINS, seed: int = 0) -> float:
     """The 95th percentile of the ECE if every answer were right with its own confidence."""
     confidence = np.sort(run.confidence)
-    starts, n = _starts(confidence, bins), len(confidence)
-    rows, found = max(1, MAX_DRAWN_AT_ONCE // n), []
+    starts, n = _bin_starts(confidence, bins), len(confidence)
+    rows, errors = max(1, MAX_DRAWN_AT_ONCE // n), []
     for number, start in enumerate(range(0, CHANCE_TRIALS, rows)):
-        draw = np.random.default_rng((seed, 4, number)).random(
-            (min(rows, CHANCE_TRIALS - start), n)
-        )
+        size = min(rows, CHANCE_TRIALS - start)
+        draw = np.random.default_rng((seed, 4, number)).random((size, n))
         gaps = (draw < confidence) - confidence
-        found.append(np.abs(np.add.reduceat(gaps, starts, axis=1)).sum(axis=1) / n)
-    return float(np.quantile(np.concatenate(found), 0.95))
+        errors.append(np.abs(np.add.reduceat(gaps, starts, axis=1)).sum(axis=1) / n)
+    return float(np.quantile(np.concatenate(errors), 0.95))
 
 
-def _losses(
+def _mean_losses(
     runs: Sequence[RunProbabilities], units: Ints, resamples: int, seed: int
 ) -> tuple[Figure, Figure]:
-    tables = [np.column_stack([*item_losses(run), np.ones(len(units))]) for run in runs]
-    exact = np.stack([table.sum(axis=0) for table in tables])
-    drawn = np.stack(
-        [resample_sums(table, units, resamples=resamples, seed=seed) for table in tables]
-    )
-    n = len(units)
+    """Brier score and negative log-likelihood with their intervals."""
+
+    def sum_losses(run: RunProbabilities) -> tuple[Floats, Floats]:
+        table = np.column_stack([*item_losses(run), np.ones(len(units))])
+        return table.sum(axis=0), resample_sums(table, units, resamples=resamples, seed=seed)
+
+    sums = _map_distinct(sum_losses, runs)
+    exact = np.stack([values for values, _ in sums])
+    drawn = np.stack([resampled for _, resampled in sums])
     brier, nll = (
         make_figure(
             exact[:, i] / exact[:, 2],
             (drawn[..., i] / drawn[..., 2]).mean(axis=0),
             units=count_units(units),
-            n=n,
+            n=len(units),
         )
         for i in (0, 1)
     )
@@ -153,14 +171,14 @@ def risk_coverage(run: RunProbabilities) -> tuple[Floats, Floats]:
     return np.interp(counts, kept, at_ends) / counts, confidence
 
 
-def _best(run: RunProbabilities) -> float:
+def _least_area(run: RunProbabilities) -> float:
     """The area of the curve if all wrong answers came last."""
     n, wrong = len(run.right), int(len(run.right) - run.right.sum())
     counts = np.arange(1, n + 1)
     return float((np.maximum(0, counts - (n - wrong)) / counts).mean())
 
 
-def _coverage(curves: Sequence[tuple[Floats, Floats]]) -> tuple[CoveragePoint, ...]:
+def _coverage_points(curves: Sequence[tuple[Floats, Floats]]) -> tuple[CoveragePoint, ...]:
     n = len(curves[0][0])
     places = [max(1, round(share * n)) - 1 for share in COVERAGES]
     return tuple(
@@ -173,12 +191,12 @@ def _coverage(curves: Sequence[tuple[Floats, Floats]]) -> tuple[CoveragePoint, .
     )
 
 
-def _bins(runs: Sequence[RunProbabilities], bins: int) -> tuple[ReliabilityBin, ...]:
+def _reliability_bins(runs: Sequence[RunProbabilities], bins: int) -> tuple[ReliabilityBin, ...]:
     """Bins over the answers of all runs; each run brings the same items, so `n` is what one brings."""
     confidence = np.concatenate([run.confidence for run in runs])
     order = np.argsort(confidence, kind="stable")
     confidence, right = confidence[order], np.concatenate([run.right for run in runs])[order]
-    starts = _starts(confidence, bins)
+    starts = _bin_starts(confidence, bins)
     ends = np.append(starts[1:], len(confidence))
     return tuple(
         _bin(confidence[a:b], right[a:b], len(runs)) for a, b in zip(starts, ends, strict=True)

@@ -249,13 +249,18 @@ def measure_calibration(
     if not len(kept):
         return None, "no item has the probabilities of every run"
     units = np.unique(answers.sample.units[kept], return_inverse=True)[1].astype(np.int64)
-    runs = [
-        RunProbabilities(table[kept], answers.gold_indices[kept], given[kept])
-        for table, given in zip(probabilities, answers.answer_indices, strict=True)
-    ]
+    gold, given = answers.gold_indices[kept], answers.answer_indices[:, kept]
+    runs = {}  # by their items: runs that answered alike are one
+    for i, items in enumerate(answers.runs):
+        if id(items) not in runs:
+            runs[id(items)] = RunProbabilities(probabilities[i, kept], gold, given[i])
     left_out = len(answers.examples) - len(kept)
     calibration = calibrate(
-        runs, units, left_out=left_out, resamples=options.resamples, seed=options.seed
+        [runs[id(items)] for items in answers.runs],
+        units,
+        left_out=left_out,
+        resamples=options.resamples,
+        seed=options.seed,
     )
     return calibration, ""
 

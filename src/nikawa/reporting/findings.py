@@ -137,8 +137,8 @@ class FindingReader:
 
     def _find_artifacts(self, task: TaskRuns) -> Iterator[Finding]:
         """Words that go with a label more than chance allows, in what was learned from."""
-        from nikawa.checks.probe import Options
-        from nikawa.checks.probe import artifacts as probe
+        from nikawa.checks.probe import ProbeOptions
+        from nikawa.checks.probe import probe_artifacts as probe
 
         train = [name for system in task.systems for name in system.spec.protocol.train]
         if task.task.kind not in LABELLED_KINDS or not train:
@@ -149,7 +149,7 @@ class FindingReader:
         key = (spec, side, question)
         try:
             if key not in self._artifacts:
-                options = Options(side=side, question=question)
+                options = ProbeOptions(side=side, question=question)
                 self._artifacts[key] = probe(spec, self.data, options).report
         except BadInput as problem:
             yield Finding(Note(title="Artifacts", text=f"Not tested: {problem}", command=line))

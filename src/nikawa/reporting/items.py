@@ -1,25 +1,40 @@
-"""The examples of a report with gold and answers, in words that fit every kind of task."""
+"""The examples of a report with gold and answers: in words that fit every kind of task, then packed for the page.
+
+Packed, they are columns instead of rows, each text once, deflated, in characters a page can hold. A column of small numbers
+is a string, one character a number; the script of the page (page.js) unpacks it when the examples are first looked at.
+"""
 
 from __future__ import annotations
 
 import zlib
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nikawa.datasets.custom import card_and_language
+import numpy as np
+
 from nikawa.io.json import encode_json
 from nikawa.metrics import metrics
 from nikawa.records import Example, Prediction, Span, Task
-from nikawa.reporting.systems import SystemRuns, TaskRuns
+from nikawa.reporting.systems import ReportRun, SystemRuns, TaskRuns
 from nikawa.runs.data import set_name
 from nikawa.scoring.score import AnsweredTask
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 """-1 is the first of them, 62 the last."""
-POINTS = 62
+FULL_SCORE = 62
 """What a full score is written as."""
+MIN_FILTER_VALUES, MAX_FILTER_VALUES = 2, 30
+"""A key of meta is a filter where it has so many values."""
+FAR_SHARE = 0.25
+"""A similarity is worth nothing an item from twice this share of the scale on."""
+REPEATED_INPUTS = ("words",)
+"""Inputs that repeat another one."""
+FIRST_INPUTS = ("question",)
+"""Inputs that tell examples apart best."""
+USUAL_SCALE = (0.0, 5.0)
+"""Of similarities, where a task declares none."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +72,7 @@ class Items:
         return len(self.ids)
 
 
-class Table:
+class WordNumbers:
     """Words numbered in order of first appearance."""
 
     def __init__(self) -> None:
@@ -72,31 +87,31 @@ class Table:
         return tuple(self.numbers)
 
 
-def packed(column: Sequence[int]) -> str | list[int]:
+def pack_column(column: Sequence[int]) -> str | list[int]:
     """A string where every number has a character, else the numbers."""
-    if all(-1 <= number < len(ALPHABET) - 1 for number in column):
-        return "".join(ALPHABET[number + 1] for number in column)
-    return list(column)
+    if column and (min(column) < -1 or max(column) >= len(ALPHABET) - 1):
+        return list(column)
+    return "".join([ALPHABET[number + 1] for number in column])
 
 
-def block(items: Items) -> str:
+def pack_items(items: Items) -> str:
     """The examples as text that may stand in a page."""
-    sets = Table()
-    tags = [sets.number(",".join(map(str, found))) for found in items.tags]
+    tag_sets = WordNumbers()
+    tags = [tag_sets.number(",".join(map(str, numbers))) for numbers in items.tags]
     content = {
         "t": items.texts,
         "w": items.words,
         "id": items.ids,
-        "in": [(name, packed(column)) for name, column in items.inputs.items()],
-        "g": packed(items.gold),
-        "s": packed(items.sets),
-        "ts": [[int(n) for n in found.split(",") if n] for found in sets.words()],
-        "tg": packed(tags),
-        "p": packed(items.parents) if any(parent >= 0 for parent in items.parents) else "",
+        "in": [(name, pack_column(column)) for name, column in items.inputs.items()],
+        "g": pack_column(items.gold),
+        "s": pack_column(items.sets),
+        "ts": [[int(n) for n in numbers.split(",") if n] for numbers in tag_sets.words()],
+        "tg": pack_column(tags),
+        "p": pack_column(items.parents) if any(parent >= 0 for parent in items.parents) else "",
         "sys": items.systems,
-        "a": [[packed(seed) for seed in seeds] for seeds in items.answers],
-        "pt": [packed(column) for column in items.points],
-        "su": [packed(column) for column in items.sure],
+        "a": [[pack_column(seed) for seed in seeds] for seeds in items.answers],
+        "pt": [pack_column(column) for column in items.points],
+        "su": [pack_column(column) for column in items.sure],
         "lang": items.language,
         "cut": items.cut,
         "notes": items.notes,
@@ -105,7 +120,7 @@ def block(items: Items) -> str:
     return b64encode(zlib.compress(encode_json(content), 9)).decode("ascii")
 
 
-def cut_at(lengths: Iterable[int], budget: int) -> int:
+def find_text_limit(lengths: Iterable[int], budget: int) -> int:
     """The greatest length to cut texts at so that together they stay within a budget; 0 where they do anyway."""
     ordered = sorted(lengths)
     left, room = len(ordered), budget
@@ -118,63 +133,58 @@ def cut_at(lengths: Iterable[int], budget: int) -> int:
     return 0
 
 
-FEW, MANY = 2, 30
-"""A key of meta is a filter where it has so many values."""
-HIDDEN = "hidden"
-FAR = 0.25
-"""A similarity is worth nothing an item from twice this share of the scale on."""
-SKIPPED = ("words",)
-"""Inputs that repeat another one."""
-FIRST = ("question",)
-"""Inputs that tell examples apart best."""
+def collect_items(task: TaskRuns, language: str, cut: int = 0) -> Items:
+    """All examples of a task's sets, the main one first; texts longer than `cut` are cut."""
+    texts, words = WordNumbers(), WordNumbers()
+    names = [name for name, examples in task.sets.items() for _ in examples]
+    examples = [example for each in task.sets.values() for example in each]
+    own = task.task.inputs
 
+    def rank(name: str) -> tuple[bool, bool, int]:
+        return name not in FIRST_INPUTS, name not in own, own.index(name) if name in own else 0
 
-def example_items(part: TaskRuns, language: str, cut: int = 0) -> Items:
-    """All examples of a task's sets, the main one first."""
-    texts, words = Table(), Table()
-    pairs = [(name, example) for name, examples in part.sets.items() for example in examples]
-    names = [
-        name for name in dict.fromkeys(n for _, e in pairs for n in e.inputs) if name not in SKIPPED
-    ]
-    order = sorted(
-        names,
-        key=lambda name: (name not in FIRST, name not in part.task.inputs, _place(part, name)),
-    )
-    keys = _keys(example for _, example in pairs)
-    points = [_points(part, system) for system in part.systems]
+    inputs: dict[str, Sequence[int]] = {}
+    for name in sorted(_input_names(examples), key=rank):
+        inputs[name] = [_number_text(texts, example, name, cut) for example in examples]
+    keys = _filter_keys(examples)
     return Items(
-        inputs={name: [_text_number(texts, e, name, cut) for _, e in pairs] for name in order},
-        ids=[example.id for _, example in pairs],
-        gold=[_gold_number(words, part.task, example) for _, example in pairs],
-        sets=[words.number(name) for name, _ in pairs],
-        tags=[_tags(words, example, keys) for _, example in pairs],
-        parents=_parents(part, pairs),
-        systems=[system.name for system in part.systems],
-        answers=[_answers(words, part, system) for system in part.systems],
-        points=points,
-        sure=[_sure(part, system) for system in part.systems],
+        inputs=inputs,
+        ids=[example.id for example in examples],
+        gold=[
+            words.number(format_answer(task.task, example, example.gold[task.task.question]))
+            if shows_gold(task.task, example)
+            else -1
+            for example in examples
+        ],
+        sets=[words.number(name) for name in names],
+        tags=[_number_tags(words, example, keys) for example in examples],
+        parents=_find_parents(task, names, examples),
+        systems=[system.name for system in task.systems],
+        answers=[_number_answers(words, task, system) for system in task.systems],
+        points=[_score_examples(task, system) for system in task.systems],
+        sure=[_mean_confidence(task, system) for system in task.systems],
         texts=texts.words(),
         words=words.words(),
         language=language,
         cut=cut,
-        notes={"points": _meaning(part.task), "kind": part.task.kind},
-        folders=[[run.folder for run in system.runs] for system in part.systems],
+        notes={"points": _what_is_wrong(task.task), "kind": task.task.kind},
+        folders=[[run.folder for run in system.runs] for system in task.systems],
     )
 
 
-def _place(part: TaskRuns, name: str) -> int:
-    return part.task.inputs.index(name) if name in part.task.inputs else 0
-
-
-def text_lengths(part: TaskRuns) -> Iterator[int]:
+def text_lengths(task: TaskRuns) -> Iterator[int]:
     """Characters of every distinct text of a task."""
-    examples = [example for found in part.sets.values() for example in found]
-    for name in dict.fromkeys(n for e in examples for n in e.inputs):
-        if name not in SKIPPED:
-            yield from map(len, {input_text(example, name) for example in examples})
+    examples = [example for each in task.sets.values() for example in each]
+    for name in _input_names(examples):
+        yield from map(len, {input_text(example, name) for example in examples})
 
 
-def _text_number(texts: Table, example: Example, name: str, cut: int) -> int:
+def _input_names(examples: Iterable[Example]) -> list[str]:
+    names = dict.fromkeys(name for example in examples for name in example.inputs)
+    return [name for name in names if name not in REPEATED_INPUTS]
+
+
+def _number_text(texts: WordNumbers, example: Example, name: str, cut: int) -> int:
     text = input_text(example, name)
     if not text:
         return -1
@@ -196,21 +206,12 @@ def input_text(example: Example, name: str) -> str:
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _gold_number(words: Table, task: Task, example: Example) -> int:
-    return (
-        words.number(said(task, example, example.gold[task.question]))
-        if shows_gold(task, example)
-        else -1
-    )
-
-
 def shows_gold(task: Task, example: Example) -> bool:
     """Whether the gold of an example may be seen: it is there, and not hidden."""
-    hidden = example.origin is not None and example.origin.gold == HIDDEN
-    return task.question in example.gold and not hidden
+    return task.question in example.gold and not example.hidden
 
 
-def said(task: Task, example: Example, value: Any) -> str:
+def format_answer(task: Task, example: Example, value: Any) -> str:
     """A gold value or an answer in words."""
     if task.kind == "choice" and isinstance(value, int):
         choices = example.inputs.get("choices", ())
@@ -222,125 +223,134 @@ def said(task: Task, example: Example, value: Any) -> str:
         text = str(example.inputs.get("text", ""))
         return " · ".join(f"{text[s.start : s.end]} {s.label}" for s in value) or "(none)"
     if task.kind == "tree":
-        return " ".join(
-            f"{head}:{label}" for head, label in zip(value["heads"], value["labels"], strict=False)
-        )
+        words = zip(value["heads"], value["labels"], strict=False)
+        return " ".join(f"{head}:{label}" for head, label in words)
     if isinstance(value, list):
         return " · ".join(sorted(map(str, value))) or "(none)"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _keys(examples: Iterable[Example]) -> list[str]:
+def _filter_keys(examples: Iterable[Example]) -> list[str]:
     """Keys of meta that make good filters."""
     values: dict[str, set[str]] = {}
     for example in examples:
         for key, value in example.meta.items():
             if isinstance(value, str | int | bool):
                 values.setdefault(key, set()).add(str(value))
-    return sorted(key for key, found in values.items() if FEW <= len(found) <= MANY)
+    return sorted(
+        key for key, each in values.items() if MIN_FILTER_VALUES <= len(each) <= MAX_FILTER_VALUES
+    )
 
 
-def _tags(words: Table, example: Example, keys: Sequence[str]) -> tuple[int, ...]:
-    if example.origin is not None and example.origin.gold == HIDDEN:
+def _number_tags(words: WordNumbers, example: Example, keys: Sequence[str]) -> tuple[int, ...]:
+    if example.hidden:
         return ()  # what is said of an example may tell its label
-    own = [f"tag={tag}" for tag in sorted(example.tags)]
-    meta = [f"{key}={example.meta[key]}" for key in keys if example.meta.get(key) is not None]
-    return tuple(words.number(word) for word in (*own, *meta))
+    tags = [f"tag={tag}" for tag in sorted(example.tags)]
+    tags += [f"{key}={example.meta[key]}" for key in keys if example.meta.get(key) is not None]
+    return tuple(map(words.number, tags))
 
 
-def _parents(part: TaskRuns, pairs: Sequence[tuple[str, Example]]) -> list[int]:
-    """Where the example that each was made from is, if it was answered too."""
-    full = {
-        set_name(name, part.task): name for s in part.systems for name in s.spec.protocol.evaluate
+def _find_parents(task: TaskRuns, names: Sequence[str], examples: Sequence[Example]) -> list[int]:
+    """Where the example that each was made from is, if it was answered too; `names` are the sets of the examples."""
+    home, title = f"{task.task.dataset}:", f"{task.answered.card.name}:"
+    full_names = {}
+    for system in task.systems:
+        for name in system.spec.protocol.evaluate:
+            reference = title + name.removeprefix(home) if name.startswith(home) else name
+            full_names[set_name(name, task.task)] = reference
+    places = {
+        f"{full_names.get(name, name)}/{example.id}": i
+        for i, (name, example) in enumerate(zip(names, examples, strict=True))
     }
-    home, called = f"{part.task.dataset}:", f"{card_and_language(part.task.dataset)[0].name}:"
-    full = {
-        key: called + name.removeprefix(home) if name.startswith(home) else name
-        for key, name in full.items()
-    }
-    places = {f"{full.get(name, name)}/{example.id}": i for i, (name, example) in enumerate(pairs)}
-    found = ((e.origin.parents[0] if e.origin and e.origin.parents else "") for _, e in pairs)
-    return [places.get(parent, -1) for parent in found]
+    parents = []
+    for example in examples:
+        origin = example.origin
+        parents.append(places.get(origin.parents[0], -1) if origin and origin.parents else -1)
+    return parents
 
 
-def _answers(words: Table, part: TaskRuns, system: SystemRuns) -> list[list[int]]:
-    return [
-        [
-            -1 if p.answer is None else words.number(said(part.task, example, p.answer))
-            for name, examples in part.sets.items()
-            for example, p in _answered(run.answers, name, examples)
+def _answers_of(task: TaskRuns, run: ReportRun) -> Iterator[tuple[Example, Prediction | None]]:
+    """Every example with the answer of a run; None in a set that it did not answer."""
+    for name, examples in task.sets.items():
+        answers: Sequence[Prediction | None] = run.answers.get(name) or [None] * len(examples)
+        yield from zip(examples, answers, strict=True)
+
+
+def _number_answers(words: WordNumbers, task: TaskRuns, system: SystemRuns) -> list[list[int]]:
+    columns = []
+    for run in system.runs:
+        column = []
+        for example, prediction in _answers_of(task, run):
+            if prediction is None or prediction.answer is None:
+                column.append(-1)
+            else:
+                column.append(words.number(format_answer(task.task, example, prediction.answer)))
+        columns.append(column)
+    return columns
+
+
+def _score_examples(task: TaskRuns, system: SystemRuns) -> list[int]:
+    """The score of each example, mean over seeds, 0 to FULL_SCORE; -1 where gold is hidden or a seed has no score."""
+    points: list[int] = []
+    for name, examples in task.sets.items():
+        details = [
+            _item_scores(task.task, examples, run.answers.get(name, ())) for run in system.runs
         ]
-        for run in system.runs
-    ]
+        known = [detail for detail in details if detail is not None]
+        if len(known) < len(details):
+            points += [-1] * len(examples)
+            continue
+        means = np.rint(FULL_SCORE * np.sum(known, axis=0) / len(known)).astype(int).tolist()
+        for example, mean in zip(examples, means, strict=True):
+            points.append(mean if shows_gold(task.task, example) else -1)
+    return points
 
 
-def _answered(
-    answers: Mapping[str, Sequence[Prediction]], name: str, examples: Sequence[Example]
-) -> Iterable[tuple[Example, Prediction]]:
-    """Examples with their answers; a set that a run did not answer has none."""
-    found = answers.get(name) or [Prediction(example=e.id, why="not asked") for e in examples]
-    return zip(examples, found, strict=True)
-
-
-def _points(part: TaskRuns, system: SystemRuns) -> list[int]:
-    """The score of each example, mean over seeds, 0 to POINTS; none where gold is hidden."""
-    found: list[int] = []
-    for name, examples in part.sets.items():
-        shown = [shows_gold(part.task, example) for example in examples]
-        each = [_detail(part.task, examples, run.answers.get(name, ())) for run in system.runs]
-        for i, seen in enumerate(shown):
-            values = [detail[i] for detail in each if detail is not None]
-            known = seen and values and len(values) == len(each)
-            found.append(round(POINTS * sum(values) / len(values)) if known else -1)
-    return found
-
-
-def _detail(
+def _item_scores(
     task: Task, examples: Sequence[Example], answers: Sequence[Prediction]
 ) -> Sequence[float] | None:
     """A score an example from 0 to 1, under the first metric that has one; closeness for similarities."""
     if len(answers) != len(examples):
         return None
+    pairs = [
+        (example.gold.get(task.question), prediction.answer)
+        for example, prediction in zip(examples, answers, strict=True)
+    ]
     if task.kind == "similarity":
-        low, high = task.scale or (0.0, 5.0)
+        low, high = task.scale or USUAL_SCALE
+        far = 2 * FAR_SHARE * (high - low)
         return [
-            _closeness(example.gold.get(task.question), p.answer, 2 * FAR * (high - low))
-            for example, p in zip(examples, answers, strict=True)
+            0.0
+            if gold is None or answer is None
+            else max(0.0, 1.0 - abs(float(answer) - float(gold)) / far)
+            for gold, answer in pairs
         ]
     if task.kind == "tagging":
-        return [
-            shared_spans(e.gold.get(task.question), p.answer)
-            for e, p in zip(examples, answers, strict=True)
-        ]
-    part = AnsweredTask.pair(task, examples, {p.example: p for p in answers})
+        return [shared_spans(gold, answer) for gold, answer in pairs]
+    answered = AnsweredTask.pair(task, examples, {p.example: p for p in answers})
     for name in task.metrics:
-        detail = part.under(metrics()[name], "official")[0].detail
+        detail = answered.under(metrics()[name], "official")[0].detail
         if detail is not None and len(detail) == len(examples):
-            return [min(1.0, max(0.0, float(value))) for value in detail]
-    return [
-        float(p.answer == e.gold[task.question]) for e, p in zip(examples, answers, strict=True)
-    ]
-
-
-def _closeness(gold: Any, answer: Any, far: float) -> float:
-    if gold is None or answer is None:
-        return 0.0
-    return max(0.0, 1.0 - abs(float(answer) - float(gold)) / far)
+            scores: list[float] = np.clip(detail, 0.0, 1.0).tolist()
+            return scores
+    return [float(answer == gold) for gold, answer in pairs]
 
 
 def shared_spans(gold: Any, answer: Any) -> float:
     """F1 of the spans of one text; 1 where there are none and none were found."""
     if gold is None or answer is None:
         return 0.0
-    wanted, given = set(gold), set(answer)
-    return 2 * len(wanted & given) / (len(wanted) + len(given)) if wanted or given else 1.0
+    in_gold, in_answer = set(gold), set(answer)
+    if not in_gold and not in_answer:
+        return 1.0
+    return 2 * len(in_gold & in_answer) / (len(in_gold) + len(in_answer))
 
 
-def _meaning(task: Task) -> str:
+def _what_is_wrong(task: Task) -> str:
     """What counts as wrong in the browser."""
     if task.kind == "similarity":
-        low, high = task.scale or (0.0, 5.0)
-        return f"off by more than {FAR * (high - low):g}"
+        low, high = task.scale or USUAL_SCALE
+        return f"off by more than {FAR_SHARE * (high - low):g}"
     if task.kind == "tagging":
         return "F1 of the example's own spans below a half"
     if task.kind in ("reading", "tree", "dialogue"):
@@ -348,26 +358,24 @@ def _meaning(task: Task) -> str:
     return "most seeds answer other than gold"
 
 
-def _sure(part: TaskRuns, system: SystemRuns) -> list[int]:
-    """The probability of the answer, mean over seeds; only where scores are probabilities."""
+def _mean_confidence(task: TaskRuns, system: SystemRuns) -> list[int]:
+    """The probability of the answer, mean over seeds, 0 to FULL_SCORE; -1 where scores are no probabilities."""
     columns = [
-        [
-            _share(p)
-            for name, examples in part.sets.items()
-            for _, p in _answered(run.answers, name, examples)
-        ]
-        for run in system.runs
+        [-1.0 if prediction is None else _confidence(prediction) for _, prediction in answers]
+        for answers in (_answers_of(task, run) for run in system.runs)
     ]
-    return [
-        round(POINTS * sum(row) / len(row)) if min(row) >= 0 else -1
-        for row in zip(*columns, strict=True)
-    ]
+    means = []
+    for row in zip(*columns, strict=True):
+        means.append(round(FULL_SCORE * sum(row) / len(row)) if min(row) >= 0 else -1)
+    return means
 
 
-def _share(prediction: Prediction) -> float:
-    scores = prediction.scores
-    if not scores or str(prediction.answer) not in scores:
+def _confidence(prediction: Prediction) -> float:
+    """The probability of an answer; -1 where its scores are no probabilities."""
+    scores, answer = prediction.scores, str(prediction.answer)
+    if not scores or answer not in scores:
         return -1.0
-    total = sum(scores.values())
-    fits = min(scores.values()) >= 0 and abs(total - 1) < 1e-3
-    return min(1.0, scores[str(prediction.answer)]) if fits else -1.0
+    values = scores.values()
+    if min(values) < 0 or abs(sum(values) - 1) >= 1e-3:
+        return -1.0
+    return min(1.0, scores[answer])

@@ -23,7 +23,7 @@ from nikawa.metrics import metrics
 from nikawa.records import Example, Record
 from nikawa.reporting.choices import find_choices
 from nikawa.reporting.findings import Finding, FindingReader, data_commands
-from nikawa.reporting.items import cut_at, example_items, text_lengths
+from nikawa.reporting.items import collect_items, find_text_limit, text_lengths
 from nikawa.reporting.page import write_report
 from nikawa.reporting.page_data import Analysed, Page, RunRow, Section, Sourced
 from nikawa.reporting.scores import Compared, compare_tasks, pair_rows, part_rows, system_rows
@@ -111,9 +111,9 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
     page = _make_page(tasks, sections, compared, options)
     page = _with_choices(page, tasks, found.choosing, out)
     page = replace(page, commands=(*page.commands, _command(runs, out, options)))
-    cut = cut_at((n for task in tasks for n in text_lengths(task)), MAX_TEXT_CHARS_OF_PAGE)
+    cut = find_text_limit((n for task in tasks for n in text_lengths(task)), MAX_TEXT_CHARS_OF_PAGE)
     items = {
-        task.name: example_items(_best_first(task, section), section.language, cut)
+        task.name: collect_items(_best_first(task, section), section.language, cut)
         for task, section in zip(tasks, page.sections, strict=True)
     }
     place = write_report(

@@ -17,7 +17,7 @@ from pathlib import Path
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import pack_json
 from nikawa.reporting.fragments import Cell, slug, table, text
-from nikawa.reporting.items import Items, block
+from nikawa.reporting.items import Items, pack_items
 from nikawa.reporting.method import method
 from nikawa.reporting.page_across import curve_plot, stress_plot
 from nikawa.reporting.page_data import Page, Section, SystemRow, placed
@@ -98,7 +98,7 @@ def document(page: Page, items: Mapping[str, Items], digits: int = DIGITS) -> st
         f'<meta name="generator" content="nikawa {text(page.version)}"><title>{text(page.title)}</title><style>{style}</style>'
     )
     blocks = "".join(
-        f'<script type="application/octet-stream" id="items-{slug(name)}">{block(found)}</script>\n'
+        f'<script type="application/octet-stream" id="items-{slug(name)}">{pack_items(found)}</script>\n'
         for name, found in items.items()
     )
     return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{"".join(_body(page, digits))}\n{blocks}<script>{script}</script>\n</body>\n</html>\n'

@@ -28,6 +28,8 @@ MAX_WEIGHTS_AT_ONCE = 800_000
 """Weights held at once: few enough to stay in the processor's cache."""
 MAX_WEIGHTS_KEPT = 40_000_000
 """Weights that are remembered, a byte each; more of them are drawn anew each time."""
+MAX_WEIGHTS_KEPT_AS_FLOATS = 4_000_000
+"""Weights that are remembered as they are used, eight bytes each."""
 MIN_UNITS_PER_KIND = 16
 """Units a kind from which drawing kinds is cheaper than drawing units."""
 
@@ -83,12 +85,20 @@ def draw_weights(units: int, resamples: int, seed: int) -> Iterator[Floats]:
 
 
 def draw_kept_weights(units: int, resamples: int, seed: int) -> Iterator[Floats]:
-    """The blocks of `draw_weights`; an analysis asks for the same ones many times, so those of the last sets are remembered."""
-    if units * resamples > MAX_WEIGHTS_KEPT:
+    """The blocks of `draw_weights`, to be read only: an analysis asks for the same ones many times, so the last ones are kept."""
+    weights = units * resamples
+    if weights > MAX_WEIGHTS_KEPT:
         yield from draw_weights(units, resamples, seed)
-        return
-    for block in _draw_packed(units, resamples, seed):
-        yield block.astype(np.float64)
+    elif weights > MAX_WEIGHTS_KEPT_AS_FLOATS:
+        for block in _draw_packed(units, resamples, seed):
+            yield block.astype(np.float64)
+    else:
+        yield from _draw_floats(units, resamples, seed)
+
+
+@lru_cache(2)
+def _draw_floats(units: int, resamples: int, seed: int) -> list[Floats]:
+    return list(draw_weights(units, resamples, seed))
 
 
 @lru_cache(2)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nikawa.reporting.items import POINTS, Items, Table
+from nikawa.reporting.items import FULL_SCORE, Items, WordNumbers
 from nikawa.reporting.job import ReportOptions, report
 from nikawa.reporting.page import write_report
 from nikawa.reporting.page_data import Number, Page, Section, SystemRow
@@ -79,7 +79,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _items() -> Items:
-    texts, words = Table(), Table()
+    texts, words = WordNumbers(), WordNumbers()
     labels = [words.number(label) for label in LABELS]
     sets = [words.number("test"), words.number("swapped")]
     tags = [words.number(f"tag=phenomenon-{i}") for i in range(7)]
@@ -93,7 +93,7 @@ def _items() -> Items:
     good = [[g if i % 4 else labels[(i + 1) % 3] for i, g in enumerate(gold)]] * 3
     poor = [[g if i % 2 else labels[(i + 2) % 3] for i, g in enumerate(gold)]] * 3
     points = [
-        [POINTS if a == g else 0 for a, g in zip(seeds[0], gold, strict=True)]
+        [FULL_SCORE if a == g else 0 for a, g in zip(seeds[0], gold, strict=True)]
         for seeds in (good, poor)
     ]
     return Items(

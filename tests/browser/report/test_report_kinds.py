@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nikawa.reporting.items import POINTS, Items
+from nikawa.reporting.items import FULL_SCORE, Items
 from nikawa.reporting.page import write_report
 from nikawa.reporting.page_data import Number, Page, Section, SystemRow
 
@@ -96,7 +96,7 @@ def test_hidden_gold_is_called_so(visit: Any, tmp_path: Path) -> None:
         parents=[-1, -1],
         systems=("m",),
         answers=[[[2, 1]]],
-        points=[[-1, POINTS]],
+        points=[[-1, FULL_SCORE]],
         language="ja",
         notes={"kind": "text"},
     )
@@ -122,7 +122,7 @@ def test_a_tree_is_read_word_by_word(visit: Any, tmp_path: Path) -> None:
         parents=[-1],
         systems=("good", "poor"),
         answers=[[[1]], [[2]]],
-        points=[[POINTS], [2 * POINTS // 3]],
+        points=[[FULL_SCORE], [2 * FULL_SCORE // 3]],
         language="ko",
         notes={"kind": "tree"},
         folders=[["../runs/a"], ["../runs/b"]],
