@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from nikawa.datasets.jamp.splits import categories, fragment_of, split_rule, split_names
+from nikawa.datasets.jamp.splits import categories, fragment_of, split_names, split_rule
 from nikawa.generation.check import check_pack
 from nikawa.generation.conditions import LABELS
 from nikawa.generation.generator import Generator, load_pack_lexicon

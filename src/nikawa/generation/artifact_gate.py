@@ -69,9 +69,9 @@ def judge_artifacts(
 
     `cells` are those of the first split, which the file holds.
     """
-    from nikawa.checks.probe import Options, artifacts
+    from nikawa.checks.probe import ProbeOptions, probe_artifacts
 
-    probe = artifacts(str(path), options=Options(tokeniser=tokeniser, top=0))
+    probe = probe_artifacts(str(path), options=ProbeOptions(tokeniser=tokeniser, top=0))
     report = probe.report
     passed = len(report.over) <= allowed
     culprits: tuple[Culprit, ...] = ()

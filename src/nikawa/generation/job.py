@@ -77,6 +77,58 @@ class GenerateOptions:
     """The analyser whose tokens the gate tests."""
     chunk: int = CHUNK_PROBLEMS
 
+    def wanted_counts(self, first_split: str) -> dict[str, int]:
+        """Split to the number that was asked for; the empty name means the first split."""
+        return {name or first_split: n for name, n in (self.counts or {}).items()}
+
+    def count_per_cell(self, pack: Pack) -> dict[str, int]:
+        """Problems of each cell, by split; splits without problems are left out."""
+        splits = pack.head.cells
+        wanted = self.wanted_counts(pack.head.first_split)
+        for name, n in wanted.items():
+            if name not in splits:
+                raise unknown(f"split of {pack.name}", name, splits)
+            if n < 0:
+                raise BadInput(f"{name}: {n} problems cannot be made", cure="ask for 1 or more")
+        counts = {name: wanted.get(name, table.per) for name, table in splits.items()}
+        if self.per == "total":
+            for name, n in wanted.items():
+                cells = len(pack.cells(name))
+                if 0 < n < cells:
+                    what = f"{name}: {n:,} problems do not reach {cells:,} cells"
+                    raise BadInput(what, cure="ask for more, or --per cell")
+                counts[name] = n // max(1, cells)
+        elif self.per != "cell":
+            raise unknown("way to count", self.per, ("cell", "total"))
+        if not any(counts.values()):
+            raise BadInput("no problem is asked for", cure="ask for 1 or more")
+        return {name: n for name, n in counts.items() if n}
+
+    def choose_views(self, pack: Pack) -> tuple[str, ...]:
+        """The training splits to write beside the whole, in the order of the pack."""
+        for name in self.splits:
+            if name != "all" and name not in pack.rules:
+                raise unknown(f"training split of {pack.name}", name, pack.rules)
+        return tuple(name for name in pack.rules if name in self.splits or "all" in self.splits)
+
+    def command(self, spec: str) -> str:
+        """The command that makes the same bytes again, but for the folder they go to."""
+        words = ["nikawa", "generate", spec]
+        for name, n in (self.counts or {}).items():
+            words += ["-n", f"{name}={n}" if name else f"{n}"]
+        if self.per != "cell":
+            words += ["--per", self.per]
+        words += ["--seed", f"{self.seed}"]
+        for name in self.splits:
+            words += ["--split", name]
+        if self.gate is not None:
+            words.append("--gate")
+            if self.gate:
+                words += ["--gate-over", f"{self.gate}"]
+            if self.tokeniser:
+                words += ["--tokeniser", self.tokeniser]
+        return join(words)
+
 
 class SplitReport(Record, frozen=True, kw_only=True):
     """What a split came to."""
@@ -163,34 +215,35 @@ def _generate(
 ) -> GenerateReport:
     pack = open_pack(spec, data)
     if spec not in pack_names() or (Path(spec) / PACK_FILE).is_file():
-        _refuse_faulty(spec, data)
-    per_cell = _count_per_cell(pack, options)
-    for name in options.splits:
-        if name != "all" and name not in pack.rules:
-            raise unknown(f"training split of {pack.name}", name, pack.rules)
-    views = tuple(n for n in pack.rules if n in options.splits or "all" in options.splits)
+        # A pack of the user's own must pass the static checks: labels of a faulty template mean nothing.
+        checks = check_templates(spec, data)
+        for placed in checks.troubles:
+            trouble = placed.trouble
+            if trouble.level == "error":
+                cure = f"nikawa templates check {spec} lists all {checks.errors}"
+                raise BadInput(trouble.what, file=placed.file, line=trouble.line, cure=cure)
+    per_cell, views = options.count_per_cell(pack), options.choose_views(pack)
     first = pack.head.first_split
     if first not in per_cell and (views or options.gate is not None):
         what = "training splits and the gate need problems of the first split"
         raise BadInput(what, cure="ask for 1 or more of them")
     plan = Plan(pack, f"{options.seed}", per_cell, views, source=(spec, data))
-    _refuse_empty(plan)
-    settings = _hash_settings(pack, per_cell, views, options)
-    journal = start_journal(out, settings, options.overwrite)
+    plan.refuse_empty()
+    journal = start_journal(out, plan.hash_settings(options), options.overwrite)
     while True:
         if journal.attempt:
             seed = f"{options.seed}+{journal.attempt}"
             plan = Plan(pack, seed, per_cell, views, source=(spec, data))
-        _write_chunks(plan, GrowingFiles(out, (*per_cell, *views), journal), options, on_progress)
+        plan.write(GrowingFiles(out, (*per_cell, *views), journal), options, on_progress)
         verdict = None
         if options.gate is not None:
             path = final_path(out, first)
             verdict = judge_artifacts(
                 plan.generator, plan.cells[first], path, options.gate, options.tokeniser
             )
-        report = _report(plan, options, journal.attempt, out, verdict)
+        report = plan.report(out, options, journal.attempt, verdict)
         if verdict is None or verdict.passed:
-            card = describe(plan.generator, report, _write_command(spec, options))
+            card = describe(plan.generator, report, options.command(spec))
             write_card(card, out, overwrite=True)
             (out / JOURNAL).unlink(missing_ok=True)
             return report
@@ -200,66 +253,10 @@ def _generate(
         journal = replace(journal, attempt=journal.attempt + 1, chunks=0, sizes={})
 
 
-def _refuse_faulty(spec: str, data: Path | None) -> None:
-    """A pack of the user's own must pass the static checks: labels of a faulty template mean nothing."""
-    report = check_templates(spec, data)
-    for placed in report.troubles:
-        trouble = placed.trouble
-        if trouble.level == "error":
-            cure = f"nikawa templates check {spec} lists all {report.errors}"
-            raise BadInput(trouble.what, file=placed.file, line=trouble.line, cure=cure)
+class _ProblemTexts(msgspec.Struct):
+    """What is compared of a line to find repeats."""
 
-
-def _wanted_counts(options: GenerateOptions, first_split: str) -> dict[str, int]:
-    """Split to the number that was asked for; the empty name means the first split."""
-    return {name or first_split: n for name, n in (options.counts or {}).items()}
-
-
-def _count_per_cell(pack: Pack, options: GenerateOptions) -> dict[str, int]:
-    """Problems of each cell, by split; splits without problems are left out."""
-    splits = pack.head.cells
-    wanted = _wanted_counts(options, pack.head.first_split)
-    for name, n in wanted.items():
-        if name not in splits:
-            raise unknown(f"split of {pack.name}", name, splits)
-        if n < 0:
-            raise BadInput(f"{name}: {n} problems cannot be made", cure="ask for 1 or more")
-    counts = {name: wanted.get(name, table.per) for name, table in splits.items()}
-    if options.per == "total":
-        for name, n in wanted.items():
-            cells = len(pack.cells(name))
-            if 0 < n < cells:
-                what = f"{name}: {n:,} problems do not reach {cells:,} cells"
-                raise BadInput(what, cure="ask for more, or --per cell")
-            counts[name] = n // max(1, cells)
-    elif options.per != "cell":
-        raise unknown("way to count", options.per, ("cell", "total"))
-    if not any(counts.values()):
-        raise BadInput("no problem is asked for", cure="ask for 1 or more")
-    return {name: n for name, n in counts.items() if n}
-
-
-def _hash_settings(
-    pack: Pack, per_cell: Mapping[str, int], views: tuple[str, ...], options: GenerateOptions
-) -> str:
-    """A hash of everything the bytes depend on."""
-    digest = blake2b(digest_size=16)
-    head = pack.folder / PACK_FILE
-    lexicon_files = sorted(load_pack_lexicon(pack).folder.iterdir())
-    for path in (*([head] if head.is_file() else []), *pack.sources, *lexicon_files):
-        digest.update(path.read_bytes())
-    settings = (
-        pack.name,
-        options.seed,
-        dict(per_cell),
-        views,
-        options.gate,
-        options.tokeniser,
-        options.chunk,
-        __version__,
-    )
-    digest.update(repr(settings).encode())
-    return digest.hexdigest()
+    inputs: dict[str, str]
 
 
 class CellSlice(NamedTuple):
@@ -339,56 +336,159 @@ class Plan:
                     if one.place in places:
                         yield view, text
 
+    def hash_settings(self, options: GenerateOptions) -> str:
+        """A hash of everything the bytes depend on."""
+        pack = self.generator.pack
+        digest = blake2b(digest_size=16)
+        head = pack.folder / PACK_FILE
+        lexicon_files = sorted(self.generator.lexicon.folder.iterdir())
+        for path in (*([head] if head.is_file() else []), *pack.sources, *lexicon_files):
+            digest.update(path.read_bytes())
+        settings = (
+            pack.name,
+            options.seed,
+            dict(self.per_cell),
+            tuple(self.views),
+            options.gate,
+            options.tokeniser,
+            options.chunk,
+            __version__,
+        )
+        digest.update(repr(settings).encode())
+        return digest.hexdigest()
 
-def _write_chunks(
-    plan: Plan, files: GrowingFiles, options: GenerateOptions, on_progress: Progress | None
-) -> None:
-    """Make every chunk that is not in the files yet, in order."""
-    chunks = list(plan.chunks(options.chunk))
-    skipped = files.journal.chunks
-    done = sum(_count_problems(chunk) for chunk in chunks[:skipped])
-    try:
-        for chunk, texts in _make_chunks(plan, chunks[skipped:], options.workers, files.folder):
-            files.add(plan.sort_texts(chunk, texts))
-            done += _count_problems(chunk)
-            if on_progress is not None:
-                on_progress(done, plan.total)
-    except BaseException:
-        files.close()
-        raise
-    files.finish()
+    def refuse_empty(self) -> None:
+        """Refuse a split of which no problem can be made: nothing could read its file."""
+        first = self.generator.first_split
+        for split, cells in self.cells.items():
+            if any(planned.n for planned in cells):
+                continue
+            leave = f"leave it out with -n {split}=0"
+            if not cells:
+                what = f"{split}: no times fill any of its cells"
+                raise BadInput(what, cure=f"change the formats, or {leave}")
+            apart = "" if split == first else f" that would keep it apart from {first}"
+            what = f"{split}: no problem can be made, the templates have no words{apart}"
+            raise BadInput(what, cure=f"add an {{agent}} or a {{noun}}, or {leave}")
 
+    def write(
+        self, files: GrowingFiles, options: GenerateOptions, on_progress: Progress | None
+    ) -> None:
+        """Make every chunk that is not in the files yet, in order."""
+        chunks = list(self.chunks(options.chunk))
+        skipped = files.journal.chunks
+        done = sum(one.stop - one.start for chunk in chunks[:skipped] for one in chunk)
+        try:
+            for chunk, texts in self.make_all(chunks[skipped:], options.workers, files.folder):
+                files.add(self.sort_texts(chunk, texts))
+                done += sum(one.stop - one.start for one in chunk)
+                if on_progress is not None:
+                    on_progress(done, self.total)
+        except BaseException:
+            files.close()
+            raise
+        files.finish()
 
-def _count_problems(chunk: Chunk) -> int:
-    return sum(one.stop - one.start for one in chunk)
+    def make_all(
+        self, chunks: list[Chunk], workers: int, folder: Path
+    ) -> Iterator[tuple[Chunk, Sequence[Text]]]:
+        """Each chunk with its texts, in order; worker processes leave them in files of the folder."""
+        if workers <= 1 or len(chunks) < 2:
+            for chunk in chunks:
+                yield chunk, self.make(chunk)
+            return
+        can_fork = "fork" in get_all_start_methods()
+        if can_fork:
+            gc.collect()
+            gc.freeze()  # so that no collection of a child touches, and thereby copies, the plan
+        places = [
+            (chunk, folder / f".chunk-{number}{UNFINISHED}") for number, chunk in enumerate(chunks)
+        ]
+        all_sizes = map_ordered(
+            ChunkWriter(self),
+            places,
+            min(workers, len(chunks)),
+            ahead=CHUNKS_AHEAD,
+            start="fork" if can_fork else "spawn",
+        )
+        for (chunk, path), sizes in zip(places, all_sizes, strict=True):
+            whole = memoryview(path.read_bytes())
+            path.unlink()
+            yield chunk, [whole[a:b] for a, b in pairwise(accumulate(sizes, initial=0))]
 
+    def report(
+        self, out: Path, options: GenerateOptions, attempt: int, verdict: GateVerdict | None
+    ) -> GenerateReport:
+        """What came of the run, whose files are in `out`."""
+        first = self.generator.first_split
+        cells = dict(self.cells)
+        for view, places in self.views.items():
+            cells[view] = [one for place, one in enumerate(self.cells[first]) if place in places]
+        splits = {}
+        for name, own in cells.items():
+            labels: Counter[str] = Counter()
+            for planned in own:
+                labels[planned.cell.label] += planned.n
+            splits[name] = SplitReport(
+                problems=labels.total(),
+                cells=sum(planned.n > 0 for planned in own),
+                labels={label: labels[label] for label in LABELS if label in labels},
+                per=self.per_cell.get(name, self.per_cell.get(first, 0)),
+            )
+        missed = {}
+        if options.per == "total":
+            for name, n in options.wanted_counts(next(iter(splits))).items():
+                if name in splits and splits[name].problems < n:
+                    missed[name] = n
+        short = [one for one in self.cells.get(first, ()) if one.n < self.per_cell[first]]
+        return GenerateReport(
+            pack=self.generator.pack.name,
+            seed=options.seed,
+            attempt=attempt,
+            splits=splits,
+            unreachable=tuple(cell.name for cell in self.generator.pack.unreachable(first)),
+            short={planned.cell.name: planned.n for planned in short},
+            untested=self.find_untested(),
+            repeated=self.count_repeats(out),
+            asked=missed,
+            folder=str(out),
+            gate=verdict,
+        )
 
-def _make_chunks(
-    plan: Plan, chunks: list[Chunk], workers: int, folder: Path
-) -> Iterator[tuple[Chunk, Sequence[Text]]]:
-    """Each chunk with its texts, in order; processes leave them in files of the folder."""
-    if workers <= 1 or len(chunks) < 2:
-        for chunk in chunks:
-            yield chunk, plan.make(chunk)
-        return
-    can_fork = "fork" in get_all_start_methods()
-    if can_fork:
-        gc.collect()
-        gc.freeze()  # so that no collection of a child touches, and thereby copies, the plan
-    places = [
-        (chunk, folder / f".chunk-{number}{UNFINISHED}") for number, chunk in enumerate(chunks)
-    ]
-    all_sizes = map_ordered(
-        ChunkWriter(plan),
-        places,
-        min(workers, len(chunks)),
-        ahead=CHUNKS_AHEAD,
-        start="fork" if can_fork else "spawn",
-    )
-    for (chunk, path), sizes in zip(places, all_sizes, strict=True):
-        whole = memoryview(path.read_bytes())
-        path.unlink()
-        yield chunk, [whole[a:b] for a, b in pairwise(accumulate(sizes, initial=0))]
+    def find_untested(self) -> dict[str, tuple[str, ...]]:
+        """Splits but the first to the templates they have no problem of, though they have cells."""
+        untested: dict[str, tuple[str, ...]] = {}
+        for split, cells in self.cells.items():
+            if split != self.generator.first_split:
+                tested = {planned.cell.template.id for planned in cells if planned.n}
+                ids = dict.fromkeys(planned.cell.template.id for planned in cells)
+                missing = tuple(id for id in ids if id not in tested)
+                if missing:
+                    untested[split] = missing
+        return untested
+
+    def count_repeats(self, out: Path) -> dict[str, int]:
+        """Splits to the problems that repeat the texts of another; files are read only where words come up again."""
+        repeats: dict[str, int] = {}
+        decode = msgspec.json.Decoder(_ProblemTexts).decode
+        for split, cells in self.cells.items():
+            doubtful = {
+                f"{planned.number}".encode()
+                for planned in cells
+                if self.generator.may_repeat(split, planned)
+            }
+            if not doubtful:
+                continue
+            seen: set[int] = set()
+            count = 0
+            for _, line in read_raw_lines(final_path(out, split)):
+                if line[len(LINE_START) : line.find(b"-", len(LINE_START))] in doubtful:
+                    inputs = decode(line).inputs
+                    count += 1
+                    seen.add(hash((inputs["premise"], inputs["hypothesis"])))
+            if count > len(seen):
+                repeats[split] = count - len(seen)
+        return repeats
 
 
 @dataclass(frozen=True)
@@ -415,123 +515,6 @@ def _plan_again(
     spec: str, data: Path | None, seed: str, per_cell: dict[str, int], views: tuple[str, ...]
 ) -> ChunkWriter:
     return ChunkWriter(Plan(open_pack(spec, data), seed, per_cell, views, source=(spec, data)))
-
-
-def _report(
-    plan: Plan, options: GenerateOptions, attempt: int, out: Path, verdict: GateVerdict | None
-) -> GenerateReport:
-    """What came of a run whose files are in `out`."""
-    first = plan.generator.first_split
-    cells = dict(plan.cells)
-    for view, places in plan.views.items():
-        cells[view] = [one for place, one in enumerate(plan.cells[first]) if place in places]
-    splits = {}
-    for name, own in cells.items():
-        labels: Counter[str] = Counter()
-        for planned in own:
-            labels[planned.cell.label] += planned.n
-        splits[name] = SplitReport(
-            problems=labels.total(),
-            cells=sum(planned.n > 0 for planned in own),
-            labels={label: labels[label] for label in LABELS if label in labels},
-            per=plan.per_cell.get(name, plan.per_cell.get(first, 0)),
-        )
-    missed = {}
-    if options.per == "total":
-        for name, n in _wanted_counts(options, next(iter(splits))).items():
-            if name in splits and splits[name].problems < n:
-                missed[name] = n
-    short = [one for one in plan.cells.get(first, ()) if one.n < plan.per_cell[first]]
-    return GenerateReport(
-        pack=plan.generator.pack.name,
-        seed=options.seed,
-        attempt=attempt,
-        splits=splits,
-        unreachable=tuple(cell.name for cell in plan.generator.pack.unreachable(first)),
-        short={planned.cell.name: planned.n for planned in short},
-        untested=_find_untested(plan),
-        repeated=_count_repeats(plan, out),
-        asked=missed,
-        folder=str(out),
-        gate=verdict,
-    )
-
-
-def _refuse_empty(plan: Plan) -> None:
-    """Refuse a split of which no problem can be made: nothing could read its file."""
-    first = plan.generator.first_split
-    for split, cells in plan.cells.items():
-        if any(planned.n for planned in cells):
-            continue
-        leave = f"leave it out with -n {split}=0"
-        if not cells:
-            what = f"{split}: no times fill any of its cells"
-            raise BadInput(what, cure=f"change the formats, or {leave}")
-        apart = "" if split == first else f" that would keep it apart from {first}"
-        what = f"{split}: no problem can be made, the templates have no words{apart}"
-        raise BadInput(what, cure=f"add an {{agent}} or a {{noun}}, or {leave}")
-
-
-def _find_untested(plan: Plan) -> dict[str, tuple[str, ...]]:
-    """Splits but the first to the templates they have no problem of, though they have cells."""
-    untested: dict[str, tuple[str, ...]] = {}
-    for split, cells in plan.cells.items():
-        if split != plan.generator.first_split:
-            tested = {planned.cell.template.id for planned in cells if planned.n}
-            ids = dict.fromkeys(planned.cell.template.id for planned in cells)
-            missing = tuple(id for id in ids if id not in tested)
-            if missing:
-                untested[split] = missing
-    return untested
-
-
-class _ProblemTexts(msgspec.Struct):
-    """What is compared of a line."""
-
-    inputs: dict[str, str]
-
-
-def _count_repeats(plan: Plan, out: Path) -> dict[str, int]:
-    """Splits to the problems that repeat the texts of another; files are read only where words come up again."""
-    repeats: dict[str, int] = {}
-    decode = msgspec.json.Decoder(_ProblemTexts).decode
-    for split, cells in plan.cells.items():
-        doubtful = {
-            f"{planned.number}".encode()
-            for planned in cells
-            if plan.generator.may_repeat(split, planned)
-        }
-        if not doubtful:
-            continue
-        seen: set[int] = set()
-        count = 0
-        for _, line in read_raw_lines(final_path(out, split)):
-            if line[len(LINE_START) : line.find(b"-", len(LINE_START))] in doubtful:
-                inputs = decode(line).inputs
-                count += 1
-                seen.add(hash((inputs["premise"], inputs["hypothesis"])))
-        if count > len(seen):
-            repeats[split] = count - len(seen)
-    return repeats
-
-
-def _write_command(spec: str, options: GenerateOptions) -> str:
-    """The command that makes the same bytes again, but for the folder they go to."""
-    words = ["nikawa", "generate", spec]
-    for name, n in (options.counts or {}).items():
-        words += ["-n", f"{name}={n}" if name else f"{n}"]
-    if options.per != "cell":
-        words += ["--per", options.per]
-    words += ["--seed", f"{options.seed}"]
-    for name in options.splits:
-        words += ["--split", name]
-    if options.gate is not None:
-        words.append("--gate")
-        if options.gate:
-            words += ["--gate-over", f"{options.gate}"]
-        if options.tokeniser:
-            words += ["--tokeniser", options.tokeniser]
-    return join(words)
 
 
 def describe(generator: Generator, report: GenerateReport, command: str) -> Card:

@@ -100,36 +100,26 @@ class TimeIndex:
         return self._draws.get(label)
 
 
-@lru_cache(maxsize=4096)
-def index_times(rules: TimeRules, fmt: Format | None, span: TimeSpan | None) -> TimeIndex:
-    """The index of one set of rules, format and span; built at the first call."""
-    if fmt is None or span is None or not (rules.points or rules.sizes):
-        label = make_labeller(rules, None)({})
-        return TimeIndex({label: lambda rng: {}} if label else {})
-    only_points = not rules.sizes and not rules.before and not rules.apart
-    conditions = (rules.entails, rules.contradicts, *rules.given)
-    if only_points and all(map(compares_only_points, conditions)):
-        index = _index_orders(rules, fmt, span)
-        if index is not None:
-            return index
-    tails = _enumerate_tails(rules, fmt, span)
-    if tails is None:
-        return _index_pool(rules, fmt, span)
-    return _index_tails(rules, fmt, span, tails)
-
-
 def make_labeller(rules: TimeRules, fmt: Format | None, clock: Clock = CALENDAR) -> Labeller:
     """The label as a function of the values alone; conditions are compiled and instants looked up once."""
     unit = fmt.largest if fmt else ""
     given = [compile_condition(condition, clock, unit) for condition in rules.given]
     entails = compile_condition(rules.entails, clock, unit)
     contradicts = compile_condition(rules.contradicts, clock, unit)
-    bind = _make_binder(rules, fmt, clock)
+    names = [(name, f"{name}.start", f"{name}.end") for name in rules.points]
 
-    def label(values: Mapping[str, Value]) -> str | None:
+    @lru_cache(maxsize=1 << 14)
+    def ends(point: Point) -> tuple[int, int]:
+        assert fmt is not None
+        return clock.start(point, fmt), clock.end(point, fmt)
+
+    def label(values: Mapping[str, Any]) -> str | None:
         if not rules.allow(values, fmt):
             return None
-        env = bind(values)
+        # What `conditions.bind_values` gives, without computing the ends of a point again.
+        env = {name: values[name] for name in rules.sizes}
+        for name, start, end in names:
+            env[start], env[end] = ends(values[name])
         if given and not all(test(env) for test in given):
             return None
         if entails(env):
@@ -139,26 +129,222 @@ def make_labeller(rules: TimeRules, fmt: Format | None, clock: Clock = CALENDAR)
     return label
 
 
-def _make_binder(
-    rules: TimeRules, fmt: Format | None, clock: Clock
-) -> Callable[[Mapping[str, Any]], dict[str, int]]:
-    """`conditions.bind_values` for one format, which remembers the ends of points."""
-    if fmt is None:
-        return lambda values: {}
+@lru_cache(maxsize=4096)
+def index_times(rules: TimeRules, fmt: Format | None, span: TimeSpan | None) -> TimeIndex:
+    """The index of one set of rules, format and span; built at the first call."""
+    if fmt is None or span is None or not (rules.points or rules.sizes):
+        label = make_labeller(rules, None)({})
+        return TimeIndex({label: lambda rng: {}} if label else {})
+    builder = _IndexBuilder(rules, fmt, span)
+    return builder.index_orders() or builder.index_tails() or builder.index_pool()
 
-    @lru_cache(maxsize=1 << 14)
-    def ends(point: Point) -> tuple[int, int]:
-        return clock.start(point, fmt), clock.end(point, fmt)
 
-    names = [(name, f"{name}.start", f"{name}.end") for name in rules.points]
+class _IndexBuilder:
+    """Builds the index of one set of rules, format and span."""
 
-    def bind(values: Mapping[str, Any]) -> dict[str, int]:
-        env = {name: values[name] for name in rules.sizes}
-        for name, start, end in names:
-            env[start], env[end] = ends(values[name])
-        return env
+    def __init__(self, rules: TimeRules, fmt: Format, span: TimeSpan) -> None:
+        self.rules, self.fmt, self.span = rules, fmt, span
+        self.label_of = make_labeller(rules, fmt)
+        self.windows = span.windows(fmt) if rules.points else []
+        """The ranges for the smallest unit of all points; none without a limit."""
+        self.size_ranges = [span.lengths()]
+        """The ranges intervals or numbers lie in, one of which a problem draws."""
+        if fmt.measure is not None and rules.sizes:
+            numbers, width = span.numbers(fmt), fmt.measure.near
+            self.size_ranges = [numbers]
+            if span.window and width < len(numbers):
+                starts = range(len(numbers) - width + 1)
+                self.size_ranges = [numbers[i : i + width] for i in starts]
 
-    return bind
+    def index_orders(self) -> TimeIndex | None:
+        """The index by orders; None where neighbouring points are labelled unlike distant ones of the same order."""
+        rules, fmt, n = self.rules, self.fmt, len(self.rules.points)
+        conditions = (rules.entails, rules.contradicts, *rules.given)
+        if rules.sizes or rules.before or rules.apart:
+            return None
+        if not all(map(compares_only_points, conditions)):
+            return None
+        if any(len(window) < n for window in self.windows):
+            return None
+        rng = Random(0)  # noqa: S311  (a fixed draw, no secret)
+
+        def spread(step: int) -> list[Point] | None:
+            """Rising points that are `step` smallest units apart; None where there are too few."""
+            larger = RANDOM_SPAN.draw_larger(fmt, rng)
+            numbers = RANDOM_SPAN.values(fmt.smallest, {})[: step * n : step]
+            return [(*larger, number) for number in numbers] if len(numbers) == n else None
+
+        close, wide = spread(1), spread(2)
+        if close is None:
+            return None
+        orders_by_label: dict[str, list[tuple[int, ...]]] = {}
+        for order in permutations(range(n)):
+            labels = set()
+            for points in (close, wide or close):
+                arranged = [points[i] for i in order]
+                labels.add(self.label_of(dict(zip(rules.points, arranged, strict=True))))
+            if len(labels) > 1:
+                return None
+            orders_by_label.setdefault(labels.pop() or "", []).append(order)
+        draw_points = self.make_point_drawer()
+
+        def make_drawer(orders: list[tuple[int, ...]]) -> Draw:
+            names = rules.points
+            if n == 1:
+                return lambda rng: {names[0]: draw_points(rng)[0]}
+            arrangements, count = [itemgetter(*order) for order in orders], len(orders)
+
+            def draw(rng: RandomSource) -> TimeValues:
+                points = draw_points(rng)
+                arrange = arrangements[int(rng.random() * count)]
+                return dict(zip(names, arrange(points), strict=False))
+
+            return draw
+
+        return TimeIndex(
+            {label: make_drawer(own) for label, own in orders_by_label.items() if label}
+        )
+
+    def make_point_drawer(self) -> Callable[[RandomSource], list[Point]]:
+        """A function that draws different points, one for each point slot, in rising order."""
+        n, fmt, span, windows = len(self.rules.points), self.fmt, self.span, self.windows
+        if not windows:
+            size, point_at = span.count_points(fmt), span.point_getter(fmt)
+            return lambda rng: list(map(point_at, sorted(_draw_distinct(n, size, rng))))
+
+        def draw(rng: RandomSource) -> list[Point]:
+            larger = span.draw_larger(fmt, rng)
+            window = windows[draw_below(rng, len(windows))]
+            places = sorted(_draw_distinct(n, len(window), rng))
+            return [(*larger, window[place]) for place in places]
+
+        return draw
+
+    def index_tails(self) -> TimeIndex | None:
+        """The index by enumeration; None where the domain is not small.
+
+        A tail is the smallest unit of each point, then each size. Larger units, the same for all points of a short problem, are
+        drawn freely.
+        """
+        rules, fmt, span = self.rules, self.fmt, self.span
+        tails = self.enumerate_tails()
+        if tails is None:
+            return None
+        rng = Random(0)  # noqa: S311  (a fixed draw, no secret)
+        larger = span.draw_larger(fmt, rng) if rules.points else ()
+        tails_by_label: dict[str, list[tuple[int, ...]]] = {}
+        for tail in tails:
+            label = self.label_of(self.tail_values(larger, tail))
+            if label is not None:
+                tails_by_label.setdefault(label, []).append(tail)
+        is_only_tail = not rules.points or len(fmt.units) == 1
+
+        def make_drawer(label: str, own: list[tuple[int, ...]]) -> Draw:
+            def draw(rng: RandomSource) -> TimeValues:
+                tail = own[draw_below(rng, len(own))]
+                if is_only_tail:
+                    return self.tail_values((), tail)
+                values = self.tail_values(span.draw_larger(fmt, rng), tail)
+                # Months are not equally long: where that tips the label, the month of the index is taken.
+                return values if self.label_of(values) == label else self.tail_values(larger, tail)
+
+            return draw
+
+        return TimeIndex({label: make_drawer(label, own) for label, own in tails_by_label.items()})
+
+    def enumerate_tails(self) -> list[tuple[int, ...]] | None:
+        """Every combination of smallest units and sizes, where the domain is small; else None."""
+        rules, windows = self.rules, self.windows
+        if not rules.points:
+            windows = [range(1)]
+        elif not windows:
+            if len(self.fmt.units) > 1:
+                return None
+            windows = [self.span.values(self.fmt.smallest, {})]
+        domains = [
+            (window,) * len(rules.points) + (sizes,) * len(rules.sizes)
+            for window in windows
+            for sizes in self.size_ranges
+        ]
+        if sum(prod(map(len, domain)) for domain in domains) > MAX_ENUMERATED:
+            return None
+        return list(dict.fromkeys(tail for domain in domains for tail in product(*domain)))
+
+    def tail_values(self, larger: Point, tail: tuple[int, ...]) -> TimeValues:
+        """The assignment of a tail."""
+        points, sizes = self.rules.points, self.rules.sizes
+        values: TimeValues = {}
+        for name, number in zip(points, tail, strict=False):
+            values[name] = (*larger, number)
+        values.update(zip(sizes, tail[len(points) :], strict=True))
+        return values
+
+    def index_pool(self) -> TimeIndex:
+        """The index by known assignments."""
+        rules, fmt, span, label_of = self.rules, self.fmt, self.span, self.label_of
+        never = {"entailment": rules.entails == NEVER, "contradiction": rules.contradicts == NEVER}
+        possible = [label for label in LABELS if not never.get(label)]
+        pools: dict[str, list[TimeValues]] = {}
+        for values in self.propose_values():
+            pool = pools.setdefault(label_of(values) or "", [])
+            if len(pool) < POOL_SIZE:
+                pool.append(values)
+            if all(len(pools.get(label, ())) >= POOL_SIZE for label in possible):
+                break
+        is_movable = bool(rules.points) and not self.windows
+
+        def make_drawer(label: str, pool: list[TimeValues]) -> Draw:
+            def draw(rng: RandomSource) -> TimeValues:
+                values = pool[draw_below(rng, len(pool))]
+                for _ in range(POOL_MOVES if is_movable else 0):
+                    name = rules.points[draw_below(rng, len(rules.points))]
+                    moved = {**values, name: span.draw(fmt, rng)}
+                    if label_of(moved) == label:
+                        return moved
+                return dict(values)
+
+            return draw
+
+        return TimeIndex(
+            {label: make_drawer(label, pool) for label, pool in pools.items() if label}
+        )
+
+    def propose_values(self) -> Iterator[TimeValues]:
+        """Random assignments; every fourth has a value near another one, so that equalities come up too."""
+        points, sizes, fmt, span = self.rules.points, self.rules.sizes, self.fmt, self.span
+        rng = Random(f"{points}{sizes}{fmt.units}{span.name}")  # noqa: S311
+        for i in range(POOL_PROPOSALS):
+            lengths = self.size_ranges[draw_below(rng, len(self.size_ranges))]
+            values: TimeValues = {}
+            if self.windows:
+                # All points of a problem lie in one window; they may be equal.
+                larger = span.draw_larger(fmt, rng)
+                window = self.windows[draw_below(rng, len(self.windows))]
+                for name in points:
+                    values[name] = (*larger, window[draw_below(rng, len(window))])
+            else:
+                for name in points:
+                    values[name] = span.draw(fmt, rng)
+            for name in sizes:
+                values[name] = lengths[draw_below(rng, len(lengths))]
+            if i % 4 == 3 and len(points) > 1 and not self.windows:
+                pair = _draw_distinct(2, len(points), rng)
+                one, other = sorted(pair, key=lambda _: rng.random())
+                values[points[one]] = self.draw_near(values[points[other]], rng)
+            elif i % 4 == 3 and len(sizes) > 1:
+                values[sizes[0]] = values[sizes[1]]
+            yield values
+
+    def draw_near(self, value: Value, rng: RandomSource) -> Point:
+        """A point whose last or first unit is at most two away from another point's."""
+        assert isinstance(value, tuple)
+        units = self.fmt.units
+        place = 0 if rng.random() < 0.5 else len(value) - 1
+        number = value[place] + draw_below(rng, 5) - 2
+        numbers = self.span.values(units[place], dict(zip(units[:place], value, strict=False)))
+        number = min(max(number, numbers[0]), numbers[-1])
+        near = (*value[:place], number, *value[place + 1 :])
+        return near if is_in_calendar(near, self.fmt) else value
 
 
 def _draw_distinct(n: int, size: int, rng: RandomSource) -> set[int]:
@@ -169,217 +355,3 @@ def _draw_distinct(n: int, size: int, rng: RandomSource) -> set[int]:
         place = int(random() * (top + 1))
         chosen.add(top if place in chosen else place)
     return chosen
-
-
-def _size_ranges(rules: TimeRules, fmt: Format, span: TimeSpan) -> list[range]:
-    """The ranges intervals or numbers lie in, one of which a problem draws."""
-    if fmt.measure is None or not rules.sizes:
-        return [span.lengths()]
-    numbers, width = span.numbers(fmt), fmt.measure.near
-    if not span.window or width >= len(numbers):
-        return [numbers]
-    return [numbers[start : start + width] for start in range(len(numbers) - width + 1)]
-
-
-# The index by orders.
-
-
-def _index_orders(rules: TimeRules, fmt: Format, span: TimeSpan) -> TimeIndex | None:
-    """The index by orders; None where neighbouring points are labelled unlike distant ones of the same order."""
-    names, n = rules.points, len(rules.points)
-    if any(len(window) < n for window in span.windows(fmt)):
-        return None
-    rng = Random(0)  # noqa: S311  (a fixed draw, no secret)
-
-    def spread(step: int) -> list[Point] | None:
-        """Rising points that are `step` smallest units apart; None where there are too few."""
-        larger = RANDOM_SPAN.draw_larger(fmt, rng)
-        numbers = RANDOM_SPAN.values(fmt.smallest, {})[: step * n : step]
-        return [(*larger, number) for number in numbers] if len(numbers) == n else None
-
-    close, wide = spread(1), spread(2)
-    if close is None:
-        return None
-    label_of = make_labeller(rules, fmt)
-    orders_by_label: dict[str, list[tuple[int, ...]]] = {}
-    for order in permutations(range(n)):
-        labels = set()
-        for points in (close, wide or close):
-            arranged = [points[i] for i in order]
-            labels.add(label_of(dict(zip(names, arranged, strict=True))))
-        if len(labels) > 1:
-            return None
-        orders_by_label.setdefault(labels.pop() or "", []).append(order)
-    draw_points = _make_point_drawer(n, fmt, span)
-    return TimeIndex(
-        {
-            label: _make_order_drawer(names, orders, draw_points)
-            for label, orders in orders_by_label.items()
-            if label
-        }
-    )
-
-
-def _make_point_drawer(
-    n: int, fmt: Format, span: TimeSpan
-) -> Callable[[RandomSource], list[Point]]:
-    """A function that draws n different points in rising order."""
-    windows = span.windows(fmt)
-    if not windows:
-        size, point_at = span.count_points(fmt), span.point_getter(fmt)
-        return lambda rng: list(map(point_at, sorted(_draw_distinct(n, size, rng))))
-
-    def draw(rng: RandomSource) -> list[Point]:
-        larger = span.draw_larger(fmt, rng)
-        window = windows[draw_below(rng, len(windows))]
-        return [(*larger, window[place]) for place in sorted(_draw_distinct(n, len(window), rng))]
-
-    return draw
-
-
-def _make_order_drawer(
-    names: tuple[str, ...],
-    orders: list[tuple[int, ...]],
-    draw_points: Callable[[RandomSource], list[Point]],
-) -> Draw:
-    if len(names) == 1:
-        return lambda rng: {names[0]: draw_points(rng)[0]}
-    arrangements, count = [itemgetter(*order) for order in orders], len(orders)
-
-    def draw(rng: RandomSource) -> TimeValues:
-        points = draw_points(rng)
-        arrange = arrangements[int(rng.random() * count)]
-        return dict(zip(names, arrange(points), strict=False))
-
-    return draw
-
-
-# The index by enumeration. A tail is the smallest unit of each point, then each size.
-
-
-def _enumerate_tails(rules: TimeRules, fmt: Format, span: TimeSpan) -> list[tuple[int, ...]] | None:
-    """Every combination of smallest units and sizes, where the domain is small; else None."""
-    windows = span.windows(fmt) if rules.points else [range(1)]
-    if not windows:
-        if len(fmt.units) > 1:
-            return None
-        windows = [span.values(fmt.smallest, {})]
-    domains = [
-        (window,) * len(rules.points) + (sizes,) * len(rules.sizes)
-        for window in windows
-        for sizes in _size_ranges(rules, fmt, span)
-    ]
-    if sum(prod(map(len, domain)) for domain in domains) > MAX_ENUMERATED:
-        return None
-    return list(dict.fromkeys(tail for domain in domains for tail in product(*domain)))
-
-
-def _index_tails(
-    rules: TimeRules, fmt: Format, span: TimeSpan, tails: list[tuple[int, ...]]
-) -> TimeIndex:
-    """The index by enumeration; larger units, the same for all points of a short problem, are drawn freely."""
-    rng = Random(0)  # noqa: S311  (a fixed draw, no secret)
-    larger = span.draw_larger(fmt, rng) if rules.points else ()
-    label_of = make_labeller(rules, fmt)
-    tails_by_label: dict[str, list[tuple[int, ...]]] = {}
-    for tail in tails:
-        label = label_of(_tail_values(rules, larger, tail))
-        if label is not None:
-            tails_by_label.setdefault(label, []).append(tail)
-    only_tail = not rules.points or len(fmt.units) == 1
-
-    def make_drawer(label: str, own: list[tuple[int, ...]]) -> Draw:
-        def draw(rng: RandomSource) -> TimeValues:
-            tail = own[draw_below(rng, len(own))]
-            if only_tail:
-                return _tail_values(rules, (), tail)
-            values = _tail_values(rules, span.draw_larger(fmt, rng), tail)
-            # Months are not equally long: where that tips the label, the month of the index is taken.
-            return values if label_of(values) == label else _tail_values(rules, larger, tail)
-
-        return draw
-
-    return TimeIndex({label: make_drawer(label, own) for label, own in tails_by_label.items()})
-
-
-def _tail_values(rules: TimeRules, larger: Point, tail: tuple[int, ...]) -> TimeValues:
-    values: TimeValues = {}
-    for name, number in zip(rules.points, tail, strict=False):
-        values[name] = (*larger, number)
-    values.update(zip(rules.sizes, tail[len(rules.points) :], strict=True))
-    return values
-
-
-# The index by known assignments.
-
-
-def _index_pool(rules: TimeRules, fmt: Format, span: TimeSpan) -> TimeIndex:
-    """The index by known assignments."""
-    rng = Random(f"{rules.points}{rules.sizes}{fmt.units}{span.name}")  # noqa: S311
-    never = {"entailment": rules.entails == NEVER, "contradiction": rules.contradicts == NEVER}
-    possible = [label for label in LABELS if not never.get(label)]
-    label_of = make_labeller(rules, fmt)
-    pools: dict[str, list[TimeValues]] = {}
-    for values in _propose_values(rules, fmt, span, rng):
-        pool = pools.setdefault(label_of(values) or "", [])
-        if len(pool) < POOL_SIZE:
-            pool.append(values)
-        if all(len(pools.get(label, ())) >= POOL_SIZE for label in possible):
-            break
-    is_movable = bool(rules.points) and not span.windows(fmt)
-
-    def make_drawer(label: str, pool: list[TimeValues]) -> Draw:
-        def draw(rng: RandomSource) -> TimeValues:
-            values = pool[draw_below(rng, len(pool))]
-            for _ in range(POOL_MOVES if is_movable else 0):
-                name = rules.points[draw_below(rng, len(rules.points))]
-                moved = {**values, name: span.draw(fmt, rng)}
-                if label_of(moved) == label:
-                    return moved
-            return dict(values)
-
-        return draw
-
-    return TimeIndex({label: make_drawer(label, pool) for label, pool in pools.items() if label})
-
-
-def _propose_values(
-    rules: TimeRules, fmt: Format, span: TimeSpan, rng: RandomSource
-) -> Iterator[TimeValues]:
-    """Random assignments; every fourth has a value near another one, so that equalities come up too."""
-    points, sizes = rules.points, rules.sizes
-    size_ranges = _size_ranges(rules, fmt, span)
-    windows = span.windows(fmt) if points else []
-    for i in range(POOL_PROPOSALS):
-        lengths = size_ranges[draw_below(rng, len(size_ranges))]
-        values: TimeValues = {}
-        if windows:
-            # All points of a problem lie in one window; they may be equal.
-            larger = span.draw_larger(fmt, rng)
-            window = windows[draw_below(rng, len(windows))]
-            for name in points:
-                values[name] = (*larger, window[draw_below(rng, len(window))])
-        else:
-            for name in points:
-                values[name] = span.draw(fmt, rng)
-        for name in sizes:
-            values[name] = lengths[draw_below(rng, len(lengths))]
-        if i % 4 == 3 and len(points) > 1 and not windows:
-            pair = _draw_distinct(2, len(points), rng)
-            one, other = sorted(pair, key=lambda _: rng.random())
-            values[points[one]] = _draw_near(values[points[other]], fmt, span, rng)
-        elif i % 4 == 3 and len(sizes) > 1:
-            values[sizes[0]] = values[sizes[1]]
-        yield values
-
-
-def _draw_near(value: Value, fmt: Format, span: TimeSpan, rng: RandomSource) -> Point:
-    """A point whose last or first unit is at most two away from another point's."""
-    assert isinstance(value, tuple)
-    place = 0 if rng.random() < 0.5 else len(value) - 1
-    number = value[place] + draw_below(rng, 5) - 2
-    larger = dict(zip(fmt.units[:place], value, strict=False))
-    numbers = span.values(fmt.units[place], larger)
-    number = min(max(number, numbers[0]), numbers[-1])
-    near = (*value[:place], number, *value[place + 1 :])
-    return near if is_in_calendar(near, fmt) else value

@@ -219,23 +219,49 @@ class WordSpace:
         self._particles = {use.key: (use.slot, use.particle) for use in uses if use.particle}
         forms = [use for use in uses if use.form]
         self._inflected = [use for use in forms if use.kind != "verb"]
+        finder = _WordFinder(template, lexicon, unit)
         choices = []
-        for frames in _combine_frames(template, lexicon, unit):
+        for frames in finder.combine_frames():
             texts = {}
             for use in forms:
                 if use.slot in frames:
                     frame = frames[use.slot]
                     texts[use.key] = inflect_word(frame.verb, use.form, frame.ctype, self._language)
-            choices.append((texts, _list_words(template, lexicon, frames)))
+            choices.append((texts, finder.list_words(frames)))
+        premise, hypothesis = (
+            frozenset(use.slot for use in side if isinstance(use, Word) and use.kind != "verb")
+            for side in (template.premise, template.hypothesis)
+        )
         # Where there are too few words to keep each side apart, whole problems are kept apart.
-        for sides in (_word_sides(template), NO_SIDES):
-            ways = [
-                _Ways(texts, *plan_stages(lists, sides, tuple(owned))) for texts, lists in choices
-            ]
-            self._ways = sorted((way for way in ways if way.total), key=lambda way: way.total)
+        for sides in ((premise, hypothesis), NO_SIDES):
+            ways = []
+            for texts, lists in choices:
+                way = _Ways(texts, *plan_stages(lists, sides, tuple(owned)))
+                if way.total:
+                    ways.append(way)
+            self._ways = sorted(ways, key=lambda way: way.total)
             if self._ways:
                 break
-        self._starts, self._firsts, self.size = _plan_turns([way.total for way in self._ways])
+        self._plan_turns([way.total for way in self._ways])
+
+    def _plan_turns(self, counts: list[int]) -> None:
+        """Plan in which order the ways of the choices of verbs come up.
+
+        In turn t every choice with more than t ways is used once; choices are sorted by their ways.
+        """
+        self._starts: list[int] = []
+        """The numbers at which the turns lose a choice."""
+        self._firsts: list[tuple[int, int]] = []
+        """At each of them the first choice that is left, and the turns so far."""
+        self.size = 0
+        """How many ways there are."""
+        done = 0
+        for first, count in enumerate(counts):
+            if count > done:
+                self._starts.append(self.size)
+                self._firsts.append((first, done))
+                self.size += (count - done) * (len(counts) - first)
+                done = count
 
     def fill(self, k: int, seed: int) -> dict[str, str]:
         """The texts of all word keys for number k; numbers from `size` on begin again."""
@@ -286,113 +312,95 @@ class WordSpace:
         return texts
 
 
-def _word_sides(template: Template) -> Sides:
-    """The slots of agents and nouns on each side."""
-    premise, hypothesis = (
-        frozenset(use.slot for use in side if isinstance(use, Word) and use.kind != "verb")
-        for side in (template.premise, template.hypothesis)
-    )
-    return premise, hypothesis
+class _WordFinder:
+    """The frames and nouns of a lexicon that suit a template; `unit` is the unit of time that verbs must suit."""
 
+    def __init__(self, template: Template, lexicon: Lexicon, unit: str) -> None:
+        self.template, self.lexicon, self.unit = template, lexicon, unit
+        self.slots = template.slots.values()
 
-def _plan_turns(counts: list[int]) -> tuple[list[int], list[tuple[int, int]], int]:
-    """Where the turns lose a member: numbers at which that is so, (first member left, turns so far), and the sum.
+    def combine_frames(self) -> list[dict[str, Frame]]:
+        """Every choice of a frame for each verb slot; different verbs where there are several."""
+        verbs = [slot for slot in self.slots if slot.kind == "verb"]
+        names = [slot.name for slot in verbs]
+        offered = [self.find_frames(slot) for slot in verbs]
+        size = prod(map(len, offered))
+        combinations = []
+        if size <= MAX_VERB_COMBINATIONS:
+            combinations = list(product(*offered))
+        else:
+            # As many as are looked at, spread evenly by chance.
+            for i in range(MAX_VERB_COMBINATIONS):
+                number, chosen = permute_place(i, size, hash_key(self.template.id)), []
+                for frames in offered:
+                    number, place = divmod(number, len(frames))
+                    chosen.append(frames[place])
+                combinations.append(tuple(chosen))
+        choices = [
+            dict(zip(names, frames, strict=True))
+            for frames in combinations
+            if len({frame.verb for frame in frames}) == len(frames)
+        ]
+        if not choices:
+            name = self.lexicon.about.name
+            what = f"template {self.template.id} has a verb that no frame of the lexicon {name!r} suits"
+            wishes = ", ".join(map(_describe_verb, verbs))
+            raise BadInput(what, cure=f"it asks for {wishes}: change it, or add frames")
+        return choices
 
-    In turn t every member with more than t ways is used once; members are sorted by their ways.
-    """
-    starts, firsts, done, total = [], [], 0, 0
-    for first, count in enumerate(counts):
-        if count > done:
-            starts.append(total)
-            firsts.append((first, done))
-            total += (count - done) * (len(counts) - first)
-            done = count
-    return starts, firsts, total
+    def find_frames(self, verb: Slot) -> tuple[Frame, ...]:
+        """The frames that suit a verb slot, in the unit of the times as long as there are some."""
+        kinds = {}
+        for slot in self.slots:
+            if slot.kind not in GENERAL_KINDS and slot.case in verb.frame:
+                kinds[strip_case_number(slot.case)] = slot.kind
+        frames = self.lexicon.find_frames(
+            verb.frame,
+            transitive=verb.transitive,
+            wants=verb.wants,
+            state=verb.is_stative,
+            kinds=kinds,
+        )
+        in_unit = tuple(frame for frame in frames if frame.suits(unit=self.unit))
+        return in_unit if len(in_unit) >= MIN_VERBS_FOR_UNIT else frames
 
+    def list_words(self, frames: dict[str, Frame]) -> list[SlotWords]:
+        """What each slot that is no verb takes; agents come last, for they keep the splits apart."""
+        other_kinds = ("verb", "choice", *TIME_KINDS)
+        slots = [slot for slot in self.slots if slot.kind not in other_kinds]
+        lists: list[SlotWords] = []
+        for slot in sorted(slots, key=lambda slot: slot.kind == "agent"):
+            if slot.kind == "agent":
+                words = self.lexicon.agents
+                residues = turn_residues(len(words))
+            else:
+                words = self.find_nouns(slot, frames)
+                residues = word_residues(words)
+            lists.append(SlotWords(slot.name, words, residues))
+        return lists
 
-def _combine_frames(template: Template, lexicon: Lexicon, unit: str) -> list[dict[str, Frame]]:
-    """Every choice of a frame for each verb slot; different verbs where there are several."""
-    verbs = [slot for slot in template.slots.values() if slot.kind == "verb"]
-    names = [slot.name for slot in verbs]
-    offered = [_find_frames(slot, template, lexicon, unit) for slot in verbs]
-    size = prod(map(len, offered))
-    combinations = []
-    if size <= MAX_VERB_COMBINATIONS:
-        combinations = list(product(*offered))
-    else:
-        # As many as are looked at, spread evenly by chance.
-        for i in range(MAX_VERB_COMBINATIONS):
-            number, chosen = permute_place(i, size, hash_key(template.id)), []
-            for frames in offered:
-                number, place = divmod(number, len(frames))
-                chosen.append(frames[place])
-            combinations.append(tuple(chosen))
-    choices = [
-        dict(zip(names, frames, strict=True))
-        for frames in combinations
-        if len({frame.verb for frame in frames}) == len(frames)
-    ]
-    if not choices:
-        what = f"template {template.id} has a verb that no frame of the lexicon {lexicon.about.name!r} suits"
-        wishes = ", ".join(map(_describe_verb, verbs))
-        raise BadInput(what, cure=f"it asks for {wishes}: change it, or add frames")
-    return choices
+    def find_nouns(self, slot: Slot, frames: dict[str, Frame]) -> tuple[str, ...]:
+        """The nouns of the slot's case in the frame of its verb; without a verb, the class or the kind of its name."""
+        for verb, frame in frames.items():
+            if slot.case and slot.case in self.template.slots[verb].frame:
+                nouns = frame.nouns[strip_case_number(slot.case)]
+                if slot.kind in GENERAL_KINDS:
+                    return nouns
+                return tuple(noun for noun in nouns if self.lexicon.kinds.get(noun) == slot.kind)
+        nouns = nouns_of_kind(self.lexicon, slot.kind)
+        if not nouns:
+            name = self.lexicon.about.name
+            what = f"template {self.template.id} asks for {slot.name}, of which the lexicon {name!r} has none"
+            cure = f"add a class {slot.kind!r} to its nouns.tsv, or name the case it stands in"
+            raise BadInput(what, cure=cure)
+        return nouns
 
 
 def _describe_verb(slot: Slot) -> str:
+    """What a verb slot asks for, in a message."""
     voice = {True: "transitive", False: "intransitive", None: ""}[slot.transitive]
     state = "state" if slot.is_stative else ""
     return " ".join(filter(None, (voice, *slot.frame, slot.wants, state)))
-
-
-def _find_frames(slot: Slot, template: Template, lexicon: Lexicon, unit: str) -> tuple[Frame, ...]:
-    """The frames that suit a verb slot, in the unit of the times as long as there are some."""
-    kinds = {}
-    for other in template.slots.values():
-        if other.kind not in GENERAL_KINDS and other.case in slot.frame:
-            kinds[strip_case_number(other.case)] = other.kind
-    frames = lexicon.find_frames(
-        slot.frame,
-        transitive=slot.transitive,
-        wants=slot.wants,
-        state=slot.is_stative,
-        kinds=kinds,
-    )
-    in_unit = tuple(frame for frame in frames if frame.suits(unit=unit))
-    return in_unit if len(in_unit) >= MIN_VERBS_FOR_UNIT else frames
-
-
-def _list_words(template: Template, lexicon: Lexicon, frames: dict[str, Frame]) -> list[SlotWords]:
-    """What each slot that is no verb takes; agents come last, for they keep the splits apart."""
-    other_kinds = ("verb", "choice", *TIME_KINDS)
-    slots = [slot for slot in template.slots.values() if slot.kind not in other_kinds]
-    lists: list[SlotWords] = []
-    for slot in sorted(slots, key=lambda slot: slot.kind == "agent"):
-        if slot.kind == "agent":
-            words, residues = lexicon.agents, turn_residues(len(lexicon.agents))
-        else:
-            words = _find_nouns(slot, template, lexicon, frames)
-            residues = word_residues(words)
-        lists.append(SlotWords(slot.name, words, residues))
-    return lists
-
-
-def _find_nouns(
-    slot: Slot, template: Template, lexicon: Lexicon, frames: dict[str, Frame]
-) -> tuple[str, ...]:
-    """The nouns of the slot's case in the frame of its verb; without a verb, the class or the kind of its name."""
-    for verb, frame in frames.items():
-        if slot.case and slot.case in template.slots[verb].frame:
-            nouns = frame.nouns[strip_case_number(slot.case)]
-            if slot.kind in GENERAL_KINDS:
-                return nouns
-            return tuple(noun for noun in nouns if lexicon.kinds.get(noun) == slot.kind)
-    nouns = nouns_of_kind(lexicon, slot.kind)
-    if not nouns:
-        what = f"template {template.id} asks for {slot.name}, of which the lexicon {lexicon.about.name!r} has none"
-        cure = f"add a class {slot.kind!r} to its nouns.tsv, or name the case it stands in"
-        raise BadInput(what, cure=cure)
-    return nouns
 
 
 def nouns_of_kind(lexicon: Lexicon, kind: str) -> tuple[str, ...]:
