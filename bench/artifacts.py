@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from nikawa.checks.probe import Options, artifacts
+from nikawa.checks.probe import ProbeOptions, probe_artifacts
 from nikawa.io.records import write_records
 from nikawa.records import Example
 
@@ -74,7 +74,7 @@ def problems(count: int, between: str) -> Iterator[Example]:
 
 def run(path: Path, tokeniser: str, workers: int) -> None:
     began = time.perf_counter()
-    report = artifacts(str(path), options=Options(tokeniser=tokeniser, workers=workers)).report
+    report = probe_artifacts(str(path), options=ProbeOptions(tokeniser=tokeniser, workers=workers)).report
     took = time.perf_counter() - began
     held = "holds" if took * 1_000_000 / report.examples < LIMIT else "MISSED"
     print(

@@ -13,13 +13,13 @@ from nikawa.checks.artifacts import (
     Item,
     Table,
     Tally,
-    associations,
-    count,
-    over_the_line,
+    count_tokens,
+    find_pairs,
+    find_uneven_labels,
+    rank_associations,
     tabulate,
-    uneven_labels,
 )
-from nikawa.checks.lengths import explained, lengths
+from nikawa.checks.lengths import measure_explained, measure_lengths
 from nikawa.datasets.jamp import jamp
 from nikawa.errors import BadInput
 from nikawa.text import analyser
@@ -37,7 +37,7 @@ WITHOUT_20 = """
 
 
 def table_of(items: list[Item], labels: tuple[str, ...] = LABELS, alpha: float = 0.01) -> Table:
-    return tabulate(count(items, SIDES, analyser("whitespace", cache=0)), labels, alpha)
+    return tabulate(count_tokens(items, SIDES, analyser("whitespace", cache=0)), labels, alpha)
 
 
 def even(times: int) -> list[Item]:
@@ -67,19 +67,19 @@ def test_an_example_counts_once_for_each_token() -> None:
 
 def test_a_planted_word_is_found_and_nothing_else() -> None:
     items = even(60) + [("contradiction", ("駅", "決して 着か ない"))] * 20
-    found = over_the_line(table_of(items))
+    found = find_pairs(table_of(items))
     assert [(p.token, p.label) for p in found] == [
         (w, "contradiction") for w in ("ない", "決して", "着か")
     ]
     first = found[0]
     assert (first.n, first.count, first.share) == (20, 20, 1.0)
     assert first.p == pytest.approx(3.0**-20)
-    assert over_the_line(table_of(even(60))) == ()
+    assert find_pairs(table_of(even(60))) == ()
 
 
 def test_the_least_likely_comes_first() -> None:
     items = even(60) + [("neutral", ("多く", "駅"))] * 15 + [("entailment", ("もう", "駅"))] * 30
-    assert [p.token for p in over_the_line(table_of(items))] == ["もう", "多く"]
+    assert [p.token for p in find_pairs(table_of(items))] == ["もう", "多く"]
 
 
 def test_the_line_depends_on_vocabulary_and_labels() -> None:
@@ -89,14 +89,14 @@ def test_the_line_depends_on_vocabulary_and_labels() -> None:
         == table_of(items, alpha=0.1).exact_threshold
     )
     with_four = table_of(items, (*LABELS, "other"), alpha=0.1)
-    assert {p.token for p in over_the_line(with_four)} > {
-        p.token for p in over_the_line(table_of(items, alpha=0.001))
+    assert {p.token for p in find_pairs(with_four)} > {
+        p.token for p in find_pairs(table_of(items, alpha=0.001))
     }
 
 
 def test_uneven_labels_are_named() -> None:
-    assert uneven_labels(table_of(even(50))) == ()
-    assert uneven_labels(table_of(even(50) + [("neutral", ("駅", "空"))] * 90)) == ("neutral",)
+    assert find_uneven_labels(table_of(even(50))) == ()
+    assert find_uneven_labels(table_of(even(50) + [("neutral", ("駅", "空"))] * 90)) == ("neutral",)
 
 
 @given(
@@ -109,15 +109,15 @@ def test_uneven_labels_are_named() -> None:
 def test_parts_merge_into_the_whole(items: list[Item], data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(items)))
     tokeniser = analyser("characters", cache=0)
-    first, second = (count(part, SIDES, tokeniser) for part in (items[:at], items[at:]))
+    first, second = (count_tokens(part, SIDES, tokeniser) for part in (items[:at], items[at:]))
     second.merge(first)
-    assert second == count(items, SIDES, tokeniser)
+    assert second == count_tokens(items, SIDES, tokeniser)
 
 
 def test_pmi_is_that_of_the_formula() -> None:
     items: list[Item] = [("neutral", ("星", "空"))] * 3
     table = table_of([*items, ("entailment", ("星", "月"))], ("entailment", "neutral"))
-    best = associations(table, top=1, smoothing=1)["neutral"][0]
+    best = rank_associations(table, top=1, smoothing=1)["neutral"][0]
     total = (3 + 1) + (1 + 1) + (3 + 1) + (0 + 1) + (0 + 1) + (1 + 1)
     assert (best.token, best.count, best.share) == ("空", 3, 1.0)
     assert best.pmi == pytest.approx(log2((4 / total) / ((5 / total) * (9 / total))))
@@ -127,7 +127,7 @@ def test_pmi_without_smoothing_leaves_out_what_never_met() -> None:
     table = table_of(
         [("neutral", ("星", "空")), ("entailment", ("月", "月"))], ("entailment", "neutral")
     )
-    found = associations(table, top=5, smoothing=0)
+    found = rank_associations(table, top=5, smoothing=0)
     assert [a.token for a in found["entailment"]] == ["月"]
     assert {a.token for a in found["neutral"]} == {"星", "空"}
 
@@ -135,8 +135,8 @@ def test_pmi_without_smoothing_leaves_out_what_never_met() -> None:
 @given(st.lists(st.tuples(st.sampled_from(LABELS), st.integers(0, 9)), min_size=2, max_size=40))
 def test_lengths_are_those_of_the_statistics_module(drawn: list[tuple[str, int]]) -> None:
     items: list[Item] = [(label, ("星" * size, "空 空")) for label, size in drawn]
-    tally = count(items, SIDES, analyser("characters", cache=0))
-    for found in lengths(tally, LABELS):
+    tally = count_tokens(items, SIDES, analyser("characters", cache=0))
+    for found in measure_lengths(tally, LABELS):
         sizes = [
             size if found.side == "premise" else 2 + (found.unit == "characters")
             for label, size in drawn
@@ -153,7 +153,7 @@ def test_length_explained() -> None:
         tally = Tally(("text",))
         for label, size in drawn:
             tally.add(label, ["星" * size], [["星"] * size])
-        return {e.unit: e.share for e in explained(tally)}["tokens"]
+        return {e.unit: e.share for e in measure_explained(tally)}["tokens"]
 
     assert share(("a", 2), ("a", 2), ("b", 5)) == 1.0
     assert share(("a", 2), ("a", 4), ("b", 2), ("b", 4)) == 0.0
@@ -163,7 +163,7 @@ def test_length_explained() -> None:
 
 @pytest.mark.slow
 def test_korean_morphemes_that_share_a_syllable_stay_apart() -> None:
-    tally = count([("neutral", ("공부했다.",))], ("premise",), analyser("kiwi", cache=0))
+    tally = count_tokens([("neutral", ("공부했다.",))], ("premise",), analyser("kiwi", cache=0))
     assert {"하", "었"} <= set(tally.tokens["neutral"])
 
 
@@ -197,18 +197,18 @@ def test_jamp(
     shared_data: Path, name: str, tokeniser: str, without: int | None, found: tuple[int, int, int]
 ) -> None:
     items = jamp_items(shared_data, name, without)
-    table = tabulate(count(items, SIDES, analyser(tokeniser, cache=0)), LABELS)
-    over = over_the_line(table)
+    table = tabulate(count_tokens(items, SIDES, analyser(tokeniser, cache=0)), LABELS)
+    over = find_pairs(table)
     assert (len(table.tokens), len(over), len({p.token for p in over})) == found
 
 
 def test_the_pairs_of_jamp_without_template_20(shared_data: Path) -> None:
-    over = over_the_line(table_of(jamp_items(shared_data, "train_all_wakati.tsv", 20)))
+    over = find_pairs(table_of(jamp_items(shared_data, "train_all_wakati.tsv", 20)))
     found = {
         f"{p.token} {p.label[0].upper()} {p.n} {p.share:.3f}".replace(" 0.", " .") for p in over
     }
     assert found == {entry.strip() for entry in WITHOUT_20.split(";")}
-    everything = over_the_line(table_of(jamp_items(shared_data, "train_all_wakati.tsv")))
+    everything = find_pairs(table_of(jamp_items(shared_data, "train_all_wakati.tsv")))
     more = {(p.token, p.label) for p in everything} - {(p.token, p.label) for p in over}
     assert more == {
         (t, "contradiction") for t in ("最初の", "最後の", "日", "時", "年", "10", "2", "。", "は")
@@ -222,5 +222,5 @@ def test_one_side_of_jamp(shared_data: Path, side: int, pairs: int) -> None:
         (label, (texts[side],))
         for label, texts in jamp_items(shared_data, "train_all_wakati.tsv", 20)
     ]
-    tally = count(items, (SIDES[side],), analyser("whitespace", cache=0))
-    assert len(over_the_line(tabulate(tally, LABELS))) == pairs
+    tally = count_tokens(items, (SIDES[side],), analyser("whitespace", cache=0))
+    assert len(find_pairs(tabulate(tally, LABELS))) == pairs

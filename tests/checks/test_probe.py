@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from nikawa.checks import probe
-from nikawa.checks.probe import Options, artifacts, open_examples
+from nikawa.checks.probe import ProbeOptions, open_source, probe_artifacts
 from nikawa.datasets.load import loose_dataset
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
@@ -45,11 +45,13 @@ def records(tmp_path: Path) -> str:
 
 
 def over(spec: str, **how: Any) -> set[tuple[str, str]]:
-    return {(p.token, p.label) for p in artifacts(spec, options=Options(**how)).report.over}
+    return {
+        (p.token, p.label) for p in probe_artifacts(spec, options=ProbeOptions(**how)).report.over
+    }
 
 
 def test_a_records_file_tells_question_sides_and_tokeniser(records: str) -> None:
-    report = artifacts(records).report
+    report = probe_artifacts(records).report
     assert (report.question, report.sides, report.tokeniser) == (
         "label",
         ("premise", "hypothesis"),
@@ -65,11 +67,11 @@ def test_sides(records: str) -> None:
     assert ("決して", "contradiction") in over(records, side="hypothesis")
     assert over(records, side="premise") == set()
     with pytest.raises(BadInput, match="did you mean 'premise'"):
-        artifacts(records, options=Options(side="premiss"))
+        probe_artifacts(records, options=ProbeOptions(side="premiss"))
 
 
 def test_without_leaves_out_by_meta(records: str) -> None:
-    report = artifacts(records, options=Options(without=("template=7",))).report
+    report = probe_artifacts(records, options=ProbeOptions(without=("template=7",))).report
     assert (report.left_out, report.examples, report.over) == (20, 120, ())
 
 
@@ -78,13 +80,13 @@ def test_without_leaves_out_by_meta(records: str) -> None:
 )
 def test_a_rule_that_takes_nothing_is_a_slip(records: str, rule: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
-        artifacts(records, options=Options(without=(rule,)))
+        probe_artifacts(records, options=ProbeOptions(without=(rule,)))
 
 
 def test_two_labels_of_inference_are_still_three(tmp_path: Path) -> None:
     path = tmp_path / "two.jsonl"
     write_records(path, [e for e in planted() if e.gold["label"] != "neutral"])
-    assert artifacts(str(path)).report.labels == {
+    assert probe_artifacts(str(path)).report.labels == {
         "entailment": 40,
         "contradiction": 60,
         "neutral": 0,
@@ -102,33 +104,36 @@ def test_other_labels_are_those_seen(tmp_path: Path) -> None:
         for i in range(40)
     ]
     write_records(path, examples)
-    report = artifacts(str(path)).report
+    report = probe_artifacts(str(path)).report
     assert (report.question, report.sides, set(report.labels)) == ("tone", ("text",), {"+", "-"})
     assert {(p.token, p.label) for p in report.over} == {("good", "-"), ("bad", "+")}
 
 
 def test_workers_change_nothing(records: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "CHUNK", 9)  # many chunks
-    assert artifacts(records, options=Options(workers=2)).report == artifacts(records).report
+    monkeypatch.setattr(probe, "EXAMPLES_PER_CHUNK", 9)  # many chunks
+    assert (
+        probe_artifacts(records, options=ProbeOptions(workers=2)).report
+        == probe_artifacts(records).report
+    )
 
 
 def test_progress_is_told(records: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "NEWS_EVERY", 10)
+    monkeypatch.setattr(probe, "EXAMPLES_PER_REPORT", 10)
     told: list[tuple[int, int | None]] = []
-    artifacts(records, progress=lambda done, of: told.append((done, of)))
+    probe_artifacts(records, on_progress=lambda done, of: told.append((done, of)))
     assert told == [(n, None) for n in range(10, 141, 10)]
     told.clear()
-    how = Options(tokeniser="characters")
-    artifacts("mini-ja", options=how, progress=lambda done, of: told.append((done, of)))
+    how = ProbeOptions(tokeniser="characters")
+    probe_artifacts("mini-ja", options=how, on_progress=lambda done, of: told.append((done, of)))
     assert told
     assert {of for _, of in told} == {told[0][1]} != {None}
 
 
 def test_the_embedded_benchmarks() -> None:
-    report = artifacts("mini-ja", options=Options(tokeniser="characters")).report
+    report = probe_artifacts("mini-ja", options=ProbeOptions(tokeniser="characters")).report
     assert (report.examples, report.over) == (36, ())
-    assert artifacts(
-        "mini-ko:train", options=Options(tokeniser="whitespace")
+    assert probe_artifacts(
+        "mini-ko:train", options=ProbeOptions(tokeniser="whitespace")
     ).report.labels == dict.fromkeys(LABELS, 6)
 
 
@@ -143,14 +148,14 @@ def test_the_embedded_benchmarks() -> None:
 )
 def test_bad_input(spec: str, how: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=said):
-        artifacts(spec, tmp_path, Options(**how))
+        probe_artifacts(spec, tmp_path, ProbeOptions(**how))
 
 
 def test_no_gold_is_said(tmp_path: Path) -> None:
     path = tmp_path / "hidden.jsonl"
     write_records(path, [Example(id="1", inputs={"text": "水"})])
     with pytest.raises(BadInput, match="no word as gold"):
-        artifacts(str(path))
+        probe_artifacts(str(path))
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -159,7 +164,7 @@ def test_a_text_that_no_analyser_takes_is_named(tmp_path: Path, workers: int) ->
     made = [example(i, LABELS[i % 3], "船 は 着いた 。") for i in range(9)]
     write_records(path, [*made, example(9, "neutral", "船\0は 着いた 。")])
     with pytest.raises(BadInput) as told:
-        artifacts(str(path), options=Options(workers=workers))
+        probe_artifacts(str(path), options=ProbeOptions(workers=workers))
     assert "odd.jsonl: example '9', hypothesis: character 2 of the text is NUL; remove it" in str(
         told.value
     )
@@ -209,7 +214,9 @@ def test_uneven_labels_are_said(nikawa: Nikawa, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_jamp_by_name_is_recognised_as_segmented(shared_data: Path) -> None:
-    report = artifacts("jamp:train-wakati", shared_data, Options(without=("template=20",))).report
+    report = probe_artifacts(
+        "jamp:train-wakati", shared_data, ProbeOptions(without=("template=20",))
+    ).report
     found = (
         report.tokeniser,
         report.examples,
@@ -230,7 +237,7 @@ def test_an_even_test_file_of_jamp_has_none(tmp_path: Path) -> None:
     path = tmp_path / "jamp" / "dataset" / "test_2_wakati.tsv"
     path.parent.mkdir(parents=True)
     path.write_text("".join(f"{line}\n" for line in (header, *rows)), "utf-8")
-    report = artifacts("jamp:test-wakati", tmp_path).report
+    report = probe_artifacts("jamp:test-wakati", tmp_path).report
     assert (report.tokeniser, report.examples, report.over, report.uneven) == (
         "whitespace",
         348,
@@ -246,4 +253,4 @@ def test_a_folder_that_bears_a_published_name_is_read_whole(tmp_path: Path) -> N
         replace(dataset, splits={"train": tuple(rows[:half]), "template-easy": tuple(rows[half:])}),
         tmp_path / "jamp",
     )
-    assert sum(1 for _ in open_examples(str(tmp_path / "jamp"), None).stream) == len(rows)
+    assert sum(1 for _ in open_source(str(tmp_path / "jamp"), None).stream) == len(rows)

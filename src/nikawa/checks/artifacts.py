@@ -63,7 +63,7 @@ class Tally:
             self.lengths.setdefault(key, Counter()).update(lengths)
 
 
-def count(items: Iterable[Item], sides: tuple[str, ...], analyser: Analyser) -> Tally:
+def count_tokens(items: Iterable[Item], sides: tuple[str, ...], analyser: Analyser) -> Tally:
     """Tally a stream of examples, cut into tokens by `analyser`."""
     tally, (left, right) = Tally(sides), tee(items)
     stream = analyser.analyse_many(text for _, texts in left for text in texts)
@@ -155,7 +155,7 @@ def _check(tally: Tally, labels: tuple[str, ...], alpha: float) -> None:
         )
 
 
-def over_the_line(table: Table) -> tuple[Pair, ...]:
+def find_pairs(table: Table) -> tuple[Pair, ...]:
     """The pairs over the line, the least likely first."""
     line = table.line(table.totals)
     rows, columns = np.nonzero(table.counts >= line[:, None])
@@ -177,13 +177,13 @@ def over_the_line(table: Table) -> tuple[Pair, ...]:
     return tuple(found[i] for i in order)
 
 
-def uneven_labels(table: Table) -> tuple[str, ...]:
+def find_uneven_labels(table: Table) -> tuple[str, ...]:
     """The labels over the line by themselves: any token frequent enough goes over with them."""
     line = table.line(table.examples.sum(keepdims=True))
     return tuple(table.labels[i] for i in np.flatnonzero(table.examples >= line).tolist())
 
 
-def associations(
+def rank_associations(
     table: Table, top: int = 10, smoothing: float = SMOOTHING
 ) -> dict[str, tuple[Association, ...]]:
     """For each label the tokens of highest PMI with it."""

@@ -38,7 +38,7 @@ class Explained(Record, frozen=True, kw_only=True):
     share: float
 
 
-def lengths(tally: Tally, labels: Sequence[str]) -> tuple[Length, ...]:
+def measure_lengths(tally: Tally, labels: Sequence[str]) -> tuple[Length, ...]:
     """Every side, unit and label that has examples."""
     found = ((side, unit, label) for side in tally.sides for unit in UNITS for label in labels)
     return tuple(_length(*key, tally.lengths[key]) for key in found if key in tally.lengths)
@@ -73,7 +73,7 @@ def _median(counts: Counter[int], n: int) -> float:
     return sum(found) / 2
 
 
-def explained(tally: Tally) -> tuple[Explained, ...]:
+def measure_explained(tally: Tally) -> tuple[Explained, ...]:
     """The part of each side's length that the labels explain."""
     return tuple(
         Explained(side=side, unit=unit, share=_eta_squared(list(_of(tally, side, unit))))

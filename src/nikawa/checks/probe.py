@@ -17,13 +17,13 @@ from nikawa.checks.artifacts import (
     Pair,
     Table,
     Tally,
-    associations,
-    count,
-    over_the_line,
+    count_tokens,
+    find_pairs,
+    find_uneven_labels,
+    rank_associations,
     tabulate,
-    uneven_labels,
 )
-from nikawa.checks.lengths import Explained, Length, explained, lengths
+from nikawa.checks.lengths import Explained, Length, measure_explained, measure_lengths
 from nikawa.datasets import benchmarks, load
 from nikawa.datasets.load import guess_language
 from nikawa.datasets.names import find_benchmark
@@ -35,186 +35,17 @@ from nikawa.text import ANALYSERS, analyser
 from nikawa.text.analysers import DEFAULTS
 
 BOTH = "both"
-PEEK = 200
+EXAMPLES_PEEKED = 200
 """Examples looked at to tell a file's language, question and whether it is segmented."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is asked of the examples of one dataset."""
-
-    question: str
-    inputs: tuple[str, ...]
-    labels: tuple[str, ...]
-    """Empty where the data must tell."""
-    language: str
-    segmented: bool
-
-
-class Opened(NamedTuple):
-    """A dataset about to be read."""
-
-    name: str
-    """Empty for a records file, which no task describes."""
-    language: str
-    first: list[Example]
-    stream: Iterator[Example]
-    """All examples, the first among them."""
-
-
-def open_examples(spec: str, data: Path | None) -> Opened:
-    """Open a dataset as `load` does; a records file is streamed, and of splits that repeat another none is read."""
-    benchmark = find_benchmark(spec)
-    if benchmark is None and Path(spec).is_file():
-        stream = read_examples(Path(spec))
-        first = list(islice(stream, PEEK))
-        return Opened("", guess_language(first), first, chain(first, stream))
-    dataset = load(spec, data=data)
-    splits = without_views(dataset.splits, benchmark)
-    examples = [example for split in splits.values() for example in split]
-    return Opened(dataset.name, dataset.language, examples, iter(examples))
-
-
-def make_plan(spec: str, opened: Opened, question: str | None) -> Plan:
-    """Which question to ask of which texts: the dataset's own task, or what the first examples show."""
-    name, examples = opened.name, opened.first
-    tasks = benchmarks()[name].tasks if name in benchmarks() else ()
-    asked = [t for t in tasks if t.labels and _texts(t) and question in (None, t.question)]
-    if tasks and not asked:
-        closed = [t.question for t in tasks if t.labels and _texts(t)]
-        raise BadInput(
-            f"{name} has no text with one of a closed set of labels"
-            + (f" for {question!r}" if closed else ""),
-            cure=f"ask for {' or '.join(closed)}" if closed else "the test needs labels",
-        )
-    if asked:
-        asks_for, inputs, labels = asked[0].question, _texts(asked[0]), asked[0].labels
-    else:
-        asks_for, inputs = _guess(spec, examples, question)
-        labels = ()
-    asks = [e for e in examples[:PEEK] if all(isinstance(e.inputs.get(i), str) for i in inputs)]
-    return Plan(
-        asks_for, inputs, labels, opened.language, _is_segmented(asks, inputs, opened.language)
-    )
-
-
-def _texts(task: Task) -> tuple[str, ...]:
-    """The inputs of a task that are plain text, where its answer is one label."""
-    kinds = {"inference": task.inputs, "text": ("text",), "relation": ("text",)}
-    return kinds.get(task.kind, ())
-
-
-def _guess(
-    spec: str, examples: Iterable[Example], question: str | None
-) -> tuple[str, tuple[str, ...]]:
-    """The question and the texts of data that no task describes: the first example with a word as gold tells."""
-    for example in examples:
-        words = {name for name, gold in example.gold.items() if isinstance(gold, str)}
-        found = question if question in words else None
-        if question is None:
-            found = "label" if "label" in words else min(words, default=None)
-        texts = [name for name, value in example.inputs.items() if isinstance(value, str)]
-        if found is not None and texts:
-            return found, tuple(sorted(texts, key=lambda name: (name != "premise", name)))
-    what = f"has no word as gold for {question!r}" if question else "has no word as gold"
-    raise BadInput(what, file=spec, cure="the test needs examples with a label")
-
-
-def _is_segmented(examples: Iterable[Example], inputs: tuple[str, ...], language: str) -> bool:
-    """Whether white space stands between the words, as it does not in Japanese unless a tool put it there."""
-    texts = [e.inputs[name].strip() for e in examples for name in inputs]
-    return (
-        language == "ja" and bool(texts) and sum(" " in text for text in texts) > 0.9 * len(texts)
-    )
-
-
-def sides_of(plan: Plan, side: str) -> tuple[str, ...]:
-    """The inputs that a side stands for."""
-    if side == BOTH:
-        return plan.inputs
-    if side not in plan.inputs:
-        raise unknown("side", side, (*plan.inputs, BOTH))
-    return (side,)
-
-
-def tokeniser_of(plan: Plan, given: str | None) -> str:
-    """The analyser asked for, else the one that fits the texts."""
-    if given is None:
-        return "whitespace" if plan.segmented else DEFAULTS.get(plan.language, "whitespace")
-    name = DEFAULTS.get(given, given)
-    if name not in ANALYSERS:
-        raise unknown("tokeniser", given, [*ANALYSERS, *DEFAULTS])
-    return name
-
-
-class Kept:
-    """The examples that `without` leaves, and how many it took away."""
-
-    def __init__(self, without: Iterable[str]) -> None:
-        self.rules = [rule.partition("=")[::2] for rule in without]
-        for rule in without:
-            if "=" not in rule:
-                raise BadInput(f"{rule!r} names no value", cure="write --without template=20")
-        self.hits = [0] * len(self.rules)
-        self.dropped = 0
-
-    def of(self, examples: Iterable[Example]) -> Iterator[Example]:
-        """Pass on what stays."""
-        if not self.rules:
-            yield from examples
-            return
-        for example in examples:
-            met = [str(example.meta.get(key)) == value for key, value in self.rules]
-            self.hits = [hits + hit for hits, hit in zip(self.hits, met, strict=True)]
-            self.dropped += any(met)
-            if not any(met):
-                yield example
-
-    def check(self, spec: str) -> None:
-        """Refuse a rule that took nothing away: it is a slip of the pen."""
-        for (key, value), hits in zip(self.rules, self.hits, strict=True):
-            if not hits:
-                raise BadInput(
-                    f"no example of {spec} has {key}={value}",
-                    cure=f"nikawa data show {spec} shows the meta",
-                )
-
-
-def items(examples: Iterable[Example], plan: Plan, sides: tuple[str, ...]) -> Iterator[Item]:
-    """Label and texts of the examples that the question can be asked of and whose gold is here."""
-    for example in (e for e in examples if not e.hidden):
-        label, texts = example.gold.get(plan.question), [example.inputs.get(side) for side in sides]
-        words = tuple(text for text in texts if isinstance(text, str))
-        if isinstance(label, str) and len(words) == len(sides):
-            yield label, words
-
-
-def placed(problem: BadInput, spec: str, data: Path | None, sides: tuple[str, ...]) -> BadInput:
-    """The same error with the example and file it is of, where a text is what no analyser takes."""
-    if problem.file is not None or "of the text is" not in problem.what:
-        return problem
-    cheap = analyser("characters", cache=0)  # it refuses what all refuse
-    for example in open_examples(spec, data).stream:
-        for side in sides:
-            text = example.inputs.get(side)
-            try:
-                cheap.analyse(text if isinstance(text, str) else "")
-            except BadInput as found:
-                return BadInput(
-                    f"example {example.id!r}, {side}: {found.what}", file=spec, cure=found.cure
-                )
-    return problem
-
-
 INFERENCE = ("entailment", "contradiction", "neutral")
-CHUNK = 20_000
-NEWS_EVERY = 1_000
+EXAMPLES_PER_CHUNK = 20_000
+EXAMPLES_PER_REPORT = 1_000
 Progress = Callable[[int, int | None], None]
 """Called with how many examples were read, of how many where that is known."""
 
 
 @dataclass(frozen=True)
-class Options:
+class ProbeOptions:
     """How to probe."""
 
     side: str = BOTH
@@ -267,78 +98,242 @@ class Probe:
     table: Table
 
 
-def artifacts(
-    spec: str,
+def probe_artifacts(
+    text: str,
     data: Path | None = None,
-    options: Options | None = None,
-    progress: Progress | None = None,
+    options: ProbeOptions | None = None,
+    on_progress: Progress | None = None,
 ) -> Probe:
     """Test a dataset, given as `load` takes it; a records file is streamed."""
-    how = options or Options()
-    opened = open_examples(spec, data)
-    plan = make_plan(spec, opened, how.question)
-    sides = sides_of(plan, how.side)
-    tokeniser = tokeniser_of(plan, how.tokeniser)
-    kept = Kept(how.without)
-    stream = _told(opened, progress) if progress else opened.stream
+    options = options or ProbeOptions()
+    source = open_source(text, data)
+    plan = make_plan(text, source, options.question)
+    sides = choose_sides(plan, options.side)
+    tokeniser = choose_tokeniser(plan, options.tokeniser)
+    meta_filter = MetaFilter(options.without)
+    stream = source.stream
+    if on_progress is not None:
+        stream = report_progress(source, on_progress)
+    items = labelled_texts(meta_filter.keep(stream), plan, sides)
+    tally = Tally(sides)
     try:
-        tally = _tally(items(kept.of(stream), plan, sides), sides, tokeniser, how.workers)
+        if options.workers <= 1:
+            tally = _count_chunk(items, sides, tokeniser)
+        else:
+            from nikawa.execute.ordered import map_ordered  # brings multiprocessing
+
+            chunks = iter(lambda: list(islice(items, EXAMPLES_PER_CHUNK)), [])
+            count_chunk = partial(_count_chunk, sides=sides, tokeniser=tokeniser)
+            for part in map_ordered(count_chunk, chunks, options.workers, ahead=2):
+                tally.merge(part)
     except BadInput as problem:
-        raise placed(problem, spec, data, sides) from None
-    kept.check(spec)
+        raise place_problem(problem, text, data, sides) from None
+    meta_filter.refuse_idle_rules(text)
     if not tally.examples:
         raise BadInput(
-            f"{spec} has no example with gold for {plan.question!r}", cure="name a split with gold"
+            f"{text} has no example with gold for {plan.question!r}", cure="name a split with gold"
         )
-    table = tabulate(tally, plan.labels or _labels(tally), how.alpha)
-    over = over_the_line(table)
+    seen = set(tally.examples)
+    labels = plan.labels or (INFERENCE if seen <= set(INFERENCE) else tuple(sorted(seen)))
+    table = tabulate(tally, labels, options.alpha)
+    over = find_pairs(table)
     report = ArtifactReport(
-        dataset=spec,
+        dataset=text,
         question=plan.question,
         sides=sides,
         tokeniser=tokeniser,
         examples=tally.examples.total(),
-        left_out=kept.dropped,
+        left_out=meta_filter.dropped,
         labels=dict(zip(table.labels, table.examples.tolist(), strict=True)),
-        uneven=uneven_labels(table),
+        uneven=find_uneven_labels(table),
         vocabulary=len(table.tokens),
-        alpha=how.alpha,
+        alpha=options.alpha,
         threshold=float(table.exact_threshold),
         over=over,
         tokens_over=len({pair.token for pair in over}),
-        pmi=associations(table, how.top, how.smoothing),
-        lengths=lengths(tally, table.labels),
-        explained=explained(tally),
+        pmi=rank_associations(table, options.top, options.smoothing),
+        lengths=measure_lengths(tally, table.labels),
+        explained=measure_explained(tally),
     )
     return Probe(report, table)
 
 
-def _told(opened: Opened, progress: Progress) -> Iterator[Example]:
-    """The examples of a dataset, and word of them now and then."""
-    total = len(opened.first) if opened.name else None
-    for number, example in enumerate(opened.stream, start=1):
-        if number % NEWS_EVERY == 0:
-            progress(number, total)
+def _count_chunk(items: Iterable[Item], sides: tuple[str, ...], tokeniser: str) -> Tally:
+    return count_tokens(items, sides, analyser(tokeniser, cache=0))
+
+
+def report_progress(source: ProbeSource, on_progress: Progress) -> Iterator[Example]:
+    """The examples of a dataset, with a call of `on_progress` now and then."""
+    total = len(source.first) if source.name else None
+    for number, example in enumerate(source.stream, start=1):
+        if number % EXAMPLES_PER_REPORT == 0:
+            on_progress(number, total)
         yield example
 
 
-def _labels(tally: Tally) -> tuple[str, ...]:
-    """The closed set the labels seen belong to: the three of inference, else themselves."""
-    return INFERENCE if set(tally.examples) <= set(INFERENCE) else tuple(sorted(tally.examples))
+@dataclass(frozen=True)
+class ProbePlan:
+    """What is asked of the examples of one dataset."""
+
+    question: str
+    inputs: tuple[str, ...]
+    labels: tuple[str, ...]
+    """Empty where the data must tell."""
+    language: str
+    segmented: bool
 
 
-def _tally(stream: Iterator[Item], sides: tuple[str, ...], tokeniser: str, workers: int) -> Tally:
-    if workers <= 1:
-        return count(stream, sides, analyser(tokeniser, cache=0))
-    from nikawa.execute.ordered import map_ordered
+class ProbeSource(NamedTuple):
+    """A dataset about to be read."""
 
-    whole = Tally(sides)
-    chunks = iter(lambda: list(islice(stream, CHUNK)), [])
-    count_chunk = partial(_count_chunk, sides=sides, tokeniser=tokeniser)
-    for tally in map_ordered(count_chunk, chunks, workers, ahead=2):
-        whole.merge(tally)
-    return whole
+    name: str
+    """Empty for a records file, which no task describes."""
+    language: str
+    first: list[Example]
+    stream: Iterator[Example]
+    """All examples, the first among them."""
 
 
-def _count_chunk(chunk: list[Item], sides: tuple[str, ...], tokeniser: str) -> Tally:
-    return count(chunk, sides, analyser(tokeniser, cache=0))
+def open_source(text: str, data: Path | None) -> ProbeSource:
+    """Open a dataset as `load` does; a records file is streamed, and of splits that repeat another none is read."""
+    benchmark = find_benchmark(text)
+    if benchmark is None and Path(text).is_file():
+        stream = read_examples(Path(text))
+        first = list(islice(stream, EXAMPLES_PEEKED))
+        return ProbeSource("", guess_language(first), first, chain(first, stream))
+    dataset = load(text, data=data)
+    splits = without_views(dataset.splits, benchmark)
+    examples = [example for split in splits.values() for example in split]
+    return ProbeSource(dataset.name, dataset.language, examples, iter(examples))
+
+
+def make_plan(text: str, source: ProbeSource, question: str | None) -> ProbePlan:
+    """Which question to ask of which texts: the dataset's own task, or what the first examples show."""
+    tasks = benchmarks()[source.name].tasks if source.name in benchmarks() else ()
+    closed = [task for task in tasks if task.labels and _text_inputs(task)]
+    chosen = [task for task in closed if question in (None, task.question)]
+    if tasks and not chosen:
+        what = f"{source.name} has no text with one of a closed set of labels"
+        if closed:
+            cure = f"ask for {' or '.join(task.question for task in closed)}"
+            raise BadInput(f"{what} for {question!r}", cure=cure)
+        raise BadInput(what, cure="the test needs labels")
+    labels: tuple[str, ...] = ()
+    if chosen:
+        task = chosen[0]
+        question, inputs, labels = task.question, _text_inputs(task), task.labels
+    else:
+        question, inputs = _guess_question(text, source.first, question)
+    texts = []
+    for example in source.first[:EXAMPLES_PEEKED]:
+        values = [example.inputs.get(name) for name in inputs]
+        if all(isinstance(value, str) for value in values):
+            texts += [str(value).strip() for value in values]
+    # White space between the words: in Japanese a tool must have put it there.
+    spaced = sum(" " in value for value in texts)
+    segmented = source.language == "ja" and bool(texts) and spaced > 0.9 * len(texts)
+    return ProbePlan(question, inputs, labels, source.language, segmented)
+
+
+def _text_inputs(task: Task) -> tuple[str, ...]:
+    """The inputs of a task that are plain text, where its answer is one label."""
+    kinds = {"inference": task.inputs, "text": ("text",), "relation": ("text",)}
+    return kinds.get(task.kind, ())
+
+
+def _guess_question(
+    text: str, examples: Iterable[Example], question: str | None
+) -> tuple[str, tuple[str, ...]]:
+    """The question and the texts of data that no task describes: the first example with a word as gold tells."""
+    for example in examples:
+        questions = {name for name, gold in example.gold.items() if isinstance(gold, str)}
+        if question is None:
+            guess = "label" if "label" in questions else min(questions, default=None)
+        else:
+            guess = question if question in questions else None
+        inputs = [name for name, value in example.inputs.items() if isinstance(value, str)]
+        if guess is not None and inputs:
+            return guess, tuple(sorted(inputs, key=lambda name: (name != "premise", name)))
+    what = f"has no word as gold for {question!r}" if question else "has no word as gold"
+    raise BadInput(what, file=text, cure="the test needs examples with a label")
+
+
+def choose_sides(plan: ProbePlan, side: str) -> tuple[str, ...]:
+    """The inputs that a side stands for."""
+    if side == BOTH:
+        return plan.inputs
+    if side not in plan.inputs:
+        raise unknown("side", side, (*plan.inputs, BOTH))
+    return (side,)
+
+
+def choose_tokeniser(plan: ProbePlan, tokeniser: str | None) -> str:
+    """The analyser asked for, else the one that fits the texts."""
+    if tokeniser is None:
+        return "whitespace" if plan.segmented else DEFAULTS.get(plan.language, "whitespace")
+    name = DEFAULTS.get(tokeniser, tokeniser)
+    if name not in ANALYSERS:
+        raise unknown("tokeniser", tokeniser, [*ANALYSERS, *DEFAULTS])
+    return name
+
+
+class MetaFilter:
+    """The examples that `without` leaves, and how many it took away."""
+
+    def __init__(self, without: Iterable[str]) -> None:
+        self.rules = [rule.partition("=")[::2] for rule in without]
+        for rule in without:
+            if "=" not in rule:
+                raise BadInput(f"{rule!r} names no value", cure="write --without template=20")
+        self.hits = [0] * len(self.rules)
+        self.dropped = 0
+
+    def keep(self, examples: Iterable[Example]) -> Iterator[Example]:
+        """Pass on what stays."""
+        if not self.rules:
+            yield from examples
+            return
+        for example in examples:
+            met = [str(example.meta.get(key)) == value for key, value in self.rules]
+            self.hits = [hits + hit for hits, hit in zip(self.hits, met, strict=True)]
+            self.dropped += any(met)
+            if not any(met):
+                yield example
+
+    def refuse_idle_rules(self, text: str) -> None:
+        """Refuse a rule that took nothing away from the dataset `text`: it is a slip of the pen."""
+        for (key, value), hits in zip(self.rules, self.hits, strict=True):
+            if not hits:
+                raise BadInput(
+                    f"no example of {text} has {key}={value}",
+                    cure=f"nikawa data show {text} shows the meta",
+                )
+
+
+def labelled_texts(
+    examples: Iterable[Example], plan: ProbePlan, sides: tuple[str, ...]
+) -> Iterator[Item]:
+    """Label and texts of the examples that the question can be asked of and whose gold is here."""
+    for example in (e for e in examples if not e.hidden):
+        label, texts = example.gold.get(plan.question), [example.inputs.get(side) for side in sides]
+        words = tuple(text for text in texts if isinstance(text, str))
+        if isinstance(label, str) and len(words) == len(sides):
+            yield label, words
+
+
+def place_problem(
+    problem: BadInput, text: str, data: Path | None, sides: tuple[str, ...]
+) -> BadInput:
+    """The same error with the example and file it is of, where a text is what no analyser takes."""
+    if problem.file is not None or "of the text is" not in problem.what:
+        return problem
+    cheap = analyser("characters", cache=0)  # it refuses what all refuse
+    for example in open_source(text, data).stream:
+        for side in sides:
+            value = example.inputs.get(side)
+            try:
+                cheap.analyse(value if isinstance(value, str) else "")
+            except BadInput as fault:
+                what = f"example {example.id!r}, {side}: {fault.what}"
+                return BadInput(what, file=text, cure=fault.cure)
+    return problem

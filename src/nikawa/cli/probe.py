@@ -79,8 +79,8 @@ def artifacts(
     quiet: Quiet = False,
 ) -> None:
     """Test whether tokens tell the label: one-sided binomial test, Bonferroni, PMI, lengths."""
-    from nikawa.checks.probe import Options
-    from nikawa.checks.probe import artifacts as run
+    from nikawa.checks.probe import ProbeOptions
+    from nikawa.checks.probe import probe_artifacts as run
 
     if plot is not None and plot.suffix.lower() != ".svg":
         from nikawa.errors import BadInput
@@ -88,7 +88,7 @@ def artifacts(
         raise BadInput(
             "only SVG is drawn", file=plot, cure=f"say --plot {plot.with_suffix('.svg')}"
         )
-    options = Options(
+    options = ProbeOptions(
         side=side,
         tokeniser=tokeniser,
         without=tuple(without or ()),

@@ -11,7 +11,15 @@ import msgspec
 from nikawa.datasets.custom import EXAMPLES_PEEKED
 from nikawa.datasets.load import guess_language
 from nikawa.errors import BadInput, suggest
-from nikawa.io.cards import CARD, SHOWN, UNSAID, blank_card, read_fields, write_card, wrong
+from nikawa.io.cards import (
+    CARD,
+    UNSAID,
+    WHOLE_CARD,
+    blank_card,
+    find_faults,
+    read_fields,
+    write_card,
+)
 from nikawa.io.folders import split_files
 from nikawa.io.records import read_examples
 from nikawa.records import Card, Record
@@ -56,8 +64,8 @@ def make_card(
         raise BadInput("exists already", file=path, cure=cure)
     blank = blank_card(folder.resolve().name.replace(":", "-"), _guess_language(folder))
     before = read_fields(folder) if path.exists() else {}
-    if faults := "; ".join(wrong(before)):
-        raise BadInput(faults, file=path, cure=SHOWN)
+    if faults := "; ".join(find_faults(before)):
+        raise BadInput(faults, file=path, cure=WHOLE_CARD)
     if "name" not in (said or {}):
         check_dataset_name(str(before.get("name", blank.name)), path)
     title = {"title": before["name"]} if "name" in before else {}  # the title follows the name
@@ -91,8 +99,8 @@ def fill_card(card: Card, said: Mapping[str, str], facts: Mapping[str, str] | No
     check_dataset_name(values["name"])
     if "name" in said and card.title == card.name:
         values["title"] = said.get("title", said["name"])
-    if faults := "; ".join(wrong(values)):
-        raise BadInput(f"the card cannot be so: {faults}", cure=SHOWN)
+    if faults := "; ".join(find_faults(values)):
+        raise BadInput(f"the card cannot be so: {faults}", cure=WHOLE_CARD)
     return msgspec.convert(values, Card)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nikawa.errors import listed
+from nikawa.errors import list_names
 from nikawa.generation.generator import Generator, PlannedCell
 from nikawa.records import Record
 
@@ -41,7 +41,7 @@ class Culprit(Record, frozen=True, kw_only=True):
         """What is wrong and what could be done."""
         return (
             f"{self.token!r} stands in {self.n:,} problems, {self.count:,} of them {self.label} "
-            f"(at most {self.critical - 1:,} may be): balance the labels of {listed(self.templates)}"
+            f"(at most {self.critical - 1:,} may be): balance the labels of {list_names(self.templates)}"
         )
 
 

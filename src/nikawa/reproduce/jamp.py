@@ -91,7 +91,7 @@ def _ends(name: str, ends: tuple[str, str], values: set[int]) -> Iterator[Figure
 
 def _appendix_d(segmented: Iterable[Example]) -> Iterator[Figure]:
     """The tokens over the line of Figure 3, on the rows the paper counts."""
-    from nikawa.checks.artifacts import count, over_the_line, tabulate
+    from nikawa.checks.artifacts import count_tokens, find_pairs, tabulate
     from nikawa.text import analyser
 
     sides = ("premise", "hypothesis")
@@ -100,10 +100,10 @@ def _appendix_d(segmented: Iterable[Example]) -> Iterator[Figure]:
         for e in segmented
         if e.meta["template"] != LEFT_OVER
     )
-    tally = count(items, sides, analyser("whitespace", cache=0))
+    tally = count_tokens(items, sides, analyser("whitespace", cache=0))
     if not tally.examples:
         return
-    tokens = {pair.token for pair in over_the_line(tabulate(tally, jamp.LABELS))}
+    tokens = {pair.token for pair in find_pairs(tabulate(tally, jamp.LABELS))}
     yield "appendixD.tokens-over", len(tokens)
     yield "appendixD.ita.over", int("いた" in tokens)
 
