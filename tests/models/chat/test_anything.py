@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nikawa.models.chat.journal import Reply
-from nikawa.models.chat.model import QUESTIONS
 from nikawa.models.chat.prompts import find_template
+from nikawa.models.chat.questions import QUESTIONS
 from nikawa.models.chat.reading import Unreadable
 from nikawa.models.chat.responses import RequestProblem, read_reply
 from nikawa.records import Example, Kind, Task

@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from nikawa.datasets import load, tasks
 from nikawa.errors import BadInput
 from nikawa.models import Trainable
-from nikawa.models.chat.model import QUESTIONS, detect_language
+from nikawa.models.chat.model import detect_language
 from nikawa.models.chat.prompts import find_template
+from nikawa.models.chat.questions import QUESTIONS
 from nikawa.records import Example, Kind, Prediction, Span, Task
 
 NLI = ("entailment", "contradiction", "neutral")
@@ -319,7 +320,7 @@ def test_published_gold_survives_being_shown_and_read(shared_data: Path, name: s
         gold = example.gold[found.question]
         meant = gold[0]["text"].strip() if name == "jsquad" else gold
         for as_json in (False, True):
-            read = form.read(example, form.shown(example, gold, as_json))
+            read = form.read(example, form.format_gold(example, gold, as_json))
             assert read == (pytest.approx(meant, abs=0.051) if name == "jsick-sts" else meant), (
                 example.id
             )

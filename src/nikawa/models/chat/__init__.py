@@ -1,7 +1,7 @@
 """A model behind an OpenAI-compatible server: `chat:NAME` with the setting `base_url`.
 
-The prompt of each kind of task is a file in `prompts/`; how an answer is drawn out of the server is in
-`_chat/abilities.py`. A request that fails is an error, never an answer; the run goes on from its journal.
+The prompt of each kind of task is a file in `models/prompts/`, its questions are in `questions.py`, and how an answer is drawn out of
+a server is in `abilities.py`. A request that fails is an error, never an answer; the run goes on from its journal.
 """
 
 from __future__ import annotations
@@ -9,12 +9,8 @@ from __future__ import annotations
 from typing import get_args
 
 from nikawa.models.base import Model, Predictor, Setup
-from nikawa.models.chat.settings import ChatSettings
+from nikawa.models.chat.settings import RUNTIME_SETTINGS, ChatSettings
 from nikawa.records import Kind
-
-WORK = ("key_env", "auth", "concurrency", "retries", "wait", "patience", "timeout", "cache")
-MONEY = ("price_in", "price_out", "budget")
-"""Settings that change no answer: a run that stopped at its budget goes on under a higher one."""
 
 
 def make(setup: Setup) -> Predictor:
@@ -32,6 +28,6 @@ MODELS = (
         make,
         settings=ChatSettings,
         argument="NAME",
-        outside=(*WORK, *MONEY),
+        outside=RUNTIME_SETTINGS,
     ),
 )

@@ -19,8 +19,11 @@ from nikawa.models.chat.session import Session
 from nikawa.models.chat.settings import ChatSettings
 
 CHAT, COMPLETIONS = "chat/completions", "completions"
-CHOICE_TOKENS, TOP_LOGPROBS = 4, (20, 5)
-"""Tokens asked for, and how many alternatives of each, where log-probabilities choose: some servers allow but few."""
+"""Paths of the two kinds of request."""
+CHOICE_TOKENS = 4
+"""Tokens asked for where log-probabilities choose."""
+TOP_LOGPROBS = (20, 5)
+"""How many alternatives of each token are tried to be had: some servers allow but few."""
 PROBE_TOKENS = 64
 """Tokens of an answer to a question about abilities."""
 SCHEMAS = ("json_schema", "structured_outputs", "guided_json")
@@ -34,151 +37,157 @@ _SCHEMA = {
     "additionalProperties": False,
 }
 
+Messages = list[dict[str, str]]
+
 
 @dataclass(frozen=True)
 class RequestStyle:
     """How this server is asked."""
 
     model: str
-    way: str = "parse"
+    method: str = "parse"
     """`logprob`, `echo`, one of `SCHEMAS`, `json_object`, `grammar` or `parse`."""
-    top: int = TOP_LOGPROBS[0]
-    limit: str = "max_tokens"
+    top_logprobs: int = TOP_LOGPROBS[0]
+    max_tokens_field: str = "max_tokens"
     """What it calls the longest answer; newer services have another name for it."""
-    temperature: bool = True
+    has_temperature: bool = True
     """Whether it lets the temperature be set."""
-    system: bool = True
+    has_system: bool = True
     """Whether it knows a message of the system; else that goes before the first question."""
 
-    def body(
-        self, settings: ChatSettings, seed: int, messages: list[dict[str, str]], tokens: int
+    def chat_body(
+        self, settings: ChatSettings, seed: int, messages: Messages, tokens: int
     ) -> dict[str, Any]:
         """A chat request."""
-        return {
-            "model": self.model,
-            "messages": messages if self.system else _merged(messages),
-            self.limit: tokens,
-            **({"temperature": settings.temperature} if self.temperature else {}),
-            **({"seed": seed} if settings.temperature else {}),
-            **settings.extra,
-        }
+        if not self.has_system and len(messages) > 1 and messages[0]["role"] == "system":
+            system, first, *others = messages
+            content = f"{system['content']}\n\n{first['content']}"
+            messages = [{"role": first["role"], "content": content}, *others]
+        body = {"model": self.model, "messages": messages, self.max_tokens_field: tokens}
+        if self.has_temperature:
+            body["temperature"] = settings.temperature
+        if settings.temperature:
+            body["seed"] = seed
+        return body | settings.extra
 
-    def held(self, schema: dict[str, Any], keys: Iterable[str] = ()) -> dict[str, Any]:
+    def constraint(self, schema: dict[str, Any], keys: Iterable[str] = ()) -> dict[str, Any]:
         """The fields that hold an answer to a schema, or to one of the keys."""
         named = {"name": "answer", "strict": True, "schema": schema}
         choices = " | ".join(f'"{key}"' for key in keys)
         fields: dict[str, dict[str, Any]] = {
-            "logprob": {"logprobs": True, "top_logprobs": self.top},
+            "logprob": {"logprobs": True, "top_logprobs": self.top_logprobs},
             "json_schema": {"response_format": {"type": "json_schema", "json_schema": named}},
             "structured_outputs": {"structured_outputs": {"json": schema}},
             "guided_json": {"guided_json": schema},
             "json_object": {"response_format": {"type": "json_object"}},
             "grammar": {"grammar": f"root ::= {choices}"},
         }
-        return fields.get(self.way, {})
+        return fields.get(self.method, {})
+
+    def echo_body(self, settings: ChatSettings, prompt: str, key: str) -> dict[str, Any]:
+        """A request that sends the prompt back with the log-probability of each of its tokens."""
+        body = {
+            "model": self.model,
+            "prompt": f"{prompt} {key}",
+            "max_tokens": 1,
+            "echo": True,
+            "logprobs": 1,
+            "temperature": 0.0,
+        }
+        return body | settings.extra
+
+    def adapt(self, objection: str) -> RequestStyle:
+        """The style without what the server objects to; the same where that is not known."""
+        words = objection.casefold()
+        if "max_completion_tokens" in words and self.max_tokens_field == "max_tokens":
+            return replace(self, max_tokens_field="max_completion_tokens")
+        if "temperature" in words:
+            return replace(self, has_temperature=False)
+        return replace(self, has_system=False) if "system" in words else self
 
 
-def _merged(messages: list[dict[str, str]]) -> list[dict[str, str]]:
-    if messages[0]["role"] != "system" or len(messages) < 2:
-        return messages
-    first = f"{messages[0]['content']}\n\n{messages[1]['content']}"
-    return [{"role": messages[1]["role"], "content": first}, *messages[2:]]
-
-
-def list_methods(form: Questions, settings: ChatSettings) -> list[str]:
-    """The ways to try for a kind of task, best first."""
-    letters = form.choice and form.task.kind != "relation"
-    chosen = ["logprob", "echo"] if letters else ["echo"] if form.choice else []
-    more = ["grammar"] if letters else ["json_object"] if form.structured else []
-    held = [*SCHEMAS, *more] if form.constrained else []
-    if settings.how == "logprob" and form.choice:
-        return chosen
-    if settings.how == "constrained" and form.constrained:
-        return held
+def list_methods(questions: Questions, settings: ChatSettings) -> list[str]:
+    """The methods to try for a kind of task, best first."""
+    by_logprobs, constrained = [], []
+    if questions.is_choice:
+        by_logprobs = ["logprob", "echo"] if questions.by_letter else ["echo"]
+    if questions.is_constrained:
+        constrained = [*SCHEMAS]
+        if questions.by_letter:
+            constrained.append("grammar")
+        elif questions.is_structured:
+            constrained.append("json_object")
+    if settings.how == "logprob" and questions.is_choice:
+        return by_logprobs
+    if settings.how == "constrained" and questions.is_constrained:
+        return constrained
     if settings.how == "parse":
         return ["parse"]
-    return [*(chosen if letters else []), *held, "parse"]
+    return [*(by_logprobs if questions.by_letter else []), *constrained, "parse"]
 
 
-async def find_style(session: Session, model: str, form: Questions, seed: int) -> RequestStyle:
+async def find_style(session: Session, model: str, questions: Questions, seed: int) -> RequestStyle:
     """The best way this server offers for this kind of task."""
-    manner = await _polite(session, RequestStyle(model), seed)
-    tried = list_methods(form, session.settings)
-    for way in tried:
-        for top in TOP_LOGPROBS if way == "logprob" else TOP_LOGPROBS[:1]:
-            found = replace(manner, way=way, top=top)
-            if await _can(session, found, seed):
-                return found
-    given = "log-probabilities" if "echo" in tried else "answers held to a schema"
-    raise BadInput(f"the server gives no {given} for {model}", cure="set how to auto")
+    style = await _find_accepted_style(session, RequestStyle(model), seed)
+    methods = list_methods(questions, session.settings)
+    for method in methods:
+        for top_logprobs in TOP_LOGPROBS if method == "logprob" else TOP_LOGPROBS[:1]:
+            candidate = replace(style, method=method, top_logprobs=top_logprobs)
+            if await _supports(session, candidate, seed):
+                return candidate
+    missing = "log-probabilities" if "echo" in methods else "answers held to a schema"
+    raise BadInput(f"the server gives no {missing} for {model}", cure="set how to auto")
 
 
-async def _polite(session: Session, manner: RequestStyle, seed: int) -> RequestStyle:
+async def _find_accepted_style(session: Session, style: RequestStyle, seed: int) -> RequestStyle:
     """Ask a plain question until the server has no objection to its fields."""
     for _ in range(4):
         tokens = max(PROBE_TOKENS, session.settings.max_tokens or 0)
-        body = manner.body(session.settings, seed, _question("Reply with the letter A."), tokens)
+        messages = _ask_briefly("Reply with the letter A.")
+        body = style.chat_body(session.settings, seed, messages, tokens)
         reply = await session.probe(CHAT, body, tokens)
         if not reply.error:
-            return manner
-        better = _adapted(manner, reply.text)
-        if better == manner:
+            return style
+        adapted = style.adapt(reply.text)
+        if adapted == style:
             raise RequestProblem(reply.text, "stop", status=reply.error)
-        manner = better
+        style = adapted
     raise RequestProblem("the server objects to every request", "stop")
 
 
-def _adapted(manner: RequestStyle, said: str) -> RequestStyle:
-    words = said.casefold()
-    if "max_completion_tokens" in words and manner.limit == "max_tokens":
-        return replace(manner, limit="max_completion_tokens")
-    if "temperature" in words:
-        return replace(manner, temperature=False)
-    return replace(manner, system=False) if "system" in words else manner
-
-
-def _question(text: str) -> list[dict[str, str]]:
+def _ask_briefly(text: str) -> Messages:
     return [
         {"role": "system", "content": "You answer in as few characters as you can."},
         {"role": "user", "content": text},
     ]
 
 
-async def _can(session: Session, manner: RequestStyle, seed: int) -> bool:
-    if manner.way == "parse":
+async def _supports(session: Session, style: RequestStyle, seed: int) -> bool:
+    """Whether the server does what the method of the style needs."""
+    settings = session.settings
+    if style.method == "parse":
         return True
-    if manner.way == "echo":
-        body = echo_body(manner, session.settings, "A B A B A B A", "B")
+    if style.method == "echo":
+        body = style.echo_body(settings, "A B A B A B A", "B")
         reply = await session.probe(COMPLETIONS, body, 1)
         return not reply.error and sum_echoed_tokens(reply, "B") is not None
-    chosen = manner.way == "logprob"
-    text = "Reply with the letter A." if chosen else "Say hello to the sea (as JSON)."
-    tokens = CHOICE_TOKENS if chosen else max(PROBE_TOKENS, session.settings.max_tokens or 0)
-    body = manner.body(session.settings, seed, _question(text), tokens) | manner.held(
-        _SCHEMA, _WORDS
-    )
-    reply = await session.probe(CHAT, body, tokens)
-    return not reply.error and _shows(manner.way, reply)
+    if style.method == "logprob":
+        text, tokens = "Reply with the letter A.", CHOICE_TOKENS
+    else:
+        text = "Say hello to the sea (as JSON)."
+        tokens = max(PROBE_TOKENS, settings.max_tokens or 0)
+    body = style.chat_body(settings, seed, _ask_briefly(text), tokens)
+    reply = await session.probe(CHAT, body | style.constraint(_SCHEMA, _WORDS), tokens)
+    return not reply.error and _shows_method(style.method, reply)
 
 
-def _shows(way: str, reply: Reply) -> bool:
+def _shows_method(method: str, reply: Reply) -> bool:
     """Whether the reply does what was asked for: some servers pass over fields they do not know."""
-    if way == "logprob":
+    if method == "logprob":
         return bool(weigh_first_tokens(reply, _LETTERS))
-    if way == "grammar":
+    if method == "grammar":
         return reply.text.strip() in _WORDS
-    found = find_json(reply.text)
-    return (
-        found is not None
-        if way == "json_object"
-        else found is not None and found.get("answer") in _WORDS
-    )
-
-
-def echo_body(
-    manner: RequestStyle, settings: ChatSettings, prompt: str, key: str
-) -> dict[str, Any]:
-    """A request that sends the prompt back with the log-probability of each of its tokens."""
-    text = f"{prompt} {key}"
-    fixed = {"model": manner.model, "prompt": text, "max_tokens": 1, "echo": True, "logprobs": 1}
-    return {**fixed, "temperature": 0.0, **settings.extra}
+    value = find_json(reply.text)
+    if value is None:
+        return False
+    return method == "json_object" or value.get("answer") in _WORDS

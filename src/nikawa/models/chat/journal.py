@@ -34,7 +34,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     served: str = ""
     """What the server calls the model."""
     error: int = 0
-    """The status of a refused question about what the server can do; 0: it was answered."""
+    """The status of a refused question about what the server can do; 0: the server answered."""
 
 
 def compute_digest(*parts: Any) -> str:
@@ -80,7 +80,11 @@ class Journal:
         if self._descriptor is None:
             return
         try:
-            _write(self._descriptor, msgspec.json.encode(reply) + b"\n")
+            line = msgspec.json.encode(reply) + b"\n"
+            written = os.write(self._descriptor, line)
+            while written < len(line):  # the disk is nearly full: the next write says so
+                line = line[written:]
+                written = os.write(self._descriptor, line)
         except OSError as problem:
             problem.filename = str(self.path)
             raise
@@ -97,10 +101,3 @@ class Journal:
                     self.torn += 1
         if not line.endswith(b"\n") and self._descriptor is not None:
             os.write(self._descriptor, b"\n")  # what comes next must not join the torn line
-
-
-def _write(descriptor: int, line: bytes) -> None:
-    done = os.write(descriptor, line)
-    while done < len(line):  # the disk is nearly full: the next write says so
-        line = line[done:]
-        done = os.write(descriptor, line)

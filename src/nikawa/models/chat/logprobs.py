@@ -1,4 +1,4 @@
-"""From log-probabilities to the weight of each option."""
+"""From log-probabilities in a reply to the probability of each option."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def weigh_first_tokens(reply: Reply, keys: Sequence[str]) -> dict[str, float]:
 
     A key may stand there in several tokens (with a blank before it, in full width): they count together.
     """
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for token, value in reply.first or ():
         key = unicodedata.normalize("NFKC", token).strip(AROUND_KEY)
         if key in keys:
-            found[key] = found.get(key, 0.0) + math.exp(min(value, 0.0))
-    return found if sum(found.values()) > 0 else {}
+            weights[key] = weights.get(key, 0.0) + math.exp(min(value, 0.0))
+    return weights if sum(weights.values()) > 0 else {}
 
 
 def sum_echoed_tokens(reply: Reply, key: str) -> float | None:
@@ -37,13 +37,13 @@ def sum_echoed_tokens(reply: Reply, key: str) -> float | None:
     return None
 
 
-def to_shares(values: dict[str, float]) -> dict[str, float]:
+def to_shares(weights: dict[str, float]) -> dict[str, float]:
     """Weights that sum to one."""
-    total = sum(values.values())
-    return {name: value / total for name, value in values.items()}
+    total = sum(weights.values())
+    return {name: weight / total for name, weight in weights.items()}
 
 
-def softmax(values: dict[str, float]) -> dict[str, float]:
+def softmax(logprobs: dict[str, float]) -> dict[str, float]:
     """Log-probabilities as shares."""
-    highest = max(values.values())
-    return to_shares({name: math.exp(value - highest) for name, value in values.items()})
+    highest = max(logprobs.values())
+    return to_shares({name: math.exp(value - highest) for name, value in logprobs.items()})

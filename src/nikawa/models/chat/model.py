@@ -1,4 +1,8 @@
-"""The model itself: what is kept between calls, and how an asking begins and ends."""
+"""The chat model: one question after the other, and what is kept between calls.
+
+`Asker` has the questions of one task: the messages, the request, and the prediction that its reply makes. `Chat` is the model:
+it opens the journal and the connections, asks all examples, and reports failures and usage.
+"""
 
 from __future__ import annotations
 
@@ -18,25 +22,15 @@ from nikawa.models.chat.abilities import (
     CHOICE_TOKENS,
     COMPLETIONS,
     SCHEMAS,
+    Messages,
     RequestStyle,
-    echo_body,
     find_style,
 )
 from nikawa.models.chat.client import Client, hide_secret, open_http
 from nikawa.models.chat.journal import Journal, Reply
 from nikawa.models.chat.logprobs import softmax, sum_echoed_tokens, to_shares, weigh_first_tokens
 from nikawa.models.chat.prompts import draw_shots, drop_same_question, find_template
-from nikawa.models.chat.questions import (
-    ChoiceQuestions,
-    DialogueQuestions,
-    LabelQuestions,
-    Questions,
-    ReadingQuestions,
-    RelationQuestions,
-    SimilarityQuestions,
-    TaggingQuestions,
-    TreeQuestions,
-)
+from nikawa.models.chat.questions import QUESTIONS, Questions
 from nikawa.models.chat.reading import (
     Options,
     Unreadable,
@@ -46,13 +40,17 @@ from nikawa.models.chat.reading import (
     strip_thoughts,
 )
 from nikawa.models.chat.responses import RequestProblem
-from nikawa.models.chat.session import FailedItems, Session, run_all, run_async, teller
+from nikawa.models.chat.session import FailedItems, Session, run_all, run_async
 from nikawa.models.chat.settings import ChatSettings
 from nikawa.models.chat.usage import Usage
-from nikawa.records import Example, Kind, Prediction, Task
+from nikawa.records import Example, Prediction, Task
 
+USAGE_FILE = "usage.json"
 TOO_LONG = "too long"
 """The kind of reason of a question that the server refuses for its length."""
+TOO_LONG_CURE = "ask with fewer shots, a shorter prompt or a smaller max_tokens, or give the server a longer context"
+SAMPLE_EXAMPLES = 200
+"""Examples that the language of the texts is detected from."""
 
 
 class Asker:
@@ -61,199 +59,152 @@ class Asker:
     def __init__(
         self,
         model: str,
-        form: Questions,
+        questions: Questions,
         settings: ChatSettings,
         seed: int,
         shots: Sequence[Example],
     ) -> None:
-        self.form, self.settings, self.seed, self.drawn = form, settings, seed, shots
-        self.manner = RequestStyle(model)
-        self.tokens = settings.max_tokens or form.tokens
-        self._system = form.template.filled("system", form.common())
-        self._turns = [self._turn(shot) for shot in shots]
+        self.questions, self.settings, self.seed, self.shots = questions, settings, seed, shots
+        self.style = RequestStyle(model)
+        self.tokens = settings.max_tokens or questions.tokens
+        self.shot_count = len(shots) if settings.shots == "all" else settings.shots
+        self._system = questions.template.fill("system", questions.common_slots())
+        self._turns: dict[int, tuple[str, str, str]] = {}
+        """By the identity of a shot, its question, its answer and its answer as JSON."""
+        for shot in shots:
+            gold = shot.gold[questions.task.question]
+            question = questions.template.fill("user", questions.slots(shot))
+            plain = questions.format_gold(shot, gold, as_json=False)
+            structured = questions.format_gold(shot, gold, as_json=True)
+            self._turns[id(shot)] = question, plain, structured
 
     def about(self) -> dict[str, Any]:
         """What was asked, and how."""
-        template = self.form.template
+        template = self.questions.template
         return {
-            "task": self.form.task.name,
-            "how": self.manner.way,
-            "language": self.form.language,
+            "task": self.questions.task.name,
+            "how": self.style.method,
+            "language": self.questions.language,
             "prompt": template.name,
             "prompt_version": template.version,
-            "shots": [shot.id for shot in self.drawn[: self._count()]],
+            "shots": [shot.id for shot in self.shots[: self.shot_count]],
         }
 
     async def prepare(self, session: Session) -> None:
         """Find out how this server is best asked."""
-        self.manner = await find_style(session, self.manner.model, self.form, self.seed)
+        self.style = await find_style(session, self.style.model, self.questions, self.seed)
 
-    def _count(self) -> int:
-        return len(self.drawn) if self.settings.shots == "all" else self.settings.shots
-
-    def _turn(self, shot: Example) -> tuple[str, str, str]:
-        gold = shot.gold[self.form.task.question]
-        question = self.form.template.filled("user", self.form.slots(shot))
-        return question, self.form.shown(shot, gold, False), self.form.shown(shot, gold, True)
-
-    def messages(self, example: Example) -> list[dict[str, str]]:
+    def messages(self, example: Example) -> Messages:
         """The instruction, the shots as turns, and the question."""
-        found = [{"role": "system", "content": self._system}] if self._system else []
-        as_json = self.manner.way in (*SCHEMAS, "json_object")
-        kept = {
-            id(shot)
-            for shot in drop_same_question(self.form.task, self.drawn, example, self._count())
-        }
-        for shot, (question, plain, structured) in zip(self.drawn, self._turns, strict=True):
-            if id(shot) in kept:
-                found.append({"role": "user", "content": question})
-                found.append({"role": "assistant", "content": structured if as_json else plain})
-        asked = self.form.template.filled("user", self.form.slots(example))
-        return [*found, {"role": "user", "content": asked}]
+        messages = [{"role": "system", "content": self._system}] if self._system else []
+        as_json = self.style.method in (*SCHEMAS, "json_object")
+        task, template = self.questions.task, self.questions.template
+        for shot in drop_same_question(task, self.shots, example, self.shot_count):
+            question, plain, structured = self._turns[id(shot)]
+            messages.append({"role": "user", "content": question})
+            messages.append({"role": "assistant", "content": structured if as_json else plain})
+        question = template.fill("user", self.questions.slots(example))
+        return [*messages, {"role": "user", "content": question}]
 
     async def ask(self, session: Session, example: Example) -> Prediction:
         """The prediction of one example; none, with the reason, where the server says that the question is too long."""
+        options = self.questions.options(example)
         try:
-            return await self._ask(session, example)
+            if self.style.method == "echo" and options is not None:
+                return await self._ask_by_echo(session, example, options)
+            return await self._ask_by_chat(session, example, options)
         except RequestProblem as problem:
-            if not problem.long:
+            if not problem.is_too_long:
                 raise
             return Prediction(example=example.id, why=f"{TOO_LONG}: {problem.what}")
 
-    async def _ask(self, session: Session, example: Example) -> Prediction:
-        options = self.form.options(example)
-        messages = self.messages(example)
-        if self.manner.way == "echo" and options is not None:
-            return await self._by_echo(session, example, messages, options)
-        chosen = self.manner.way == "logprob"
-        tokens = CHOICE_TOKENS if chosen else self.tokens
-        body = self.manner.body(self.settings, self.seed, messages, tokens)
-        keys = options.keys if options else ()
-        schema = {} if chosen or self.manner.way == "parse" else self.form.schema(example)
-        reply = await session.reply(CHAT, body | self.manner.held(schema, keys), tokens)
-        if chosen and options is not None and not reply.refusal:
-            found = weigh_first_tokens(reply, options.keys)
-            if found:
-                return _best(
-                    example,
-                    options,
-                    to_shares({key: found.get(key, 0.0) for key in options.keys}),
-                    reply.text,
-                )
+    async def _ask_by_chat(
+        self, session: Session, example: Example, options: Options | None
+    ) -> Prediction:
+        """The answer in the reply to a chat request, by log-probabilities where they choose."""
+        by_logprobs = self.style.method == "logprob"
+        tokens = CHOICE_TOKENS if by_logprobs else self.tokens
+        body = self.style.chat_body(self.settings, self.seed, self.messages(example), tokens)
+        needs_schema = not by_logprobs and self.style.method != "parse"
+        schema = self.questions.schema(example) if needs_schema else {}
+        body |= self.style.constraint(schema, options.keys if options else ())
+        reply = await session.reply(CHAT, body, tokens)
+        if by_logprobs and options is not None and not reply.refusal:
+            weights = weigh_first_tokens(reply, options.keys)
+            if weights:
+                shares = to_shares({key: weights.get(key, 0.0) for key in options.keys})
+                return _choose_best(example, options, shares, reply.text)
         return self.read(example, reply)
 
-    async def _by_echo(
-        self, session: Session, example: Example, messages: list[dict[str, str]], options: Options
+    async def _ask_by_echo(
+        self, session: Session, example: Example, options: Options
     ) -> Prediction:
         """The option that is the likeliest end of the prompt."""
-        prompt, found = "\n\n".join(_plain(messages)), {}
+        texts: list[str] = []
+        for message in self.messages(example):
+            if message["role"] == "assistant":  # each answer stands after its question
+                texts[-1] += f" {message['content']}"
+            else:
+                texts.append(message["content"])
+        prompt = "\n\n".join(texts)
+        logprobs = {}
         for key in options.keys:
-            body = echo_body(self.manner, self.settings, prompt, key)
+            body = self.style.echo_body(self.settings, prompt, key)
             reply = await session.reply(COMPLETIONS, body, 1)
             value = sum_echoed_tokens(reply, key)
             if value is None:
-                return Prediction(
-                    example=example.id, why=f"unparsable: no log-probability of {key!r}"
-                )
-            found[key] = value
-        return _best(example, options, softmax(found), None)
+                why = f"unparsable: no log-probability of {key!r}"
+                return Prediction(example=example.id, why=why)
+            logprobs[key] = value
+        return _choose_best(example, options, softmax(logprobs), None)
 
     def read(self, example: Example, reply: Reply) -> Prediction:
-        """The answer in a reply, or none with the reason; what was said is kept."""
+        """The answer in a reply, or none with the reason; what the model said is kept."""
         if reply.refusal or reply.finish == "content_filter":
             why = f"refusal: {quote(reply.refusal or 'content filter')}"
             return Prediction(example=example.id, raw=reply.text or None, why=why)
-        text, cut = strip_thoughts(reply.text), reply.finish == "length"
-        # of a text that was cut, the lines before the last are whole
-        whole = (
-            text
-            if not cut or find_json(text, (dict, list)) is not None
-            else text.rpartition("\n")[0]
-        )
+        text, was_cut = strip_thoughts(reply.text), reply.finish == "length"
+        whole = text
+        if was_cut and find_json(text, (dict, list)) is None:
+            whole = text.rpartition("\n")[0]  # the lines before the last are whole
         try:
-            return Prediction(
-                example=example.id, answer=self.form.read(example, whole), raw=reply.text
-            )
+            answer = self.questions.read(example, whole)
         except Unreadable as problem:
-            why = (
-                "length"
-                if cut
-                else f"refusal: {quote(text)}"
-                if is_refusal(text)
-                else f"unparsable: {problem}"
-            )
+            if was_cut:
+                why = "length"
+            elif is_refusal(text):
+                why = f"refusal: {quote(text)}"
+            else:
+                why = f"unparsable: {problem}"
             return Prediction(example=example.id, raw=reply.text, why=why)
+        return Prediction(example=example.id, answer=answer, raw=reply.text)
 
 
-def _plain(messages: list[dict[str, str]]) -> list[str]:
-    """The messages as one text: each answer stands after its question."""
-    found: list[str] = []
-    for message in messages:
-        if message["role"] == "assistant":
-            found[-1] += f" {message['content']}"
-        else:
-            found.append(message["content"])
-    return found
-
-
-def _best(
-    example: Example, options: Options, scores: dict[str, float], raw: str | None
+def _choose_best(
+    example: Example, options: Options, shares: dict[str, float], raw: str | None
 ) -> Prediction:
-    best = max(options.keys, key=lambda key: scores[key])
-    named = {
-        str(value): scores[key] for key, value in zip(options.keys, options.values, strict=True)
-    }
-    return Prediction(
-        example=example.id, answer=options.values[options.keys.index(best)], scores=named, raw=raw
-    )
-
-
-USAGE_FILE = "usage.json"
-QUESTIONS: dict[Kind, type[Questions]] = {
-    "text": LabelQuestions,
-    "inference": LabelQuestions,
-    "similarity": SimilarityQuestions,
-    "choice": ChoiceQuestions,
-    "reading": ReadingQuestions,
-    "tagging": TaggingQuestions,
-    "relation": RelationQuestions,
-    "tree": TreeQuestions,
-    "dialogue": DialogueQuestions,
-}
-OUTSIDE = (
-    "key_env",
-    "auth",
-    "concurrency",
-    "retries",
-    "wait",
-    "patience",
-    "timeout",
-    "cache",
-    "price_in",
-    "price_out",
-    "budget",
-)
-"""Settings that change how questions are sent, never what is asked."""
-SHORTER = "ask with fewer shots, a shorter prompt or a smaller max_tokens, or give the server a longer context"
-SAMPLE_EXAMPLES = 200
-"""Examples looked at to tell the language of the texts."""
+    """The likeliest option, with the shares of all by their values."""
+    best = max(options.keys, key=lambda key: shares[key])
+    scores = {}
+    for key, value in zip(options.keys, options.values, strict=True):
+        scores[str(value)] = shares[key]
+    answer = options.values[options.keys.index(best)]
+    return Prediction(example=example.id, answer=answer, scores=scores, raw=raw)
 
 
 class Chat:
-    """The model; `usage` and `about()` tell what it used and how it asked."""
+    """The model; `usage` and `about()` say what it used and how it asked."""
 
     def __init__(self, setup: Setup) -> None:
         self.name = f"chat:{setup.argument}"
         self.setup = setup
         self.settings = read_settings(ChatSettings, setup)
         if not self.settings.base_url:
-            raise BadInput(
-                f"{self.name} needs the address of a server",
-                cure="say --base-url URL; in Python, set base_url",
-            )
-        self._pool: tuple[Task, Sequence[Example]] | None = None
+            cure = "say --base-url URL; in Python, set base_url"
+            raise BadInput(f"{self.name} needs the address of a server", cure=cure)
+        self._pool: Sequence[Example] | None = None
         self._usage = Usage()
-        self._asked: dict[str, Any] = {}
+        self._about_asker: dict[str, Any] = {}
 
     @property
     def usage(self) -> dict[str, Any]:
@@ -265,14 +216,14 @@ class Chat:
         return {
             "model": self.name,
             "base_url": self.settings.base_url,
-            **self._asked,
+            **self._about_asker,
             "usage": self.usage,
         }
 
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
         """Keep the examples that shots are drawn from; nothing is learned."""
         draw_shots(task, examples, self.settings.shots, self.setup.seed)
-        self._pool = (task, examples)
+        self._pool = examples
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
         """One answer an example; those asked before, in this run or a killed one, are not asked again."""
@@ -280,107 +231,99 @@ class Chat:
             raise not_fitted_error(self.name, task)
         if not examples:
             return []
-        asker = self._asker(task, examples)
+        asker = self._make_asker(task, examples)
         try:
-            with Journal(self.setup.folder) as own, Journal(self._cache()) as shared:
+            with Journal(self.setup.folder) as own, Journal(self._shared_folder()) as shared:
                 self._usage.recount(own.replies.values(), self.settings)
-                answers = run_async(lambda: self._predict(asker, examples, own, shared))
+                answers = run_async(lambda: self._ask_all(asker, examples, own, shared))
         except FailedItems as failure:
-            raise self._failed(failure, examples) from None
+            place, problem = min(failure.problems.items())
+            failed = f"{len(failure.problems)} of {failure.count} questions failed"
+            what = f"{failed}; example {examples[place].id!r}: {problem.what}"
+            raise BadInput(what, cure=self._find_cure(problem)) from None
         except RequestProblem as problem:
-            raise BadInput(problem.what, cure=self._cure(problem)) from None
+            raise BadInput(problem.what, cure=self._find_cure(problem)) from None
         finally:
-            self._asked = asker.about()
+            self._about_asker = asker.about()
             self._write_usage()
-        self._refuse_all_long(answers)
-        self._count(answers)
+        self._refuse_all_too_long(answers)
+        reasons = Counter(answer.why.partition(":")[0] for answer in answers if answer.why)
+        for reason, count in reasons.items():
+            self._usage.none[reason] = self._usage.none.get(reason, 0) + count
         self._write_usage()
         return answers
 
-    def _asker(self, task: Task, examples: Sequence[Example]) -> Asker:
-        told = self.settings.language
-        language = detect_language(task, examples) if told == "auto" else told
+    def _make_asker(self, task: Task, examples: Sequence[Example]) -> Asker:
+        setting = self.settings.language
+        language = detect_language(task, examples) if setting == "auto" else setting
         template = find_template(task, language, self.settings.prompt)
-        pool = self._pool[1] if self._pool else ()
-        form = QUESTIONS[task.kind](task, template, language, pool)
+        pool = self._pool or ()
+        questions = QUESTIONS[task.kind](task, template, language, pool)
         shots = draw_shots(task, pool, self.settings.shots, self.setup.seed)
-        return Asker(self.setup.argument, form, self.settings, self.setup.seed, shots)
+        return Asker(self.setup.argument, questions, self.settings, self.setup.seed, shots)
 
-    async def _predict(
+    async def _ask_all(
         self, asker: Asker, examples: Sequence[Example], own: Journal, shared: Journal
     ) -> list[Prediction]:
+        total = len(examples)
         async with open_http(self.settings) as http:
             client = Client(http, self.settings, self._usage)
             session = Session(client, own, shared)
             with hide_secret(client.secret):
                 await asker.prepare(session)
                 return await run_all(
-                    len(examples),
+                    total,
                     lambda i: asker.ask(session, examples[i]),
                     self.settings.concurrency,
-                    teller(self.setup.progress, f"asking {self.name}", len(examples)),
+                    lambda done: self.setup.progress(f"asking {self.name}", done, total),
                 )
 
-    def _cache(self) -> Path | None:
-        """The shared folder, unless it is the run's own."""
-        folder = Path(self.settings.cache) if self.settings.cache else None
-        own = self.setup.folder
-        return None if own and folder and own.resolve() == folder.resolve() else folder
+    def _shared_folder(self) -> Path | None:
+        """The folder of replies that runs share, unless it is the run's own."""
+        if not self.settings.cache:
+            return None
+        shared, own = Path(self.settings.cache), self.setup.folder
+        return None if own and own.resolve() == shared.resolve() else shared
 
-    def _failed(self, failure: FailedItems, examples: Sequence[Example]) -> BadInput:
-        place, problem = min(failure.failed.items())
-        what = f"{len(failure.failed)} of {failure.count} questions failed; example {examples[place].id!r}: {problem.what}"
-        return BadInput(what, cure=self._cure(problem))
-
-    def _refuse_all_long(self, answers: Sequence[Prediction]) -> None:
+    def _refuse_all_too_long(self, answers: Sequence[Prediction]) -> None:
         """Where no question fits, it is the asking that must change: that is no result."""
         reasons = [answer.why or "" for answer in answers]
         if len(answers) > 1 and all(why.startswith(f"{TOO_LONG}:") for why in reasons):
-            what = f"all {len(answers)} questions are too long for {self.name}: {reasons[0].partition(': ')[2]}"
-            raise BadInput(what, cure=SHORTER)
+            reason = reasons[0].partition(": ")[2]
+            what = f"all {len(answers)} questions are too long for {self.name}: {reason}"
+            raise BadInput(what, cure=TOO_LONG_CURE)
 
-    def _cure(self, problem: RequestProblem) -> str:
+    def _find_cure(self, problem: RequestProblem) -> str:
         settings = self.settings
         again = "start again: the answers so far are kept"
         if problem.status in (401, 403):
             return f"put a valid key into {settings.key_env}"
         if problem.status in (404, 405) or 300 <= problem.status < 400:
             return f"check base_url ({settings.base_url}) and the name {self.setup.argument!r}"
-        if problem.then == "item":
-            return (
-                f"shorten the question (fewer shots, another prompt) or leave it out, then {again}"
-            )
+        if problem.action == "item":
+            shorter = "shorten the question (fewer shots, another prompt) or leave it out"
+            return f"{shorter}, then {again}"
         if problem.status:
             return again
         return f"is a server running at {settings.base_url}? Then {again}"
 
-    def _count(self, answers: Sequence[Prediction]) -> None:
-        reasons = Counter(answer.why.partition(":")[0] for answer in answers if answer.why)
-        for reason, count in reasons.items():
-            self._usage.none[reason] = self._usage.none.get(reason, 0) + count
-
     def _write_usage(self) -> None:
         if self.setup.folder is not None and self.setup.folder.is_dir():
+            formatted = msgspec.json.format(msgspec.json.encode(self.about()), indent=2)
             with atomic_write(self.setup.folder / USAGE_FILE, overwrite=True) as stream:
-                stream.write(
-                    msgspec.json.format(msgspec.json.encode(self.about()), indent=2) + b"\n"
-                )
+                stream.write(formatted + b"\n")
 
 
 def detect_language(task: Task, examples: Sequence[Example]) -> str:
     """`ja`, `ko` or `en`, by the script of most texts."""
-    votes = Counter(
-        _script(_letters(e.inputs.get(name) for name in task.inputs))
-        for e in examples[:SAMPLE_EXAMPLES]
-    )
+    votes: Counter[str] = Counter()
+    for example in examples[:SAMPLE_EXAMPLES]:
+        values = [example.inputs.get(name) for name in task.inputs]
+        text = msgspec.json.encode([v for v in values if not hasattr(v, "start")]).decode()
+        if re.search(r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]", text):
+            votes["ko"] += 1
+        elif re.search(r"[\u3040-\u30ff\u4e00-\u9fff]", text):
+            votes["ja"] += 1
+        else:
+            votes["en"] += 1
     return max(("ja", "ko", "en"), key=lambda name: votes[name])
-
-
-def _letters(values: Any) -> str:
-    return msgspec.json.encode([v for v in values if not hasattr(v, "start")]).decode()
-
-
-def _script(text: str) -> str:
-    if re.search(r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]", text):
-        return "ko"
-    return "ja" if re.search(r"[\u3040-\u30ff\u4e00-\u9fff]", text) else "en"

@@ -1,4 +1,8 @@
-"""How a kind of task is asked and its answers are read; the kinds are in the files beside this one."""
+"""How each kind of task is asked and its answers are read: one class a kind, `QUESTIONS` has them all.
+
+Tasks that choose one of several answers (labels, choices, relations) are asked by a letter or a name; similarity by a number, reading
+by words of the text; entities, dependency trees and dialogue states by a structure, always as JSON.
+"""
 
 from __future__ import annotations
 
@@ -17,24 +21,41 @@ from nikawa.models.chat.reading import (
     Unreadable,
     count_occurrence,
     find_json,
+    find_list,
     find_spans,
     quote,
     read_number,
     read_option,
 )
-from nikawa.records import SPAN_INPUTS, Example, Span, Task
+from nikawa.records import SPAN_INPUTS, Example, Kind, Span, Task
+
+MAX_LETTERS = len(ascii_uppercase)
+NO_ANSWER_LABEL = "none"
+"""The label whose word stands for "there is no answer in the text"."""
+QUOTES = ("「」", "『』", '""', "''", "“”", "‘’", "``", "《》")
+ROLES = {
+    "ja": {"user": "ユーザー", "sys": "システム"},
+    "ko": {"user": "사용자", "sys": "시스템"},
+    "en": {"user": "User", "sys": "System"},
+}
+"""Who speaks in a dialogue, by language."""
+_LEAD = re.compile(
+    r"(?:答え|回答|解答|정답|답변|답|answer)\s*(?:は|은|는)?\s*[::]\s*", re.IGNORECASE
+)
 
 
 class Questions(ABC):
-    """One task in one language; what all kinds share."""
+    """The questions of one task in one language; what all kinds share."""
 
     tokens: ClassVar[int] = 64
     """Tokens an answer may take."""
-    choice: ClassVar[bool] = False
+    is_choice: ClassVar[bool] = False
     """Whether log-probabilities can choose the answer."""
-    structured: ClassVar[bool] = False
+    by_letter: ClassVar[bool] = False
+    """Whether the answer is a letter, so that its first token decides."""
+    is_structured: ClassVar[bool] = False
     """Whether the answer is JSON however it is asked for."""
-    constrained: ClassVar[bool] = True
+    is_constrained: ClassVar[bool] = True
     """Whether a server that can hold an answer to a schema should."""
 
     def __init__(
@@ -46,30 +67,31 @@ class Questions(ABC):
         """The answers to choose from."""
         return None
 
-    def common(self) -> dict[str, str]:
+    def common_slots(self) -> dict[str, str]:
         """The slots that are the same for all examples."""
         return {}
 
     def slots(self, example: Example) -> dict[str, str]:
         """All slots of one example: of its inputs only those the task lets a model see."""
-        seen = {name: example.inputs.get(name) for name in self.task.inputs}
-        return {
-            **self.common(),
-            **{name: value for name, value in seen.items() if isinstance(value, str)},
-        }
+        slots = self.common_slots()
+        for name in self.task.inputs:
+            value = example.inputs.get(name)
+            if isinstance(value, str):
+                slots[name] = value
+        return slots
 
-    def answer(self, example: Example, gold: Any) -> Any:
-        """The value that stands in the JSON of an answer."""
+    def to_answer(self, example: Example, gold: Any) -> Any:
+        """The gold as it stands in the JSON of an answer."""
         return gold
 
     @abstractmethod
     def schema(self, example: Example | None = None) -> dict[str, Any]:
         """The JSON schema of an answer; the same for all examples, but for those that bring their own options."""
 
-    def shown(self, example: Example, gold: Any, as_json: bool) -> str:
-        """An answer as an example shows it."""
-        value = self.answer(example, gold)
-        if as_json or self.structured:
+    def format_gold(self, example: Example, gold: Any, as_json: bool) -> str:
+        """The gold as a few-shot example shows it."""
+        value = self.to_answer(example, gold)
+        if as_json or self.is_structured:
             field = next(iter(self.schema(example)["properties"]))
             return msgspec.json.encode({field: value}).decode()
         return str(value)
@@ -78,17 +100,18 @@ class Questions(ABC):
     def read(self, example: Example, text: str) -> Any:
         """The answer in a text; raises `Unreadable`."""
 
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the task, which must have some."""
+        if not self.task.labels:
+            what = f"the task {self.task.name} has no list of labels"
+            raise BadInput(what, cure="name its labels")
+        return self.task.labels
 
-def label_words(template: Template, labels: Sequence[str]) -> tuple[str, ...]:
-    """The words labels are shown by; their own names where the prompt has no others."""
-    return tuple(template.labels.get(label, label) for label in labels)
-
-
-def require_labels(task: Task) -> tuple[str, ...]:
-    """The labels of a task, which must have some."""
-    if not task.labels:
-        raise BadInput(f"the task {task.name} has no list of labels", cure="name its labels")
-    return task.labels
+    def label_options(self, keys: tuple[str, ...]) -> Options:
+        """The labels of the task under these keys, by the words of the prompt or by their own names."""
+        labels = self.labels()
+        words = tuple(self.template.labels.get(label, label) for label in labels)
+        return Options(keys, words, labels)
 
 
 def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
@@ -101,41 +124,33 @@ def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def find_list(text: str, field: str) -> list[Any]:
-    """The list an answer holds, under its field or bare."""
-    found = find_json(text, (dict, list))
-    if isinstance(found, dict):
-        found = found.get(field)
-    if not isinstance(found, list):
-        raise Unreadable(f"{quote(text)} holds no list of {field}")
-    return found
+def list_schema(field: str, properties: dict[str, Any]) -> dict[str, Any]:
+    """The schema of an object with a list of such objects under one field."""
+    return object_schema({field: {"type": "array", "items": object_schema(properties)}})
 
 
 class LabelQuestions(Questions):
     """One label of the task's; asked for by a letter, or by its name where there are more labels than letters."""
 
-    choice = True
+    is_choice = True
+    by_letter = True
 
     def options(self, example: Example) -> Options:
         """The labels, in the order of the task."""
-        labels = require_labels(self.task)
-        keys = (
-            tuple(ascii_uppercase[: len(labels)]) if len(labels) <= len(ascii_uppercase) else labels
-        )
-        return Options(keys, label_words(self.template, labels), labels)
+        labels = self.labels()
+        letters = tuple(ascii_uppercase[: len(labels)])
+        return self.label_options(letters if len(labels) <= MAX_LETTERS else labels)
 
-    def common(self) -> dict[str, str]:
+    def common_slots(self) -> dict[str, str]:
         """The options are the same for all."""
-        return {"options": self.options(Example(id="", inputs={})).shown()}
+        return {"options": self.options(Example(id="", inputs={})).format()}
 
-    def answer(self, example: Example, gold: Any) -> Any:
+    def to_answer(self, example: Example, gold: Any) -> Any:
         """The key of the label."""
         options = self.options(example)
         if gold not in options.values:
-            raise BadInput(
-                f"example {example.id!r} has the label {gold!r}",
-                cure="the task knows no such label",
-            )
+            what = f"example {example.id!r} has the label {gold!r}"
+            raise BadInput(what, cure="the task knows no such label")
         return options.key_of(gold)
 
     def schema(self, example: Example | None = None) -> dict[str, Any]:
@@ -153,50 +168,53 @@ class ChoiceQuestions(LabelQuestions):
 
     def options(self, example: Example) -> Options:
         """The choices under letters."""
-        found = example.inputs.get("choices") if "choices" in self.task.inputs else None
-        if not isinstance(found, list | tuple) or not 0 < len(found) <= len(ascii_uppercase):
-            what = f"example {example.id!r} has no list of up to {len(ascii_uppercase)} choices"
+        choices = example.inputs.get("choices") if "choices" in self.task.inputs else None
+        if not isinstance(choices, list | tuple) or not 0 < len(choices) <= MAX_LETTERS:
+            what = f"example {example.id!r} has no list of up to {MAX_LETTERS} choices"
             raise BadInput(what, cure="leave `choices` among the inputs")
-        words = tuple(str(choice).strip() for choice in found)
-        return Options(tuple(ascii_uppercase[: len(found)]), words, tuple(range(len(found))))
+        letters = tuple(ascii_uppercase[: len(choices)])
+        words = tuple(str(choice).strip() for choice in choices)
+        return Options(letters, words, tuple(range(len(choices))))
 
-    def common(self) -> dict[str, str]:
+    def common_slots(self) -> dict[str, str]:
         """Nothing is the same for all."""
         return {}
 
     def slots(self, example: Example) -> dict[str, str]:
         """The question, with its choices."""
-        return {**super().slots(example), "options": self.options(example).shown()}
+        return {**super().slots(example), "options": self.options(example).format()}
 
     def schema(self, example: Example | None = None) -> dict[str, Any]:
         """One of the letters that the example has."""
-        count = len(self.options(example).keys) if example else len(ascii_uppercase)
+        count = len(self.options(example).keys) if example else MAX_LETTERS
         return object_schema({"answer": {"type": "string", "enum": list(ascii_uppercase[:count])}})
 
 
 class RelationQuestions(LabelQuestions):
     """The relation between two marked entities, by its name; structured output comes before log-probabilities."""
 
+    by_letter = False
+
     def options(self, example: Example) -> Options:
         """The relations, in the order of the task."""
-        labels = require_labels(self.task)
-        return Options(labels, label_words(self.template, labels), labels)
+        return self.label_options(self.labels())
 
     def slots(self, example: Example) -> dict[str, str]:
         """The text, the entities, and the text with both marked."""
-        found = super().slots(example)
+        slots = super().slots(example)
         names = [name for name in SPAN_INPUTS if name in self.task.inputs]
-        spans = {name: require_span(example, name) for name in names}
+        spans = {name: _require_span(example, name) for name in names}
         text = example.inputs.get("text")
         if not isinstance(text, str):
-            return found
-        found |= {name: text[span.start : span.end] for name, span in spans.items()}
+            return slots
+        for name, span in spans.items():
+            slots[name] = text[span.start : span.end]
         if len(spans) == 2 and "text" in self.task.inputs:
-            found["marked"] = _marked(text, spans)
-        return found
+            slots["marked"] = _mark_spans(text, spans)
+        return slots
 
 
-def require_span(example: Example, name: str) -> Span:
+def _require_span(example: Example, name: str) -> Span:
     """An input that must be a span."""
     value = example.inputs.get(name)
     if isinstance(value, Span):
@@ -204,27 +222,17 @@ def require_span(example: Example, name: str) -> Span:
     try:
         return msgspec.convert(value, Span)
     except msgspec.ValidationError:
-        raise BadInput(
-            f"example {example.id!r} has no span {name!r}", cure="see docs/records.md for its shape"
-        ) from None
+        what = f"example {example.id!r} has no span {name!r}"
+        raise BadInput(what, cure="see docs/records.md for its shape") from None
 
 
-def _marked(text: str, spans: dict[str, Span]) -> str:
+def _mark_spans(text: str, spans: dict[str, Span]) -> str:
     """`<subject>…</subject>`, also where one entity holds the other."""
     marks = [(span.start, 1, -span.end, f"<{name}>") for name, span in spans.items()]
     marks += [(span.end, 0, -span.start, f"</{name}>") for name, span in spans.items()]
     for place, _, _, mark in sorted(marks, reverse=True):
         text = text[:place] + mark + text[place:]
     return text
-
-
-NONE = "none"
-"""The label whose word stands for "there is no answer in the text"."""
-QUOTES = ("「」", "『』", '""', "''", "“”", "‘’", "``", "《》")
-
-_LEAD = re.compile(
-    r"(?:答え|回答|解答|정답|답변|답|answer)\s*(?:は|은|는)?\s*[::]\s*", re.IGNORECASE
-)
 
 
 class SimilarityQuestions(Questions):
@@ -237,28 +245,28 @@ class SimilarityQuestions(Questions):
         """Lowest and highest, 0 to 5 where the task does not say."""
         return self.task.scale or (0.0, 5.0)
 
-    def common(self) -> dict[str, str]:
+    def common_slots(self) -> dict[str, str]:
         """The ends of the scale."""
         low, high = self.scale
         return {"low": f"{low:g}", "high": f"{high:g}"}
 
     def slots(self, example: Example) -> dict[str, str]:
         """The sentences in the order of the task's inputs, whatever they are called there."""
-        found = super().slots(example)
-        texts = [found[name] for name in self.task.inputs if name in found]
-        return {**found, **{f"sentence{i}": text for i, text in enumerate(texts, start=1)}}
+        slots = super().slots(example)
+        texts = [slots[name] for name in self.task.inputs if name in slots]
+        for number, text in enumerate(texts, start=1):
+            slots[f"sentence{number}"] = text
+        return slots
 
-    def answer(self, example: Example, gold: Any) -> Any:
+    def to_answer(self, example: Example, gold: Any) -> Any:
         """The score as it is asked for."""
         return round(float(gold), 1)
 
-    def shown(self, example: Example, gold: Any, as_json: bool) -> str:
+    def format_gold(self, example: Example, gold: Any, as_json: bool) -> str:
         """`3.4`, or the same inside JSON."""
-        return (
-            super().shown(example, gold, as_json)
-            if as_json
-            else f"{self.answer(example, gold):.1f}"
-        )
+        if as_json:
+            return super().format_gold(example, gold, as_json)
+        return f"{self.to_answer(example, gold):.1f}"
 
     def schema(self, example: Example | None = None) -> dict[str, Any]:
         """A number; not every server holds to its bounds, so they are checked when it is read."""
@@ -273,20 +281,20 @@ class ReadingQuestions(Questions):
     """Words of the text as they stand there, or the word that says there is no answer."""
 
     tokens = 128
-    constrained = False
+    is_constrained = False
 
     @property
-    def none(self) -> str:
+    def no_answer(self) -> str:
         """The word for no answer."""
-        return self.template.labels.get(NONE, NONE)
+        return self.template.labels.get(NO_ANSWER_LABEL, NO_ANSWER_LABEL)
 
-    def common(self) -> dict[str, str]:
+    def common_slots(self) -> dict[str, str]:
         """How to say that there is no answer."""
-        return {"none": self.none}
+        return {"none": self.no_answer}
 
-    def answer(self, example: Example, gold: Any) -> Any:
+    def to_answer(self, example: Example, gold: Any) -> Any:
         """The first of the answers."""
-        return gold[0]["text"] if gold else self.none
+        return gold[0]["text"] if gold else self.no_answer
 
     def schema(self, example: Example | None = None) -> dict[str, Any]:
         """A text."""
@@ -294,73 +302,64 @@ class ReadingQuestions(Questions):
 
     def read(self, example: Example, text: str) -> str:
         """The first line, without a lead ("答え:") and without quotes around it that the text does not have."""
-        found = find_json(text)
-        if found is not None and len(found) == 1 and text.lstrip("` json\n").startswith("{"):
-            value = next(iter(found.values()))
-            text = value if isinstance(value, str) and value.strip() else self.none
+        fields = find_json(text)
+        if fields is not None and len(fields) == 1 and text.lstrip("` json\n").startswith("{"):
+            value = next(iter(fields.values()))
+            text = value if isinstance(value, str) and value.strip() else self.no_answer
         line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-        line = _LEAD.sub("", line, count=1).strip() if _LEAD.match(line) else line
-        line = line if line in str(example.inputs.get("context", "")) else _unquoted(line)
+        if _LEAD.match(line):
+            line = _LEAD.sub("", line, count=1).strip()
+        if line not in str(example.inputs.get("context", "")):
+            line = _unquote(line)
         if not line:
             raise Unreadable("the answer is empty")
-        return "" if line.rstrip("。.") == self.none else line
+        return "" if line.rstrip("。.") == self.no_answer else line
 
 
-def _unquoted(line: str) -> str:
+def _unquote(line: str) -> str:
+    """The line without one pair of quotes around the whole of it."""
+    inner = line[1:-1]
     for pair in QUOTES:
-        first, last, inner = pair[0], pair[1], line[1:-1]
-        if (
-            len(line) > 2
-            and line[0] == first
-            and line[-1] == last
-            and first not in inner
-            and last not in inner
-        ):
+        opening, closing = pair[0], pair[1]
+        is_quoted = len(line) > 2 and line[0] == opening and line[-1] == closing
+        if is_quoted and opening not in inner and closing not in inner:
             return inner.strip()
     return line
 
 
-ROLES = {
-    "ja": {"user": "ユーザー", "sys": "システム"},
-    "ko": {"user": "사용자", "sys": "시스템"},
-    "en": {"user": "User", "sys": "System"},
-}
-
-
-class _Labelled(Questions):
+class _LabelledQuestions(Questions):
     """A structure whose parts bear labels of the task."""
 
-    structured = True
+    is_structured = True
 
-    def common(self) -> dict[str, str]:
+    def common_slots(self) -> dict[str, str]:
         """The labels and what they mean."""
-        labels = require_labels(self.task)
-        return {"options": Options(labels, label_words(self.template, labels), labels).shown()}
+        return {"options": self.label_options(self.labels()).format()}
 
-    def label_of(self) -> dict[str, str]:
+    def label_by_name(self) -> dict[str, str]:
         """Each label by its own name and by the word it is shown by, whatever the case."""
-        labels = require_labels(self.task)
-        words = zip(label_words(self.template, labels), labels, strict=True)
-        return {word.casefold(): label for word, label in words} | {
-            label.casefold(): label for label in labels
+        options = self.label_options(self.labels())
+        by_word = {
+            w.casefold(): label for w, label in zip(options.words, options.keys, strict=True)
         }
+        return by_word | {label.casefold(): label for label in options.keys}
 
 
-class TaggingQuestions(_Labelled):
+class TaggingQuestions(_LabelledQuestions):
     """Entities by their words and which of the places that hold them is meant."""
 
     tokens = 1024
 
-    def answer(self, example: Example, gold: Any) -> Any:
+    def to_answer(self, example: Example, gold: Any) -> Any:
         """Text, occurrence and label of each span."""
         text = example.inputs["text"]
         return [
             {
-                "text": text[s.start : s.end],
-                "occurrence": count_occurrence(text, s),
-                "label": s.label,
+                "text": text[span.start : span.end],
+                "occurrence": count_occurrence(text, span),
+                "label": span.label,
             }
-            for s in gold
+            for span in gold
         ]
 
     def schema(self, example: Example | None = None) -> dict[str, Any]:
@@ -368,40 +367,39 @@ class TaggingQuestions(_Labelled):
         fields = {
             "text": {"type": "string"},
             "occurrence": {"type": "integer"},
-            "label": {"type": "string", "enum": list(require_labels(self.task))},
+            "label": {"type": "string", "enum": list(self.labels())},
         }
-        return object_schema({"entities": {"type": "array", "items": object_schema(fields)}})
+        return list_schema("entities", fields)
 
     def read(self, example: Example, text: str) -> list[Span]:
         """The spans; one that is not in the text makes the whole answer unreadable."""
-        return find_spans(
-            str(example.inputs.get("text", "")), find_list(text, "entities"), self.label_of()
-        )
+        source = str(example.inputs.get("text", ""))
+        return find_spans(source, find_list(text, "entities"), self.label_by_name())
 
 
-class TreeQuestions(_Labelled):
+class TreeQuestions(_LabelledQuestions):
     """The head and label of each word."""
 
     tokens = 2048
 
     def slots(self, example: Example) -> dict[str, str]:
         """The words, one a line, with number, form, lemma and part of speech."""
-        found = super().slots(example)
+        slots = super().slots(example)
         if "words" in self.task.inputs:
-            rows = enumerate(example.inputs["words"], start=1)
-            found["words"] = "\n".join(
-                f"{i}\t{w['form']}\t{w.get('lemma', '')}\t{w.get('pos', '')}".rstrip()
-                for i, w in rows
-            )
-        return found
+            lines = []
+            for number, word in enumerate(example.inputs["words"], start=1):
+                cells = (str(number), word["form"], word.get("lemma", ""), word.get("pos", ""))
+                lines.append("\t".join(map(str, cells)).rstrip())
+            slots["words"] = "\n".join(lines)
+        return slots
 
-    def answer(self, example: Example, gold: Any) -> Any:
+    def to_answer(self, example: Example, gold: Any) -> Any:
         """One entry a word."""
         forms = [word["form"] for word in example.inputs["words"]]
         rows = zip(forms, gold["heads"], gold["labels"], strict=True)
         return [
-            {"index": i, "word": f, "head": h, "label": r}
-            for i, (f, h, r) in enumerate(rows, start=1)
+            {"index": number, "word": form, "head": head, "label": label}
+            for number, (form, head, label) in enumerate(rows, start=1)
         ]
 
     def schema(self, example: Example | None = None) -> dict[str, Any]:
@@ -410,70 +408,64 @@ class TreeQuestions(_Labelled):
             "index": {"type": "integer"},
             "word": {"type": "string"},
             "head": {"type": "integer"},
-            "label": {"type": "string", "enum": list(require_labels(self.task))},
+            "label": {"type": "string", "enum": list(self.labels())},
         }
-        return object_schema({"words": {"type": "array", "items": object_schema(fields)}})
+        return list_schema("words", fields)
 
     def read(self, example: Example, text: str) -> dict[str, Any]:
         """Heads and labels of all words; a word too many or too few makes the answer unreadable."""
-        count, known = len(example.inputs.get("words", ())), self.label_of()
+        count, label_by_name = len(example.inputs.get("words", ())), self.label_by_name()
         rows: dict[int, tuple[int, str]] = {}
         for row in find_list(text, "words"):
-            index, head, label = _row(row, count, known)
+            if not isinstance(row, dict):
+                raise Unreadable("a word is not an object")
+            index, head = row.get("index"), row.get("head")
+            if not isinstance(index, int) or not 1 <= index <= count:
+                raise Unreadable(f"there is no word {index!r}")
+            if not isinstance(head, int) or not 0 <= head <= count or head == index:
+                raise Unreadable(f"word {index} cannot have the head {head!r}")
+            label = label_by_name.get(str(row.get("label")).casefold())
+            if label is None:
+                raise Unreadable(f"{quote(str(row.get('label')))} is no label")
             if rows.setdefault(index, (head, label)) != (head, label):
                 raise Unreadable(f"word {index} has two heads")
-        if missing := [i for i in range(1, count + 1) if i not in rows]:
+        numbers = range(1, count + 1)
+        if missing := [number for number in numbers if number not in rows]:
             raise Unreadable(f"word {missing[0]} has no head")
-        ordered = [rows[i] for i in range(1, count + 1)]
-        return {"heads": [head for head, _ in ordered], "labels": [label for _, label in ordered]}
-
-
-def _row(row: Any, count: int, known: dict[str, str]) -> tuple[int, int, str]:
-    if not isinstance(row, dict):
-        raise Unreadable("a word is not an object")
-    index, head = row.get("index"), row.get("head")
-    if not isinstance(index, int) or not 1 <= index <= count:
-        raise Unreadable(f"there is no word {index!r}")
-    if not isinstance(head, int) or not 0 <= head <= count or head == index:
-        raise Unreadable(f"word {index} cannot have the head {head!r}")
-    label = known.get(str(row.get("label")).casefold())
-    if label is None:
-        raise Unreadable(f"{quote(str(row.get('label')))} is no label")
-    return index, head, label
+        heads, labels = [rows[n][0] for n in numbers], [rows[n][1] for n in numbers]
+        return {"heads": heads, "labels": labels}
 
 
 class DialogueQuestions(Questions):
     """The state after the last turn: slots with their values."""
 
-    structured = True
+    is_structured = True
     tokens = 512
 
     def slot_names(self) -> list[str]:
         """The slots that the prompt lists, and those of the examples to learn from."""
-        states = (example.gold.get(self.task.question, ()) for example in self.pool)
-        met = {entry.rpartition("-")[0] for state in states for entry in state}
-        return sorted({*self.template.labels, *met})
+        names = set(self.template.labels)
+        for example in self.pool:
+            for entry in example.gold.get(self.task.question, ()):
+                names.add(entry.rpartition("-")[0])
+        return sorted(names)
 
-    def common(self) -> dict[str, str]:
+    def common_slots(self) -> dict[str, str]:
         """The slots, one a line, with what they mean where the prompt says so."""
-        names = self.slot_names()
-        return {"options": "\n".join(self._line(name) for name in names) or "-"}
-
-    def _line(self, name: str) -> str:
-        word = self.template.labels.get(name, name)
-        return name if word == name else f"{name}: {word}"
+        names = tuple(self.slot_names())
+        words = tuple(self.template.labels.get(name, name) for name in names)
+        return {"options": Options(names, words, names).format() or "-"}
 
     def slots(self, example: Example) -> dict[str, str]:
         """The turns, one a line, each with who speaks."""
-        found, roles = super().slots(example), ROLES.get(self.language, ROLES["en"])
+        slots, roles = super().slots(example), ROLES.get(self.language, ROLES["en"])
         if "turns" in self.task.inputs:
             turns = example.inputs["turns"]
-            found["turns"] = "\n".join(
-                f"{roles.get(t['role'], t['role'])}: {t['text']}" for t in turns
-            )
-        return found
+            lines = (f"{roles.get(turn['role'], turn['role'])}: {turn['text']}" for turn in turns)
+            slots["turns"] = "\n".join(lines)
+        return slots
 
-    def answer(self, example: Example, gold: Any) -> Any:
+    def to_answer(self, example: Example, gold: Any) -> Any:
         """Slot and value of each entry."""
         parts = (entry.rpartition("-") for entry in gold)
         return [{"slot": slot, "value": value} for slot, _, value in parts]
@@ -482,28 +474,33 @@ class DialogueQuestions(Questions):
         """A list of slots with values; only known slots where there are some."""
         names = self.slot_names()
         slot = {"type": "string", "enum": names} if names else {"type": "string"}
-        return object_schema(
-            {
-                "state": {
-                    "type": "array",
-                    "items": object_schema({"slot": slot, "value": {"type": "string"}}),
-                }
-            }
-        )
+        return list_schema("state", {"slot": slot, "value": {"type": "string"}})
 
     def read(self, example: Example, text: str) -> list[str]:
         """The entries as `domain-slot-value`, each once, in the order of the answer."""
         known = set(self.slot_names())
-        found: dict[str, None] = {}
+        entries: dict[str, None] = {}
         for row in find_list(text, "state"):
-            slot, value = (
-                (row.get("slot"), row.get("value")) if isinstance(row, dict) else (None, None)
-            )
+            slot = row.get("slot") if isinstance(row, dict) else None
+            value = row.get("value") if isinstance(row, dict) else None
             if not isinstance(slot, str) or not isinstance(value, str) or not value.strip():
                 raise Unreadable("an entry is not a slot with a value")
             slot = slot.strip()
             if known and slot not in known:
                 raise Unreadable(f"there is no slot {quote(slot)}")
             if value.strip() != "none":
-                found[f"{slot}-{value.strip()}"] = None
-        return list(found)
+                entries[f"{slot}-{value.strip()}"] = None
+        return list(entries)
+
+
+QUESTIONS: dict[Kind, type[Questions]] = {
+    "text": LabelQuestions,
+    "inference": LabelQuestions,
+    "similarity": SimilarityQuestions,
+    "choice": ChoiceQuestions,
+    "reading": ReadingQuestions,
+    "tagging": TaggingQuestions,
+    "relation": RelationQuestions,
+    "tree": TreeQuestions,
+    "dialogue": DialogueQuestions,
+}

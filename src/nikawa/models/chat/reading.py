@@ -1,4 +1,8 @@
-"""How a free text is read: JSON inside it, an option, a number. What cannot be read is `Unreadable`, with the reason."""
+"""How a free text is read: JSON inside it, an option, a number, spans. What cannot be read is `Unreadable`, with the reason.
+
+Nothing is repaired or guessed: two options are as bad as none, and one entity that is not in the text makes the answer unreadable.
+Nothing here knows of a server or a task.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +31,7 @@ _SORRY = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?<![\d.])[-−]?\d+(?:\.\d+)?(?!\.?\d)")
+_AROUND_KEY = "\"'`*().。、[]「」"
 
 
 class Unreadable(Exception):
@@ -41,8 +46,8 @@ class Options:
     words: tuple[str, ...]
     values: tuple[Any, ...]
 
-    def shown(self) -> str:
-        """One a line."""
+    def format(self) -> str:
+        """One a line: `KEY: word`, or the key alone where the word is the same."""
         pairs = zip(self.keys, self.words, strict=True)
         return "\n".join(key if key == word else f"{key}: {word}" for key, word in pairs)
 
@@ -67,75 +72,95 @@ def quote(text: str) -> str:
 
 
 def find_json(text: str, kind: type | tuple[type, ...] = dict) -> Any:
-    """The first whole JSON object (or list) in a text, None where there is none."""
+    """The first whole JSON object (or list) in a text, None where there is none.
+
+    >>> find_json('Here it is: {"answer": "A"}.')
+    {'answer': 'A'}
+    """
     decoder = json.JSONDecoder()
     marks = "{[" if kind is not dict else "{"
     starts = (i for i, c in enumerate(text) if c in marks)
     for start, _ in zip(starts, range(MAX_JSON_STARTS), strict=False):
         try:
-            found, _ = decoder.raw_decode(text, start)
+            value, _ = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             continue
-        if isinstance(found, kind):
-            return found
+        if isinstance(value, kind):
+            return value
     return None
+
+
+def find_list(text: str, field: str) -> list[Any]:
+    """The list that the JSON of an answer holds, under its field or bare."""
+    value = find_json(text, (dict, list))
+    if isinstance(value, dict):
+        value = value.get(field)
+    if not isinstance(value, list):
+        raise Unreadable(f"{quote(text)} holds no list of {field}")
+    return value
+
+
+def _unwrap_json(text: str) -> str:
+    """The value of a JSON object with a single field, else the text as it is."""
+    value = find_json(text)
+    return str(next(iter(value.values()))) if value is not None and len(value) == 1 else text
 
 
 def read_option(text: str, options: Options) -> Any:
     """The value of the one option a text names: by its key, after a cue, or by its word; two are as bad as none."""
-    found = find_json(text)
-    if found is not None and len(found) == 1:
-        text = str(next(iter(found.values())))
+    text = _unwrap_json(text)
     folded = unicodedata.normalize("NFKC", text).strip()
-    named = _by_key(folded, options.keys) or _by_word(folded, options)
-    if len(named) != 1:
-        raise Unreadable(f"{quote(text)} names {'no' if not named else 'more than one'} option")
-    return options.values[named.pop()]
+    places = _find_keys(folded, options.keys) or _find_words(folded, options)
+    if len(places) != 1:
+        raise Unreadable(f"{quote(text)} names {'no' if not places else 'more than one'} option")
+    return options.values[places.pop()]
 
 
-def _by_key(text: str, keys: Sequence[str]) -> set[int]:
+def _find_keys(text: str, keys: Sequence[str]) -> set[int]:
+    """Places of the options whose key the text gives, alone or as a letter after a cue."""
     places = {key: i for i, key in enumerate(keys)}
-    if text.strip("\"'`*().。、[]「」") in places:
-        return {places[text.strip("\"'`*().。、[]「」")]}
+    bare = text.strip(_AROUND_KEY)
+    if bare in places:
+        return {places[bare]}
     if any(len(key) > 1 for key in keys):
         return set()
     letter = f"(?<![A-Za-z])([{''.join(keys)}])(?![A-Za-z]| [a-z])"
-    cued = list(
-        re.finditer(rf"(?i:{_CUE})[^A-Za-z\n]{{0,8}}(?i:is )?[^A-Za-z\n]{{0,4}}{letter}", text)
-    )
+    after_cue = rf"(?i:{_CUE})[^A-Za-z\n]{{0,8}}(?i:is )?[^A-Za-z\n]{{0,4}}{letter}"
+    cued = list(re.finditer(after_cue, text))
     if re.match(rf"[\"'`*(\[「]*{letter}", text):
         text = text.partition("\n")[0]
     elif cued:  # the last one: what comes before it may be thinking aloud
         text = text[cued[-1].start(1) :].partition("\n")[0]
-    return {places[found] for found in re.findall(letter, text)}
+    return {places[key] for key in re.findall(letter, text)}
 
 
-def _by_word(text: str, options: Options) -> set[int]:
-    """Options whose word, or own name, stands in the text; a word inside a longer one that matched is not meant."""
-    pairs = enumerate(zip(options.words, map(str, options.values), strict=True))
-    spelt = (
-        (unicodedata.normalize("NFKC", name).casefold(), i) for i, pair in pairs for name in pair
-    )
-    names = {name: i for name, i in spelt if not name.isdigit()}
-    named, rest = set(), text.casefold()
-    for name in sorted(names, key=len, reverse=True):
-        if name and name in rest:
-            named.add(names[name])
+def _find_words(text: str, options: Options) -> set[int]:
+    """Places of the options whose word, or own name, stands in the text; a word inside a longer one that matched is not meant."""
+    place_of: dict[str, int] = {}
+    for place, names in enumerate(zip(options.words, map(str, options.values), strict=True)):
+        for name in names:
+            folded = unicodedata.normalize("NFKC", name).casefold()
+            if folded and not folded.isdigit():
+                place_of[folded] = place
+    places, rest = set(), text.casefold()
+    for name in sorted(place_of, key=len, reverse=True):
+        if name in rest:
+            places.add(place_of[name])
             rest = rest.replace(name, "\0")
-    return named
+    return places
 
 
 def read_number(text: str, low: float, high: float) -> float:
     """The one number a text gives, which must lie on the scale."""
-    found = find_json(text)
-    if found is not None and len(found) == 1:
-        text = str(next(iter(found.values())))
+    text = _unwrap_json(text)
     folded = unicodedata.normalize("NFKC", text).strip().replace("−", "-")
     alone = re.fullmatch(rf"({_NUMBER.pattern})\s*(?:点|점|/\s*{high:g}(?:\.0)?)?[.。]?", folded)
     cued = re.search(rf"{_CUE}[^\d\n-]{{0,8}}({_NUMBER.pattern})", folded, re.IGNORECASE)
-    numbers = {alone[1]} if alone else {cued[1]} if cued else set(_NUMBER.findall(folded))
+    match = alone or cued
+    numbers = {match[1]} if match else set(_NUMBER.findall(folded))
     if len(numbers) != 1:
-        raise Unreadable(f"{quote(text)} gives {'no number' if not numbers else 'several numbers'}")
+        count = "no number" if not numbers else "several numbers"
+        raise Unreadable(f"{quote(text)} gives {count}")
     value = float(numbers.pop())
     if not low <= value <= high:
         raise Unreadable(f"{value:g} is not between {low:g} and {high:g}")
@@ -144,71 +169,73 @@ def read_number(text: str, low: float, high: float) -> float:
 
 def count_occurrence(text: str, span: Span) -> int:
     """Which of the places that hold the same words a span is, from 1."""
-    return sum(1 for start in _places(text, text[span.start : span.end]) if start <= span.start)
+    words = text[span.start : span.end]
+    return sum(1 for start in _find_all(text, words) if start <= span.start)
 
 
 def find_spans(text: str, entities: Sequence[Any], label_of: dict[str, str]) -> list[Span]:
-    """The spans that entities of text, occurrence and label mean, in the order of the text."""
-    folded, found, met = _Folded(text), {}, Counter[str]()
+    """The spans that entities of text, occurrence and label mean, in the order of the text.
+
+    `label_of` has the label by the case-folded name an answer may call it. Entities without an occurrence are counted in order.
+    """
+    folded, seen = _FoldedText(text), Counter[str]()
+    spans: dict[tuple[int, int], Span] = {}
     for entity in entities:
         if not isinstance(entity, dict) or not isinstance(entity.get("text"), str):
             raise Unreadable("an entity has no text")
         words, label = entity["text"], label_of.get(str(entity.get("label")).casefold())
         if label is None:
             raise Unreadable(f"{quote(str(entity.get('label')))} is no label")
-        met[words] += 1
-        start, end = _place(folded, words, entity.get("occurrence", met[words]))
-        found[start, end] = Span(start, end, label)
-    return _apart(list(found.values()))
+        seen[words] += 1
+        start, end = _choose_place(folded, words, entity.get("occurrence", seen[words]))
+        spans[start, end] = Span(start, end, label)
+    ordered = sorted(spans.values(), key=lambda span: (span.start, span.end))
+    for one, other in pairwise(ordered):
+        if other.start < one.end:
+            raise Unreadable("two entities overlap")
+    return ordered
 
 
-def _place(folded: _Folded, words: str, number: Any) -> tuple[int, int]:
-    places = folded.places(words) or folded.places(words.strip())
+def _choose_place(folded: _FoldedText, words: str, number: Any) -> tuple[int, int]:
+    """Start and end of the n-th place that holds the words."""
+    places = folded.find(words) or folded.find(words.strip())
     if not places:
         raise Unreadable(f"{quote(words)} is not in the text")
     if len(places) == 1:
         return places[0]
     if not isinstance(number, int) or not 1 <= number <= len(places):
-        raise Unreadable(
-            f"{quote(words)} is in the text {len(places)} times, not where it was said to be"
-        )
+        what = f"{quote(words)} is in the text {len(places)} times"
+        raise Unreadable(f"{what}, not where it was said to be")
     return places[number - 1]
 
 
-def _apart(spans: list[Span]) -> list[Span]:
-    spans.sort(key=lambda span: (span.start, span.end))
-    for one, other in pairwise(spans):
-        if other.start < one.end:
-            raise Unreadable("two entities overlap")
-    return spans
-
-
-def _places(text: str, words: str) -> Iterator[int]:
+def _find_all(text: str, words: str) -> Iterator[int]:
+    """All places at which the words begin, overlapping ones too."""
     start = text.find(words) if words else -1
     while start >= 0:
         yield start
         start = text.find(words, start + 1)
 
 
-class _Folded:
+class _FoldedText:
     """A text with its characters taken apart (width, composed syllables), and where each part came from."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         parts = [unicodedata.normalize("NFKD", c) for c in text]
         self.folded = "".join(parts)
-        self.home = [i for i, part in enumerate(parts) for _ in part]
+        self.place_of = [i for i, part in enumerate(parts) for _ in part]
 
-    def places(self, words: str) -> list[tuple[int, int]]:
+    def find(self, words: str) -> list[tuple[int, int]]:
         """Where the words stand as they are, else where they stand but for how they are written."""
-        exact = [(start, start + len(words)) for start in _places(self.text, words)]
-        return exact or list(self._loose(unicodedata.normalize("NFKD", words)))
+        exact = [(start, start + len(words)) for start in _find_all(self.text, words)]
+        return exact or list(self._find_folded(unicodedata.normalize("NFKD", words)))
 
-    def _loose(self, words: str) -> Iterator[tuple[int, int]]:
-        home, size = self.home, len(words)
-        for start in _places(self.folded, words):
-            end = start + size
-            whole_start = start == 0 or home[start - 1] != home[start]
-            whole_end = end == len(home) or home[end] != home[end - 1]
-            if whole_start and whole_end:
-                yield home[start], home[end - 1] + 1
+    def _find_folded(self, words: str) -> Iterator[tuple[int, int]]:
+        place_of = self.place_of
+        for start in _find_all(self.folded, words):
+            end = start + len(words)
+            is_whole_start = start == 0 or place_of[start - 1] != place_of[start]
+            is_whole_end = end == len(place_of) or place_of[end] != place_of[end - 1]
+            if is_whole_start and is_whole_end:
+                yield place_of[start], place_of[end - 1] + 1

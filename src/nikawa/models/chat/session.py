@@ -1,4 +1,4 @@
-"""The asking itself: replies from the journal or from the server, many at a time, each request once."""
+"""A session with a server: replies from the journal or from the server, many at a time, each request once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from nikawa.models.base import Progress
 from nikawa.models.chat.client import Client
 from nikawa.models.chat.journal import Journal, Reply, compute_digest
 from nikawa.models.chat.responses import RequestProblem
@@ -27,59 +26,55 @@ class Session:
         self.client, self.own, self.shared = client, own, shared
         self.settings, self.usage = client.settings, client.usage
         self.budget = Budget(client.settings, client.usage)
-        self._asked: dict[str, asyncio.Task[Reply]] = {}
+        self._address = client.settings.base_url.rstrip("/")
+        self._under_way: dict[str, asyncio.Task[Reply]] = {}
 
     async def reply(self, path: str, body: dict[str, Any], tokens: int) -> Reply:
-        """The reply to a request; two that are the same are asked once."""
-        key = compute_digest(self.settings.base_url.rstrip("/"), path, body)
-        found = self._known(key)
-        if found is not None:
-            return found
-        return await self._once(key, lambda: self._ask(path, body, key, tokens))
+        """The reply to a request, of up to so many tokens; two that are the same are sent once."""
+        key = compute_digest(self._address, path, body)
+        known = self._find_known(key)
+        if known is not None:
+            return known
+        task = self._under_way.get(key) or asyncio.create_task(self._ask(path, body, key, tokens))
+        self._under_way[key] = task
+        try:
+            return await asyncio.shield(task)
+        finally:
+            if task.done():
+                self._under_way.pop(key, None)
 
     async def probe(self, path: str, body: dict[str, Any], tokens: int) -> Reply:
         """The reply to a question about what the server can do; that it cannot is a reply too, and remembered."""
-        key = compute_digest("probe", self.settings.base_url.rstrip("/"), path, body)
-        found = self._known(key)
-        return await self._probe(path, body, key, tokens) if found is None else found
-
-    async def _probe(self, path: str, body: dict[str, Any], key: str, tokens: int) -> Reply:
+        key = compute_digest("probe", self._address, path, body)
+        known = self._find_known(key)
+        if known is not None:
+            return known
+        retries = min(PROBE_RETRIES, self.settings.retries)
         try:
-            return await self._ask(path, body, key, tokens, PROBE_RETRIES)
+            return await self._ask(path, body, key, tokens, retries)
         except RequestProblem as problem:
-            unable = problem.then == "item" or problem.status in (404, 405, 500)
-            if not unable:
+            if problem.action != "item" and problem.status not in (404, 405, 500):
                 raise
             reply = Reply(key=key, error=problem.status, text=problem.what)
             self._keep(reply)
             return reply
 
-    async def _once(self, key: str, ask: Callable[[], Coroutine[Any, Any, Reply]]) -> Reply:
-        task = self._asked.get(key) or asyncio.create_task(ask())
-        self._asked[key] = task
-        try:
-            return await asyncio.shield(task)
-        finally:
-            if task.done():
-                self._asked.pop(key, None)
-
     async def _ask(
         self, path: str, body: dict[str, Any], key: str, tokens: int, retries: int | None = None
     ) -> Reply:
-        most = None if retries is None else min(retries, self.settings.retries)
-        async with self.budget.room(len(msgspec.json.encode(body)), tokens):
-            reply = await self.client.ask(path, body, key, most)
+        async with self.budget.reserve(len(msgspec.json.encode(body)), tokens):
+            reply = await self.client.ask(path, body, key, retries)
             self._keep(reply)
             self.usage.count(reply, self.settings)
         return reply
 
-    def _known(self, key: str) -> Reply | None:
+    def _find_known(self, key: str) -> Reply | None:
         if key in self.own.replies:
             return self.own.replies[key]
-        found = self.shared.replies.get(key)
-        if found is not None:
+        reply = self.shared.replies.get(key)
+        if reply is not None:
             self.usage.kept += 1
-        return found
+        return reply
 
     def _keep(self, reply: Reply) -> None:
         self.own.add(reply)
@@ -89,43 +84,48 @@ class Session:
 class FailedItems(Exception):
     """Items whose requests failed for good."""
 
-    def __init__(self, failed: dict[int, RequestProblem], count: int) -> None:
-        super().__init__(f"{len(failed)} of {count} failed")
-        self.failed, self.count = failed, count
+    def __init__(self, problems: dict[int, RequestProblem], count: int) -> None:
+        super().__init__(f"{len(problems)} of {count} failed")
+        self.problems, self.count = problems, count
 
 
 async def run_all(
-    count: int, ask: Callable[[int], Awaitable[T]], workers: int, tell: Callable[[int], None]
+    count: int,
+    ask: Callable[[int], Awaitable[T]],
+    workers: int,
+    on_progress: Callable[[int], None],
 ) -> list[T]:
     """The results of `ask(0)`, `ask(1)`, … in that order, `workers` at a time.
 
     One item that fails alone does not stop the others; what would fail for all lets those in flight end, then stops.
     """
-    found: dict[int, T] = {}
-    failed: dict[int, RequestProblem] = {}
-    stop: list[Exception] = []
+    results: dict[int, T] = {}
+    problems: dict[int, RequestProblem] = {}
+    other_errors: list[Exception] = []
+    must_stop = False
     todo = iter(range(count))
 
     async def work() -> None:
+        nonlocal must_stop
         for i in todo:
             try:
-                found[i] = await ask(i)
+                results[i] = await ask(i)
             except RequestProblem as problem:
-                failed[i] = problem
-                stop.extend([problem] if problem.then != "item" else [])
-            except Exception as problem:
-                stop.append(problem)
-            tell(len(found) + len(failed))
-            if stop:
+                problems[i] = problem
+                must_stop = must_stop or problem.action != "item"
+            except Exception as error:
+                other_errors.append(error)
+                must_stop = True
+            on_progress(len(results) + len(problems))
+            if must_stop:
                 return
 
     await asyncio.gather(*(work() for _ in range(min(workers, count))))
-    other = next((problem for problem in stop if not isinstance(problem, RequestProblem)), None)
-    if other is not None:
-        raise other
-    if failed:
-        raise FailedItems(failed, count)
-    return [found[i] for i in range(count)]
+    if other_errors:
+        raise other_errors[0]
+    if problems:
+        raise FailedItems(problems, count)
+    return [results[i] for i in range(count)]
 
 
 def run_async(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -134,23 +134,18 @@ def run_async(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work())
-    found: list[T] = []
-    problems: list[BaseException] = []
+    results: list[T] = []
+    errors: list[BaseException] = []
 
-    def inside() -> None:
+    def run_in_thread() -> None:
         try:
-            found.append(asyncio.run(work()))
-        except BaseException as problem:
-            problems.append(problem)
+            results.append(asyncio.run(work()))
+        except BaseException as error:
+            errors.append(error)
 
-    thread = Thread(target=inside)
+    thread = Thread(target=run_in_thread)
     thread.start()
     thread.join()
-    if problems:
-        raise problems[0]
-    return found[0]
-
-
-def teller(progress: Progress, what: str, total: int) -> Callable[[int], None]:
-    """Progress of one kind of work."""
-    return lambda done: progress(what, done, total)
+    if errors:
+        raise errors[0]
+    return results[0]

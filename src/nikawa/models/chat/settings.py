@@ -8,10 +8,23 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-How = Literal["auto", "logprob", "constrained", "parse"]
-Auth = Literal["bearer", "api-key", "basic"]
-FIXED = ("model", "messages", "prompt", "stream", "n")
+FIXED_FIELDS = ("model", "messages", "prompt", "stream", "n")
 """Fields of a request that `extra` may not set."""
+TOKENS_PER_PRICE = 1e6
+RUNTIME_SETTINGS = (
+    "key_env",
+    "auth",
+    "concurrency",
+    "retries",
+    "wait",
+    "patience",
+    "timeout",
+    "cache",
+    "price_in",
+    "price_out",
+    "budget",
+)
+"""Settings that change how questions are sent, never an answer: a run that stopped at its budget goes on under a higher one."""
 
 
 class ChatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -21,9 +34,10 @@ class ChatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Address up to the version: `http://127.0.0.1:8000/v1`."""
     key_env: str = "OPENAI_API_KEY"
     """The environment variable that holds the key; without it no key is sent."""
-    auth: Auth = "bearer"
+    auth: Literal["bearer", "api-key", "basic"] = "bearer"
     """How the key is sent: `Authorization: Bearer`, an `api-key` header, or NAME:PASSWORD."""
-    how: How = "auto"
+    how: Literal["auto", "logprob", "constrained", "parse"] = "auto"
+    """How answers are obtained; auto: the best way that the server offers."""
     language: Literal["auto", "ja", "ko", "en"] = "auto"
     """The language of the prompt; auto: that of the texts."""
     prompt: str = ""
@@ -54,49 +68,46 @@ class ChatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     def __post_init__(self) -> None:
         _check_address(self.base_url)
-        _check_numbers(self)
+        for name, least in (("concurrency", 1), ("max_tokens", 1), ("retries", 0), ("shots", 0)):
+            value = getattr(self, name)
+            if isinstance(value, int) and value < least:
+                raise ValueError(f"{name} must be at least {least}")
+        for name in ("temperature", "wait", "patience", "price_in", "price_out", "budget"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < float("inf"):
+                raise ValueError(f"{name} must be a number from 0 up")
+        if not 0 < self.timeout < float("inf"):
+            raise ValueError("timeout must be more than 0")
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.key_env, re.ASCII):
             raise ValueError("key_env must be the name of an environment variable, not a key")
-        if taken := [name for name in FIXED if name in self.extra]:
-            raise ValueError(f"extra may not set {taken[0]}")
+        for name in FIXED_FIELDS:
+            if name in self.extra:
+                raise ValueError(f"extra may not set {name}")
         if self.budget is not None and not self.price_in + self.price_out:
             raise ValueError("a budget needs price_in and price_out")
 
-
-def _check_numbers(settings: ChatSettings) -> None:
-    for name, least in (("concurrency", 1), ("max_tokens", 1), ("retries", 0), ("shots", 0)):
-        value = getattr(settings, name)
-        if isinstance(value, int) and value < least:
-            raise ValueError(f"{name} must be at least {least}")
-    for name in ("temperature", "wait", "patience", "price_in", "price_out", "budget"):
-        value = getattr(settings, name)
-        if value is not None and not 0 <= value < float("inf"):
-            raise ValueError(f"{name} must be a number from 0 up")
-    if not 0 < settings.timeout < float("inf"):
-        raise ValueError("timeout must be more than 0")
+    def cost_of(self, tokens_in: int, tokens_out: int) -> float:
+        """What so many tokens cost."""
+        return (tokens_in * self.price_in + tokens_out * self.price_out) / TOKENS_PER_PRICE
 
 
 def _check_address(address: str) -> None:
-    """Refuse addresses that could carry a secret into logs: they are written down with the run."""
+    """Refuse addresses that could carry a secret into logs: they are stored with the run."""
     if not address:
         return
     try:
         parts = urlsplit(address)
-        valid = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1) > 0
+        is_valid = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1) > 0
     except ValueError:
-        valid = False
+        is_valid = False
     if "@" in address:
+        head, _, tail = address.rpartition("@")
+        masked = f"{head.partition('://')[0]}://***@{tail}"
         raise ValueError(
-            f"base_url {masked(address)} holds a password: put NAME:PASSWORD into an environment variable, "
+            f"base_url {masked} holds a password: put NAME:PASSWORD into an environment variable, "
             "name it with key_env and set auth to basic"
         )
-    if not valid:
+    if not is_valid:
         raise ValueError("base_url must be like http://127.0.0.1:8000/v1")
     if parts.query or parts.fragment or not address.isprintable() or " " in address:
         raise ValueError("base_url must end before any ? or #")
-
-
-def masked(address: str) -> str:
-    """An address without what stands before the `@`."""
-    head, at, tail = address.rpartition("@")
-    return f"{head.partition('://')[0]}://***@{tail}" if at else address

@@ -12,8 +12,6 @@ from nikawa.errors import BadInput
 from nikawa.models.chat.journal import Reply
 from nikawa.models.chat.settings import ChatSettings
 
-TOKENS_PER_PRICE = 1e6
-
 
 class OutOfBudget(BadInput):
     """The budget does not reach for the next request."""
@@ -38,9 +36,7 @@ class Usage:
         self.requests += 1
         self.tokens_in += reply.tokens_in
         self.tokens_out += reply.tokens_out
-        self.cost = (
-            self.tokens_in * settings.price_in + self.tokens_out * settings.price_out
-        ) / TOKENS_PER_PRICE
+        self.cost = settings.cost_of(self.tokens_in, self.tokens_out)
 
     def recount(self, replies: Iterable[Reply], settings: ChatSettings) -> None:
         """Start from the replies that this run has on disk."""
@@ -50,7 +46,7 @@ class Usage:
                 self.count(reply, settings)
 
     def as_dict(self) -> dict[str, Any]:
-        """As it is written down."""
+        """As `usage.json` has it."""
         return {
             **self.__dict__,
             "cost": round(self.cost, 6),
@@ -68,30 +64,27 @@ class Budget:
         self._freed = asyncio.Condition()
 
     @asynccontextmanager
-    async def room(self, size: int, tokens: int) -> AsyncIterator[None]:
-        """Room for a request of `size` bytes, which are at least as many as its tokens, and an answer of `tokens`."""
+    async def reserve(self, size: int, tokens: int) -> AsyncIterator[None]:
+        """Reserve the cost of a request of `size` bytes, which are at least as many as its tokens, and an answer of `tokens`."""
         if self.settings.budget is None:
             yield
             return
-        most = (size * self.settings.price_in + tokens * self.settings.price_out) / TOKENS_PER_PRICE
+        dearest = self.settings.cost_of(size, tokens)
         async with self._freed:
-            await self._freed.wait_for(lambda: self._fits(most) or not self._reserved)
-            if not self._fits(most):
-                raise self._spent(self.settings.budget)
-            self._reserved += most
+            await self._freed.wait_for(lambda: self._fits(dearest) or not self._reserved)
+            if not self._fits(dearest):
+                spent = f"{self.usage.cost:.4f} is spent"
+                what = f"the budget of {self.settings.budget:g} does not reach for another request: {spent}"
+                cure = "raise the budget and start again: the answers so far are kept"
+                raise OutOfBudget(what, cure=cure)
+            self._reserved += dearest
         try:
             yield
         finally:
             async with self._freed:
-                self._reserved = max(0.0, self._reserved - most)
+                self._reserved = max(0.0, self._reserved - dearest)
                 self._reserved = 0.0 if self._reserved < 1e-12 else self._reserved
                 self._freed.notify_all()
 
-    def _fits(self, most: float) -> bool:
-        return self.usage.cost + self._reserved + most <= (self.settings.budget or 0.0)
-
-    def _spent(self, budget: float) -> OutOfBudget:
-        return OutOfBudget(
-            f"the budget of {budget:g} does not reach for another request: {self.usage.cost:.4f} is spent",
-            cure="raise the budget and start again: the answers so far are kept",
-        )
+    def _fits(self, cost: float) -> bool:
+        return self.usage.cost + self._reserved + cost <= (self.settings.budget or 0.0)
