@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nikawa.errors import BadInput
-from nikawa.models.chat.journal import Reply
 from nikawa.models.chat.logprobs import sum_echoed_tokens, weigh_first_tokens
 from nikawa.models.chat.questions import Questions
 from nikawa.models.chat.reading import find_json
@@ -178,16 +177,14 @@ async def _supports(session: Session, style: RequestStyle, seed: int) -> bool:
         tokens = max(PROBE_TOKENS, settings.max_tokens or 0)
     body = style.chat_body(settings, seed, _ask_briefly(text), tokens)
     reply = await session.probe(CHAT, body | style.constraint(_SCHEMA, _WORDS), tokens)
-    return not reply.error and _shows_method(style.method, reply)
-
-
-def _shows_method(method: str, reply: Reply) -> bool:
-    """Whether the reply does what was asked for: some servers pass over fields they do not know."""
-    if method == "logprob":
+    if reply.error:
+        return False
+    # some servers pass over fields they do not know: the reply must do what was asked for
+    if style.method == "logprob":
         return bool(weigh_first_tokens(reply, _LETTERS))
-    if method == "grammar":
+    if style.method == "grammar":
         return reply.text.strip() in _WORDS
     value = find_json(reply.text)
     if value is None:
         return False
-    return method == "json_object" or value.get("answer") in _WORDS
+    return style.method == "json_object" or value.get("answer") in _WORDS

@@ -187,26 +187,13 @@ def find_spans(text: str, entities: Sequence[Any], label_of: dict[str, str]) -> 
         if label is None:
             raise Unreadable(f"{quote(str(entity.get('label')))} is no label")
         seen[words] += 1
-        start, end = _choose_place(folded, words, entity.get("occurrence", seen[words]))
+        start, end = folded.find(words, entity.get("occurrence", seen[words]))
         spans[start, end] = Span(start, end, label)
     ordered = sorted(spans.values(), key=lambda span: (span.start, span.end))
     for one, other in pairwise(ordered):
         if other.start < one.end:
             raise Unreadable("two entities overlap")
     return ordered
-
-
-def _choose_place(folded: _FoldedText, words: str, number: Any) -> tuple[int, int]:
-    """Start and end of the n-th place that holds the words."""
-    places = folded.find(words) or folded.find(words.strip())
-    if not places:
-        raise Unreadable(f"{quote(words)} is not in the text")
-    if len(places) == 1:
-        return places[0]
-    if not isinstance(number, int) or not 1 <= number <= len(places):
-        what = f"{quote(words)} is in the text {len(places)} times"
-        raise Unreadable(f"{what}, not where it was said to be")
-    return places[number - 1]
 
 
 def _find_all(text: str, words: str) -> Iterator[int]:
@@ -226,7 +213,19 @@ class _FoldedText:
         self.folded = "".join(parts)
         self.place_of = [i for i, part in enumerate(parts) for _ in part]
 
-    def find(self, words: str) -> list[tuple[int, int]]:
+    def find(self, words: str, number: Any) -> tuple[int, int]:
+        """Start and end of the n-th place that holds the words, from 1; where there is one place, the number does not matter."""
+        places = self._find_all(words) or self._find_all(words.strip())
+        if not places:
+            raise Unreadable(f"{quote(words)} is not in the text")
+        if len(places) == 1:
+            return places[0]
+        if not isinstance(number, int) or not 1 <= number <= len(places):
+            what = f"{quote(words)} is in the text {len(places)} times"
+            raise Unreadable(f"{what}, not where it was said to be")
+        return places[number - 1]
+
+    def _find_all(self, words: str) -> list[tuple[int, int]]:
         """Where the words stand as they are, else where they stand but for how they are written."""
         exact = [(start, start + len(words)) for start in _find_all(self.text, words)]
         return exact or list(self._find_folded(unicodedata.normalize("NFKD", words)))

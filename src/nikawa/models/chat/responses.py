@@ -164,19 +164,15 @@ def problem_of_status(
         what = f"the server refuses the key ({status})"
     elif 300 <= status < 400:
         what = f"the server answers {status} and points elsewhere"
-    is_too_long = _is_too_long(status, value, message)
+    error = _to_dict(_find_error(value))
+    codes = {str(error.get("code")), str(error.get("type"))}
+    # the question does not fit into the model's context
+    is_too_long = status == 413 or not codes.isdisjoint(TOO_LONG_CODES)
+    if status in _LONG_STATUS and _LONG.search(message):
+        is_too_long = True
     action: Action = "item" if is_too_long else _choose_action(status, _find_code(value))
     after = read_retry_after(headers) if action in ("again", "wait") else None
     return RequestProblem(what, action, status=status, after=after, is_too_long=is_too_long)
-
-
-def _is_too_long(status: int, value: Any, message: str) -> bool:
-    """Whether an error says that the question does not fit into the model's context."""
-    error = _to_dict(_find_error(value))
-    codes = {str(error.get("code")), str(error.get("type"))}
-    if status == 413 or not codes.isdisjoint(TOO_LONG_CODES):
-        return True
-    return status in _LONG_STATUS and _LONG.search(message) is not None
 
 
 def _choose_action(status: int, code: str) -> Action:
