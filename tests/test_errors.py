@@ -16,7 +16,7 @@ from nikawa.errors import (
     UnknownName,
     clip,
     install_command,
-    listed,
+    list_names,
     missing_extra,
     suggest,
     unknown,
@@ -31,7 +31,7 @@ LONG = "橋" * 5000
     [
         BadInput(f"unknown column {LONG!r}", file="x.tsv", line=3, cure="rename it"),
         BadInput(f"tag {LONG} is odd", file="x.tsv", cure="see docs"),
-        BadInput("does not fit", cure=f"known: {listed(f'column-{n}' for n in range(5000))}"),
+        BadInput("does not fit", cure=f"known: {list_names(f'column-{n}' for n in range(5000))}"),
         unknown("column", LONG, [f"{n}-{LONG}" for n in range(40)]),
         unknown("dataset", "zzz", [f"dataset-{n}" for n in range(5000)]),
     ],
@@ -60,8 +60,8 @@ def test_a_place_that_is_long_keeps_its_end() -> None:
 
 
 def test_names_are_listed_while_they_fit() -> None:
-    assert listed(["a", "b"]) == "a, b"
-    assert listed(f"name-{n:02}" for n in range(60)).endswith("name-25 and 34 more")
+    assert list_names(["a", "b"]) == "a, b"
+    assert list_names(f"name-{n:02}" for n in range(60)).endswith("name-25 and 34 more")
     assert suggest("zzz", ["a", "b"]) == "known: a, b"
 
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-WHAT, CURE, PLACE, QUOTED = 200, 400, 240, 60
+MAX_WHAT, MAX_CURE, MAX_PLACE, MAX_QUOTE = 200, 400, 240, 60
 """Most characters of a message's parts: what a file holds must not flood the terminal."""
-LISTED = 240
+MAX_LIST = 240
 """Characters after which a message stops listing names."""
-TORCH = ("encoder", "lora", "all", "dev")
+TORCH_EXTRAS = ("encoder", "lora", "all", "dev")
 """Extras that bring torch."""
 
-_QUOTE = re.compile(rf"(?<![^\s(\[{{=:])(['\"`])((?:\\.|(?!\1).){{{QUOTED + 1},}})\1(?!\w)")
+_QUOTE = re.compile(rf"(?<![^\s(\[{{=:])(['\"`])((?:\\.|(?!\1).){{{MAX_QUOTE + 1},}})\1(?!\w)")
 
 
 class NikawaError(Exception):
@@ -28,7 +28,11 @@ class NikawaError(Exception):
 
 
 class BadInput(NikawaError):
-    """Input that cannot be used. Exit status 2. Place and cure are part of the message."""
+    """Input that cannot be used. Exit status 2. Place and cure are part of the message.
+
+    >>> print(BadInput("is empty", file="x.jsonl", line=3, cure="remove the line"))
+    x.jsonl, line 3: is empty; remove the line
+    """
 
     def __init__(
         self, what: str, *, file: str | Path | None = None, line: int | None = None, cure: str = ""
@@ -37,10 +41,12 @@ class BadInput(NikawaError):
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        place = "" if self.file is None else _tail(str(self.file))
+        place = "" if self.file is None else str(self.file)
+        if len(place) > MAX_PLACE:
+            place = f"…{place[1 - MAX_PLACE :]}"
         if self.line is not None:
             place = f"{place}, line {self.line}" if place else f"line {self.line}"
-        what, cure = clip(self.what, WHAT), clip(self.cure, CURE)
+        what, cure = clip(self.what, MAX_WHAT), clip(self.cure, MAX_CURE)
         text = f"{place}: {what}" if place else what
         text = f"{text}; {cure}" if cure else text
         return " ".join(text.split())
@@ -70,36 +76,32 @@ def _rebuild(
 
 def clip(text: str, limit: int) -> str:
     """`text` on one line, with long quoted parts shortened, then the whole if it is still too long."""
-    if len(text) <= QUOTED:
+    if len(text) <= MAX_QUOTE:
         return text
-    if len(text) > 16 * CURE:  # the ends are enough to find the quotes
-        text = f"{text[: 8 * CURE]}…{text[-8 * CURE :]}"
+    if len(text) > 16 * MAX_CURE:  # the ends are enough to find the quotes
+        text = f"{text[: 8 * MAX_CURE]}…{text[-8 * MAX_CURE :]}"
     text = " ".join(text.split())
-    text = _QUOTE.sub(lambda found: f"{found[1]}{found[2][: QUOTED - 1]}…{found[1]}", text)
+    text = _QUOTE.sub(lambda match: f"{match[1]}{match[2][: MAX_QUOTE - 1]}…{match[1]}", text)
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def _tail(path: str) -> str:
-    return path if len(path) <= PLACE else f"…{path[1 - PLACE :]}"
-
-
-def listed(names: Iterable[str]) -> str:
+def list_names(names: Iterable[str]) -> str:
     """`a, b, c`; of many the first few and how many more there are."""
-    found = [clip(name, QUOTED) for name in names]
-    ends = accumulate(len(name) + 2 for name in found)
-    count = max(1, sum(1 for end in takewhile(lambda end: end <= LISTED, ends)))
-    shown = ", ".join(found[:count])
-    return shown if len(found) <= count else f"{shown} and {len(found) - count} more"
+    shown = [clip(name, MAX_QUOTE) for name in names]
+    ends = accumulate(len(name) + 2 for name in shown)
+    count = max(1, sum(1 for end in takewhile(lambda end: end <= MAX_LIST, ends)))
+    text = ", ".join(shown[:count])
+    return text if len(shown) <= count else f"{text} and {len(shown) - count} more"
 
 
 def suggest(name: str, known: Iterable[str], limit: int = 3) -> str:
     """`did you mean …?` for the nearest known names, or the first of all when none is near."""
-    names, name = sorted(known), name[:WHAT]
+    names, name = sorted(known), name[:MAX_WHAT]
     folded = {n.casefold(): n for n in names}
     near = [folded[n] for n in get_close_matches(name.casefold(), folded, n=limit, cutoff=0.6)]
     if near:
         return f"did you mean {' or '.join(repr(n) for n in near)}?"
-    return f"known: {listed(names)}" if names else "nothing is known under any name"
+    return f"known: {list_names(names)}" if names else "nothing is known under any name"
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
@@ -114,39 +116,35 @@ def missing_extra(what: str, extra: str) -> MissingExtra:
 
 def install_command(extra: str) -> str:
     """What adds an extra to this very installation: a checkout, a copy of one, or a package from an index."""
-    origin = _origin()
-    folder = _folder(origin)
-    pip = _pip(folder)
+    origin = _read_origin()
+    folder = _find_checkout(origin)
+    pip = _pip_command(folder)
+    note = ""
+    if extra in TORCH_EXTRAS:
+        note = " (GPU libraries come along; docs/install.md tells how to do without)"
     if folder is not None:
         flag = "-e " if origin is None or origin.get("dir_info", {}).get("editable") else ""
         there = "" if folder.samefile(Path()) else f"cd {quote(str(folder))} && "
-        return f"{there}{pip} install {flag}'.[{extra}]'{_heavy(extra)}"
+        return f"{there}{pip} install {flag}'.[{extra}]'{note}"
     if origin and "dir_info" not in origin:
-        return f"{pip} install 'nikawa[{extra}] @ ADDRESS'; the address it came from is {origin.get('url')}"
-    return f"{pip} install 'nikawa[{extra}]'{_heavy(extra)}"
+        source = f"the address it came from is {origin.get('url')}"
+        return f"{pip} install 'nikawa[{extra}] @ ADDRESS'; {source}"
+    return f"{pip} install 'nikawa[{extra}]'{note}"
 
 
-def _heavy(extra: str) -> str:
-    return (
-        " (GPU libraries come along; docs/install.md tells how to do without)"
-        if extra in TORCH
-        else ""
-    )
-
-
-def _pip(folder: Path | None) -> str:
+def _pip_command(folder: Path | None) -> str:
     """How to call the pip of this Python from a folder: by its short name where that is the one the shell finds."""
     from shutil import which
 
-    python, found = Path(sys.executable), which("pip")
-    if found and Path(found).parent == python.parent:
+    python, pip = Path(sys.executable), which("pip")
+    if pip and Path(pip).parent == python.parent:
         return "pip"
     if folder is not None and python.is_relative_to(folder):
         python = python.relative_to(folder)
     return f"{quote(str(python))} -m pip"
 
 
-def _origin() -> dict[str, Any] | None:
+def _read_origin() -> dict[str, Any] | None:
     """Where pip took this from (PEP 610): empty for an index, None where nikawa was never installed."""
     import json
     from importlib.metadata import PackageNotFoundError, distribution
@@ -159,7 +157,7 @@ def _origin() -> dict[str, Any] | None:
         return {}
 
 
-def _folder(origin: dict[str, Any] | None) -> Path | None:
+def _find_checkout(origin: dict[str, Any] | None) -> Path | None:
     """The checkout that this runs from or was installed from, if it is still there."""
     from urllib.parse import urlsplit
     from urllib.request import url2pathname

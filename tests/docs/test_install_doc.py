@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.errors import TORCH
+from nikawa.errors import TORCH_EXTRAS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "install.md").read_text("utf-8")
@@ -47,7 +47,7 @@ def test_the_table_is_that_of_the_project() -> None:
 
 def test_what_brings_torch() -> None:
     heavy = [extra for extra in EXTRAS if "torch" in reached(extra)]
-    assert sorted(heavy) == sorted(TORCH)
+    assert sorted(heavy) == sorted(TORCH_EXTRAS)
     assert (
         f"The extras {', '.join(f'`{e}`' for e in heavy[:-1])} and `{heavy[-1]}` bring torch"
         in PAGE
@@ -56,13 +56,13 @@ def test_what_brings_torch() -> None:
 
 def test_light_is_all_that_runs_without_torch_and_a_database_server() -> None:
     further = {extra for extra in EXTRAS if extra.startswith(("ja-", "ko-"))}
-    assert set(parts("light")[0]) == set(EXTRAS) - further - set(TORCH) - {"light", "postgres"}
+    assert set(parts("light")[0]) == set(EXTRAS) - further - set(TORCH_EXTRAS) - {"light", "postgres"}
     assert set(parts("dev")[0]) == {"all", *further}
 
 
 def test_the_pages_and_make_name_one_torch() -> None:
     [pinned] = re.findall(
-        r"^TORCH +\?= (\S+)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
+        r"^TORCH_EXTRAS +\?= (\S+)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
     )
     for page in PAGES:
         assert set(re.findall(r"torch==([0-9.]+[0-9])", page.read_text("utf-8"))) <= {pinned}, page

@@ -19,7 +19,17 @@ from nikawa.text.compose import compose_text
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """(Line number from 1, text without its end)."""
-    for number, raw in numbered_lines(BytesIO(_bytes(path))):
+    with open_bytes(path) as stream:
+        data = stream.read(WHOLE_LIMIT + 1)
+    if len(data) > WHOLE_LIMIT:
+        raise BadInput(f"is longer than {WHOLE_LIMIT >> 20} MiB", file=path, cure="take it apart")
+    if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        try:
+            data = data.decode("utf-16").encode()
+        except UnicodeError:
+            cure = "save it again, as UTF-8"
+            raise BadInput("begins as UTF-16 and is none", file=path, cure=cure) from None
+    for number, raw in numbered_lines(BytesIO(data.removeprefix(BOM_UTF8))):
         line = decode_line(raw.removesuffix(b"\n").removesuffix(b"\r"), path, number)
         yield number, compose_text(line)
 
@@ -51,19 +61,3 @@ def read_rows(
             what = f"has {len(cells)} columns, the header has {len(header)}"
             raise BadInput(what, file=path, line=number, cure="look for a stray or missing tab")
         yield number, dict(zip(header, cells, strict=True))
-
-
-def _bytes(path: Path) -> bytes:
-    """The content as UTF-8 without a mark."""
-    with open_bytes(path) as stream:
-        data = stream.read(WHOLE_LIMIT + 1)
-    if len(data) > WHOLE_LIMIT:
-        raise BadInput(f"is longer than {WHOLE_LIMIT >> 20} MiB", file=path, cure="take it apart")
-    if not data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        return data.removeprefix(BOM_UTF8)
-    try:
-        return data.decode("utf-16").encode()
-    except UnicodeError:
-        raise BadInput(
-            "begins as UTF-16 and is none", file=path, cure="save it again, as UTF-8"
-        ) from None

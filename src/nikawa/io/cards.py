@@ -10,7 +10,7 @@ from typing import Any, Literal, cast, get_args, get_origin
 
 import msgspec
 
-from nikawa.errors import BadInput, listed
+from nikawa.errors import BadInput, list_names
 from nikawa.io.atomic import atomic_write
 from nikawa.io.json import plain_fault, read_json
 from nikawa.records import Card
@@ -20,22 +20,23 @@ MADE_HERE = "made here: "
 """What comes before the command that made a dataset, where its card names a homepage."""
 UNSAID = "not stated"
 """What a field holds of which nothing is known."""
-SHOWN = "docs/records.md shows a whole card"
+WHOLE_CARD = "docs/records.md shows a whole card"
 FIELDS = {field.name: field for field in msgspec.structs.fields(Card)}
 
 
 def read_card(folder: Path) -> Card:
     """The card of a dataset folder."""
-    given = read_fields(folder)
-    missing = lacking(given)
-    faults = [*([f"lacks {', '.join(missing)}"] if missing else ()), *wrong(given)]
+    fields = read_fields(folder)
+    missing = find_missing(fields)
+    faults = [*([f"lacks {', '.join(missing)}"] if missing else ()), *find_faults(fields)]
     if faults:
-        first = "" if len(faults) == 1 else "mend what is wrong, then "
-        adds = f"{first}nikawa data card {quote(str(folder))} --overwrite adds what is missing, for you to fill in; "
-        raise BadInput(
-            "; ".join(faults), file=folder / CARD, cure=(adds if missing else "") + SHOWN
-        )
-    return msgspec.convert(given, Card)
+        cure = WHOLE_CARD
+        if missing:
+            first = "" if len(faults) == 1 else "mend what is wrong, then "
+            command = f"nikawa data card {quote(str(folder))} --overwrite"
+            cure = f"{first}{command} adds what is missing, for you to fill in; {cure}"
+        raise BadInput("; ".join(faults), file=folder / CARD, cure=cure)
+    return msgspec.convert(fields, Card)
 
 
 def read_fields(folder: Path) -> dict[str, Any]:
@@ -43,35 +44,33 @@ def read_fields(folder: Path) -> dict[str, Any]:
     return read_json(folder / CARD, cast("type[dict[str, Any]]", dict), unique=True)
 
 
-def lacking(given: Mapping[str, Any]) -> list[str]:
+def find_missing(fields: Mapping[str, Any]) -> list[str]:
     """The fields that must be there and are not."""
-    return [name for name, field in FIELDS.items() if field.required and name not in given]
+    return [name for name, field in FIELDS.items() if field.required and name not in fields]
 
 
-def wrong(given: Mapping[str, Any]) -> Iterator[str]:
-    """What is said as a card cannot say it."""
-    strange = [name for name in given if name not in FIELDS]
+def find_faults(fields: Mapping[str, Any]) -> Iterator[str]:
+    """What is said as a card cannot say it, one line each."""
+    strange = []
+    for name in fields:
+        if name not in FIELDS:
+            near = get_close_matches(name.casefold(), FIELDS, n=1)
+            strange.append(f"{name!r} (is it {near[0]!r}?)" if near else repr(name))
     if strange:
-        yield f"no card has {listed(map(_named, strange))}"
-    for name in (name for name in FIELDS if name in given):
+        yield f"no card has {list_names(strange)}"
+    for name, field in FIELDS.items():
+        if name not in fields:
+            continue
+        value = fields[name]
         try:
-            msgspec.convert(given[name], FIELDS[name].type)
+            msgspec.convert(value, field.type)
         except msgspec.ValidationError as problem:
-            yield f"{name}: {_told(given[name], FIELDS[name].type) or plain_fault(str(problem))}"
-    if given.get("languages") in ([], ()):
+            if get_origin(field.type) is Literal and isinstance(value, str):
+                yield f"{name}: {value!r} is none of {', '.join(get_args(field.type))}"
+            else:
+                yield f"{name}: {plain_fault(str(problem))}"
+    if fields.get("languages") in ([], ()):
         yield 'names no language (write e.g. "languages": ["ja"])'
-
-
-def _told(value: object, kind: Any) -> str:
-    """What is wrong with a word that is none of a few; empty for any other fault."""
-    closed = get_origin(kind) is Literal and isinstance(value, str)
-    return f"{value!r} is none of {', '.join(get_args(kind))}" if closed else ""
-
-
-def _named(strange: str) -> str:
-    """A name no field has, with the one that may be meant."""
-    near = get_close_matches(strange.casefold(), FIELDS, n=1)
-    return f"{strange!r} (is it {near[0]!r}?)" if near else repr(strange)
 
 
 def blank_card(name: str, language: str) -> Card:

@@ -20,13 +20,13 @@ T = TypeVar("T", bound=HasText)
 
 def by_characters(texts: Iterable[T], most: int) -> Iterator[list[T]]:
     """Lists that end with the text that brings them to so many characters."""
-    held: list[T] = []
+    chunk: list[T] = []
     size = 0
     for one in texts:
-        held.append(one)
+        chunk.append(one)
         size += len(one.text)
         if size >= most:
-            yield held
-            held, size = [], 0
-    if held:
-        yield held
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from nikawa.errors import BadInput, listed, suggest
+from nikawa.errors import BadInput, list_names, suggest
 from nikawa.io.fit import fit_record
 from nikawa.io.json import plain_fault
 from nikawa.records import Example, Record
@@ -23,11 +23,10 @@ ORDER = ("id", "group", *SPREAD, "tags", "origin")
 def flatten(record: Record, path: Path | None = None) -> dict[str, Any]:
     """Column to value, in plain types; what is absent has no column. What no file can hold is refused."""
     fit_record(record, path)
-    plain: dict[str, Any] = msgspec.json.decode(
-        msgspec.json.encode(record)
-    )  # names keep their order
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(record))  # in field order
     if not isinstance(record, Example):
-        return _without_defaults(record, plain)
+        defaults = {field.encode_name: field.default for field in msgspec.structs.fields(record)}
+        return {k: v for k, v in plain.items() if v is not None or defaults[k] is not None}
     flat: dict[str, Any] = {}
     for name in ORDER:
         if name in SPREAD:
@@ -39,22 +38,13 @@ def flatten(record: Record, path: Path | None = None) -> dict[str, Any]:
     return flat
 
 
-def _without_defaults(record: Record, plain: dict[str, Any]) -> dict[str, Any]:
-    fields = {field.encode_name: field.default for field in msgspec.structs.fields(record)}
-    return {
-        name: value
-        for name, value in plain.items()
-        if value is not None or fields[name] is not None
-    }
-
-
 def columns_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Every column of `rows`, in the order of `ORDER`, then of first appearance."""
-    found: dict[str, None] = {}
+    columns: dict[str, None] = {}
     for row in rows:
-        found.update(dict.fromkeys(row))
+        columns.update(dict.fromkeys(row))
     ranks = {name: rank for rank, name in enumerate(ORDER)}
-    return sorted(found, key=lambda column: ranks.get(column.partition(".")[0], len(ranks)))
+    return sorted(columns, key=lambda column: ranks.get(column.partition(".")[0], len(ranks)))
 
 
 def flatten_records(
@@ -71,23 +61,22 @@ def flatten_records(
 
 def check_columns(columns: Iterable[str], kind: type[Record], path: Path) -> None:
     """Refuse columns the record has no place for, and the absence of those it cannot do without."""
-    have = list(columns)
+    names = list(columns)
+    heads = {name.partition(".")[0] for name in names}
     fields = msgspec.structs.fields(kind)
     known = {field.encode_name for field in fields}
     spread = set(SPREAD) if kind is Example else set()
-    for column in have:
+    for column in names:
         head, dot, _ = column.partition(".")
         if not (head in spread and dot) and column not in known - spread:
             cure = suggest(column, [*(known - spread), *(f"{name}.NAME" for name in spread)])
             raise BadInput(f"unknown column {column!r}", file=path, cure=cure)
     for field in fields:
-        if field.required and not any(
-            column.partition(".")[0] == field.encode_name for column in have
-        ):
-            name = f"{field.encode_name}.NAME" if field.encode_name in spread else field.encode_name
-            raise BadInput(
-                f"column {name!r} is missing", file=path, cure=f"it has: {listed(have) or 'none'}"
-            )
+        name = field.encode_name
+        if field.required and name not in heads:
+            column = f"{name}.NAME" if name in spread else name
+            cure = f"it has: {list_names(names) or 'none'}"
+            raise BadInput(f"column {column!r} is missing", file=path, cure=cure)
 
 
 def unflatten(row: Mapping[str, Any], kind: type[R]) -> R:

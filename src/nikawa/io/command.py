@@ -17,11 +17,11 @@ def pipe_lines(
 ) -> list[str]:
     """What `command`, run without a shell, writes when it reads the texts, a line each; `called` names it in errors."""
     words = split_command(command, called)
-    given = "".join(f"{' '.join(text.split())}\n" for text in texts).encode()
+    lines = "".join(f"{' '.join(text.split())}\n" for text in texts).encode()
     try:
         with ignore_broken_pipes():
             done = subprocess.run(  # noqa: S603  (the user's own command)
-                words, input=given, capture_output=True, check=False, timeout=seconds
+                words, input=lines, capture_output=True, check=False, timeout=seconds
             )
     except OSError as problem:
         what = f"{called} {words[0]!r} cannot be run ({problem.strerror})"
@@ -30,8 +30,8 @@ def pipe_lines(
         what = f"{called} {words[0]!r} did not end within {seconds:g} seconds"
         raise BadInput(what, cure="try it on a line by hand, or give it more time") from None
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["nothing"]
-        what = f"{called} {words[0]!r} ended with status {done.returncode} and said: {said[0]}"
+        errors = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing"]
+        what = f"{called} {words[0]!r} ended with status {done.returncode} and said: {errors[-1]}"
         raise BadInput(what, cure="try it on a line by hand")
     try:
         return done.stdout.decode().removesuffix("\n").split("\n") if done.stdout else []

@@ -21,11 +21,11 @@ def escape(text: str) -> str:
 
 def unescape(cell: str) -> str:
     """The text of a cell; a `ValueError` names an escape that means nothing."""
-    return _ESCAPE.sub(_meant, cell) if "\\" in cell else cell
 
+    def meaning(escape: re.Match[str]) -> str:
+        try:
+            return _IN[escape[1]]
+        except KeyError:
+            raise ValueError(f"{escape[0]!r} is no escape") from None
 
-def _meant(found: re.Match[str]) -> str:
-    try:
-        return _IN[found[1]]
-    except KeyError:
-        raise ValueError(f"{found[0]!r} is no escape") from None
+    return _ESCAPE.sub(meaning, cell) if "\\" in cell else cell

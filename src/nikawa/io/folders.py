@@ -43,17 +43,17 @@ def is_dataset_folder(path: Path) -> bool:
 
 def split_files(path: Path) -> dict[str, Path]:
     """Split name to file, in the order train, dev, test, then by name; two files of one split are an error."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for file in sorted(path.iterdir()):
         if not _may_be_split(file.name):
             continue
         split = file.name.removesuffix(next(s for s in SPLIT_SUFFIXES if file.name.endswith(s)))
-        if split in found:
-            what = f"holds the split {split!r} twice ({found[split].name}, {file.name})"
+        if split in files:
+            what = f"holds the split {split!r} twice ({files[split].name}, {file.name})"
             raise BadInput(what, file=path, cure="remove one of them")
-        found[split] = file
+        files[split] = file
     first = {"train": 0, "dev": 1, "test": 2}
-    return dict(sorted(found.items(), key=lambda pair: (first.get(pair[0], 3), pair[0])))
+    return dict(sorted(files.items(), key=lambda pair: (first.get(pair[0], 3), pair[0])))
 
 
 def read_folder(path: Path, first: int | None = None) -> Dataset:
@@ -61,9 +61,8 @@ def read_folder(path: Path, first: int | None = None) -> Dataset:
     card = read_card(path)
     files = split_files(path)
     if not files:
-        raise BadInput(
-            "holds a card but no split", file=path, cure="add train.jsonl, dev.jsonl or test.jsonl"
-        )
+        cure = "add train.jsonl, dev.jsonl or test.jsonl"
+        raise BadInput("holds a card but no split", file=path, cure=cure)
     splits = {split: tuple(islice(read_examples(file), first)) for split, file in files.items()}
     return Dataset(
         name=card.name, language=card.languages[0], version=card.version, card=card, splits=splits
@@ -81,54 +80,49 @@ def write_folder(
         raise BadInput("is a file, not a folder", file=path, cure="choose another name")
     for split in dataset.splits:
         check_split_name(split)
-    with _target(path, {f"{split}{suffix}" for split in dataset.splits}, overwrite) as folder:
+    with _open_target(path, {f"{split}{suffix}" for split in dataset.splits}, overwrite) as folder:
         for split, examples in dataset.splits.items():
             write_records(folder / f"{split}{suffix}", examples)
         write_card(msgspec.structs.replace(dataset.card, version=dataset.version), folder)
 
 
 @contextmanager
-def _target(path: Path, names: set[str], overwrite: bool) -> Iterator[Path]:
+def _open_target(path: Path, names: set[str], overwrite: bool) -> Iterator[Path]:
     """A folder to fill, that becomes `path` or part of it."""
     if path.is_dir():
         recover(path, CARD)
     if (path / CARD).exists() and not overwrite:
-        raise BadInput(
-            "holds a dataset already", file=path, cure="choose another folder, or say --overwrite"
-        )
-    found = {file.name for file in path.iterdir()} if path.is_dir() else set()
-    old = {name for name in found if name == CARD or _may_be_split(name)} if overwrite else set()
+        cure = "choose another folder, or say --overwrite"
+        raise BadInput("holds a dataset already", file=path, cure=cure)
+    names_there = {file.name for file in path.iterdir()} if path.is_dir() else set()
+    old = set()
+    if overwrite:
+        old = {name for name in names_there if name == CARD or _may_be_split(name)}
     for name in sorted(old - names - {CARD}):
-        _refuse_stranger(path / name)
-    whole = not path.is_dir() or (bool(old) and found == old and _may_be_replaced(path))
-    with (
-        atomic_folder(path, overwrite=overwrite)
-        if whole
-        else staged_files(path, old, CARD) as folder
-    ):
+        try:  # what looks like a split by its name only is not ours to remove
+            next(read_examples(path / name))
+        except BadInput:
+            what = f"holds {name!r}, which is no split of a dataset"
+            cure = "move it away, or choose another folder"
+            raise BadInput(what, file=path, cure=cure) from None
+    holds_others = names_there != old
+    if not path.is_dir() or (old and not holds_others and _may_be_replaced(path)):
+        target = atomic_folder(path, overwrite=overwrite)
+    else:
+        target = staged_files(path, old, CARD)
+    with target as folder:
         yield folder
 
 
 def _may_be_replaced(path: Path) -> bool:
     """Not the folder a shell stands in, nor one that is mounted or whose parent is not ours to change."""
-    return not (path.samefile(Path.cwd()) or path.is_mount()) and os.access(
-        path.resolve().parent, os.W_OK
-    )
+    if path.samefile(Path.cwd()) or path.is_mount():
+        return False
+    return os.access(path.resolve().parent, os.W_OK)
 
 
 def _may_be_split(name: str) -> bool:
     return name.endswith(SPLIT_SUFFIXES) and not name.startswith(".") and name not in BESIDE
-
-
-def _refuse_stranger(file: Path) -> None:
-    """Refuse to remove what looks like a split by its name only."""
-    try:
-        next(read_examples(file))
-    except BadInput:
-        what = f"holds {file.name!r}, which is no split of a dataset"
-        raise BadInput(
-            what, file=file.parent, cure="move it away, or choose another folder"
-        ) from None
 
 
 def check_split_name(split: str) -> None:

@@ -100,24 +100,19 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         raise BadInput("may not be read", file=path, cure="check its permissions") from None
     try:
         with hold_pipe(raw, path) as whole:
-            yield _decompressed(whole, path.suffix)
+            if path.suffix == ".gz":
+                unpacked: Any = gzip.GzipFile(fileobj=whole)
+            elif path.suffix == ".zst":
+                unpacked = ZstdReader(whole)
+            elif path.suffix == ".xz":
+                unpacked = lzma.LZMAFile(whole)  # noqa: SIM115  (closed with the whole)
+            else:
+                yield whole
+                return
+            yield cast(BinaryIO, io.BufferedReader(unpacked, _BUFFER_BYTES))
     except _BROKEN as problem:
-        reason = str(problem) or "unexpected end"
-        raise BadInput(
-            f"cannot be decompressed ({reason})", file=path, cure="fetch or compress it again"
-        ) from None
-
-
-def _decompressed(raw: BinaryIO, suffix: str) -> BinaryIO:
-    if suffix == ".gz":
-        return cast(BinaryIO, io.BufferedReader(gzip.GzipFile(fileobj=raw), _BUFFER_BYTES))
-    if suffix == ".zst":
-        return cast(BinaryIO, io.BufferedReader(ZstdReader(raw), _BUFFER_BYTES))
-    if suffix == ".xz":
-        return cast(
-            BinaryIO, io.BufferedReader(cast(io.RawIOBase, lzma.LZMAFile(raw)), _BUFFER_BYTES)
-        )
-    return raw
+        what = f"cannot be decompressed ({str(problem) or 'unexpected end'})"
+        raise BadInput(what, file=path, cure="fetch or compress it again") from None
 
 
 def opening(path: Path, size: int = 64) -> bytes:
@@ -128,13 +123,17 @@ def opening(path: Path, size: int = 64) -> bytes:
 
 def read_blocks_of_lines(path: Path) -> Iterator[bytes]:
     """Whole lines, as many as come at a time, ended by LF alone; only the very last may lack it."""
-    for place, block in enumerate(_blocks(path)):
+    is_first = True
+    for block in _read_blocks(path):
         plain = block.replace(b"\r\n", b"\n") if b"\r" in block else block
-        if place or (plain := plain.removeprefix(BOM_UTF8)):
-            yield plain
+        if is_first:
+            plain, is_first = plain.removeprefix(BOM_UTF8), False
+            if not plain:
+                continue
+        yield plain
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
+def _read_blocks(path: Path) -> Iterator[bytes]:
     with open_bytes(path) as stream:
         started, size = [], 0
         while size < LINE_LIMIT and (data := stream.read1(_BLOCK_BYTES)):  # type: ignore[attr-defined]  # it is buffered
@@ -179,9 +178,8 @@ def read_lines(path: Path, *, ended: bool = False) -> Iterator[tuple[int, str]]:
     for number, raw in read_plain_lines(path):
         line = decode_line(raw, path, number)
         if ended and not raw.endswith(b"\n"):
-            cure = (
-                "each line ends in a line feed: the file may be cut short, fetch or write it again"
-            )
+            reason = "each line ends in a line feed: the file may be cut short"
+            cure = f"{reason}, fetch or write it again"
             raise BadInput("breaks off", file=path, line=number, cure=cure)
         yield number, line
 
@@ -191,43 +189,36 @@ def decode_line(raw: bytes, path: Path, number: int) -> str:
     line = raw[:-1] if raw.endswith(b"\n") else raw
     if len(line) >= LINE_LIMIT:
         what = f"is longer than {LINE_LIMIT >> 20} MiB"
-        raise BadInput(
-            what, file=path, line=number, cure="write one record a line, each ended by a line feed"
-        )
+        cure = "write one record a line, each ended by a line feed"
+        raise BadInput(what, file=path, line=number, cure=cure)
     if number == 1 and line.startswith(BOM_UTF8):
-        both = line.endswith(b"\r")
-        what = "starts with a byte order mark" + (" and ends its lines in CR LF" if both else "")
-        cure = "save it as UTF-8 without BOM" + (", lines ended by LF" if both else "")
+        has_cr = line.endswith(b"\r")
+        what = "starts with a byte order mark" + (" and ends its lines in CR LF" if has_cr else "")
+        cure = "save it as UTF-8 without BOM" + (", lines ended by LF" if has_cr else "")
         raise BadInput(what, file=path, line=1, cure=cure)
     if number == 1 and line[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise BadInput("is UTF-16", file=path, line=1, cure="save it as UTF-8")
     if line.endswith(b"\r"):
-        raise BadInput(
-            "ends in CR LF" if raw.endswith(b"\n") else "ends in CR",
-            file=path,
-            line=number,
-            cure="save it with lines ended by LF, as most editors can, or run dos2unix",
-        )
+        what = "ends in CR LF" if raw.endswith(b"\n") else "ends in CR"
+        cure = "save it with lines ended by LF, as most editors can, or run dos2unix"
+        raise BadInput(what, file=path, line=number, cure=cure)
     if b"\0" in line:
         raise BadInput("holds a NUL character", file=path, line=number, cure="remove it")
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as problem:
-        guess = guess_encoding(line)
-        raise BadInput(
-            f"byte {problem.start + 1} is not UTF-8 ({f'perhaps {guess}' if guess else 'a damaged file?'})",
-            file=path,
-            line=number,
-            cure=f"convert it, e.g. with iconv -f {guess} -t UTF-8"
-            if guess
-            else "fetch or save it again",
-        ) from None
+        guess, cure = guess_encoding(line), "fetch or save it again"
+        reason = "a damaged file?"
+        if guess:
+            reason, cure = f"perhaps {guess}", f"convert it, e.g. with iconv -f {guess} -t UTF-8"
+        what = f"byte {problem.start + 1} is not UTF-8 ({reason})"
+        raise BadInput(what, file=path, line=number, cure=cure) from None
 
 
 _JAPANESE = re.compile("[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff5e]")
 _KANA = re.compile("[\u3041-\u30ff]")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
-_FEW_KANA = 0.3
+_MIN_SHARE_OF_KANA = 0.3
 """Share of kana below which a text that decodes as Japanese is doubted: Korean bytes make rows of kanji."""
 
 
@@ -236,24 +227,22 @@ def guess_encoding(data: bytes) -> str | None:
 
     Most bytes decode in several ways; the one that gives the most Japanese, or the most Hangul, is taken.
     """
-    found = {name: _likeness(data, name) for name in ("cp932", "euc-jp", "cp949")}
-    best = max(found, key=lambda name: found[name])
-    return best if found[best] > 0 else None
+    shares = {name: _share_of_language(data, name) for name in ("cp932", "euc-jp", "cp949")}
+    best = max(shares, key=lambda name: shares[name])
+    return best if shares[best] > 0 else None
 
 
-def _likeness(data: bytes, encoding: str) -> float:
+def _share_of_language(data: bytes, encoding: str) -> float:
     """The share of letters that belong to the encoding's language, among all that are not ASCII."""
     try:
-        letters = [c for c in data.decode(encoding) if not c.isascii()]
+        text = "".join(c for c in data.decode(encoding) if not c.isascii())
     except UnicodeDecodeError:
         return 0.0
-    text = "".join(letters)
-    if (
-        encoding == "cp949"
-    ):  # the bytes of kanji make syllables too, but rare ones, which EUC-KR spells out
+    if encoding == "cp949":
+        # the bytes of kanji make syllables too, but rare ones, which EUC-KR spells out
         return sum(len(c.encode("euc_kr")) == 2 for c in _HANGUL.findall(text)) / len(text)
     share = len(_JAPANESE.findall(text)) / len(text)
-    return share if len(_KANA.findall(text)) >= _FEW_KANA * len(text) else share / 2
+    return share if len(_KANA.findall(text)) >= _MIN_SHARE_OF_KANA * len(text) else share / 2
 
 
 def read_whole(path: Path) -> str:

@@ -22,9 +22,9 @@ from nikawa.records import Record
 
 R = TypeVar("R", bound=Record)
 
-_ROWS = 4096
+ROWS_IN_GROUP = 4096
 """Rows of a group: what is in memory at a time."""
-_MARK = {b"nikawa": b"json"}
+JSON_MARK = {b"nikawa": b"json"}
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, IndexError, OverflowError, MemoryError)
 
 Row = Mapping[str, Any]
@@ -43,68 +43,51 @@ def arrow() -> Any:
 def read(path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
     """Stream (row from 1, record)."""
     number = 0
-    for number, row in enumerate(_rows(path, kind), start=1):
+    for number, row in enumerate(_read_rows(path, kind), start=1):
         try:
             yield number, unflatten(row, kind)
         except ValueError as problem:
-            raise BadInput(
-                f"row {number}: {problem}", file=path, cure="see docs/files.md for the columns"
-            ) from None
+            cure = "see docs/files.md for the columns"
+            raise BadInput(f"row {number}: {problem}", file=path, cure=cure) from None
     if not number:
         raise BadInput("holds no records", file=path, cure="write at least one")
 
 
-def _rows(path: Path, kind: type[Record]) -> Iterator[dict[str, Any]]:
+def _read_rows(path: Path, kind: type[Record]) -> Iterator[dict[str, Any]]:
     pa = arrow()
     with open_bytes(path) as stream:
         try:
-            opened = pa.parquet.ParquetFile(stream)
-            names, decoders = _columns(pa, opened.schema_arrow, kind, path)
-            for batch in opened.iter_batches(batch_size=_ROWS):
-                columns = [
-                    decode(column.to_pylist())
-                    for decode, column in zip(decoders, batch.columns, strict=True)
-                ]
+            file = pa.parquet.ParquetFile(stream)
+            names = list(file.schema_arrow.names)
+            twice = sorted(name for name, count in Counter(names).items() if count > 1)
+            if twice:
+                what = f"column {twice[0]!r} occurs twice"
+                raise BadInput(what, file=path, cure="rename one of them")
+            check_columns(names, kind, path)
+            decoders = [_make_decoder(pa, field, path) for field in file.schema_arrow]
+            for batch in file.iter_batches(batch_size=ROWS_IN_GROUP):
+                pairs = zip(decoders, batch.columns, strict=True)
+                columns = [decode(column.to_pylist()) for decode, column in pairs]
                 for cells in zip(*columns, strict=True):
-                    yield {
-                        name: cell
-                        for name, cell in zip(names, cells, strict=True)
-                        if cell is not UNSET
-                    }
+                    row = zip(names, cells, strict=True)
+                    yield {name: cell for name, cell in row if cell is not UNSET}
         except (pa.ArrowException, *_DAMAGE) as problem:  # what a damaged file makes of the library
-            said = str(problem).partition("\n")[0].partition(". ")[0]
-            raise BadInput(
-                f"is not Parquet ({said})", file=path, cure="fetch or write it again"
-            ) from None
+            reason = str(problem).partition("\n")[0].partition(". ")[0]
+            what = f"is not Parquet ({reason})"
+            raise BadInput(what, file=path, cure="fetch or write it again") from None
 
 
-def _columns(
-    pa: Any, schema: Any, kind: type[Record], path: Path
-) -> tuple[list[str], list[Callable[[list[Any]], list[Any]]]]:
-    """The names of the columns and what makes their values ours."""
-    names = list(schema.names)
-    twice = sorted(name for name, count in Counter(names).items() if count > 1)
-    if twice:
-        raise BadInput(f"column {twice[0]!r} occurs twice", file=path, cure="rename one of them")
-    check_columns(names, kind, path)
-    return names, [_decoder(pa, field, path) for field in schema]
-
-
-def _decoder(pa: Any, field: Any, path: Path) -> Callable[[list[Any]], list[Any]]:
-    """Null is unset, as a JSON null is a value; JSON is decoded; NaN is refused."""
-    name, coded = field.name, (field.metadata or {}).items() >= _MARK.items()
-    if not (_is_text(pa, field.type) if coded else _is_plain(pa, field.type)):
-        wanted = (
-            "JSON text, as it is marked"
-            if coded
-            else "text, numbers, true or false, or lists and structs of them"
-        )
-        raise BadInput(f"column {name!r} is {field.type}", file=path, cure=f"make it {wanted}")
-
+def _make_decoder(pa: Any, field: Any, path: Path) -> Callable[[list[Any]], list[Any]]:
+    """What makes the values of a column ours: null is unset, as a JSON null is a value; JSON is decoded; NaN is refused."""
+    name, is_json = field.name, (field.metadata or {}).items() >= JSON_MARK.items()
+    if not (_is_text(pa, field.type) if is_json else _is_plain(pa, field.type)):
+        plain = "text, numbers, true or false, or lists and structs of them"
+        cure = f"make it {'JSON text, as it is marked' if is_json else plain}"
+        raise BadInput(f"column {name!r} is {field.type}", file=path, cure=cure)
     has_floats = any(word in str(field.type) for word in ("float", "double"))
 
     def decode(values: list[Any]) -> list[Any]:
-        if coded:
+        if is_json:
             return [
                 UNSET if v is None else decode_json(v, object, path, unique=True) for v in values
             ]
@@ -157,24 +140,26 @@ def write_rows(
     """Write flat rows; `shapes` gives the columns and their types, else the rows tell."""
     pa = arrow()
     shapes = row_shapes(rows) if shapes is None else shapes
-    schema = pa.schema([_field(pa, name, shape) for name, shape in shapes.items()])
+    fields = []
+    for name, shape in shapes.items():
+        metadata = JSON_MARK if shape == "json" else None
+        fields.append(pa.field(name, arrow_type(pa, shape), metadata=metadata))
+    schema = pa.schema(fields)
     with (
         atomic_write(path, overwrite=overwrite) as stream,
         pa.parquet.ParquetWriter(stream, schema, compression="zstd") as writer,
     ):
-        for start in range(0, len(rows), _ROWS):
-            block = rows[start : start + _ROWS]
-            arrays = [
-                pa.array(_cells(block, name, shape), schema.field(name).type)
-                for name, shape in shapes.items()
-            ]
+        for start in range(0, len(rows), ROWS_IN_GROUP):
+            block = rows[start : start + ROWS_IN_GROUP]
+            arrays = []
+            for name, shape in shapes.items():
+                cells = [row.get(name) for row in block]
+                if shape == "json":
+                    cells = [
+                        encode_json(row[name]).decode() if name in row else None for row in block
+                    ]
+                arrays.append(pa.array(cells, schema.field(name).type))
             writer.write_batch(pa.record_batch(arrays, schema=schema))
-
-
-def _cells(rows: Sequence[Row], name: str, shape: Shape) -> list[Any]:
-    if shape != "json":
-        return [row.get(name) for row in rows]
-    return [encode_json(row[name]).decode() if name in row else None for row in rows]
 
 
 def row_shapes(rows: Sequence[Row]) -> dict[str, Shape]:
@@ -183,10 +168,6 @@ def row_shapes(rows: Sequence[Row]) -> dict[str, Shape]:
         name: column_shape((row[name] for row in rows if name in row), exact=True)
         for name in columns_of(rows)
     }
-
-
-def _field(pa: Any, name: str, shape: Shape) -> Any:
-    return pa.field(name, arrow_type(pa, shape), metadata=_MARK if shape == "json" else None)
 
 
 def arrow_type(pa: Any, shape: Shape) -> Any:

@@ -43,21 +43,18 @@ def hold_pipe(raw: BinaryIO, path: Path) -> BinaryIO:
     key = about.st_dev, about.st_ino
     with raw:
         if key not in _held:
-            _held[key] = _copy_pipe(raw, path)
+            copy = cast(BinaryIO, TemporaryFile())  # noqa: SIM115  # it lives as long as the program
+            try:
+                copyfileobj(raw, copy, _BUFFER)
+                copy.flush()
+            except OSError as problem:
+                copy.close()
+                what = f"cannot be held ({problem.strerror})"
+                cure = "write it to a file and name that"
+                raise BadInput(what, file=path, cure=cure) from None
+            atexit.register(copy.close)
+            _held[key] = copy
     return cast(BinaryIO, io.BufferedReader(_View(_held[key].fileno()), _BUFFER))
-
-
-def _copy_pipe(raw: BinaryIO, path: Path) -> BinaryIO:
-    copy = cast(BinaryIO, TemporaryFile())  # noqa: SIM115  # it lives as long as the program
-    try:
-        copyfileobj(raw, copy, _BUFFER)
-        copy.flush()
-    except OSError as problem:
-        copy.close()
-        cure = "write it to a file and name that"
-        raise BadInput(f"cannot be held ({problem.strerror})", file=path, cure=cure) from None
-    atexit.register(copy.close)
-    return copy
 
 
 class _View(io.RawIOBase):

@@ -30,9 +30,9 @@ class Struct:
 Shape = Scalar | ListOf | Struct
 
 _SCALARS: dict[type, Shape] = {str: "text", bool: "flag", float: "number"}
-_EXACT = 1 << 53
+_MAX_EXACT_INT = 1 << 53
 """Integers beyond this are not exact as floats."""
-_DEEPEST = 8
+_MAX_DEPTH = 8
 """Levels of columns within columns; what is nested deeper is JSON."""
 
 
@@ -42,53 +42,51 @@ def column_shape(values: Iterable[Any], *, exact: bool = False) -> Shape:
     Integers among other numbers are numbers, or JSON where `exact`: 1 is not 1.0 there.
     """
     seen = {shape_of(value) for value in values}
-    return settled(reduce(merged, sorted(seen, key=repr), "unknown"), "json" if exact else "number")
+    return settle_shape(
+        reduce(merge_shapes, sorted(seen, key=repr), "unknown"), "json" if exact else "number"
+    )
 
 
 def shape_of(value: Any, depth: int = 0) -> Shape:
     """The shape of one value."""
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return "json"
     if isinstance(value, list):
         items = {shape_of(item, depth + 1) for item in value}
-        return ListOf(reduce(merged, sorted(items, key=repr), "unknown"))
+        return ListOf(reduce(merge_shapes, sorted(items, key=repr), "unknown"))
     if isinstance(value, dict) and value:
         return Struct(tuple((key, shape_of(value[key], depth + 1)) for key in value))
     if type(value) is int:
-        within = -_EXACT <= value <= _EXACT
+        within = -_MAX_EXACT_INT <= value <= _MAX_EXACT_INT
         return "integer" if within else "long" if -(1 << 63) <= value < 1 << 63 else "json"
     return _SCALARS.get(type(value), "json")
 
 
-def merged(one: Shape, other: Shape) -> Shape:
+def merge_shapes(one: Shape, other: Shape) -> Shape:
     """The narrowest shape that holds both."""
     if other in (one, "unknown"):
         return one
     if one == "unknown":
         return other
     if isinstance(one, ListOf) and isinstance(other, ListOf):
-        return ListOf(merged(one.item, other.item))
+        return ListOf(merge_shapes(one.item, other.item))
     if isinstance(one, Struct) and isinstance(other, Struct):
-        return _merged_structs(one, other)
+        second = dict(other.fields)
+        if second.keys() != dict(one.fields).keys():
+            return "json"
+        return Struct(tuple((key, merge_shapes(shape, second[key])) for key, shape in one.fields))
     pair = {one, other}
     if pair <= {"integer", "number", "mixed"}:
         return "mixed"
     return "long" if pair == {"integer", "long"} else "json"
 
 
-def _merged_structs(one: Struct, other: Struct) -> Shape:
-    second = dict(other.fields)
-    if second.keys() != dict(one.fields).keys():
-        return "json"
-    return Struct(tuple((key, merged(shape, second[key])) for key, shape in one.fields))
-
-
-def settled(shape: Shape, mixed: Shape = "number") -> Shape:
+def settle_shape(shape: Shape, mixed: Shape = "number") -> Shape:
     """`json` where any part is JSON; items of lists that are always empty become text."""
     if isinstance(shape, ListOf):
-        item = settled("text" if shape.item == "unknown" else shape.item, mixed)
+        item = settle_shape("text" if shape.item == "unknown" else shape.item, mixed)
         return "json" if item == "json" else ListOf(item)
     if isinstance(shape, Struct):
-        fields = tuple((key, settled(part, mixed)) for key, part in shape.fields)
+        fields = tuple((key, settle_shape(part, mixed)) for key, part in shape.fields)
         return "json" if any(part == "json" for _, part in fields) else Struct(fields)
     return {"unknown": "json", "mixed": mixed}.get(shape, shape)

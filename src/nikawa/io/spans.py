@@ -10,10 +10,9 @@ import msgspec
 from nikawa.io.json import plain_fault
 from nikawa.records import SPAN_INPUTS, SPAN_LISTS, Example, Span, revive
 
-(_LIST,), (_FIRST, _SECOND) = (
-    SPAN_LISTS,
-    SPAN_INPUTS,
-)  # spelt out: this is asked of every example read
+# spelt out: this is asked of every example read
+(_LIST,) = SPAN_LISTS
+_FIRST, _SECOND = SPAN_INPUTS
 
 
 def has_spans(example: Example) -> bool:
@@ -29,23 +28,18 @@ def check_spans(example: Example) -> Example:
     except msgspec.ValidationError as problem:
         raise ValueError(f"a span cannot be read: {plain_fault(str(problem))}") from None
     text = example.inputs.get("text")
-    for span in _spans(example):
-        if isinstance(text, str) and not 0 <= span.start <= span.end <= len(text):
-            raise ValueError(
-                f"span {span.start}-{span.end} is outside the text of {len(text)} characters"
-            )
+    if not isinstance(text, str):
+        return example
+    spans = [span for name in SPAN_LISTS for span in example.gold.get(name, ())]
+    spans += [example.inputs[name] for name in SPAN_INPUTS if name in example.inputs]
+    for span in spans:
+        if isinstance(span, Span) and not 0 <= span.start <= span.end <= len(text):
+            where = f"span {span.start}-{span.end}"
+            raise ValueError(f"{where} is outside the text of {len(text)} characters")
     return example
 
 
 def share_characters(spans: Iterable[Span]) -> bool:
     """Whether any two spans have a character in common."""
-    found = sorted((span.start, span.end) for span in spans)
-    return any(after[0] < before[1] for before, after in pairwise(found))
-
-
-def _spans(example: Example) -> list[Span]:
-    listed = [span for name in SPAN_LISTS for span in example.gold.get(name, ())]
-    single = [
-        example.inputs[name] for name in SPAN_INPUTS if isinstance(example.inputs.get(name), Span)
-    ]
-    return [*listed, *single]
+    places = sorted((span.start, span.end) for span in spans)
+    return any(after[0] < before[1] for before, after in pairwise(places))
