@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nikawa.checks.schema import NOTES, faults, schema_findings
+from nikawa.checks.schema import NOTES, find_faults, schema_findings
 from nikawa.records import Example, Kind, Span, Task
 
 CONTEXT = "梟 [SEP] 梟が砂を数える。"
@@ -73,7 +73,7 @@ def example(kind: Kind, gold: Any, **inputs: Any) -> Example:
     ],
 )
 def test_a_sound_example_has_no_fault(kind: Kind, gold: Any) -> None:
-    assert list(faults([task(kind)], example(kind, gold))) == []
+    assert list(find_faults([task(kind)], example(kind, gold))) == []
 
 
 @pytest.mark.parametrize(
@@ -108,28 +108,28 @@ def test_a_sound_example_has_no_fault(kind: Kind, gold: Any) -> None:
     ],
 )
 def test_each_fault_is_found(kind: Kind, gold: Any, check: str) -> None:
-    assert list(faults([task(kind)], example(kind, gold))) == [check]
+    assert list(find_faults([task(kind)], example(kind, gold))) == [check]
 
 
 def test_overlapping_spans_of_ones_own_data_are_found() -> None:
-    assert list(faults([], example("tagging", [Span(0, 2, "A"), Span(1, 3, "B")]))) == [
+    assert list(find_faults([], example("tagging", [Span(0, 2, "A"), Span(1, 3, "B")]))) == [
         "span-overlap"
     ]
-    assert list(faults([], example("tagging", [Span(0, 2, "A"), Span(2, 3, "B")]))) == []
+    assert list(find_faults([], example("tagging", [Span(0, 2, "A"), Span(2, 3, "B")]))) == []
 
 
 def test_spans_among_the_inputs_are_checked() -> None:
     wrong = example("relation", "alias", subject=Span(5, 50))
-    assert list(faults([task("relation")], wrong)) == ["span-outside"]
+    assert list(find_faults([task("relation")], wrong)) == ["span-outside"]
 
 
 def test_missing_input_and_missing_gold() -> None:
     bare = Example(id="1", inputs={"premise": "猫が雲を編む。"}, gold={"label": "neutral"})
-    assert list(faults([task("inference")], bare)) == ["missing-input"]
+    assert list(find_faults([task("inference")], bare)) == ["missing-input"]
     other = Example(id="1", inputs=INPUTS["inference"], gold={"relatedness": 3.0})
-    assert list(faults([task("inference")], other)) == ["missing-gold"]
+    assert list(find_faults([task("inference")], other)) == ["missing-gold"]
     hidden = Example(id="1", inputs=INPUTS["inference"])
-    assert list(faults([task("inference")], hidden)) == []
+    assert list(find_faults([task("inference")], hidden)) == []
 
 
 def test_findings_name_the_examples_once() -> None:
@@ -155,7 +155,7 @@ def test_findings_name_the_examples_once() -> None:
 def test_an_input_of_another_type_is_told_once(
     kind: Kind, gold: Any, inputs: dict[str, Any]
 ) -> None:
-    assert list(faults([task(kind)], example(kind, gold, **inputs))) == ["wrong-type"]
+    assert list(find_faults([task(kind)], example(kind, gold, **inputs))) == ["wrong-type"]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_an_input_of_another_type_is_told_once(
 @pytest.mark.parametrize("question", ["score", "mine"])
 def test_gold_that_cannot_be_compared(question: str, wrong: Any) -> None:
     odd = Example(id="1", inputs=INPUTS["similarity"], gold={question: wrong})
-    assert list(faults((), odd)) == ["wrong-type"]
+    assert list(find_faults((), odd)) == ["wrong-type"]
 
 
 def test_names_of_ones_own_may_hold_anything() -> None:
@@ -173,7 +173,7 @@ def test_names_of_ones_own_may_hold_anything() -> None:
         inputs={"picture": None, "boxes": [{"x": 1}]},
         gold={"label": 1, "mine": {"a": [True]}},
     )
-    assert list(faults((), own)) == []
+    assert list(find_faults((), own)) == []
 
 
 def test_spans_are_checked_where_no_task_is_known() -> None:
@@ -184,6 +184,8 @@ def test_spans_are_checked_where_no_task_is_known() -> None:
 
 def test_a_dataset_may_ask_different_things_of_different_examples() -> None:
     both = [task("text"), task("choice")]
-    assert list(faults(both, example("choice", 1))) == []
-    assert list(faults(both, example("choice", 9))) == ["choice-outside"]
-    assert list(faults(both, Example(id="1", inputs={"picture": "a.png"}))) == ["missing-input"]
+    assert list(find_faults(both, example("choice", 1))) == []
+    assert list(find_faults(both, example("choice", 9))) == ["choice-outside"]
+    assert list(find_faults(both, Example(id="1", inputs={"picture": "a.png"}))) == [
+        "missing-input"
+    ]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nikawa.checks.schema import mixed_types, type_of
+from nikawa.checks.schema import mixed_types, type_name
 from nikawa.records import Example, Span
 
 
@@ -39,8 +39,8 @@ def test_no_type_passes_for_a_number(other: Any) -> None:
 
 
 def test_lists_are_told_apart_by_what_they_hold() -> None:
-    assert type_of(["x", "y"]) == "list of text"
-    assert type_of(["x", 1]) == "list of number and list of text"
+    assert type_name(["x", "y"]) == "list of text"
+    assert type_name(["x", 1]) == "list of number and list of text"
     assert found(["x"], ["y"], ["x", 1])["gold.a in dev"] == (1, ("zoo:dev/2",))
 
 

@@ -9,7 +9,7 @@ PMI is that of Gururangan et al. (2018), smoothed by adding 100 to every count, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import tee
@@ -46,13 +46,11 @@ class Tally:
         self.examples[label] += 1
         self.tokens.setdefault(label, Counter()).update(set().union(*words))
         for side, text, tokens in zip(self.sides, texts, words, strict=True):
-            self._length(side, "characters", label)[len(text)] += 1
-            self._length(side, "tokens", label)[len(tokens)] += 1
-
-    def _length(self, side: str, unit: str, label: str) -> Counter[int]:
-        key = side, unit, label
-        found = self.lengths.get(key)
-        return self.lengths.setdefault(key, Counter()) if found is None else found
+            for unit, length in (("characters", len(text)), ("tokens", len(tokens))):
+                counts = self.lengths.get((side, unit, label))
+                if counts is None:  # a Counter is not made for nothing, for every text
+                    counts = self.lengths[side, unit, label] = Counter()
+                counts[length] += 1
 
     def merge(self, other: Tally) -> None:
         """Add what another tally counted."""
@@ -130,7 +128,7 @@ class Table:
 def tabulate(tally: Tally, labels: Sequence[str] = (), alpha: float = ALPHA) -> Table:
     """The table of a tally. `labels` is the closed set, whose size makes the null; else those that were seen."""
     known = tuple(labels) or tuple(sorted(tally.examples))
-    _check(tally, known, alpha)
+    _refuse_unfit(tally, known, alpha)
     tokens = tuple(sorted(set().union(*tally.tokens.values())))
     if not tokens:
         raise BadInput("there is no token in the texts", cure="look at the texts and the tokeniser")
@@ -141,7 +139,7 @@ def tabulate(tally: Tally, labels: Sequence[str] = (), alpha: float = ALPHA) -> 
     return Table(known, tokens, counts, counts.sum(axis=1), examples, alpha)
 
 
-def _check(tally: Tally, labels: tuple[str, ...], alpha: float) -> None:
+def _refuse_unfit(tally: Tally, labels: tuple[str, ...], alpha: float) -> None:
     if not 0 < alpha < 0.5:
         raise BadInput(f"alpha is {alpha}", cure="take one between 0 and 0.5, such as 0.01")
     strange = sorted(set(tally.examples) - set(labels))
@@ -161,7 +159,7 @@ def find_pairs(table: Table) -> tuple[Pair, ...]:
     rows, columns = np.nonzero(table.counts >= line[:, None])
     n, k = table.totals[rows], table.counts[rows, columns]
     tails = binomial_log_tail(n, k, 1 / len(table.labels))
-    found = [
+    pairs = [
         Pair(
             token=table.tokens[row],
             label=table.labels[column],
@@ -173,8 +171,8 @@ def find_pairs(table: Table) -> tuple[Pair, ...]:
         )
         for i, (row, column) in enumerate(zip(rows.tolist(), columns.tolist(), strict=True))
     ]
-    order = sorted(range(len(found)), key=lambda i: (tails[i], found[i].token, found[i].label))
-    return tuple(found[i] for i in order)
+    order = sorted(range(len(pairs)), key=lambda i: (tails[i], pairs[i].token, pairs[i].label))
+    return tuple(pairs[i] for i in order)
 
 
 def find_uneven_labels(table: Table) -> tuple[str, ...]:
@@ -194,16 +192,16 @@ def rank_associations(
         divide="ignore", invalid="ignore"
     ):  # without smoothing, what never met has no PMI
         pmi = np.nan_to_num(np.log2(weight * total / apart), nan=-inf, neginf=-inf)
-    return {
-        label: tuple(_associations(table, pmi[:, column].tolist(), column, top))
-        for column, label in enumerate(table.labels)
-    }
-
-
-def _associations(table: Table, pmi: list[float], column: int, top: int) -> Iterator[Association]:
-    counts, of_label = table.counts[:, column].tolist(), max(1, int(table.examples[column]))
-    order = sorted(range(len(pmi)), key=lambda i: (-pmi[i], -counts[i], table.tokens[i]))
-    for i in (i for i in order[:top] if pmi[i] > -inf):
-        yield Association(
-            token=table.tokens[i], pmi=pmi[i], count=counts[i], share=counts[i] / of_label
+    ranked = {}
+    for column, label in enumerate(table.labels):
+        counts, examples = table.counts[:, column].tolist(), max(1, int(table.examples[column]))
+        bits = pmi[:, column].tolist()
+        order = sorted(range(len(bits)), key=lambda i: (-bits[i], -counts[i], table.tokens[i]))
+        ranked[label] = tuple(
+            Association(
+                token=table.tokens[i], pmi=bits[i], count=counts[i], share=counts[i] / examples
+            )
+            for i in order[:top]
+            if bits[i] > -inf
         )
+    return ranked

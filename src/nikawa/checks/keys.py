@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from unicodedata import is_normalized, normalize
 
-from nikawa.checks.schema import fits
+from nikawa.checks.schema import fits_name
 from nikawa.records import Example, reference
 
 COMPOSED = "written in other Unicode forms (NFC, NFD)"
@@ -60,9 +60,9 @@ def related(items: Iterable[Placed]) -> bool:
 
     Two items under one reference are no kin by that: a copy has the name of what it copies.
     """
-    found = list(items)
-    common = set.intersection(*(item.kin for item in found)) if found else set()
-    return any(sum(item.ref == name for item in found) < 2 for name in common)
+    members = list(items)
+    common = set.intersection(*(item.kin for item in members)) if members else set()
+    return any(sum(item.ref == name for item in members) < 2 for name in common)
 
 
 def loose(text: str) -> str:
@@ -70,75 +70,73 @@ def loose(text: str) -> str:
     return text.rstrip("。")
 
 
-def _pair(first: str, second: str) -> tuple[Key, Key]:
-    def exact(inputs: Mapping[str, Any]) -> Hashable:
-        return inputs[first], inputs[second]
-
-    def unordered(inputs: Mapping[str, Any]) -> Hashable:
-        return tuple(sorted((loose(inputs[first]), loose(inputs[second]))))
-
-    return exact, unordered
+def _exact(*names: str) -> Key:
+    """The values of inputs as they are."""
+    return lambda inputs: tuple(inputs[name] for name in names)
 
 
-def _relation(inputs: Mapping[str, Any]) -> Hashable:
-    return inputs["text"], inputs["subject"], inputs["object"]
+def _unordered(first: str, second: str) -> Key:
+    """Two sentences in any order, the final 。 left out."""
+    return lambda inputs: tuple(sorted((loose(inputs[first]), loose(inputs[second]))))
 
-
-def _reading(inputs: Mapping[str, Any]) -> Hashable:
-    return inputs["context"], inputs["question"]
-
-
-def _choice(inputs: Mapping[str, Any]) -> Hashable:
-    return inputs["question"], tuple(sorted(inputs["choices"]))
-
-
-def _turns(inputs: Mapping[str, Any]) -> Hashable:
-    return tuple((turn["role"], turn["text"]) for turn in inputs["turns"])
-
-
-def _one(name: str) -> Key:
-    return lambda inputs: inputs[name]
-
-
-_INFERENCE, _ANY_INFERENCE = _pair("premise", "hypothesis")
-_SIMILARITY, _ANY_SIMILARITY = _pair("sentence1", "sentence2")
-_TEXT = Form("texts", _one("text"), conflicts=True)
 
 SHAPES: tuple[tuple[frozenset[str], tuple[Form, ...]], ...] = (
     (
         frozenset({"premise", "hypothesis"}),
         (
-            Form("pairs", _INFERENCE, conflicts=True),
-            Form("unordered-pairs", _ANY_INFERENCE, finer="pairs"),
+            Form("pairs", _exact("premise", "hypothesis"), conflicts=True),
+            Form("unordered-pairs", _unordered("premise", "hypothesis"), finer="pairs"),
         ),
     ),
     (
         frozenset({"sentence1", "sentence2"}),
         (
-            Form("pairs", _SIMILARITY),
-            Form("unordered-pairs", _ANY_SIMILARITY, conflicts=True, finer="pairs"),
+            Form("pairs", _exact("sentence1", "sentence2")),
+            Form(
+                "unordered-pairs",
+                _unordered("sentence1", "sentence2"),
+                conflicts=True,
+                finer="pairs",
+            ),
         ),
     ),
     (
         frozenset({"context", "question"}),
         (
-            Form("questions", _reading, conflicts=True),
-            Form("contexts", _one("context"), repeats=False),
+            Form("questions", _exact("context", "question"), conflicts=True),
+            Form("contexts", _exact("context"), repeats=False),
         ),
     ),
     (
         frozenset({"question", "choices"}),
         (
-            Form("questions", _one("question")),
-            Form("items", _choice, conflicts=True, finer="questions"),
+            Form("questions", _exact("question")),
+            Form(
+                "items",
+                lambda inputs: (inputs["question"], tuple(sorted(inputs["choices"]))),
+                conflicts=True,
+                finer="questions",
+            ),
         ),
     ),
     (
         frozenset({"text", "subject", "object"}),
-        (Form("texts", _one("text")), Form("items", _relation, conflicts=True, finer="texts")),
+        (
+            Form("texts", _exact("text")),
+            Form("items", _exact("text", "subject", "object"), conflicts=True, finer="texts"),
+        ),
     ),
-    (frozenset({"text"}), (_TEXT,)),
-    (frozenset({"turns"}), (Form("dialogues", _turns, conflicts=True),)),
+    (frozenset({"text"}), (Form("texts", _exact("text"), conflicts=True),)),
+    (
+        frozenset({"turns"}),
+        (
+            Form(
+                "dialogues",
+                lambda inputs: tuple((turn["role"], turn["text"]) for turn in inputs["turns"]),
+                conflicts=True,
+            ),
+        ),
+    ),
 )
 """Inputs that give a shape away, the most telling first, and its forms."""
 
@@ -148,7 +146,7 @@ def forms_of(example: Example) -> tuple[Form, ...]:
     inputs = example.inputs
     for needs, forms in SHAPES:
         if needs <= inputs.keys():
-            return forms if all(fits(name, inputs[name]) for name in needs) else ()
+            return forms if all(fits_name(name, inputs[name]) for name in needs) else ()
     return ()
 
 
@@ -170,9 +168,9 @@ class Keyed:
     def groups(self, form: str) -> dict[Hashable, list[Placed]]:
         """Key to items under the form of that name."""
         if form not in self._groups:
-            found = self._groups[form] = {}
+            groups = self._groups[form] = {}
             for key, item in self.rows.get(form, ()):
-                found.setdefault(key, []).append(item)
+                groups.setdefault(key, []).append(item)
         return self._groups[form]
 
 

@@ -6,7 +6,8 @@ Explained is η², the part of the variance of length that lies between labels: 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import product
 from math import sqrt
 
 from nikawa.checks.artifacts import Tally
@@ -40,59 +41,62 @@ class Explained(Record, frozen=True, kw_only=True):
 
 def measure_lengths(tally: Tally, labels: Sequence[str]) -> tuple[Length, ...]:
     """Every side, unit and label that has examples."""
-    found = ((side, unit, label) for side in tally.sides for unit in UNITS for label in labels)
-    return tuple(_length(*key, tally.lengths[key]) for key in found if key in tally.lengths)
+    rows = []
+    for key in product(tally.sides, UNITS, labels):
+        if key not in tally.lengths:
+            continue
+        (side, unit, label), counts = key, tally.lengths[key]
+        n, total, squares = _sums(counts)
+        # Integers up to here: no digit is lost.
+        variance = (squares * n - total * total) / (n * (n - 1)) if n > 1 else 0.0
+        row = Length(
+            side=side,
+            unit=unit,
+            label=label,
+            n=n,
+            mean=total / n,
+            sd=sqrt(variance),
+            median=median(counts),
+            least=min(counts),
+            most=max(counts),
+        )
+        rows.append(row)
+    return tuple(rows)
 
 
-def _length(side: str, unit: str, label: str, counts: Counter[int]) -> Length:
-    n = counts.total()
+def _sums(counts: Counter[int]) -> tuple[int, int, int]:
+    """How many there are, the sum of their lengths, and of their squares."""
     total = sum(length * times for length, times in counts.items())
     squares = sum(length * length * times for length, times in counts.items())
-    spread = (
-        (squares * n - total * total) / (n * (n - 1)) if n > 1 else 0.0
-    )  # integers up to here: no digit is lost
-    return Length(
-        side=side,
-        unit=unit,
-        label=label,
-        n=n,
-        mean=total / n,
-        sd=sqrt(spread),
-        median=_median(counts, n),
-        least=min(counts),
-        most=max(counts),
-    )
+    return counts.total(), total, squares
 
 
-def _median(counts: Counter[int], n: int) -> float:
+def median(counts: Counter[int]) -> float:
     """The mean of the two middle lengths."""
-    middle, passed, found = ((n - 1) // 2, n // 2), 0, []
+    n = counts.total()
+    places, passed, middle = ((n - 1) // 2, n // 2), 0, []
     for length in sorted(counts):
-        found += [length for place in middle if passed <= place < passed + counts[length]]
+        middle += [length for place in places if passed <= place < passed + counts[length]]
         passed += counts[length]
-    return sum(found) / 2
+    return sum(middle) / 2
 
 
 def measure_explained(tally: Tally) -> tuple[Explained, ...]:
     """The part of each side's length that the labels explain."""
-    return tuple(
-        Explained(side=side, unit=unit, share=_eta_squared(list(_of(tally, side, unit))))
-        for side in tally.sides
-        for unit in UNITS
-    )
+    rows = []
+    for side, unit in product(tally.sides, UNITS):
+        groups = [counts for (s, u, _), counts in tally.lengths.items() if (s, u) == (side, unit)]
+        rows.append(Explained(side=side, unit=unit, share=eta_squared(groups)))
+    return tuple(rows)
 
 
-def _of(tally: Tally, side: str, unit: str) -> Iterator[Counter[int]]:
-    return (found for (s, u, _), found in tally.lengths.items() if (s, u) == (side, unit))
-
-
-def _eta_squared(groups: Sequence[Counter[int]]) -> float:
+def eta_squared(groups: Iterable[Counter[int]]) -> float:
+    """The part of the variance that lies between the groups."""
     n, total, squares = 0, 0, 0
     between = 0.0
     for counts in groups:
-        size, part = counts.total(), sum(length * times for length, times in counts.items())
-        n, total = n + size, total + part
-        squares += sum(length * length * times for length, times in counts.items())
-        between += part * part / size
+        group_n, group_total, group_squares = _sums(counts)
+        n, total, squares = n + group_n, total + group_total, squares + group_squares
+        between += group_total * group_total / group_n
     whole = squares - total * total / n
     return max(0.0, (between - total * total / n) / whole) if whole > 0 else 0.0

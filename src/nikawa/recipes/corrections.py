@@ -12,12 +12,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from nikawa.checks.schema import NOTES, faults
-from nikawa.errors import BadInput, listed, suggest
-from nikawa.io.fit import fit
+from nikawa.checks.schema import NOTES, find_faults
+from nikawa.errors import BadInput, list_names, suggest
+from nikawa.io.fit import fit_record
 from nikawa.io.json import read_json, read_json_lines
 from nikawa.io.judgements.base import Notes
-from nikawa.io.judgements.sheets import layout_of, read_sheet
+from nikawa.io.judgements.sheets import detect_layout, read_sheet
 from nikawa.io.spans import share_characters
 from nikawa.recipes.changelog import Correction
 from nikawa.records import Dataset, Example, Span, Task, reference, revive
@@ -116,7 +116,7 @@ def _json(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _sheet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     header: list[str] = []
-    for line, cells in read_sheet(path, layout_of(path), Notes()):
+    for line, cells in read_sheet(path, detect_layout(path), Notes()):
         if not header:
             header = cells
             _named(dict.fromkeys(header, ""), path, line)
@@ -147,7 +147,7 @@ def _named(row: dict[str, Any], path: Path, line: int) -> dict[str, Any]:
     for field in ("example", "label"):
         if field not in values:
             what = f"has no {'id' if field == 'example' else 'new label'}"
-            raise BadInput(what, file=path, line=line, cure=f"call it {listed(NAMES[field])}")
+            raise BadInput(what, file=path, line=line, cure=f"call it {list_names(NAMES[field])}")
     return values
 
 
@@ -185,8 +185,8 @@ def nests(dataset: Dataset, question: str) -> bool:
 def shape_faults(made: Example, old: Example, question: str, tasks: Sequence[Task]) -> list[str]:
     """The faults of shape that a correction brings; labels are told apart, with the ones there are."""
     questions = [task for task in tasks if task.question == question]
-    before = set(faults(questions, old))
-    names = [name for name in faults(questions, made) if name not in before and name != LABEL]
+    before = set(find_faults(questions, old))
+    names = [name for name in find_faults(questions, made) if name not in before and name != LABEL]
     if (
         any(span.start == span.end for span in _spans(made.gold[question]))
         and "span-empty" not in names
@@ -307,7 +307,7 @@ class Checker:
         if len(homes) == 1:
             return homes[0], self.examples[homes[0], one.example]
         if homes:
-            cure = f"say which: {listed(f'{home}/{one.example}' for home in homes)}"
+            cure = f"say which: {list_names(f'{home}/{one.example}' for home in homes)}"
             raise self._fault(one, f"several splits have the id {one.example!r}", cure)
         what = f"{self.dataset.name} {self.dataset.version} has no example {one.example!r}"
         raise self._fault(one, what, suggest(rest if slash else name, self.homes))
@@ -322,7 +322,7 @@ class Checker:
                 one, f"{one.example} has no question {one.question!r}", suggest(one.question, known)
             )
         if not one.question and len(known) > 1 and "label" not in known:
-            cure = f"add a column question with one of: {listed(known)}"
+            cure = f"add a column question with one of: {list_names(known)}"
             raise self._fault(one, f"{one.example} has {len(known)} questions", cure)
         return one.question or ("label" if "label" in known else known[0])
 
@@ -428,7 +428,7 @@ class Checker:
             )
         try:
             made = revive(replace(example, gold={**example.gold, question: value}))
-            fit(made)
+            fit_record(made)
             check_answer_places(value, str(example.inputs.get("context", "")))
         except (BadInput, msgspec.ValidationError, ValueError) as problem:
             what = problem.what if isinstance(problem, BadInput) else str(problem)
