@@ -14,7 +14,7 @@ from nikawa.datasets import load
 from nikawa.errors import BadInput
 from nikawa.generation.job import GenerateOptions, generate
 from nikawa.generation.pack import open_pack
-from nikawa.generation.review import apply_review, export_review, make_scorer
+from nikawa.generation.review import ProblemScorer, apply_review, export_review
 from nikawa.io.folders import write_folder
 
 
@@ -60,7 +60,7 @@ def test_there_and_back(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_is_odd_comes_first(folder: Path) -> None:
-    score = make_scorer(open_pack("temporal-ja"))
+    score = ProblemScorer(open_pack("temporal-ja"))
     example = next(e for e in load(str(folder)).splits["train"] if e.meta["template"] == "done-1")
     natural = replace(
         example,

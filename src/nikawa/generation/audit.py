@@ -13,7 +13,7 @@ from nikawa.generation.pack import open_pack
 from nikawa.generation.problem_reader import ParsedProblem, ProblemReader
 from nikawa.generation.template import Template
 from nikawa.generation.time_spans import TimeSpan
-from nikawa.generation.times import CALENDAR, COMPAT, Format
+from nikawa.generation.times import CALENDAR, COMPAT, Clock, Format
 from nikawa.generation.verb_forms import find_wrong_forms, is_verb
 from nikawa.records import Example, Finding, Record
 
@@ -46,24 +46,6 @@ class AuditReport(Record, frozen=True, kw_only=True):
     disagree: tuple[int | str, ...]
     """Numbers of the rows whose label is not the computed one."""
     findings: tuple[Finding, ...]
-
-
-@dataclass
-class _Tally:
-    """What an audit counts while rows pass."""
-
-    rows: int = 0
-    parsed: int = 0
-    agree: int = 0
-    ids: dict[str, list[str]] = field(default_factory=dict)
-    """Check to the rows that fail it."""
-    details: dict[str, Counter[str]] = field(default_factory=dict)
-    """Check to what was seen there, and how often."""
-
-    def note(self, check: str, row: str, detail: str = "") -> None:
-        self.ids.setdefault(check, []).append(row)
-        if detail:
-            self.details.setdefault(check, Counter())[detail] += 1
 
 
 def audit_dataset(
@@ -122,60 +104,93 @@ def audit_examples(
     `spans` are those that examples may name, `wrong_forms` checks forms of verbs, `where` is the dataset's name in findings.
     """
     readers = {template.id: ProblemReader(template) for template in templates}
-    clock = COMPAT if compat else CALENDAR
-    tally = _Tally()
+    audit = _Audit(COMPAT if compat else CALENDAR, spans or {}, wrong_forms)
     for example in examples:
-        tally.rows += 1
+        audit.rows += 1
         reader = readers.get(str(example.meta.get("template")))
         if reader is None:
-            tally.note("unknown-template", example.id, str(example.meta.get("template")))
+            audit.note("unknown-template", example, str(example.meta.get("template")))
             continue
         problem = reader.read(example.inputs["premise"], example.inputs["hypothesis"])
         if problem is None or "mixed-formats" in problem.faults:
-            tally.note("mixed-formats" if problem else "unparsed", example.id)
+            audit.note("mixed-formats" if problem else "unparsed", example)
             continue
-        tally.parsed += 1
-        label = reader.template.compute_label(problem.values, problem.format, clock)
-        gold = example.gold.get("label")
-        if label == gold:
-            tally.agree += 1
-        elif gold is not None:
-            tally.note("label", example.id, f"{gold} is {label}")
-        _check_times(tally, example, reader.template, problem, spans or {})
-        if wrong_forms is not None:
-            wrong = _collect_wrong_forms(problem, wrong_forms)
-            if wrong:
-                tally.note("verb-form", example.id, wrong[0])
-    disagree = tally.ids.get("label", ())
+        audit.parsed += 1
+        audit.check(example, reader.template, problem)
+    disagree = audit.ids.get("label", ())
+    findings = []
+    for check, note in NOTES.items():
+        if check in audit.ids:
+            counts = audit.details.get(check, Counter()).most_common()
+            details = ", ".join(f"{detail} {n}" for detail, n in counts)
+            finding = Finding(
+                check=check,
+                where=where,
+                count=len(audit.ids[check]),
+                ids=tuple(audit.ids[check]),
+                note=f"{note} ({details})" if details else note,
+            )
+            findings.append(finding)
     return AuditReport(
-        rows=tally.rows,
-        parsed=tally.parsed,
-        agree=tally.agree,
+        rows=audit.rows,
+        parsed=audit.parsed,
+        agree=audit.agree,
         disagree=tuple(int(row) if row.isdecimal() else row for row in disagree),
-        findings=tuple(_list_findings(tally, where)),
+        findings=tuple(findings),
     )
 
 
-def _check_times(
-    tally: _Tally,
-    example: Example,
-    template: Template,
-    problem: ParsedProblem,
-    spans: Mapping[str, TimeSpan],
-) -> None:
-    meta, fmt = example.meta, problem.format
-    for fault in dict.fromkeys(problem.faults):
-        tally.note(fault, example.id)
-    if "category" in meta and meta["category"] != template.category:
-        tally.note("category", example.id)
-    format_name = fmt.name(template.language) if fmt else None
-    if "time_format" in meta and meta["time_format"] != format_name:
-        tally.note("time-format", example.id)
-    span = spans.get(str(meta.get("time_span")))
-    if span is not None and fmt is not None and not _is_within(problem, fmt, span):
-        tally.note("time-span", example.id)
-    if template.given and not template.is_consistent(problem.values, fmt):
-        tally.note("inconsistent-premise", example.id, str(example.gold.get("label", "")))
+@dataclass
+class _Audit:
+    """What problems are held to, and what was counted so far."""
+
+    clock: Clock
+    spans: Mapping[str, TimeSpan]
+    wrong_forms: WrongForms | None
+    rows: int = 0
+    parsed: int = 0
+    agree: int = 0
+    ids: dict[str, list[str]] = field(default_factory=dict)
+    """Check to the rows that fail it."""
+    details: dict[str, Counter[str]] = field(default_factory=dict)
+    """Check to what was seen there, and how often."""
+
+    def note(self, check: str, example: Example, detail: str = "") -> None:
+        """Count an example that fails a check."""
+        self.ids.setdefault(check, []).append(example.id)
+        if detail:
+            self.details.setdefault(check, Counter())[detail] += 1
+
+    def check(self, example: Example, template: Template, problem: ParsedProblem) -> None:
+        """Hold one problem to its template and to what its meta says."""
+        meta, fmt = example.meta, problem.format
+        gold = example.gold.get("label")
+        label = template.compute_label(problem.values, fmt, self.clock)
+        if label == gold:
+            self.agree += 1
+        elif gold is not None:
+            self.note("label", example, f"{gold} is {label}")
+        for fault in dict.fromkeys(problem.faults):
+            self.note(fault, example)
+        if "category" in meta and meta["category"] != template.category:
+            self.note("category", example)
+        format_name = fmt.name(template.language) if fmt else None
+        if "time_format" in meta and meta["time_format"] != format_name:
+            self.note("time-format", example)
+        span = self.spans.get(str(meta.get("time_span")))
+        if span is not None and fmt is not None and not _is_within(problem, fmt, span):
+            self.note("time-span", example)
+        if template.given and not template.is_consistent(problem.values, fmt):
+            self.note("inconsistent-premise", example, str(example.gold.get("label", "")))
+        if self.wrong_forms is not None:
+            verbs: dict[str, dict[str, str]] = {}
+            for key, text in problem.texts.items():
+                slot, dot, form = key.partition(".")
+                if dot and slot.startswith("verb"):
+                    verbs.setdefault(slot, {})[form] = text
+            wrong = [text for forms in verbs.values() for text in self.wrong_forms(forms)]
+            if wrong:
+                self.note("verb-form", example, wrong[0])
 
 
 def _is_within(problem: ParsedProblem, fmt: Format, span: TimeSpan) -> bool:
@@ -189,23 +204,3 @@ def _is_within(problem: ParsedProblem, fmt: Format, span: TimeSpan) -> bool:
         return True
     last = [point[-1] for point in points]
     return len({point[:-1] for point in points}) == 1 and max(last) - min(last) < width
-
-
-def _collect_wrong_forms(problem: ParsedProblem, wrong_forms: WrongForms) -> list[str]:
-    """The wrong forms of all verbs of a problem."""
-    verbs: dict[str, dict[str, str]] = {}
-    for key, text in problem.texts.items():
-        slot, dot, form = key.partition(".")
-        if dot and slot.startswith("verb"):
-            verbs.setdefault(slot, {})[form] = text
-    return [text for forms in verbs.values() for text in wrong_forms(forms)]
-
-
-def _list_findings(tally: _Tally, where: str) -> Iterator[Finding]:
-    for check, note in NOTES.items():
-        if check in tally.ids:
-            ids = tuple(tally.ids[check])
-            counts = tally.details.get(check, Counter()).most_common()
-            details = ", ".join(f"{detail} {n}" for detail, n in counts)
-            full_note = f"{note} ({details})" if details else note
-            yield Finding(check=check, where=where, count=len(ids), ids=ids, note=full_note)

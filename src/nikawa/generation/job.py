@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from nikawa.errors import BadInput, listed, unknown
+from nikawa.errors import BadInput, list_names, unknown
 from nikawa.execute.ordered import map_ordered
 from nikawa.generation.artifact_gate import GateVerdict, judge_artifacts
 from nikawa.generation.check import check_templates
@@ -525,17 +525,17 @@ def describe(generator: Generator, report: GenerateReport, command: str) -> Card
     problems = []
     if report.unreachable:
         problems.append(
-            f"{len(report.unreachable)} cells cannot be reached and are absent: {listed(report.unreachable)}."
+            f"{len(report.unreachable)} cells cannot be reached and are absent: {list_names(report.unreachable)}."
         )
     if report.short:
-        named = listed(f"{name} ({n})" for name, n in report.short.items())
+        named = list_names(f"{name} ({n})" for name, n in report.short.items())
         problems.append(
             f"{len(report.short)} cells have fewer different problems than asked for: {named}."
         )
     if report.gate is None:
         problems.append("Not tested for artifacts: some tokens may give the label away.")
     elif report.gate.over:
-        named = listed(f"{pair.token} {pair.label}" for pair in report.gate.over)
+        named = list_names(f"{pair.token} {pair.label}" for pair in report.gate.over)
         problems.append(
             f"{len(report.gate.over)} pairs of token and label are over the line of the artifact test: {named}."
         )

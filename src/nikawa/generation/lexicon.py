@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
 import msgspec
@@ -183,17 +183,7 @@ def load_lexicon(name: str | Path) -> Lexicon:
 
 @lru_cache(maxsize=8)
 def _read_lexicon(folder: Path) -> Lexicon:
-    about = _read_about(folder / "lexicon.toml")
-    class_path = folder / "nouns.tsv"
-    classes = _read_classes(class_path) if class_path.exists() else {}
-    subject = SUBJECTS.get(about.language, "ガ")
-    return Lexicon(
-        about=about,
-        agents=read_word_list(folder / "agents.txt"),
-        classes=classes,
-        frames=tuple(_read_frames(folder / "frames.tsv", classes, subject)),
-        folder=folder,
-    )
+    return _LexiconReader(folder).read()
 
 
 def read_word_list(path: Path) -> tuple[str, ...]:
@@ -208,82 +198,97 @@ def read_word_list(path: Path) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _read_about(path: Path) -> LexiconAbout:
-    try:
-        return msgspec.convert(tomllib.loads(read_whole(path)), LexiconAbout)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"is not TOML ({error})", file=path, cure="correct it there") from None
-    except msgspec.ValidationError as error:
-        cure = f"it takes: {', '.join(LexiconAbout.__struct_fields__)}"
-        raise BadInput(str(error), file=path, cure=cure) from None
+class _LexiconReader:
+    """Reads the files of a lexicon folder."""
 
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.classes: dict[str, NounClass] = {}
 
-def _read_classes(path: Path) -> dict[str, NounClass]:
-    """The noun classes of a `nouns.tsv`."""
-    classes: dict[str, NounClass] = {}
-    for number, row in read_rows(path, ("class", "kind", "nouns")):
-        name, nouns = row["class"], tuple(map(_unescape_noun, row["nouns"].split()))
-        if name in classes:
-            what = f"the class {name!r} comes twice"
-            raise BadInput(what, file=path, line=number, cure="join the two lines")
-        if len(set(nouns)) != len(nouns):
-            twice = next(noun for noun in nouns if nouns.count(noun) > 1)
-            what = f"{twice!r} stands twice in {name!r}"
-            raise BadInput(what, file=path, line=number, cure="remove one")
-        classes[name] = NounClass(kind=row["kind"], nouns=nouns)
-    return classes
-
-
-def _read_frames(path: Path, classes: dict[str, NounClass], subject: str) -> Iterator[Frame]:
-    """The frames of a `frames.tsv`, classes written out."""
-    for number, row in read_rows(path, FRAME_COLUMNS):
-        nouns = _read_nouns(row["nouns"], classes, path, number)
-        for column in ("transitive", "state"):
-            if row[column] not in ("yes", "no"):
-                what = f"{column} is {row[column]!r}"
-                raise BadInput(what, file=path, line=number, cure="write yes or no")
-        times, units = tuple(row["times"].split()), tuple(row["units"].split())
-        for words, known in ((times, VERB_TIMES), (units, UNITS)):
-            for word in words:
-                if word not in known:
-                    what, cure = f"{word!r} is not known here", suggest(word, known)
-                    raise BadInput(what, file=path, line=number, cure=cure)
-        yield Frame(
-            verb=row["verb"],
-            ctype=row["class"],
-            cases=(subject, *nouns),
-            transitive=row["transitive"] == "yes",
-            times=times,
-            units=units,
-            state=row["state"] == "yes",
-            nouns=nouns,
+    def read(self) -> Lexicon:
+        about = self.read_about()
+        self.read_classes()
+        subject = SUBJECTS.get(about.language, "ガ")
+        return Lexicon(
+            about=about,
+            agents=read_word_list(self.folder / "agents.txt"),
+            classes=self.classes,
+            frames=tuple(self.read_frames(subject)),
+            folder=self.folder,
         )
 
+    def read_about(self) -> LexiconAbout:
+        path = self.folder / "lexicon.toml"
+        try:
+            return msgspec.convert(tomllib.loads(read_whole(path)), LexiconAbout)
+        except tomllib.TOMLDecodeError as error:
+            raise BadInput(f"is not TOML ({error})", file=path, cure="correct it there") from None
+        except msgspec.ValidationError as error:
+            cure = f"it takes: {', '.join(LexiconAbout.__struct_fields__)}"
+            raise BadInput(str(error), file=path, cure=cure) from None
 
-def _read_nouns(
-    text: str, classes: dict[str, NounClass], path: Path, line: int
-) -> dict[str, tuple[str, ...]]:
-    """`ニ=机 棚;ヲ=@本 花瓶` as nouns by case; `@` names a class, `-` leaves a noun of a class out."""
-    nouns_by_case: dict[str, tuple[str, ...]] = {}
-    for part in filter(None, text.split(";")):
-        case, equals, written = part.partition("=")
-        nouns: dict[str, None] = {}
-        for word in written.split():
-            if word.startswith("@"):
-                name = word[1:]
-                if name not in classes:
-                    what, cure = f"there is no noun class {name!r}", suggest(name, classes)
-                    raise BadInput(what, file=path, line=line, cure=cure)
-                nouns.update(dict.fromkeys(classes[name].nouns))
-            elif word.startswith("-"):
-                nouns.pop(_unescape_noun(word[1:]), None)
-            else:
-                nouns[_unescape_noun(word)] = None
-        if not equals or not nouns:
-            what = f"{part!r} has no nouns"
-            raise BadInput(what, file=path, line=line, cure="write CASE=noun noun")
-        nouns_by_case[case.strip()] = tuple(nouns)
-    return nouns_by_case
+    def read_classes(self) -> None:
+        """Read the noun classes, where the folder has any."""
+        path = self.folder / "nouns.tsv"
+        if not path.exists():
+            return
+        for number, row in read_rows(path, ("class", "kind", "nouns")):
+            name, nouns = row["class"], tuple(map(_unescape_noun, row["nouns"].split()))
+            if name in self.classes:
+                what = f"the class {name!r} comes twice"
+                raise BadInput(what, file=path, line=number, cure="join the two lines")
+            if len(set(nouns)) != len(nouns):
+                twice = next(noun for noun in nouns if nouns.count(noun) > 1)
+                what = f"{twice!r} stands twice in {name!r}"
+                raise BadInput(what, file=path, line=number, cure="remove one")
+            self.classes[name] = NounClass(kind=row["kind"], nouns=nouns)
+
+    def read_frames(self, subject: str) -> Iterator[Frame]:
+        """The frames, classes written out; `subject` is the case of the agent."""
+        path = self.folder / "frames.tsv"
+        for number, row in read_rows(path, FRAME_COLUMNS):
+            refuse = partial(BadInput, file=path, line=number)
+            nouns = self.parse_nouns(row["nouns"], refuse)
+            for column in ("transitive", "state"):
+                if row[column] not in ("yes", "no"):
+                    raise refuse(f"{column} is {row[column]!r}", cure="write yes or no")
+            times, units = tuple(row["times"].split()), tuple(row["units"].split())
+            for words, known in ((times, VERB_TIMES), (units, UNITS)):
+                for word in words:
+                    if word not in known:
+                        raise refuse(f"{word!r} is not known here", cure=suggest(word, known))
+            yield Frame(
+                verb=row["verb"],
+                ctype=row["class"],
+                cases=(subject, *nouns),
+                transitive=row["transitive"] == "yes",
+                times=times,
+                units=units,
+                state=row["state"] == "yes",
+                nouns=nouns,
+            )
+
+    def parse_nouns(self, text: str, refuse: Callable[..., BadInput]) -> dict[str, tuple[str, ...]]:
+        """`ニ=机 棚;ヲ=@本 花瓶` as nouns by case; `@` names a class, `-` leaves a noun of a class out."""
+        nouns_by_case: dict[str, tuple[str, ...]] = {}
+        for part in filter(None, text.split(";")):
+            case, equals, written = part.partition("=")
+            nouns: dict[str, None] = {}
+            for word in written.split():
+                if word.startswith("@"):
+                    name = word[1:]
+                    if name not in self.classes:
+                        cure = suggest(name, self.classes)
+                        raise refuse(f"there is no noun class {name!r}", cure=cure)
+                    nouns.update(dict.fromkeys(self.classes[name].nouns))
+                elif word.startswith("-"):
+                    nouns.pop(_unescape_noun(word[1:]), None)
+                else:
+                    nouns[_unescape_noun(word)] = None
+            if not equals or not nouns:
+                raise refuse(f"{part!r} has no nouns", cure="write CASE=noun noun")
+            nouns_by_case[case.strip()] = tuple(nouns)
+        return nouns_by_case
 
 
 def _unescape_noun(word: str) -> str:

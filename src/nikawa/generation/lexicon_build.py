@@ -70,6 +70,7 @@ def extract_by_adjacency(tokens: Sequence[Token]) -> Iterator[Triple]:
                 return
             token, owner = tokens[i], chain.pop(_OWNER, "")
             is_case = token.pos[0] == "助詞" and token.pos[1:3] in _CASE_TAGS
+            is_do = token.pos[0] == "動詞" and token.base == "する"
             if token.surface == "の" and token.pos[1] == "連体化":
                 chain[_OWNER] = noun
                 i += 1
@@ -81,7 +82,7 @@ def extract_by_adjacency(tokens: Sequence[Token]) -> Iterator[Triple]:
                 if case == "ヲ" and owner:
                     chain["ノ~ヲ"] = owner
                 i += 1
-            elif noun and _is_light_verb(tokens, i):
+            elif noun and is_do and tokens[i - 1].pos[1] == "サ変接続":
                 yield from _end_chain(tokens, i, noun + "する", chain)
             else:
                 chain.clear()
@@ -110,12 +111,6 @@ def _read_compound(tokens: Sequence[Token], start: int) -> tuple[int, str]:
     if is_good and end - start <= MAX_COMPOUND and _WORD.fullmatch(word):
         return end, word
     return end, ""
-
-
-def _is_light_verb(tokens: Sequence[Token], i: int) -> bool:
-    """Whether する follows a noun of action, which is the verb then."""
-    is_do = tokens[i].pos[0] == "動詞" and tokens[i].base == "する"
-    return is_do and tokens[i - 1].pos[1] == "サ変接続"
 
 
 def _end_chain(tokens: Sequence[Token], i: int, verb: str, chain: dict[str, str]) -> list[Triple]:
@@ -249,7 +244,7 @@ def build_lexicon(
         raise BadInput("no noun stands with a verb in the text", file=texts[0], cure=cure)
     kept, dropped = _cut_counts(counts, excluded, options, seen["pruned"])
     frames = list(_list_frames(kept, options.nouns))
-    verbs = {verb for verb, _, _ in frames}
+    verbs = {verb for verb, _ in frames}
     without_frame = sum(verb not in verbs for verb, _, _ in kept)
     if without_frame:
         dropped[f"no frame: no case of the verb has {options.nouns} nouns"] = without_frame
@@ -281,7 +276,7 @@ def build_lexicon(
         ],
         "agents.txt": agents,
         "exclude.txt": sorted(excluded),
-        "frames.tsv": ["\t".join(FRAME_COLUMNS), *(_write_frame(*frame) for frame in frames)],
+        "frames.tsv": ["\t".join(FRAME_COLUMNS), *(line for _, line in frames)],
         "counts.tsv": write_counts(kept),
     }
     with atomic_folder(out, overwrite=overwrite) as folder:
@@ -337,12 +332,11 @@ def _cut_counts(
     return kept, dropped
 
 
-def _list_frames(
-    kept: dict[Triple, int], min_nouns: int
-) -> Iterator[tuple[str, bool, dict[str, list[str]]]]:
-    """Verb, whether it is transitive, and nouns by case, of each frame whose cases have nouns enough.
+def _list_frames(kept: dict[Triple, int], min_nouns: int) -> Iterator[tuple[str, str]]:
+    """Verb and line of `frames.tsv` of each frame whose cases have nouns enough.
 
-    A transitive verb has ヲ, and ノ~ヲ with ヲ; another one has ニ and マデ.
+    A transitive verb has ヲ, and ノ~ヲ with ヲ; another one has ニ and マデ. Counts do not tell times, units and states, so all
+    times and units are allowed, and no state.
     """
     nouns: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for (verb, case, noun), n in kept.items():
@@ -352,16 +346,12 @@ def _list_frames(
         whole = sum(totals[verb, case] for case in CASES.values())
         is_transitive = totals[verb, "ヲ"] * 4 >= whole
         for cases in (("ヲ",), ("ノ~ヲ", "ヲ")) if is_transitive else (("ニ",), ("マデ",)):
-            listed = {}
-            for case in cases:
-                commonest = sorted(nouns.get((verb, case), []))[:MAX_NOUNS_OF_CASE]
-                listed[case] = [noun for _, noun in commonest]
-            if all(len(some) >= min_nouns for some in listed.values()):
-                yield verb, is_transitive, listed
-
-
-def _write_frame(verb: str, is_transitive: bool, nouns: dict[str, list[str]]) -> str:
-    """A line of `frames.tsv`; counts do not tell times, units and states, so all are allowed, and no state."""
-    listed = ";".join(f"{case}={' '.join(some)}" for case, some in nouns.items())
-    voice = "yes" if is_transitive else "no"
-    return "\t".join((verb, "", voice, " ".join(VERB_TIMES), " ".join(UNITS), "no", listed))
+            own = [sorted(nouns.get((verb, case), []))[:MAX_NOUNS_OF_CASE] for case in cases]
+            if any(len(commonest) < min_nouns for commonest in own):
+                continue
+            listed = []
+            for case, commonest in zip(cases, own, strict=True):
+                listed.append(f"{case}={' '.join(noun for _, noun in commonest)}")
+            voice = "yes" if is_transitive else "no"
+            times, units = " ".join(VERB_TIMES), " ".join(UNITS)
+            yield verb, "\t".join((verb, "", voice, times, units, "no", ";".join(listed)))

@@ -68,112 +68,183 @@ def read_rows(path: Path) -> Iterator[tuple[dict[str, str], dict[str, Position]]
 
 def parse_row(row: dict[str, str], positions: dict[str, Position]) -> Template:
     """The template of one row; a `TemplateError` that says why there is none holds all errors."""
-    errors = TemplateErrors()
-    voices: dict[str, bool | None] = {}
-    premise, hypothesis = (
-        tuple(
-            _drop_repeated_voice(e, voices) for e in _parse_side(row[name], positions[name], errors)
+    return _RowParser(row, positions).parse()
+
+
+class _RowParser:
+    """Reads one row; what is wrong is added to `errors`, and reading goes on."""
+
+    def __init__(self, row: dict[str, str], positions: dict[str, Position]) -> None:
+        self.row, self.positions = row, positions
+        self.errors = TemplateErrors()
+        self.voices: dict[str, bool | None] = {}
+        """Slot of a verb to whether it is transitive, by its first use."""
+
+    def parse(self) -> Template:
+        row, positions, errors = self.row, self.positions, self.errors
+        premise, hypothesis = self.parse_side("premise"), self.parse_side("hypothesis")
+        both = (*premise, *hypothesis)
+        errors.may_hide_times = bool(errors)  # what could not be read may be a time
+        errors.attempt(lambda: refuse_too_many_times(both, positions["id"]), None)
+        entails, contradicts = (
+            attempt_condition(row[name], positions[name], errors)
+            for name in ("entailment", "contradiction")
         )
-        for name in ("premise", "hypothesis")
-    )
-    both = (*premise, *hypothesis)
-    errors.may_hide_times = bool(errors)  # what could not be read may be a time
-    errors.attempt(lambda: refuse_too_many_times(both, positions["id"]), None)
-    entails, contradicts = (
-        attempt_condition(row[name], positions[name], errors)
-        for name in ("entailment", "contradiction")
-    )
-    banned, test = "ng time unit", "test time format"
-    template = Template(
-        id=row["id"],
-        premise=premise,
-        hypothesis=hypothesis,
-        entails=entails,
-        contradicts=contradicts,
-        given=_infer_given(premise),
-        formats=errors.attempt(lambda: _allow_formats(row[banned], positions[banned], both), ()),
-        test_format=errors.attempt(lambda: _parse_test_format(row[test], positions[test]), None),
-        category=row["category"],
-        at=positions["id"],
-        positions={_FIELDS.get(name, name): at for name, at in positions.items()},
-    )
-    raise_errors(template, errors)
-    return template
+        template = Template(
+            id=row["id"],
+            premise=premise,
+            hypothesis=hypothesis,
+            entails=entails,
+            contradicts=contradicts,
+            given=self.infer_given(premise),
+            formats=errors.attempt(lambda: self.allow_formats(both), ()),
+            test_format=errors.attempt(self.parse_test_format, None),
+            category=row["category"],
+            at=positions["id"],
+            positions={_FIELDS.get(name, name): at for name, at in positions.items()},
+        )
+        raise_errors(template, errors)
+        return template
 
+    def parse_side(self, column: str) -> Side:
+        text, at = self.row[column], self.positions[column]
+        elements: list[Element] = []
+        for part in re.finditer(r"[^ ]+", text):
+            try:
+                element = self.parse_element(part[0], at.forward(part.start()))
+            except TemplateError as error:
+                self.errors.append(error)
+            else:
+                elements.append(element)
+        if not text.strip(" "):
+            cure = "write the elements, separated by spaces"
+            self.errors.append(TemplateError("syntax", "the sentence is empty", at, cure))
+        return tuple(map(self.drop_repeated_voice, merge_literals(elements)))
 
-def _drop_repeated_voice(element: Element, voices: dict[str, bool | None]) -> Element:
-    """Every use of a verb repeats ta or zi; only the first declares it, and one that differs is left for the check."""
-    if not isinstance(element, Word) or element.transitive is None:
-        return element
-    first = voices.setdefault(element.slot, None)
-    if first is None:
-        voices[element.slot] = element.transitive
-        return element
-    return replace(element, transitive=None) if first == element.transitive else element
+    def drop_repeated_voice(self, element: Element) -> Element:
+        """Every use of a verb repeats ta or zi; only the first declares it, and one that differs is left for the check."""
+        if not isinstance(element, Word) or element.transitive is None:
+            return element
+        first = self.voices.get(element.slot)
+        if first is None:
+            self.voices[element.slot] = element.transitive
+            return element
+        return replace(element, transitive=None) if first == element.transitive else element
 
+    def parse_element(self, word: str, at: Position) -> Element:
+        if word.startswith("["):
+            options = tuple(word[1:-1].split(","))
+            if not word.endswith("]") or "[" in word[1:] or len(options) < 2:
+                raise TemplateError("syntax", f"{word!r} is not a choice", at, "write [最初,最後]")
+            return Choice(word, options, at)
+        if not re.search(r"[A-Za-z_\[\]]", word):
+            return Literal(word, at)
+        if match := _ARGUMENT.fullmatch(word):
+            kind, index, case, _ = match.groups()
+            return Word(
+                "noun" if kind == "np" else kind,
+                int(index),
+                case="" if case is None else _parse_case(case, at.forward(match.start(3))),
+                at=at,
+                source=word,
+            )
+        if match := _VERB.fullmatch(word):
+            return self.parse_verb(match, at)
+        if match := _TIME.fullmatch(word):
+            point, change, other, kind, index = match.groups()
+            if kind:
+                kind = "unit" if kind == "time_unit" else kind
+                return Time(kind, int(index), at=at, source=word)
+            days = -1 if change == "-1day" else 0
+            apart = (f"time_{other}", -1) if other else None
+            return Time("time", int(point), days, apart, at=at, source=word)
+        name = re.match(r"[A-Za-z_]*[A-Za-z]", word)
+        if name and name[0] in _KINDS:
+            cure = "a slot is written like np_1[ヲ格:1] or vp_ta_1_past"
+            raise TemplateError("syntax", f"{word!r} cannot be read", at, cure)
+        start = re.search(r"[A-Za-z\[\]_]", word)
+        cure = suggest(name[0], _KINDS) if name else "separate slots from text by spaces"
+        at = at.forward(start.start() if start else 0)
+        raise TemplateError("unknown-slot", f"{word!r} is not a slot", at, cure)
 
-def _infer_given(premise: Side) -> tuple[Condition, ...]:
-    """A premise `A以来…。現在、Bである` takes for granted that its present does not lie before A."""
-    since = now = ""
-    for before, time, after in zip(("", *premise), premise, (*premise[1:], ""), strict=False):
-        if isinstance(time, Time) and time.kind == "time":
-            if isinstance(after, Literal) and after.text.startswith("以来"):
-                since = time.slot
-            if isinstance(before, Literal) and re.search("現在、?$", before.text):
-                now = time.slot
-    if not since or not now:
-        return ()
-    return (Compare("<=", Edge(since, "start"), Edge(now, "start")),)
-
-
-def _parse_side(text: str, at: Position, errors: TemplateErrors) -> Side:
-    elements: list[Element] = []
-    for part in re.finditer(r"[^ ]+", text):
-        try:
-            elements.append(_parse_element(part[0], at.forward(part.start())))
-        except TemplateError as error:
-            errors.append(error)
-    if not text.strip(" "):
-        cure = "write the elements, separated by spaces"
-        errors.append(TemplateError("syntax", "the sentence is empty", at, cure))
-    return merge_literals(elements)
-
-
-def _parse_element(word: str, at: Position) -> Element:
-    if word.startswith("["):
-        options = tuple(word[1:-1].split(","))
-        if not word.endswith("]") or "[" in word[1:] or len(options) < 2:
-            raise TemplateError("syntax", f"{word!r} is not a choice", at, "write [最初,最後]")
-        return Choice(word, options, at)
-    if not re.search(r"[A-Za-z_\[\]]", word):
-        return Literal(word, at)
-    if match := _ARGUMENT.fullmatch(word):
-        kind, index, case, _ = match.groups()
+    def parse_verb(self, match: re.Match[str], at: Position) -> Word:
+        stative, voice, index, form, cases, wants, _ = match.groups()
+        form_at = at.forward(match.start(4))
+        if form not in _FORMS:
+            cure = suggest(form, [name for name in _FORMS if name])
+            raise TemplateError("form", f"{form!r} is not a form", form_at, cure)
+        if (wants or "") not in _WANTS:
+            what, cure = f"{wants!r} is not a time type", suggest(wants, _WANTS)
+            raise TemplateError("syntax", what, at.forward(match.start(6)), cure)
+        frame, column = [], match.start(5)
+        for case in cases.split(",") if cases is not None else ():
+            frame.append(_parse_case(case, at.forward(column)))
+            column += len(case) + 1
+        if stative and form not in _STATE_FORMS:
+            cure = "leave it out, or write past"
+            raise TemplateError("form", f"a state has no form {form!r}", form_at, cure)
         return Word(
-            "noun" if kind == "np" else kind,
+            "verb",
             int(index),
-            case="" if case is None else _parse_case(case, at.forward(match.start(3))),
+            _STATE_FORMS[form] if stative else _FORMS[form],
+            frame=tuple(frame),
+            transitive=voice == "ta",
+            wants=_WANTS[wants or ""],
             at=at,
-            source=word,
+            source=match[0],
         )
-    if match := _VERB.fullmatch(word):
-        return _parse_verb(match, at)
-    if match := _TIME.fullmatch(word):
-        point, change, other, kind, index = match.groups()
-        if kind:
-            kind = "unit" if kind == "time_unit" else kind
-            return Time(kind, int(index), at=at, source=word)
-        days = -1 if change == "-1day" else 0
-        apart = (f"time_{other}", -1) if other else None
-        return Time("time", int(point), days, apart, at=at, source=word)
-    name = re.match(r"[A-Za-z_]*[A-Za-z]", word)
-    if name and name[0] in _KINDS:
-        cure = "a slot is written like np_1[ヲ格:1] or vp_ta_1_past"
-        raise TemplateError("syntax", f"{word!r} cannot be read", at, cure)
-    start = re.search(r"[A-Za-z\[\]_]", word)
-    cure = suggest(name[0], _KINDS) if name else "separate slots from text by spaces"
-    at = at.forward(start.start() if start else 0)
-    raise TemplateError("unknown-slot", f"{word!r} is not a slot", at, cure)
+
+    def infer_given(self, premise: Side) -> tuple[Condition, ...]:
+        """A premise `A以来…。現在、Bである` takes for granted that its present does not lie before A."""
+        since = now = ""
+        for before, time, after in zip(("", *premise), premise, (*premise[1:], ""), strict=False):
+            if isinstance(time, Time) and time.kind == "time":
+                if isinstance(after, Literal) and after.text.startswith("以来"):
+                    since = time.slot
+                if isinstance(before, Literal) and re.search("現在、?$", before.text):
+                    now = time.slot
+        if not since or not now:
+            return ()
+        return (Compare("<=", Edge(since, "start"), Edge(now, "start")),)
+
+    def allow_formats(self, elements: Side) -> tuple[Format, ...]:
+        """All formats but those that the row bans.
+
+        `year` bans the formats whose largest unit it is, `year.day` the one from year down to day.
+        """
+        text, at = self.row["ng time unit"], self.positions["ng time unit"]
+        kinds = {e.kind for e in elements if isinstance(e, Time)}
+        formats: tuple[Format, ...] = ()
+        if kinds:
+            formats = POINT_FORMATS if "time" in kinds else INTERVAL_FORMATS
+        banned: set[Format] = set()
+        column = 0
+        for word in text.split(",") if text != "None" else ():
+            first, dot, last = word.partition(".")
+            for unit in (first, last) if dot else (first,):
+                if unit not in UNITS:
+                    what, cure = f"{unit!r} is not a unit", suggest(unit, UNITS)
+                    raise TemplateError("format", what, at.forward(column), cure)
+            for fmt in formats:
+                ends_there = not dot or (fmt.kind == "point" and fmt.smallest == last)
+                if fmt.largest == first and ends_there:
+                    banned.add(fmt)
+            column += len(word) + 1
+        allowed = tuple(fmt for fmt in formats if fmt not in banned)
+        if formats and not allowed:
+            what = "no format is left for its times"
+            raise TemplateError("format", what, at, "allow at least one")
+        return allowed
+
+    def parse_test_format(self) -> Format | None:
+        text, at = self.row["test time format"], self.positions["test time format"]
+        if text == "None":
+            return None
+        known = formats_by_name("ja")
+        if text not in known:
+            what, cure = f"{text!r} is not a time format", suggest(text, known)
+            raise TemplateError("format", what, at, cure)
+        return known[text]
 
 
 def _parse_case(text: str, at: Position) -> str:
@@ -182,69 +253,3 @@ def _parse_case(text: str, at: Position) -> str:
         cure = suggest(text, [f"{case}格" for case in CASES])
         raise TemplateError("case", f"{text!r} is not a case", at, cure)
     return match[1] + match[2]
-
-
-def _parse_verb(match: re.Match[str], at: Position) -> Word:
-    stative, voice, index, form, cases, wants, _ = match.groups()
-    form_at = at.forward(match.start(4))
-    if form not in _FORMS:
-        cure = suggest(form, [name for name in _FORMS if name])
-        raise TemplateError("form", f"{form!r} is not a form", form_at, cure)
-    if (wants or "") not in _WANTS:
-        what, cure = f"{wants!r} is not a time type", suggest(wants, _WANTS)
-        raise TemplateError("syntax", what, at.forward(match.start(6)), cure)
-    frame, column = [], match.start(5)
-    for case in cases.split(",") if cases is not None else ():
-        frame.append(_parse_case(case, at.forward(column)))
-        column += len(case) + 1
-    if stative and form not in _STATE_FORMS:
-        cure = "leave it out, or write past"
-        raise TemplateError("form", f"a state has no form {form!r}", form_at, cure)
-    return Word(
-        "verb",
-        int(index),
-        _STATE_FORMS[form] if stative else _FORMS[form],
-        frame=tuple(frame),
-        transitive=voice == "ta",
-        wants=_WANTS[wants or ""],
-        at=at,
-        source=match[0],
-    )
-
-
-def _allow_formats(text: str, at: Position, elements: Side) -> tuple[Format, ...]:
-    """All formats but those that a row bans.
-
-    `year` bans the formats whose largest unit it is, `year.day` the one from year down to day.
-    """
-    kinds = {e.kind for e in elements if isinstance(e, Time)}
-    formats: tuple[Format, ...] = ()
-    if kinds:
-        formats = POINT_FORMATS if "time" in kinds else INTERVAL_FORMATS
-    banned: set[Format] = set()
-    column = 0
-    for word in text.split(",") if text != "None" else ():
-        first, dot, last = word.partition(".")
-        for unit in (first, last) if dot else (first,):
-            if unit not in UNITS:
-                what, cure = f"{unit!r} is not a unit", suggest(unit, UNITS)
-                raise TemplateError("format", what, at.forward(column), cure)
-        for fmt in formats:
-            is_banned = not dot or (fmt.kind == "point" and fmt.smallest == last)
-            if fmt.largest == first and is_banned:
-                banned.add(fmt)
-        column += len(word) + 1
-    allowed = tuple(fmt for fmt in formats if fmt not in banned)
-    if formats and not allowed:
-        what = "no format is left for its times"
-        raise TemplateError("format", what, at, "allow at least one")
-    return allowed
-
-
-def _parse_test_format(text: str, at: Position) -> Format | None:
-    if text == "None":
-        return None
-    known = formats_by_name("ja")
-    if text not in known:
-        raise TemplateError("format", f"{text!r} is not a time format", at, suggest(text, known))
-    return known[text]

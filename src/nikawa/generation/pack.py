@@ -229,7 +229,7 @@ def read_pack(
     spec: str | Path, *, find: FindFile | None = None
 ) -> tuple[Pack, list[tuple[Path, Trouble]]]:
     """The pack as far as it can be read, and every trouble met on the way."""
-    root, head = _read_root(_locate_pack(spec))
+    root, head = _find_head(spec)
     head_path = root / PACK_FILE
     notation = notation_of(head, head_path)
     templates: list[Template] = []
@@ -251,30 +251,25 @@ def read_pack(
     return Pack(head, root, tuple(templates), tuple(sources), spans, rules), troubles
 
 
-def _locate_pack(spec: str | Path) -> Path:
-    """The folder or file that a user means."""
-    shipped = PACKS / spec
-    is_shipped = isinstance(spec, str) and (shipped / PACK_FILE).is_file()
+def _find_head(spec: str | Path) -> tuple[Path, PackHead]:
+    """The folder and head of the pack that a user means; a template file takes the head of the pack it belongs to, if any."""
+    path = Path(spec)
+    is_shipped = isinstance(spec, str) and (PACKS / spec / PACK_FILE).is_file()
     # A dataset made from a pack may lie in a folder of its name.
-    if is_shipped and not (Path(spec) / PACK_FILE).is_file():
-        return shipped
-    if Path(spec).exists():
-        return Path(spec)
-    if "/" in str(spec) or Path(spec).suffix:
-        raise BadInput("no such file or folder", file=spec, cure="check the path")
-    raise unknown("pack", str(spec), pack_names())
-
-
-def _read_root(path: Path) -> tuple[Path, PackHead]:
-    """The folder and head of a pack; a template file takes the head of the pack it belongs to, if any."""
+    if is_shipped and not (path / PACK_FILE).is_file():
+        path = PACKS / spec
+    elif not path.exists():
+        if "/" in str(spec) or path.suffix:
+            raise BadInput("no such file or folder", file=spec, cure="check the path")
+        raise unknown("pack", str(spec), pack_names())
+    folder = path if path.is_dir() else path.parent
     if path.is_dir() or path.name == PACK_FILE:
-        folder = path if path.is_dir() else path.parent
         return folder, read_head(folder / PACK_FILE)
-    if (path.parent / PACK_FILE).is_file():
-        head = read_head(path.parent / PACK_FILE)
+    if (folder / PACK_FILE).is_file():
+        head = read_head(folder / PACK_FILE)
         if path.name in head.templates:
-            return path.parent, msgspec.structs.replace(head, templates=(path.name,))
-    return path.parent, PackHead(
+            return folder, msgspec.structs.replace(head, templates=(path.name,))
+    head = PackHead(
         name=path.stem,
         language="ja",
         title=path.name,
@@ -282,6 +277,7 @@ def _read_root(path: Path) -> tuple[Path, PackHead]:
         templates=(path.name,),
         lexicon="ja",
     )
+    return folder, head
 
 
 def read_templates(

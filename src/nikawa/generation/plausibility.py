@@ -81,11 +81,12 @@ class Plausibility:
         return REASONS[1] if self._is_incomplete(verb, nouns) else REASONS[0]
 
 
-def score_phrase(verb: str, nouns: Mapping[str, str], lexicon: str = "ja") -> float:
-    """The score by a shipped lexicon, which is read once: score_phrase("読む", {"ヲ": "本"})."""
-    return _shipped_plausibility(lexicon).score(verb, nouns)
-
-
 @cache
-def _shipped_plausibility(lexicon: str) -> Plausibility:
+def load_plausibility(lexicon: str) -> Plausibility:
+    """The scores of a shipped lexicon, which is read once."""
     return Plausibility(lexicon)
+
+
+def score_phrase(verb: str, nouns: Mapping[str, str], lexicon: str = "ja") -> float:
+    """The score by a shipped lexicon: score_phrase("読む", {"ヲ": "本"})."""
+    return load_plausibility(lexicon).score(verb, nouns)

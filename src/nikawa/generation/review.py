@@ -12,11 +12,10 @@ from msgspec.structs import replace
 from nikawa.datasets import load
 from nikawa.errors import BadInput, suggest
 from nikawa.generation.generator import load_pack_lexicon
-from nikawa.generation.lexicon import Lexicon
 from nikawa.generation.pack import Pack, open_pack, pack_names
 from nikawa.generation.plausibility import REASONS, Plausibility
-from nikawa.generation.problem_reader import ParsedProblem, ProblemReader
-from nikawa.generation.template import Template, strip_case_number
+from nikawa.generation.problem_reader import ProblemReader
+from nikawa.generation.template import strip_case_number
 from nikawa.generation.word_space import inflect_word
 from nikawa.io.atomic import atomic_write
 from nikawa.io.by_hand import read_rows
@@ -68,8 +67,12 @@ def export_review(
     `pack` is the pack that the dataset was made from, where its examples do not name one; `most` keeps the sheet short.
     """
     dataset = load(spec, data=data)
-    pack_name = pack or _find_pack_name(dataset)
-    score = make_scorer(open_pack(pack_name, data)) if pack_name else None
+    if pack is None:
+        # The shipped pack that the dataset was made from, if its examples name one.
+        first = [examples[0] for examples in dataset.splits.values() if examples]
+        recipes = [example.origin.recipe for example in first if example.origin]
+        pack = next((recipe for recipe in recipes if recipe in pack_names()), None)
+    score = ProblemScorer(open_pack(pack, data)) if pack else None
     rows = [(score(example) if score else None, example) for example in _number_examples(dataset)]
     rows.sort(key=lambda row: (row[0] is None, row[0] or 0.0))
     chosen = rows[:most]
@@ -126,15 +129,6 @@ def _number_examples(dataset: Dataset) -> Iterator[Example]:
     for split, examples in dataset.splits.items():
         for example in examples:
             yield replace(example, id=f"{split}/{example.id}")
-
-
-def _find_pack_name(dataset: Dataset) -> str | None:
-    """The shipped pack a dataset was made from, if it says so."""
-    for examples in dataset.splits.values():
-        for example in examples[:1]:
-            if example.origin and example.origin.recipe in pack_names():
-                return example.origin.recipe
-    return None
 
 
 def write_review_sheet(
@@ -199,61 +193,48 @@ def _check_decision(decision: str, reason: str) -> tuple[str, str] | None:
     return None
 
 
-def make_scorer(pack: Pack) -> Score:
-    """How plausible a problem of a pack is by the frames of its lexicon; None where that cannot be told."""
-    lexicon = load_pack_lexicon(pack)
-    plausibility = Plausibility(lexicon)
-    readers = {template.id: ProblemReader(template) for template in pack.templates}
-    verb_table = _VerbTable(lexicon)
+class ProblemScorer:
+    """How plausible a problem of a pack is by the frames of its lexicon; call it with an example."""
 
-    def score(example: Example) -> float | None:
-        reader = readers.get(str(example.meta.get("template")))
+    def __init__(self, pack: Pack) -> None:
+        self.lexicon = load_pack_lexicon(pack)
+        self.plausibility = Plausibility(self.lexicon)
+        self.readers = {template.id: ProblemReader(template) for template in pack.templates}
+        self._verbs: dict[str, dict[str, set[str]]] = {}
+        """Form and text to the verbs that are written so."""
+
+    def __call__(self, example: Example) -> float | None:
+        """The score of the least plausible verb of a problem; None where that cannot be told."""
+        reader = self.readers.get(str(example.meta.get("template")))
         if reader is None:
             return None
         problem = reader.read(example.inputs["premise"], example.inputs["hypothesis"])
         if problem is None:
             return None
-        scores = [
-            max(plausibility.score(verb, nouns) for verb in verbs)
-            for verbs, nouns in _list_phrases(reader.template, problem, verb_table)
-            if verbs and nouns
-        ]
+        slots = reader.template.slots
+        scores = []
+        for name, slot in slots.items():
+            if slot.kind != "verb":
+                continue
+            candidates = [
+                self.find_verbs(form, problem.texts[f"{name}.{form}"]) for form in slot.forms
+            ]
+            verbs = set.intersection(*candidates)
+            nouns = {}
+            for other_name, other in slots.items():
+                is_noun = other.kind not in ("verb", "agent")
+                if is_noun and other.case and other.case in slot.frame:
+                    nouns[strip_case_number(other.case)] = problem.texts[other_name]
+            if verbs and nouns:
+                scores.append(max(self.plausibility.score(verb, nouns) for verb in verbs))
         return min(scores, default=None)
 
-    return score
-
-
-class _VerbTable:
-    """Which verbs have a form that is written so."""
-
-    def __init__(self, lexicon: Lexicon) -> None:
-        self._lexicon = lexicon
-        self._verbs: dict[str, dict[str, set[str]]] = {}
-        """Form and text to verbs."""
-
-    def find(self, form: str, text: str) -> frozenset[str]:
+    def find_verbs(self, form: str, text: str) -> set[str]:
         """Dictionary forms of the verbs whose `form` is `text`."""
         if form not in self._verbs:
             table: dict[str, set[str]] = {}
-            for frame in self._lexicon.frames:
-                written = inflect_word(frame.verb, form, frame.ctype, self._lexicon.language)
+            for frame in self.lexicon.frames:
+                written = inflect_word(frame.verb, form, frame.ctype, self.lexicon.language)
                 table.setdefault(written, set()).add(frame.verb)
             self._verbs[form] = table
-        return frozenset(self._verbs[form].get(text, ()))
-
-
-def _list_phrases(
-    template: Template, problem: ParsedProblem, verb_table: _VerbTable
-) -> Iterator[tuple[frozenset[str], dict[str, str]]]:
-    """For each verb slot of a problem the verbs it may hold, and its nouns by case."""
-    for name, slot in template.slots.items():
-        if slot.kind == "verb":
-            candidates = [
-                verb_table.find(form, problem.texts[f"{name}.{form}"]) for form in slot.forms
-            ]
-            nouns = {
-                strip_case_number(other.case): problem.texts[other_name]
-                for other_name, other in template.slots.items()
-                if other.kind not in ("verb", "agent") and other.case and other.case in slot.frame
-            }
-            yield frozenset.intersection(*candidates), nouns
+        return self._verbs[form].get(text, set())

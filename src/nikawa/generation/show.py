@@ -96,12 +96,18 @@ def show_template(
         "contradicts": write_condition(template.contradicts),
         "given": " and ".join(map(write_condition, template.given)),
     }
+    slots = list(template.slots)
+    if template.source:  # as the native notation writes them: time1, {以上|以下}
+        slots = []
+        for name, slot in template.slots.items():
+            choice = f"{{{'|'.join(slot.options)}}}"
+            slots.append(choice if slot.options else "".join(name.rsplit("_", 1)))
     rng = Random(f"{seed}/{id}")  # noqa: S311  (no secret)
     return TemplateView(
         id=template.id,
         category=template.category,
         **{name: template.source.get(name, text) for name, text in fields.items()},
-        slots=tuple(_write_slot(template, name) for name in template.slots),
+        slots=tuple(slots),
         formats=tuple(fmt.name(template.language) for fmt in template.formats),
         labels={label: labels.count(label) for label in dict.fromkeys(labels)},
         unreachable=tuple(cell.name for cell in pack.unreachable() if cell.template is template),
@@ -131,14 +137,6 @@ def _write_side(side: Side) -> str:
         else:
             parts.append(element.source or element.key)
     return " ".join(parts)
-
-
-def _write_slot(template: Template, name: str) -> str:
-    """A slot's name as the template's notation writes it: time1, {以上|以下}."""
-    if not template.source:
-        return name
-    options = template.slots[name].options
-    return f"{{{'|'.join(options)}}}" if options else "".join(name.rsplit("_", 1))
 
 
 def _draw_samples(

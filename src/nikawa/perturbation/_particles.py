@@ -15,7 +15,7 @@ Yanaka, Mineshima (2022). Compositional Evaluation on Japanese Textual Entailmen
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple, Protocol
 
@@ -26,7 +26,6 @@ from nikawa.perturbation.base import (
     Stretch,
     analyse_text,
     changeable_inputs,
-    eligible_unless,
     replace_inputs,
     replace_stretches,
 )
@@ -86,67 +85,69 @@ class ParticleRules(Protocol):
         """The part of the text that the clause's two phrases take, and what replaces it."""
 
 
+@dataclass(frozen=True)
+class ParticleOperation:
+    """One operation on the particles of one case."""
+
+    rules: ParticleRules
+    case: str
+    operation: str
+
+    def find_reason(self, example: Example, analyser: Analyser) -> str:
+        """Why the text is not one to rewrite; "" where a clause has a subject and, at once after it, the case."""
+        for text in changeable_inputs(example, INPUTS).values():
+            if not self.rules.may_hold(text, self.case):
+                return NO_CLAUSE
+            tokens = analyse_text(text, analyser)
+            reasons = [
+                clause.against or self.rules.obstacle(text, tokens, clause, self.operation)
+                for clause in self.rules.find_clauses(tokens, self.case)
+            ]
+            return "" if "" in reasons else next(iter(reasons), NO_CLAUSE)
+        return NO_TEXT
+
+    def is_eligible(self, example: Example, analyser: Analyser) -> bool:
+        """Whether there is no reason against it."""
+        return not self.find_reason(example, analyser)
+
+    def rewrite(self, example: Example, analyser: Analyser, rng: Random) -> Example | None:
+        """The example with its text rewritten; None where no subject is followed by the case.
+
+        Rewritten are the eligible clauses, else those that match, else the first pair of particles.
+        """
+        rules, operation = self.rules, self.operation
+        for name, text in changeable_inputs(example, INPUTS).items():
+            tokens = analyse_text(text, analyser)
+            clauses = rules.find_clauses(tokens, self.case)
+            if not clauses:
+                pair = rules.find_pair(tokens, self.case)
+                clauses = [] if pair is None else [pair]
+            clauses = [one for one in clauses if not rules.obstacle(text, tokens, one, operation)]
+            chosen = [clause for clause in clauses if not clause.against] or clauses
+            stretches = [rules.rewrite_clause(text, tokens, one, operation) for one in chosen]
+            return replace_inputs(example, {name: replace_stretches(text, stretches)})
+        return None
+
+
 def make_perturbations(rules: ParticleRules) -> tuple[Perturbation, ...]:
     """A perturbation for every operation and case of a language."""
     perturbations = []
-    for operation, (effect, title) in OPERATIONS.items():
+    for name, (effect, title) in OPERATIONS.items():
         for case, particle in rules.cases.items():
-            why = partial(_find_reason, rules=rules, case=case, operation=operation)
+            operation = ParticleOperation(rules, case, name)
             perturbation = Perturbation(
-                name=f"{operation}-{case}",
+                name=f"{name}-{case}",
                 language=rules.language,
                 inputs=INPUTS,
                 effect=effect,
                 title=title.format(q=particle),
-                eligible=eligible_unless(why),
-                why=why,
-                rewrite=partial(_rewrite_example, rules=rules, case=case, operation=operation),
+                eligible=operation.is_eligible,
+                why=operation.find_reason,
+                rewrite=operation.rewrite,
                 analysers=(rules.analyser,),
             )
             perturbations.append(perturbation)
     return tuple(perturbations)
-
-
-def _find_reason(
-    example: Example, analyser: Analyser, *, rules: ParticleRules, case: str, operation: str
-) -> str:
-    """Why the text is not one to rewrite; "" where a clause has a subject and, at once after it, an argument in `case`."""
-    for text in changeable_inputs(example, INPUTS).values():
-        if not rules.may_hold(text, case):
-            return NO_CLAUSE
-        tokens = analyse_text(text, analyser)
-        reasons = [
-            clause.against or rules.obstacle(text, tokens, clause, operation)
-            for clause in rules.find_clauses(tokens, case)
-        ]
-        return "" if "" in reasons else next(iter(reasons), NO_CLAUSE)
-    return NO_TEXT
-
-
-def _rewrite_example(
-    example: Example,
-    analyser: Analyser,
-    rng: Random,
-    *,
-    rules: ParticleRules,
-    case: str,
-    operation: str,
-) -> Example | None:
-    """The example with its text rewritten; None where no subject is followed by an argument in `case`.
-
-    Rewritten are the eligible clauses, else those that match, else the first pair of particles.
-    """
-    for name, text in changeable_inputs(example, INPUTS).items():
-        tokens = analyse_text(text, analyser)
-        clauses = rules.find_clauses(tokens, case)
-        if not clauses:
-            pair = rules.find_pair(tokens, case)
-            clauses = [] if pair is None else [pair]
-        clauses = [one for one in clauses if not rules.obstacle(text, tokens, one, operation)]
-        chosen = [clause for clause in clauses if not clause.against] or clauses
-        stretches = [rules.rewrite_clause(text, tokens, clause, operation) for clause in chosen]
-        return replace_inputs(example, {name: replace_stretches(text, stretches)})
-    return None
 
 
 def word_set(words: str) -> frozenset[str]:

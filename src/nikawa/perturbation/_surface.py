@@ -9,7 +9,6 @@ from nikawa.perturbation.base import (
     NO_TEXT,
     Perturbation,
     changeable_inputs,
-    eligible_unless,
     replace_inputs,
 )
 from nikawa.records import Example
@@ -45,7 +44,7 @@ def surface_perturbation(
         inputs=INPUTS,
         effect="keeps",
         title=title,
-        eligible=eligible_unless(why),
+        eligible=lambda example, analyser: not why(example, analyser),
         why=why,
         rewrite=rewrite,
         analysers=analysers,

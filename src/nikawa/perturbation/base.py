@@ -60,11 +60,6 @@ class Perturbation(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.language}/{self.name}" if self.language else self.name
 
 
-def eligible_unless(why: Why) -> Eligible:
-    """Eligible is what there is no reason against."""
-    return lambda example, analyser: not why(example, analyser)
-
-
 def apply(
     perturbation: Perturbation,
     examples: Iterable[Example],

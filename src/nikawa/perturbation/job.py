@@ -194,12 +194,16 @@ class _Job:
         self.tallies = [_Tally(restrict_inputs(one, options.inputs)) for one in chosen]
         if options.inputs:
             pairs = open_stream(self.spec, data).pairs
-            refuse_missing_inputs(pairs, options.inputs, _text_inputs)
+            refuse_missing_inputs(pairs, options.inputs, list_text_inputs)
 
     def run(self, tally: _Tally) -> Iterator[tuple[str, Example]]:
         """Split and child of everything one operation rewrites, as a stream."""
         options = self.options
-        tool = _choose_analyser(tally.perturbation, self.dataset.language)
+        reads, default = tally.perturbation.analysers, DEFAULTS.get(self.dataset.language, "")
+        if reads:
+            tool = analyser(default if default in reads else reads[0])
+        else:
+            tool = analyser("characters")  # which costs nothing
         for split, pairs in groupby(self._count_examples(tally), itemgetter(0)):
             children = apply(
                 tally.counting(),
@@ -278,17 +282,9 @@ class _Job:
         return BadInput(f"nothing was rewritten{main}", file=out, cure=cure)
 
 
-def _text_inputs(example: Example) -> set[str]:
+def list_text_inputs(example: Example) -> set[str]:
+    """The names of the inputs that are texts."""
     return {name for name, value in example.inputs.items() if isinstance(value, str)}
-
-
-def _choose_analyser(perturbation: Perturbation, language: str) -> Analyser:
-    """The analyser whose tags the operation reads; one that costs nothing where it reads none."""
-    reads = perturbation.analysers
-    if not reads:
-        return analyser("characters")
-    default = DEFAULTS.get(language, "")
-    return analyser(default if default in reads else reads[0])
 
 
 def _make_dataset(parent: Dataset, splits: dict[str, tuple[Example, ...]]) -> Dataset:

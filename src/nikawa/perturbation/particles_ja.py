@@ -98,19 +98,25 @@ def find_phrases(tokens: Sequence[Token]) -> list[Phrase]:
 
 def _close_phrase(tokens: Sequence[Token], first: int, i: int) -> Closing:
     """What token i closes of a phrase that begins with token `first`."""
+    token, word = tokens[i], tokens[i].pos[0]
     after = tokens[i + 1] if i + 1 < len(tokens) else None
-    match tokens[i].pos[0]:
-        case "助詞":
-            return _close_with_particle(tokens, first, i, after)
-        case "動詞" | "形容詞" | "助動詞":
-            return _close_with_predicate(tokens[i], after)
-        case "連体詞":
+    if word == "助詞":
+        return _close_with_particle(tokens, first, i, after)
+    if word in _CONJUGATED:
+        if after is None or after.surface in STOPS:
+            return "final", ""
+        if _continues_predicate(token, after):
+            return None
+        if token.cform in _ADNOMINAL:
             return "modifier", ""
-        case "接続詞":
-            return "link", ""
-        case "副詞":
-            goes_on = after is not None and after.pos[0] in ("助詞", "助動詞")
-            return None if goes_on else ("adverb", "")
+        if word == "形容詞":
+            return "adverb", ""
+        return ("te" if token.base == "だ" and token.surface == "で" else "and"), ""
+    if word == "副詞":
+        goes_on = after is not None and after.pos[0] in ("助詞", "助動詞")
+        return None if goes_on else ("adverb", "")
+    if word in ("連体詞", "接続詞"):
+        return ("modifier" if word == "連体詞" else "link"), ""
     return None
 
 
@@ -153,18 +159,6 @@ def _close_with_particle(
 def _joins_mark(token: Token) -> bool:
     """Whether a token before a particle is part of the mark (に in には); か and だけ belong to the noun (誰か)."""
     return token.pos[0] == "助詞" and not token.pos[1].startswith("副助詞")
-
-
-def _close_with_predicate(token: Token, after: Token | None) -> Closing:
-    if after is None or after.surface in STOPS:
-        return "final", ""
-    if _continues_predicate(token, after):
-        return None
-    if token.cform in _ADNOMINAL:
-        return "modifier", ""
-    if token.pos[0] == "形容詞":
-        return "adverb", ""
-    return ("te" if token.base == "だ" and token.surface == "で" else "and"), ""
 
 
 def _continues_predicate(token: Token, after: Token) -> bool:
@@ -288,7 +282,11 @@ class Edges:
 def opens_with_adverbial(tokens: Sequence[Token], first: int, end: int) -> bool:
     """Whether a time or number stands alone before the noun phrase: 毎朝新聞を, 一頭、草原を; not 夏祭りを, 明日の新聞を."""
     i = first
-    while i < end and (_is_time(tokens[i]) or _is_number(tokens[i])):
+    while i < end:
+        tags = tokens[i].pos[1:3]
+        is_number = tags[0] in ("数", "数接続") or "助数詞" in tags
+        if not is_number and not _is_time(tokens[i]):
+            break
         i += 1
     if i in (first, end):
         return False
@@ -303,10 +301,6 @@ def opens_with_adverbial(tokens: Sequence[Token], first: int, end: int) -> bool:
 def _is_time(token: Token) -> bool:
     """A noun that may stand as an adverb; 後 of 後輪 is none."""
     return token.pos[1] == "副詞可能" or tuple(token.pos[1:3]) == ("接尾", "副詞可能")
-
-
-def _is_number(token: Token) -> bool:
-    return token.pos[1] in ("数", "数接続") or "助数詞" in token.pos[1:3]
 
 
 # Clauses: a subject directly followed by an を, に or で phrase.
