@@ -154,7 +154,8 @@ def compare(vectors: Any, mask: Any, weights: Any) -> Any:
     import torch
 
     vectors = torch.nn.functional.normalize(vectors.float(), dim=-1)
-    first, second = vectors[0::2], vectors[1::2]
+    first = vectors[0::2]
+    second = vectors[1::2]
     cosine = second @ first.transpose(1, 2)
     cosine = cosine.masked_fill((mask[1::2, :, None] * mask[0::2, None, :]) == 0, -1.0)
     share = weights * mask

@@ -55,7 +55,19 @@ class NearestChoice:
         check_kind(self.name, KINDS, task)
         gold = get_gold(task, examples)
         rows, starts = self._make_rows(task, examples)
-        right, wrong = _pair_choices(examples, gold, starts)
+        right, wrong = [], []  # rows of right choices and, beside each, of the wrong ones
+        for example, answer, start in zip(examples, gold, starts, strict=True):
+            count = len(_get_choices(example))
+            if not isinstance(answer, int) or not 0 <= answer < count:
+                what = f"example {example.id!r} has no choice {answer!r}"
+                raise BadInput(what, cure=f"choices are counted from 0 to {count - 1}")
+            others = [start + i for i in range(count) if i != answer]
+            right += [start + answer] * len(others)
+            wrong += others
+        if len(right) < 2:
+            raise BadInput(
+                "there is no second choice to learn from", cure="add questions with several choices"
+            )
         # Reversing a difference changes nothing that is learned, but scikit-learn wants two classes.
         signs = np.where(np.arange(len(right)) % 2, -1.0, 1.0)
         rows = diags(signs) @ (rows[right] - rows[wrong])
@@ -83,28 +95,24 @@ class NearestChoice:
 
     def _make_rows(self, task: Task, examples: Sequence[Example]) -> tuple[Any, list[int]]:
         """A row a choice, and where the rows of each example start."""
-        starts, total = [], 0
+        starts = []
+        pairs: list[tuple[str, str]] = []
         for example in examples:
-            starts.append(total)
-            total += len(_get_choices(example))
+            starts.append(len(pairs))
+            question = get_text(example, "question") if "question" in task.inputs else ""
+            pairs += [(question, choice) for choice in _get_choices(example)]
         hasher = load_sklearn("feature_extraction").FeatureHasher(
             1 << self._settings.bits, input_type="pair"
         )
-        return hasher.transform(_describe_choices(task, examples)), starts
-
-
-def _describe_choices(task: Task, examples: Sequence[Example]) -> Iterator[list[tuple[str, float]]]:
-    """The features of every choice; one after the other, since those of all would fill the memory."""
-    for example in examples:
-        question = get_text(example, "question") if "question" in task.inputs else ""
-        for choice in _get_choices(example):
-            yield list(_features(question, choice))
+        # one choice after the other: the features of all would fill the memory
+        return hasher.transform(list(_features(*pair)) for pair in pairs), starts
 
 
 def _features(question: str, choice: str) -> Iterator[tuple[str, float]]:
     """Names and values of the features of a choice beside its question."""
     question_bigrams = {question[i : i + 2] for i in range(len(question) - 1)}
-    characters, bigrams = set(choice), {choice[i : i + 2] for i in range(len(choice) - 1)}
+    characters = set(choice)
+    bigrams = {choice[i : i + 2] for i in range(len(choice) - 1)}
     yield "length", log1p(len(choice))
     yield "within", float(choice in question)
     yield "shared 1", len(characters & set(question)) / max(1, len(characters))
@@ -114,26 +122,6 @@ def _features(question: str, choice: str) -> Iterator[tuple[str, float]]:
             yield f"choice {gram}", 1.0
         for other in sorted(question_bigrams):
             yield f"{other} {gram}", 1.0
-
-
-def _pair_choices(
-    examples: Sequence[Example], gold: Sequence[Any], starts: Sequence[int]
-) -> tuple[list[int], list[int]]:
-    """Rows of right choices and, beside each, of the wrong ones of the same question."""
-    right, wrong = [], []
-    for example, answer, start in zip(examples, gold, starts, strict=True):
-        count = len(_get_choices(example))
-        if not isinstance(answer, int) or not 0 <= answer < count:
-            what = f"example {example.id!r} has no choice {answer!r}"
-            raise BadInput(what, cure=f"choices are counted from 0 to {count - 1}")
-        others = [start + i for i in range(count) if i != answer]
-        right += [start + answer] * len(others)
-        wrong += others
-    if len(right) < 2:
-        raise BadInput(
-            "there is no second choice to learn from", cure="add questions with several choices"
-        )
-    return right, wrong
 
 
 def _get_choices(example: Example) -> list[str]:

@@ -22,7 +22,6 @@ from nikawa.errors import BadInput, missing_extra
 from nikawa.models.base import (
     Model,
     Progress,
-    Setup,
     check_kind,
     get_gold,
     get_text,
@@ -202,8 +201,12 @@ def _window_features(around: str, scripts: str, at: int) -> list[str]:
     return features
 
 
-def _make_model(setup: Setup) -> Crf:
-    return Crf(read_settings(Settings, setup), setup.progress)
-
-
-MODELS = (Model("crf", "a linear-chain CRF over characters", KINDS, _make_model, Settings),)
+MODELS = (
+    Model(
+        "crf",
+        "a linear-chain CRF over characters",
+        KINDS,
+        lambda setup: Crf(read_settings(Settings, setup), setup.progress),
+        Settings,
+    ),
+)

@@ -70,7 +70,10 @@ class LinearModel:
     def __init__(
         self, strength: float | None, penalty: float, seed: int, balance: bool | None = None
     ) -> None:
-        self._strength, self._penalty, self._seed, self._balance = strength, penalty, seed, balance
+        self._strength = strength
+        self._penalty = penalty
+        self._seed = seed
+        self._balance = balance
         self._fitted: Any = None
 
     def fit(self, task: Task, rows: Any, gold: Sequence[Any], keys: Sequence[str]) -> None:

@@ -41,7 +41,14 @@ class Majority:
                 texts += [answer["text"] for answer in answers] or [""]
             self._learned = (Counter(texts).most_common(1)[0][0], None)
         else:
-            self._learned = _count_answers(task, gold)
+            # answers may be lists, so they are counted as JSON
+            counts = Counter(map(msgspec.json.encode, gold))
+            labels = [key for key in map(msgspec.json.encode, task.labels) if key in counts]
+            best = max([*labels, *counts], key=lambda key: counts[key])
+            scores = {}
+            for label in task.labels:
+                scores[label] = counts[msgspec.json.encode(label)] / len(gold)
+            self._learned = (msgspec.json.decode(best), scores or None)
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
         """The same for every example."""
@@ -57,15 +64,6 @@ class Majority:
         return [
             Prediction(example=example.id, answer=answer, scores=scores) for example in examples
         ]
-
-
-def _count_answers(task: Task, gold: Sequence[Any]) -> tuple[Any, dict[str, float] | None]:
-    """The most frequent answer and the share of each label; answers may be lists, so they are counted as JSON."""
-    counts = Counter(map(msgspec.json.encode, gold))
-    first = [key for key in map(msgspec.json.encode, task.labels) if key in counts]
-    best = max([*first, *counts], key=lambda key: counts[key])
-    scores = {label: counts[msgspec.json.encode(label)] / len(gold) for label in task.labels}
-    return msgspec.json.decode(best), scores or None
 
 
 def _find_usual_arc(trees: Sequence[Any]) -> tuple[int, str]:

@@ -120,7 +120,8 @@ class Overlap:
 
     def counts(self, left: Sequence[str], right: Sequence[str]) -> tuple[Any, Any, Any]:
         """N-grams of the left texts, of the right ones, and of what they share."""
-        one, other = self._counter.transform(left), self._counter.transform(right)
+        one = self._counter.transform(left)
+        other = self._counter.transform(right)
         return one, other, one.minimum(other)
 
     def figures(
@@ -132,7 +133,9 @@ class Overlap:
         one, other, shared = counts
         columns: list[Floats] = []
         for weights in self._weights:
-            a, b, both = one @ weights, other @ weights, shared @ weights
+            a = one @ weights
+            b = other @ weights
+            both = shared @ weights
             columns += [
                 _divide(2 * both, a + b),
                 _divide(both, a),

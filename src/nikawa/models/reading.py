@@ -179,7 +179,10 @@ class SpanOverlap:
         import numpy as np
         from scipy.sparse import csr_matrix, hstack
 
-        figures, columns, counts, labels = [], [], [], []
+        figures = []
+        columns = []
+        counts = []
+        labels = []
         for example in examples:
             which, right = self._draw_candidates(task, example)
             if not which:
@@ -298,7 +301,9 @@ def overlap_features(candidates: Candidates, question: str, rarity: dict[str, fl
 
     default = rarity.get("", 1.0)
     bigrams = set(char_ngrams(question, 2, 2))
-    body, s, e = candidates.body, candidates.starts, candidates.ends
+    body = candidates.body
+    s = candidates.starts
+    e = candidates.ends
     total = sum(rarity.get(gram, default) for gram in bigrams) or 1.0
     shared = []
     for i in range(len(body)):
@@ -321,7 +326,8 @@ def overlap_features(candidates: Candidates, question: str, rarity: dict[str, fl
         ]
     edges = np.flatnonzero(np.diff(candidates.sentence, prepend=-1))
     sentence = candidates.sentence[s]
-    low, high = edges[sentence], np.append(edges[1:], last)[sentence]
+    low = edges[sentence]
+    high = np.append(edges[1:], last)[sentence]
     around = sums[high] - sums[low] - inside
     best = around.max() if len(around) else 0.0
     columns += [around, around - best, (s - low) / 50, (high - e) / 50, (s - first) / 300]
@@ -336,10 +342,15 @@ def hashed_features(
     import numpy as np
 
     codes = np.array([0, 0, *map(ord, candidates.body), 0, 0], dtype=np.int64)
-    s, e = candidates.starts[which] + 2, candidates.ends[which] + 2
-    begins, ends = candidates.begins_with[which], candidates.ends_with[which]
+    s = candidates.starts[which] + 2
+    e = candidates.ends[which] + 2
+    begins = candidates.begins_with[which]
+    ends = candidates.ends_with[which]
     runs = candidates.runs[which]
-    before, after, first, last = codes[s - 1], codes[e], codes[s], codes[e - 1]
+    before = codes[s - 1]
+    after = codes[e]
+    first = codes[s]
+    last = codes[e - 1]
     shape = (begins * 16 + ends) * 16 + np.minimum(runs, 4) * 4 + np.minimum((e - s) // 4, 3)
     alone = [
         before,

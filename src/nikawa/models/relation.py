@@ -15,7 +15,6 @@ import msgspec
 from nikawa.errors import BadInput
 from nikawa.models.base import (
     Model,
-    Setup,
     check_kind,
     draw_number,
     get_gold,
@@ -128,7 +127,8 @@ def _entity_features(text: str, span: Span) -> Iterator[str]:
         yield f"end={surface[-size:]}"
     for gram in char_ngrams(surface, 2, 3):
         yield f"has={gram}"
-    before, after = text[: span.start], text[span.end :]
+    before = text[: span.start]
+    after = text[span.end :]
     for size in (1, 2, 3):
         yield f"after={after[:size]}"
         yield f"before={before[-size:]}"
@@ -156,15 +156,12 @@ def _pair_features(text: str, subject: Span, other: Span, pair: str) -> Iterator
     for word in between.split():
         yield f"midword={word}"
         yield f"midword={word}|{pair}"
-    left, right = text[: first.start][-WINDOW:], text[second.end :][:WINDOW]
+    left = text[: first.start][-WINDOW:]
+    right = text[second.end :][:WINDOW]
     for name, part, longest in (("mid", between, 4), ("left", left, 3), ("right", right, 3)):
         for gram in char_ngrams(part, 2, longest):
             yield f"{name}={order}{gram}"
             yield f"{name}={gram}|{pair}"
-
-
-def _make_model(setup: Setup) -> RelationContext:
-    return RelationContext(read_settings(Settings, setup), setup.seed)
 
 
 MODELS = (
@@ -172,7 +169,7 @@ MODELS = (
         "relation-context",
         "linear on two entities and the text around them",
         KINDS,
-        _make_model,
+        lambda setup: RelationContext(read_settings(Settings, setup), setup.seed),
         Settings,
     ),
 )

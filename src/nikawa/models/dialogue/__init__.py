@@ -16,7 +16,6 @@ import msgspec
 from nikawa.models.base import (
     Model,
     Progress,
-    Setup,
     check_kind,
     draw_number,
     get_gold,
@@ -145,7 +144,8 @@ class Ontology:
 
 def _turn_features(step: Step) -> list[str]:
     """Features of a turn, for slots whose value is said in other words."""
-    question, user = step.exchange.system[-QUESTION_CHARS:], step.exchange.user
+    question = step.exchange.system[-QUESTION_CHARS:]
+    user = step.exchange.user
     features = ["bias", "later" if step.before else "first"]
     features += [f"u{gram}" for gram in char_ngrams(user, 2, 4)]
     features += [f"s{gram}" for gram in char_ngrams(question, 2, 3)]
@@ -189,7 +189,9 @@ class OntologyMatch:
     name = "ontology-match"
 
     def __init__(self, settings: Settings, seed: int, progress: Progress) -> None:
-        self._settings, self._seed, self._progress = settings, seed, progress
+        self._settings = settings
+        self._seed = seed
+        self._progress = progress
         self._ontology: Ontology | None = None
         self._candidate_classifier = self._make_classifier()
         """Whether a candidate is taken."""
@@ -338,16 +340,12 @@ def _choose_values(
     return {**{slot: value for slot, (_, value) in by_words.items()}, **values}
 
 
-def _make_model(setup: Setup) -> OntologyMatch:
-    return OntologyMatch(read_settings(Settings, setup), setup.seed, setup.progress)
-
-
 MODELS = (
     Model(
         "ontology-match",
         "values of a learned ontology, found in the turns",
         KINDS,
-        _make_model,
+        lambda setup: OntologyMatch(read_settings(Settings, setup), setup.seed, setup.progress),
         Settings,
     ),
 )

@@ -73,7 +73,9 @@ class Encoder:
         check_vectors(model, rows, source)
         texts = sample_texts(work, examples)
         notes = check_language(work, rows, locate_checkpoint(source), texts)
-        self._model, self._work, self.history = model, work, []
+        self._model = model
+        self._work = work
+        self.history = []
         training = Training(
             model,
             rows,
@@ -142,7 +144,8 @@ class Encoder:
         from nikawa.models.encoder.heads import make_rows
         from nikawa.models.encoder.predict import compute_outputs
 
-        work, device = replace(self._work, task=task), choose_device(self.settings)
+        work = replace(self._work, task=task)
+        device = choose_device(self.settings)
         rows = make_rows(self._head, work, examples, learn=False)
         check_vectors(self._model, rows, self._setup.argument)
         # bf16 would round the scores that a similarity task answers

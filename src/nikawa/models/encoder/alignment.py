@@ -86,7 +86,8 @@ def _close_gap(text: str, spans: list[Place], start: int, end: int) -> list[str]
         last = len(spans) - 1
         while last > 0 and spans[last][0] == spans[last][1]:  # an empty span has nothing to join
             last -= 1
-        spans[last], start = (spans[last][0], stop), stop
+        spans[last] = (spans[last][0], stop)
+        start = stop
     return [character for character in text[start:end] if not character.isspace()]
 
 
@@ -151,7 +152,8 @@ class UnitCounts:
         self._begun: list[list[int]] = []
         self._inside: list[list[bool]] = []
         for units in UNITS:
-            begins, inside = [0] * (len(text) + 1), [False] * (len(text) + 1)
+            begins = [0] * (len(text) + 1)
+            inside = [False] * (len(text) + 1)
             for match in units.finditer(text):
                 start, end = match.span()
                 begins[start + 1] += 1

@@ -53,7 +53,9 @@ class RowStore:
     def __init__(self, rows: Rows, device: Any) -> None:
         import torch
 
-        self.n, self.width, self.device = len(rows), rows.width, device
+        self.n = len(rows)
+        self.width = rows.width
+        self.device = device
         first = next(iter(rows.tokens.values()))
         sizes = [len(s) for s in first] + [1] * rows.width
         self.sizes = np.array(sizes, dtype=np.int64)

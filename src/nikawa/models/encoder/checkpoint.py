@@ -17,7 +17,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from nikawa.errors import BadInput, listed, missing_extra
+from nikawa.errors import BadInput, list_names, missing_extra
 from nikawa.io.atomic import atomic_folder
 from nikawa.models.encoder.settings import EncoderSettings
 
@@ -171,12 +171,12 @@ class Backbone:
         random = [k for k in missing if k.startswith(prefix) and ".pooler." not in f".{k}"]
         random += [k for k in mismatched if k.startswith(prefix)]
         if random:
-            what = f"the weights of {self.source} do not fit its configuration: {listed(sorted(random))}"
+            what = f"the weights of {self.source} do not fit its configuration: {list_names(sorted(random))}"
             raise BadInput(what, cure="give the folder a checkpoint was saved to")
         new = sorted([*missing, *mismatched])
         if new and not is_trained and auto != BASE_CLASS:
             what = (
-                f"{self.source} holds no trained head for this task: {listed(new)} would be random"
+                f"{self.source} holds no trained head for this task: {list_names(new)} would be random"
             )
             raise BadInput(what, cure="train it: set epochs above 0")
 
@@ -190,7 +190,7 @@ class Backbone:
         if classes and len(set(own)) == len(own) and set(own) == set(classes):
             return own
         if classes and settings.epochs <= 0:
-            what = f"the labels of {self.source} are {listed(own)}, those of the task {listed(classes)}"
+            what = f"the labels of {self.source} are {list_names(own)}, those of the task {list_names(classes)}"
             raise BadInput(what, cure="train it: set epochs above 0")
         return classes
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from math import isfinite
 from numbers import Integral, Real
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nikawa.errors import BadInput, listed
+from nikawa.errors import BadInput, list_names
 from nikawa.models.base import get_gold
 from nikawa.records import Example, Kind, Span, Task, texts_inside
 
@@ -41,16 +41,59 @@ MIN_SCRIPT_SHARE = 0.05
 LANGUAGE_NAMES = {"ja": "Japanese", "ko": "Korean", "en": "English", "zh": "Chinese"}
 LANGUAGE_CODES = {"jpn": "ja", "japanese": "ja", "kor": "ko", "korean": "ko"}
 NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
-KANA, HANGUL = re.compile("[\u3041-\u3096\u30a1-\u30fa]"), re.compile("[\uac00-\ud7a3]")
+KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa]")
+HANGUL = re.compile("[\uac00-\ud7a3]")
 
 
 def check_gold(task: Task, examples: Sequence[Example]) -> None:
     """Raise BadInput for gold of another shape than the task's, or outside the text that it is about."""
-    find_problem = GOLD_CHECKS[task.kind]
     for example, gold in zip(examples, get_gold(task, examples), strict=True):
-        if problem := find_problem(example, gold):
+        if problem := find_gold_problem(task.kind, example, gold):
             what = f"example {example.id!r} has {gold!r} for {task.question!r}, which is {problem}"
             raise BadInput(what, cure="mend the example, or leave it out")
+
+
+def find_gold_problem(kind: Kind, example: Example, gold: Any) -> str:
+    """What gold is instead of an answer to this kind of task; empty if nothing is wrong with it.
+
+    A text that the example does not show is no problem here: the head refuses it.
+    """
+    if kind == "similarity":
+        is_right = _is_number(gold, Real) and isfinite(gold)
+        return "" if is_right else "no number"
+    if kind == "choice":
+        choices = example.inputs.get("choices")
+        if not isinstance(choices, list | tuple):
+            return ""
+        is_right = _is_number(gold, Integral) and 0 <= gold < len(choices)
+        return "" if is_right else f"none of its {len(choices)} choices"
+    if kind == "reading":
+        if not isinstance(gold, list | tuple):
+            return "no list of answers"
+        size = _text_length(example, "context")
+        for answer in gold:
+            if not isinstance(answer, Mapping) or not isinstance(answer.get("text"), str):
+                return "no list of answers with text and start"
+            start: Any = answer.get("start")
+            if not _is_number(start, Integral) or not 0 <= start <= size - len(answer["text"]):
+                return "not inside its context"
+        return ""
+    if kind == "tagging":
+        if not isinstance(gold, list | tuple) or not all(isinstance(s, Span) for s in gold):
+            return "no list of spans"
+        size = _text_length(example, "text")
+        is_right = all(0 <= span.start < span.end <= size for span in gold)
+        return "" if is_right else "not inside its text"
+    if kind == "tree":
+        tree: Any = gold if isinstance(gold, Mapping) else {}
+        heads = tree.get("heads")
+        labels = tree.get("labels")
+        is_right = isinstance(heads, list | tuple) and isinstance(labels, list | tuple)
+        is_right = is_right and all(_is_number(head, Integral) for head in heads)
+        return "" if is_right else "no tree of heads and labels"
+    if kind == "dialogue":
+        return "" if isinstance(gold, list | tuple) else "no list of domain-slot-value"
+    return "" if isinstance(gold, str) or gold is None else "no label"
 
 
 def _is_number(gold: Any, kind: type) -> bool:
@@ -58,74 +101,9 @@ def _is_number(gold: Any, kind: type) -> bool:
 
 
 def _text_length(example: Example, name: str) -> float:
-    """The length of a text; without limit where it is not shown, which the head refuses."""
+    """The length of a text; without limit where it is not shown."""
     text = example.inputs.get(name)
     return len(text) if isinstance(text, str) else float("inf")
-
-
-def _check_label(_example: Example, gold: Any) -> str:
-    return "" if isinstance(gold, str) or gold is None else "no label"
-
-
-def _check_score(_example: Example, gold: Any) -> str:
-    return "" if _is_number(gold, Real) and isfinite(gold) else "no number"
-
-
-def _check_choice(example: Example, gold: Any) -> str:
-    choices = example.inputs.get("choices")
-    if not isinstance(choices, list | tuple):  # not shown: the head refuses it
-        return ""
-    is_choice = _is_number(gold, Integral) and 0 <= gold < len(choices)
-    return "" if is_choice else f"none of its {len(choices)} choices"
-
-
-def _check_answers(example: Example, gold: Any) -> str:
-    if not isinstance(gold, list | tuple):
-        return "no list of answers"
-    size = _text_length(example, "context")
-    for answer in gold:
-        if not isinstance(answer, Mapping) or not isinstance(answer.get("text"), str):
-            return "no list of answers with text and start"
-        start: Any = answer.get("start")
-        if not _is_number(start, Integral) or not 0 <= start <= size - len(answer["text"]):
-            return "not inside its context"
-    return ""
-
-
-def _check_spans(example: Example, gold: Any) -> str:
-    if not isinstance(gold, list | tuple) or not all(isinstance(span, Span) for span in gold):
-        return "no list of spans"
-    size = _text_length(example, "text")
-    is_inside = all(0 <= span.start < span.end <= size for span in gold)
-    return "" if is_inside else "not inside its text"
-
-
-def _check_tree(_example: Example, gold: Any) -> str:
-    problem = "no tree of heads and labels"
-    if not isinstance(gold, Mapping):
-        return problem
-    heads, labels = gold.get("heads"), gold.get("labels")
-    if not isinstance(heads, list | tuple) or not isinstance(labels, list | tuple):
-        return problem
-    return "" if all(_is_number(head, Integral) for head in heads) else problem
-
-
-def _check_state(_example: Example, gold: Any) -> str:
-    return "" if isinstance(gold, list | tuple) else "no list of domain-slot-value"
-
-
-GOLD_CHECKS: dict[Kind, Callable[[Example, Any], str]] = {
-    "text": _check_label,
-    "inference": _check_label,
-    "relation": _check_label,
-    "similarity": _check_score,
-    "choice": _check_choice,
-    "reading": _check_answers,
-    "tagging": _check_spans,
-    "tree": _check_tree,
-    "dialogue": _check_state,
-}
-"""By kind of task, a function from an example and its gold to what the gold is instead; empty if nothing is wrong."""
 
 
 def sample_texts(work: Work, examples: Sequence[Example]) -> list[str]:
@@ -141,7 +119,8 @@ def sample_texts(work: Work, examples: Sequence[Example]) -> list[str]:
 
 def check_coverage(work: Work, rows: Rows, examples: Sequence[Example], source: str) -> None:
     """Raise BadInput for a tokenizer that knows too few sub-words of the rows, or loses too many characters."""
-    tokenizer, ids = work.reader.tokenizer, np.concatenate(rows.tokens["input_ids"])
+    tokenizer = work.reader.tokenizer
+    ids = np.concatenate(rows.tokens["input_ids"])
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     own = ids[~np.isin(ids, sorted(special))]
     unknown = 0
@@ -203,7 +182,7 @@ def check_language(work: Work, rows: Rows, source: str, texts: Sequence[str]) ->
     if rows.cost > MANY_PER_CHARACTER:
         notes.append(f"{finding}: it spells much of this text in bytes")
     if language and made_for and language not in made_for:
-        languages = listed(map(_language_name, sorted(made_for)))
+        languages = list_names(map(_language_name, sorted(made_for)))
         notes.append(
             f"{source} was made for {languages}, the text of {work.task.name} is {_language_name(language)}"
         )

@@ -22,6 +22,7 @@ def compute_outputs(
 ) -> tuple[list[tuple[np.ndarray, ...]], set[int]]:
     """The outputs of every row, in order, and the numbers of the rows whose outputs are not finite."""
     import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
 
     if not len(rows):
         return [], set()
@@ -35,7 +36,12 @@ def compute_outputs(
             precision = torch.autocast(device.type, torch.bfloat16)
     store = RowStore(rows, device)
     pending: list[tuple[np.ndarray, tuple[Any, ...]]] = []
-    with torch.inference_mode(), precision, _choose_attention(on_gpu):
+    attention: Any = nullcontext()
+    if on_gpu:  # kernels that need no plan for each new shape: answers are computed once
+        attention = sdpa_kernel(
+            [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+        )
+    with torch.inference_mode(), precision, attention:
         for length, batch in _plan_batches(store.row_lengths(), store.width, on_gpu):
             numbers = torch.from_numpy(batch).to(device)
             pending.append((batch, outputs(model, store.gather(numbers, length))))
@@ -51,17 +57,6 @@ def compute_outputs(
             if not all_finite and not all(np.isfinite(array).all() for array in results[row]):
                 not_finite.add(row)
     return results, not_finite
-
-
-def _choose_attention(on_gpu: bool) -> Any:
-    """Kernels that need no plan for each new shape: answers are computed once, not thousands of times."""
-    if not on_gpu:
-        return nullcontext()
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-
-    return sdpa_kernel(
-        [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
-    )
 
 
 def _plan_batches(sizes: np.ndarray, width: int, on_gpu: bool) -> Iterator[tuple[int, np.ndarray]]:

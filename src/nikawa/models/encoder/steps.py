@@ -35,11 +35,20 @@ class Steps(ABC):
         """`updates` is the number of steps that the optimiser will make."""
         import torch
 
-        self._model, self._store, self._loss, self._settings = model, store, loss, settings
+        self._model = model
+        self._store = store
+        self._loss = loss
+        self._settings = settings
         self._batches: Sequence[Batch] = ()
         self._loss_sum = torch.zeros((), device=store.device)
         self._loss_count = 0
-        _find_gradients(model, store, loss)
+        # One backward pass shows which parameters take part (a pooler that a head ignores does not);
+        # the random numbers of dropout stay as they were.
+        model.zero_grad(set_to_none=True)
+        first_row = torch.zeros(1, dtype=torch.long, device=store.device)
+        batch = store.gather(first_row, int(store.row_lengths()[0]))
+        with torch.random.fork_rng([store.device] if store.device.type == "cuda" else []):
+            loss(model, batch).backward()
         self.optimiser = Optimiser(model, settings, updates, bf16)
         model.zero_grad(set_to_none=True)
 
@@ -176,20 +185,6 @@ class GraphSteps(Steps):
     def ends_update(self, number: int) -> bool:
         """Always: every batch is a step."""
         return True
-
-
-def _find_gradients(model: Any, store: RowStore, loss: Loss) -> None:
-    """One backward pass, to see which parameters take part (a pooler that a head ignores does not).
-
-    The random numbers of dropout stay as they were.
-    """
-    import torch
-
-    model.zero_grad(set_to_none=True)
-    rows = torch.zeros(1, dtype=torch.long, device=store.device)
-    length = int(store.row_lengths()[0])
-    with torch.random.fork_rng([store.device] if store.device.type == "cuda" else []):
-        loss(model, store.gather(rows, length)).backward()
 
 
 def learning_rates(settings: EncoderSettings, steps: int) -> list[float]:

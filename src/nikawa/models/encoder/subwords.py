@@ -35,6 +35,27 @@ class Frame:
     typed: bool
     """Whether the model takes segments at all."""
 
+    @classmethod
+    def learn(cls, tokenizer: Any, segments: int | None) -> Frame:
+        """Learn the special tokens by framing a known text; a model of fewer segments than they have is given none."""
+        bare = tokenizer("1", add_special_tokens=False)["input_ids"]
+        if not bare:
+            raise BadInput("the tokenizer makes nothing of '1'", cure="take another tokenizer")
+        alone = tokenizer("1")["input_ids"]
+        both = tokenizer("1", "1", return_token_type_ids=True)
+        ids, kinds = both["input_ids"], both["token_type_ids"]
+        at = _find_part(alone, bare, 0)
+        a = _find_part(ids, bare, 0)
+        b = _find_part(ids, bare, a + len(bare))
+        takes_segments = "token_type_ids" in tokenizer.model_input_names
+        typed = takes_segments and max(kinds) < (segments or len(ids))
+        return cls(
+            one=(alone[:at], alone[at + len(bare) :]),
+            two=(ids[:a], ids[a + len(bare) : b], ids[b + len(bare) :]),
+            segments=(kinds[a], kinds[b]) if typed else (0, 0),
+            typed=typed,
+        )
+
 
 class SubwordReader:
     """A tokenizer with the word segmentation it was trained on."""
@@ -49,7 +70,7 @@ class SubwordReader:
         """
         self.tokenizer = tokenizer
         self._find_words = find_words
-        self.frame = _learn_frame(tokenizer, segments)
+        self.frame = Frame.learn(tokenizer, segments)
         self.lost: Counter[str] = Counter()
         """Characters that no sub-word stands for, of the texts that `read` was called with."""
         self.counted: set[str] = set()
@@ -157,7 +178,8 @@ def cover_text(text: str, words: Iterable[tuple[int, int]]) -> list[tuple[int, i
         if between.strip():
             left = at + len(between) - len(between.lstrip())
             covered.append((left, at + len(between.rstrip())))
-        start, at = max(first, at), max(at, end)
+        start = max(first, at)
+        at = max(at, end)
         if text[start:at].strip():
             covered.append((start, at))
     return covered
@@ -175,26 +197,6 @@ def fit_lengths(first: int, second: int, room: int) -> tuple[int, int]:
         second -= level
     rest = over - level
     return max(0, first - rest // 2), max(0, second - (rest - rest // 2))
-
-
-def _learn_frame(tokenizer: Any, segments: int | None) -> Frame:
-    """Learn the special tokens by framing a known text; a model of fewer segments than they have is given none."""
-    bare = tokenizer("1", add_special_tokens=False)["input_ids"]
-    if not bare:
-        raise BadInput("the tokenizer makes nothing of '1'", cure="take another tokenizer")
-    alone = tokenizer("1")["input_ids"]
-    both = tokenizer("1", "1", return_token_type_ids=True)
-    ids, kinds = both["input_ids"], both["token_type_ids"]
-    at = _find_part(alone, bare, 0)
-    a = _find_part(ids, bare, 0)
-    b = _find_part(ids, bare, a + len(bare))
-    typed = "token_type_ids" in tokenizer.model_input_names and max(kinds) < (segments or len(ids))
-    return Frame(
-        one=(alone[:at], alone[at + len(bare) :]),
-        two=(ids[:a], ids[a + len(bare) : b], ids[b + len(bare) :]),
-        segments=(kinds[a], kinds[b]) if typed else (0, 0),
-        typed=typed,
-    )
 
 
 def _find_part(whole: list[int], part: list[int], start: int) -> int:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from nikawa.errors import BadInput, listed, missing_extra
+from nikawa.errors import BadInput, list_names, missing_extra
 from nikawa.models.base import Progress, Scorer, ignore_progress
 from nikawa.models.encoder.batches import Batch, Rows, RowStore, choose_lengths, plan_epoch
 from nikawa.models.encoder.device import report_device_errors, seed_torch, uses_bf16
@@ -236,7 +236,9 @@ class TrainingLoop:
         self._optimiser.restore(saved.state)
         self._best_state = saved.best_state
         marks = saved.marks
-        self._done, self._best, self._not_better = marks["done"], marks["best"], marks["bad"]
+        self._done = marks["done"]
+        self._best = marks["best"]
+        self._not_better = marks["bad"]
         self._training.history[:] = marks["history"]
 
 
@@ -361,7 +363,7 @@ def put_metric_first(task: Task, settings: EncoderSettings) -> Task:
     if name == FIRST_METRIC:
         return task
     if name not in task.metrics:
-        cure = f"set best_by to one of: {listed((FIRST_METRIC, *task.metrics))}"
+        cure = f"set best_by to one of: {list_names((FIRST_METRIC, *task.metrics))}"
         raise BadInput(f"{task.name} has no metric {name!r}", cure=cure)
     others = [other for other in task.metrics if other != name]
     return msgspec.structs.replace(task, metrics=(name, *others))

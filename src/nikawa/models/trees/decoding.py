@@ -31,11 +31,14 @@ def best_projective_tree(scores: Floats) -> Ints:
     n = len(scores)
     arcs = scores[:, 1:]
     # whole[0] and part[0] have their head at the left end, [1] at the right; a part still lacks the far side
-    whole, part = np.zeros((2, n, n)), np.zeros((2, n, n))
-    back_whole, back_part = np.zeros((2, n, n), dtype=np.int64), np.zeros((n, n), dtype=np.int64)
+    whole = np.zeros((2, n, n))
+    part = np.zeros((2, n, n))
+    back_whole = np.zeros((2, n, n), dtype=np.int64)
+    back_part = np.zeros((n, n), dtype=np.int64)
     for length in range(1, n):
         i, j, splits, spans = _find_splits(n, length)
-        left, right = i[:, None], j[:, None]
+        left = i[:, None]
+        right = j[:, None]
         joined = whole[0][left, splits] + whole[1][splits + 1, right]
         best = joined.argmax(axis=1)
         back_part[i, j] = best + i
@@ -43,12 +46,28 @@ def best_projective_tree(scores: Floats) -> Ints:
         part[1][i, j] = joined[spans, best] + arcs[i, j]
         joined = part[0][left, splits + 1] + whole[0][splits + 1, right]
         best = joined.argmax(axis=1)
-        whole[0][i, j], back_whole[0][i, j] = joined[spans, best], best + i + 1
+        whole[0][i, j] = joined[spans, best]
+        back_whole[0][i, j] = best + i + 1
         joined = whole[1][left, splits] + part[1][splits, right]
         best = joined.argmax(axis=1)
-        whole[1][i, j], back_whole[1][i, j] = joined[spans, best], best + i
+        whole[1][i, j] = joined[spans, best]
+        back_whole[1][i, j] = best + i
     root = int((whole[1][0] + whole[0][:, n - 1] + scores[:, 0]).argmax())
-    return _follow_choices(n, root, back_whole, back_part)
+    # the heads, by following the best splits from the whole sentence down
+    heads = np.zeros(n, dtype=np.int64)
+    todo = [(0, root, 1, True), (root, n - 1, 0, True)]
+    while todo:
+        first, last, side, complete = todo.pop()
+        if first == last:
+            continue
+        if complete:
+            split = int(back_whole[side, first, last])
+            todo += [(first, split, side, bool(side)), (split, last, side, not side)]
+            continue
+        heads[last if side == 0 else first] = (first if side == 0 else last) + 1
+        split = int(back_part[first, last])
+        todo += [(first, split, 0, True), (split + 1, last, 1, True)]
+    return heads
 
 
 @lru_cache(maxsize=4096)
@@ -56,24 +75,6 @@ def _find_splits(n: int, length: int) -> tuple[Ints, Ints, Ints, Ints]:
     """Left ends, right ends, the places each span can be split at, and a number a span."""
     left = np.arange(n - length)
     return left, left + length, left[:, None] + np.arange(length)[None, :], np.arange(n - length)
-
-
-def _follow_choices(n: int, root: int, back_whole: Ints, back_part: Ints) -> Ints:
-    """The heads, by following the best splits from the whole sentence down."""
-    heads = np.zeros(n, dtype=np.int64)
-    todo = [(0, root, 1, True), (root, n - 1, 0, True)]
-    while todo:
-        i, j, side, complete = todo.pop()
-        if i == j:
-            continue
-        if complete:
-            split = int(back_whole[side, i, j])
-            todo += [(i, split, side, bool(side)), (split, j, side, not side)]
-            continue
-        heads[j if side == 0 else i] = (i if side == 0 else j) + 1
-        split = int(back_part[i, j])
-        todo += [(i, split, 0, True), (split + 1, j, 1, True)]
-    return heads
 
 
 def best_tree(scores: Floats) -> list[int]:
@@ -113,11 +114,13 @@ def _edmonds(scores: Floats) -> list[int]:
     size = len(others)
     small = np.full((size + 1, size + 1), NO_ARC)
     small[:size, :size] = scores[np.ix_(others, others)]
-    small[size, :size], small[:size, size] = enter.max(axis=0), leave.max(axis=1)
+    small[size, :size] = enter.max(axis=0)
+    small[:size, size] = leave.max(axis=1)
     small[size, size] = NO_ARC
     small_heads = _edmonds(small)
     # back from the problem in which the cycle was one node, numbered `size`
-    best_enter, best_leave = enter.argmax(axis=0), leave.argmax(axis=1)
+    best_enter = enter.argmax(axis=0)
+    best_leave = leave.argmax(axis=1)
     for place in range(1, size):
         head = small_heads[place]
         node = inside[best_leave[place]] if head == size else others[head]

@@ -145,7 +145,8 @@ def arc_features(atoms: Atoms) -> Ids:
     """Features of every arc: word 1…n (row 0 is the first) from head 0 (the root) … n."""
     n = len(atoms) - 2
     templates = Templates()
-    dependent, head = atoms[1 : n + 1, None, :], atoms[None, : n + 1, :]
+    dependent = atoms[1 : n + 1, None, :]
+    head = atoms[None, : n + 1, :]
     gap = np.arange(n + 1)[None, :] - np.arange(1, n + 1)[:, None]
     distance = _DISTANCE_CLASSES[np.minimum(np.abs(gap), len(_DISTANCE_CLASSES) - 1)]
     far = distance * np.uint64(2) + (gap > 0).astype(np.uint64)
@@ -166,9 +167,13 @@ def _add_neighbours(templates: Templates, atoms: Atoms, dependent: Atoms, head: 
     """Joins with the tags of the words beside dependent and head."""
     n = len(atoms) - 2
     last = atoms[:, LAST]
-    d_before, d_after = last[:n, None], last[2 : n + 2, None]
-    h_after, h_before = last[None, 1 : n + 2], np.roll(last[: n + 1], 1)[None, :]
-    d, h, two = dependent[..., LAST], head[..., LAST], head[..., TWO]
+    d_before = last[:n, None]
+    d_after = last[2 : n + 2, None]
+    h_after = last[None, 1 : n + 2]
+    h_before = np.roll(last[: n + 1], 1)[None, :]
+    d = dependent[..., LAST]
+    h = head[..., LAST]
+    two = head[..., TWO]
     templates.add(d, d_after, h)
     templates.add(d_before, d, h)
     templates.add(d, h_before, h)
@@ -183,7 +188,9 @@ def _add_between(
     templates: Templates, atoms: Atoms, dependent: Atoms, head: Atoms, far: Atoms
 ) -> None:
     """How many words between the two are like the head, like the dependent, or carry a mark."""
-    d, h, end = dependent[..., LAST], head[..., LAST], dependent[..., END]
+    d = dependent[..., LAST]
+    h = head[..., LAST]
+    end = dependent[..., END]
     like_head = {c: _count_like(atoms, c, of_head=True) for c in (FIRST, LAST, TWO)}
     like_dependent = {c: _count_like(atoms, c, of_head=False) for c in (LAST, END)}
     n = len(atoms) - 2
@@ -205,7 +212,8 @@ def _add_between(
 
 def _places_between(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first place between dependent and head, and the one behind the last."""
-    d, h = np.arange(1, n + 1)[:, None], np.arange(n + 1)[None, :]
+    d = np.arange(1, n + 1)[:, None]
+    h = np.arange(n + 1)[None, :]
     low = np.minimum(d, h) + 1
     return low, np.maximum(np.maximum(d, h), low)
 
@@ -225,7 +233,10 @@ def _count_like(atoms: Atoms, column: int, *, of_head: bool) -> Atoms:
 def label_features(atoms: Atoms, heads: NDArray[np.int64]) -> Ids:
     """Features of the label of every word: the word itself, its head, and its neighbours."""
     n = len(atoms) - 2
-    word, head, before, after = atoms[1 : n + 1], atoms[heads], atoms[:n], atoms[2:]
+    word = atoms[1 : n + 1]
+    head = atoms[heads]
+    before = atoms[:n]
+    after = atoms[2:]
     templates = Templates()
     for column in (FIRST, LAST, TWO, ALL, STEM, END, TAGSTEM):
         templates.add(word[:, column])

@@ -52,7 +52,10 @@ class GraphParser:
 
     def __init__(self, epochs: int, rate: float, seed: int, progress: Progress) -> None:
         """`rate` is how far the first step of a weight goes."""
-        self._epochs, self._rate, self._seed, self._progress = epochs, rate, seed, progress
+        self._epochs = epochs
+        self._rate = rate
+        self._seed = seed
+        self._progress = progress
         self._weights: Weights | None = None
         self._has_left_heads = True
         self._labels = LabelClassifier()
@@ -80,7 +83,8 @@ class GraphParser:
     def _bar_arcs(self, scores: Scores) -> Scores:
         """No word is its own head; where heads are to the right, only the last word depends on the root."""
         n = len(scores)
-        place, head = np.arange(1, n + 1)[:, None], np.arange(n + 1)[None, :]
+        place = np.arange(1, n + 1)[:, None]
+        head = np.arange(n + 1)[None, :]
         if self._has_left_heads:
             barred = place == head
         else:
@@ -195,8 +199,10 @@ class LabelClassifier:
         linear.fit(matrix[:, kept], gold)
         weights, bias = linear.coef_, linear.intercept_
         if len(self._names) == 2:  # one row of weights serves both
-            weights, bias = np.concatenate([-weights, weights]), np.concatenate([-bias, bias])
-        self._weights, self._bias = weights.T.astype(np.float32), bias.astype(np.float32)
+            weights = np.concatenate([-weights, weights])
+            bias = np.concatenate([-bias, bias])
+        self._weights = weights.T.astype(np.float32)
+        self._bias = bias.astype(np.float32)
 
     def predict(self, atoms: Atoms, heads: Heads) -> list[str]:
         """The likeliest label of every word."""

@@ -64,7 +64,8 @@ def head_for(task: Task, name: str = "auto") -> Head:
 
 def make_rows(head: Head, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
     """The head's rows of some examples, made once; they must not be changed."""
-    key, reader = _row_key(head, work, examples, learn), work.reader
+    key = _row_key(head, work, examples, learn)
+    reader = work.reader
     before = reader.lost.copy()
     if key not in _row_cache:
         _row_cache[key] = head.rows(work, examples, learn)

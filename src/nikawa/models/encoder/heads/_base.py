@@ -7,15 +7,15 @@ layers in two files beside it.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import torch
 
-from nikawa.errors import BadInput, listed
+from nikawa.errors import BadInput, list_names
 from nikawa.models.base import get_text
 from nikawa.models.encoder.batches import IGNORED, Rows
 from nikawa.models.encoder.checkpoint import Backbone
@@ -126,7 +126,8 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
 
 def mean_cross_entropy(logits: Any, labels: Any) -> Any:
     """The same over any number of axes, and 0 where no label counts."""
-    flat, gold = logits.float().reshape(-1, logits.shape[-1]), labels.reshape(-1)
+    flat = logits.float().reshape(-1, logits.shape[-1])
+    gold = labels.reshape(-1)
     total = torch.nn.functional.cross_entropy(flat, gold, ignore_index=IGNORED, reduction="sum")
     return total / (gold != IGNORED).sum().clamp(min=1)
 
@@ -145,7 +146,7 @@ def unknown_label_error(
 ) -> BadInput:
     """The error for an example with a label that the task does not have."""
     what = f"example {example.id!r} has the label {label!r}, which {work.task.name} does not know"
-    return BadInput(what, cure=f"labels: {listed(labels)}")
+    return BadInput(what, cure=f"labels: {list_names(labels)}")
 
 
 def make_label_prediction(example: str, labels: Sequence[str], logits: np.ndarray) -> Prediction:
@@ -241,6 +242,34 @@ class HeadModel(torch.nn.Module):  # type: ignore[misc]  # torch is not followed
             what = f"{backbone.source} holds no trained head for a {cls.kind}"
             raise BadInput(what, cure="train it: set epochs above 0")
         return known
+
+    @classmethod
+    def open(
+        cls,
+        backbone: Backbone,
+        settings: EncoderSettings,
+        read_known: Callable[[], dict[str, Any]],
+    ) -> Self:
+        """The model that was saved with this checkpoint if it knows enough, else one with new layers.
+
+        `read_known` gives what the training examples need; it is not called if the checkpoint answers without being
+        trained further.
+        """
+        known = cls.load_known(backbone, settings)
+        needed = read_known() if known is None or settings.epochs > 0 else known
+        encoder = backbone.model("AutoModel", settings)
+        if known is None or not _includes(known, needed):
+            return cls(encoder, needed)
+        model = cls(encoder, known)
+        model.load_head(backbone.source)
+        return model
+
+
+def _includes(known: Any, needed: Any) -> bool:
+    """Whether every part, and in each every name, that is needed is known."""
+    if isinstance(needed, Mapping):
+        return all(key in known and _includes(known[key], needed[key]) for key in needed)
+    return set(needed) <= set(known)
 
 
 def _unreadable_head_error(path: Path, problem: Exception) -> BadInput:

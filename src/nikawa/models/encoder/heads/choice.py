@@ -36,7 +36,14 @@ class Choices:
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
         """A row an example, a sequence a choice; the question stands first."""
-        choices = [_get_choices(example) for example in examples]
+        choices: list[Sequence[str]] = []
+        for example in examples:
+            own: Any = example.inputs.get("choices")
+            is_list = isinstance(own, list | tuple) and len(own) > 1
+            if not is_list or not all(isinstance(choice, str) for choice in own):
+                what = f"example {example.id!r} has no list of two choices or more"
+                raise BadInput(what, cure="give its choices as a list of texts")
+            choices.append(own)
         widths = {len(own) for own in choices} or {2}
         if len(widths) > 1:
             raise BadInput(
@@ -80,16 +87,6 @@ class Choices:
             best = int(np.argmax(row[0]))
             predictions.append(Prediction(example=example.id, answer=best, scores=scores))
         return predictions
-
-
-def _get_choices(example: Example) -> Sequence[str]:
-    choices: Any = example.inputs.get("choices")
-    is_list = isinstance(choices, list | tuple) and len(choices) > 1
-    if not is_list or not all(isinstance(choice, str) for choice in choices):
-        what = f"example {example.id!r} has no list of two choices or more"
-        raise BadInput(what, cure="give its choices as a list of texts")
-    texts: Sequence[str] = choices
-    return texts
 
 
 HEAD = Choices()

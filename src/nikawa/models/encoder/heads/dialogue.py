@@ -82,20 +82,9 @@ class Dialogues:
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
         """A gate and a value a slot; slots and values are those of the training examples."""
-        known = SlotModel.load_known(backbone, work.settings)
-        if known is not None and work.settings.epochs <= 0:
-            slots = known["slots"]
-        else:
-            slots = read_ontology(work.task, train)
-        # a head that was trained before must have every slot and value
-        if known is None or any(
-            slot not in known["slots"] or not set(values) <= set(known["slots"][slot])
-            for slot, values in slots.items()
-        ):
-            return SlotModel(backbone.model("AutoModel", work.settings), {"slots": slots})
-        model = SlotModel(backbone.model("AutoModel", work.settings), known)
-        model.load_head(backbone.source)
-        return model
+        return SlotModel.open(
+            backbone, work.settings, lambda: {"slots": read_ontology(work.task, train)}
+        )
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
         """A row an example: its turns, the last at the end, parted as two texts are."""

@@ -71,7 +71,19 @@ class Relations:
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
         """The markers join the vocabulary: untyped ones always, typed ones as the training examples have them."""
-        model = _make_model(work, backbone)
+        config = class_config(work.labels)
+        labels = list(work.labels)
+        holds_head = (Path(backbone.source) / HEAD_FILE).is_file()
+        # a folder that holds a head over the markers answers as such
+        reads_first = work.settings.relation_reads == "cls"
+        if reads_first and not (work.settings.epochs <= 0 and holds_head):
+            model = backbone.model("AutoModelForSequenceClassification", work.settings, **config)
+        else:
+            known = MarkerModel.load_known(backbone, work.settings)
+            encoder = backbone.model("AutoModel", work.settings, **config)
+            model = MarkerModel(encoder, {"labels": labels})
+            if known is not None and known["labels"] == labels:
+                model.load_head(backbone.source)
         encoder, tokenizer = model.base_model, work.reader.tokenizer
         markers = {f"<{end}{role}>" for role in ROLES.values() for end in ("", "/")}
         if work.settings.markers == "typed":
@@ -101,13 +113,21 @@ class Relations:
         ]
         before, after = reader.frame.one
         room = work.settings.max_length - len(before) - len(after)
+        columns = [list(ROLES).index(role) for role in _visible_roles(work)]
+        opens = np.zeros((len(examples), len(ROLES)), dtype=np.int64)
         pairs = []
-        for text, own, ids in zip(texts, entities, reader.tokenize(marked), strict=True):
-            joined = _join_particles(reader.tokenizer, ids, marker_ids, text, own)
+        for i, ids in enumerate(reader.tokenize(marked)):
+            joined = _join_particles(reader.tokenizer, ids, marker_ids, texts[i], entities[i])
             short = cut_around_markers(joined, marker_ids, room)
-            pairs.append(reader.frame_texts(short, None, work.settings.max_length))
+            framed, segments = reader.frame_texts(short, None, work.settings.max_length)
+            pairs.append((framed, segments))
+            for column, (_, _, (opening, _)) in zip(columns, entities[i], strict=True):
+                marker = reader.tokenizer.convert_tokens_to_ids(opening)
+                places = np.flatnonzero(framed == marker)
+                # an entity that is not shown, or cut off, is read at the first position
+                opens[i, column] = places[0] if len(places) else 0
         rows = add_tokens(work, Rows(owner=list(range(len(examples)))), pairs)
-        rows.dense["opens"] = _find_opening_markers(work, [ids for ids, _ in pairs], entities)
+        rows.dense["opens"] = opens
         if learn:
             rows.dense["labels"] = label_indexes(work, examples, get_gold(work.task, examples))
         return rows
@@ -134,39 +154,11 @@ class Relations:
         ]
 
 
-def _make_model(work: Work, backbone: Backbone) -> Any:
-    """The model over the first position or over the markers; a folder that holds the latter is read as such."""
-    config = class_config(work.labels)
-    answers_untrained = work.settings.epochs <= 0
-    holds_head = (Path(backbone.source) / HEAD_FILE).is_file()
-    if work.settings.relation_reads == "cls" and not (answers_untrained and holds_head):
-        return backbone.model("AutoModelForSequenceClassification", work.settings, **config)
-    known = MarkerModel.load_known(backbone, work.settings)
-    labels = list(work.labels)
-    model = MarkerModel(backbone.model("AutoModel", work.settings, **config), {"labels": labels})
-    if known is not None and known["labels"] == labels:
-        model.load_head(backbone.source)
-    return model
-
-
 def _compute_scores(model: Any, batch: dict[str, Any]) -> Any:
     inputs = model_inputs(batch)
     if isinstance(model, MarkerModel):
         return model(batch["opens"], inputs)
     return model(**inputs).logits
-
-
-def _find_opening_markers(
-    work: Work, rows: Sequence[np.ndarray], entities: Sequence[Sequence[Entity]]
-) -> np.ndarray:
-    """Where the opening markers of subject and object stand; the first position for one that is not shown."""
-    columns = [list(ROLES).index(role) for role in _visible_roles(work)]
-    places = np.zeros((len(rows), len(ROLES)), dtype=np.int64)
-    for i, (row, own) in enumerate(zip(rows, entities, strict=True)):
-        for column, (_, _, (opens, _)) in zip(columns, own, strict=True):
-            matches = np.flatnonzero(row == work.reader.tokenizer.convert_tokens_to_ids(opens))
-            places[i, column] = matches[0] if len(matches) else 0
-    return places
 
 
 def _visible_roles(work: Work) -> list[str]:
@@ -187,7 +179,8 @@ def _read_entities(work: Work, example: Example, added: set[str]) -> list[Entity
 
 
 def _get_entity(example: Example, role: str) -> Span:
-    entity, text = example.inputs.get(role), get_text(example, "text")
+    entity = example.inputs.get(role)
+    text = get_text(example, "text")
     if not isinstance(entity, Span) or not 0 <= entity.start < entity.end <= len(text):
         what = f"example {example.id!r} has no {role} inside its text"
         raise BadInput(what, cure="give start and end of the entity in characters")
@@ -248,7 +241,8 @@ def cut_around_markers(ids: Sequence[int], marker_ids: set[int], room: int) -> S
     places = [i for i, subword in enumerate(ids) if subword in marker_ids]
     if len(ids) <= room or not places:
         return ids[:room]
-    first, last = places[0], places[-1] + 1
+    first = places[0]
+    last = places[-1] + 1
     if last - first <= room:
         start = min(max(0, first - (room - (last - first)) // 2), len(ids) - room)
         return ids[start : start + room]

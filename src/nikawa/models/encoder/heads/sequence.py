@@ -53,7 +53,8 @@ class Sequences:
 
     def loss(self, model: Any, batch: dict[str, Any]) -> Any:
         """Cross-entropy, or the mean squared error over the rows with a score."""
-        logits, labels = model(**model_inputs(batch)).logits, batch["labels"]
+        logits = model(**model_inputs(batch)).logits
+        labels = batch["labels"]
         if labels.dtype != torch.float32:
             return cross_entropy(logits, labels)
         counted = ~torch.isnan(labels)

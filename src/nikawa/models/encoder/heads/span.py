@@ -127,7 +127,8 @@ class Spans:
 
 def split_windows(work: Work, question: list[int], context: Subwords) -> list[Window]:
     """The paragraph in windows that overlap by the stride, each framed with the question."""
-    frame, longest = work.reader.frame, work.settings.max_length
+    frame = work.reader.frame
+    longest = work.settings.max_length
     before, between, after = frame.two
     special = len(before) + len(between) + len(after)
     question = question[: int((longest - special) * MAX_QUESTION_SHARE)]
@@ -160,17 +161,21 @@ def find_best_spans(
     start: np.ndarray, end: np.ndarray, head: int, spans: list[tuple[int, int]], work: Work
 ) -> list[tuple[float, int, int]]:
     """The best stretches of one window: score, first and last character (exclusive)."""
-    n, limit, best = len(spans), work.settings.max_answer, work.settings.n_best
+    n = len(spans)
+    limit = work.settings.max_answer
+    best = work.settings.n_best
     if not n:
         return []
-    first, last = start[head : head + n], end[head : head + n]
+    first = start[head : head + n]
+    last = end[head : head + n]
     starts = np.argsort(-first, kind="stable")[:best]
     ends = np.argsort(-last, kind="stable")[:best]
     scores = first[starts][:, None] + last[ends][None, :]
     length = ends[None, :] - starts[:, None]
     candidates = []
     for i, j in zip(*np.nonzero((length >= 0) & (length < limit)), strict=True):
-        a, b = spans[starts[i]][0], spans[ends[j]][1]
+        a = spans[starts[i]][0]
+        b = spans[ends[j]][1]
         if b > a:
             candidates.append((float(scores[i, j]), a, b))
     return sorted(candidates, reverse=True)[:best]

@@ -52,7 +52,9 @@ class Tags:
         texts = work.reader.read([get_text(e, "text") for e in examples])
         gold = get_gold(work.task, examples) if learn else [()] * len(examples)
         classes = {name: i for i, name in enumerate(work.classes or self.classes(work.task))}
-        rows, pairs, labels = Rows(), [], []
+        rows = Rows()
+        pairs = []
+        labels = []
         before, after = work.reader.frame.one
         for i, (subwords, spans) in enumerate(zip(texts, gold, strict=True)):
             for span in spans:
@@ -70,7 +72,8 @@ class Tags:
                 )
         add_tokens(work, rows, pairs)
         if learn:
-            rows.tokens["labels"], rows.pads["labels"] = labels, IGNORED
+            rows.tokens["labels"] = labels
+            rows.pads["labels"] = IGNORED
         return rows
 
     def loss(self, model: Any, batch: dict[str, Any]) -> Any:
@@ -89,7 +92,8 @@ class Tags:
         found: Sequence[Sequence[np.ndarray]],
     ) -> list[Prediction]:
         """The spans of each example; where windows overlap, each sub-word is read where it has most around it."""
-        classes, head = work.classes or self.classes(work.task), len(work.reader.frame.one[0])
+        classes = work.classes or self.classes(work.task)
+        head = len(work.reader.frame.one[0])
         # by example and number of a sub-word: how far it is from the window's edge, its tag and characters
         best: list[dict[int, tuple[int, str, Place]]] = [{} for _ in examples]
         for owner, (start, spans), (tags,) in zip(rows.owner, rows.notes, found, strict=True):

@@ -45,7 +45,8 @@ class TreeModel(HeadModel):
 
     def __init__(self, encoder: Any, known: dict[str, Any]) -> None:
         super().__init__(encoder, known)
-        nn, size = torch.nn, 2 * self.hidden + 2 * TAG_SIZE
+        nn = torch.nn
+        size = 2 * self.hidden + 2 * TAG_SIZE
         self.tags = nn.Embedding(len(known["tags"]) + 1, TAG_SIZE)
         self.root = nn.Parameter(torch.randn(size) * 0.02)
         self.dropout = self.make_dropout()
@@ -71,7 +72,8 @@ class TreeModel(HeadModel):
         tags = [self.tags(batch[name].clamp(min=0)) for name in ("first_tag", "last_tag")]
         words = torch.cat([*ends, *tags], dim=-1)
         heads = torch.cat([self.root.expand(words.shape[0], 1, -1), words], dim=1)
-        words, heads = self.dropout(words), self.dropout(heads)
+        words = self.dropout(words)
+        heads = self.dropout(heads)
         return {
             name: self.dropout(part(heads if name.endswith("head") else words))
             for name, part in self.parts.items()
@@ -99,7 +101,8 @@ class TreeModel(HeadModel):
         """The best label of every word under every head."""
         words, heads = vectors["label_word"], vectors["label_head"]
         crossed = torch.einsum("bid,lde,bje->bijl", words, self.label, heads)
-        left, right = self.sides.weight[:, :LABEL_SIZE], self.sides.weight[:, LABEL_SIZE:]
+        left = self.sides.weight[:, :LABEL_SIZE]
+        right = self.sides.weight[:, LABEL_SIZE:]
         both = (words @ left.T)[:, :, None] + (heads @ right.T)[:, None] + self.sides.bias
         return (crossed + both).argmax(-1)
 
@@ -115,19 +118,17 @@ class Trees:
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
         """Biaffine scores; tags are those of the training examples, labels those of the task or else of the examples."""
-        known = TreeModel.load_known(backbone, work.settings)
-        if known is not None and work.settings.epochs <= 0:
-            needed = known
-        else:
-            needed = _read_known(work, train)
-        # a head that was trained before must have every tag and label
-        if known is None or any(
-            not set(names) <= set(known[part]) for part, names in needed.items()
-        ):
-            return TreeModel(backbone.model("AutoModel", work.settings), needed)
-        model = TreeModel(backbone.model("AutoModel", work.settings), known)
-        model.load_head(backbone.source)
-        return model
+
+        def read_known() -> dict[str, Any]:
+            trees = get_trees(work.task, train)
+            labels = {label for tree in trees for label in tree["labels"]}
+            tags: set[str] = set()
+            for example in train:
+                for word in _get_word_mappings(work.task, example):
+                    tags.update(_split_tags(word))
+            return {"tags": sorted(tags), "labels": list(work.task.labels or sorted(labels))}
+
+        return TreeModel.open(backbone, work.settings, read_known)
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
         """A row an example; places, tags, heads and labels a word, to the number of words of the longest."""
@@ -186,19 +187,6 @@ class Trees:
             answer = {"heads": heads, "labels": labels}
             predictions.append(Prediction(example=example.id, answer=answer))
         return predictions
-
-
-def _read_known(work: Work, train: Sequence[Example]) -> dict[str, Any]:
-    """The tags of the training examples, and the labels of the task or else of the examples."""
-    labels: Sequence[str] = work.task.labels
-    trees = get_trees(work.task, train)
-    if not labels:
-        labels = sorted({label for tree in trees for label in tree["labels"]})
-    tags: set[str] = set()
-    for example in train:
-        for word in _get_word_mappings(work.task, example):
-            tags.update(_split_tags(word))
-    return {"tags": sorted(tags), "labels": list(labels)}
 
 
 def _place_words(
