@@ -25,11 +25,11 @@ def served(name: str, folder: Path) -> Iterator[tuple[int, str]]:
 
     from nikawa.collect.app import create_app
     from nikawa.collect.form import forms
-    from nikawa.collect.links import make_links
-    from nikawa.collect.load import sync
+    from nikawa.collect.items import sync_items
     from nikawa.collect.project import create_project
     from nikawa.collect.settings import Settings
     from nikawa.collect.store import open_store
+    from nikawa.collect.workers import make_links
     from nikawa.records import Example
 
     sample = forms()[name].sample
@@ -40,8 +40,8 @@ def served(name: str, folder: Path) -> Iterator[tuple[int, str]]:
     examples = [Example(id=str(n), inputs=dict(sample.inputs)) for n in range(1000)]
     project = create_project(folder / name, settings, examples)
     with open_store("", project.folder, project.name) as store:
-        sync(project, store)
-        ((_, token),) = store.do(lambda link: make_links(link, project, ["w"], "bench", 1.0))
+        sync_items(project, store)
+        ((_, token),) = store.write(make_links, project, ["w"], "bench", 1.0)
         server = uvicorn.Server(
             uvicorn.Config(create_app(project, store), port=0, log_level="error")
         )

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nikawa.analysis import results
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 
 TEXT = (Path(__file__).parents[2] / "docs" / "analyse.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```(sh|python|csv)(?: (\S+))?\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.datasets.klue.ynat import LABELS
 from nikawa.recipes.klue.reports import REPORTS
 from nikawa.recipes.recipe import NOT_DESCRIBED, recipes

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.collect.app import create_app
 from nikawa.collect.form import forms
-from nikawa.collect.job import opened
+from nikawa.collect.items import open_synced
 from nikawa.io.records import read_examples
 
 TEXT = (Path(__file__).parents[2] / "docs" / "collect.md").read_text("utf-8")
@@ -41,7 +41,7 @@ def play(script: str) -> str:
     """Serve the project on a free port while the workers of the page are played."""
     import uvicorn
 
-    with opened(Path("similarity")) as (project, store):
+    with open_synced(Path("similarity")) as (project, store):
         server = uvicorn.Server(
             uvicorn.Config(create_app(project, store), port=0, log_level="error")
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nikawa.checks.known_problems import known_problems
+from nikawa.checks.job import known_problems
 from nikawa.checks.quality import TEXT_CHECKS
 from nikawa.checks.schema import NOTES
 from nikawa.datasets import fetch as fetching

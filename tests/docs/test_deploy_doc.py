@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 
 PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]

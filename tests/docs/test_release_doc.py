@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from nikawa.cli.terminal.app import build
-from nikawa.recipes.corrections import NAMES
 from nikawa.datasets.shift import shift
+from nikawa.recipes.corrections import NAMES
 
 TEXT = (Path(__file__).parents[2] / "docs" / "release.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```(csv|sh|python)\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)

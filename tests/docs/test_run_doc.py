@@ -13,12 +13,12 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.execute import ExecutorKind
 from nikawa.models import Predictor
 from nikawa.models.base import Setup
 from nikawa.runs import Outcome, Protocol, RunSpec, SetScores, Variation
-from nikawa.runs.plan import Request, plan
+from nikawa.runs.plan import RunRequest, plan_runs
 from nikawa.runs.preset import Preset, preset_names, read_preset
 
 TEXT = (Path(__file__).parents[2] / "docs" / "run.md").read_text("utf-8")
@@ -61,7 +61,9 @@ def check_extensions(space: dict[str, Any]) -> None:
     make: Callable[[Setup], Predictor] = space["MODELS"][0].make
     assert isinstance(make(Setup()), Predictor)
     kind: ExecutorKind = space["EXECUTOR"]
-    (family,) = plan(Request(tasks=("mini-ja-nli",), models=("majority",), seeds=(0, 1))).families
+    (family,) = plan_runs(
+        RunRequest(tasks=("mini-ja-nli",), models=("majority",), seeds=(0, 1))
+    ).families
     outcomes = kind.make(lambda run: Outcome(run=run, status="done"), 2, 1).submit(family.runs({}))
     assert [outcome.run.seed for outcome in outcomes] == [0, 1]
 

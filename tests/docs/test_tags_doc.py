@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.records import Example
 from nikawa.tagging import Pattern, check_pack, find_pack, pack_names, read_pack, tagger
 from nikawa.text import analyser

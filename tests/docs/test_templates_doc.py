@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from nikawa.generation.check import check_pack
-from nikawa.generation.notation import FIELDS
-from nikawa.generation.notation import CASES, VOICES
+from nikawa.generation.notation import CASES, FIELDS, VOICES
 from nikawa.generation.pack import load_pack
 from nikawa.generation.times import formats_by_name
 
