@@ -178,8 +178,8 @@ def composed(inputs: Mapping[str, Any]) -> Mapping[str, Any]:
     """The inputs with their texts in NFC; the same object where they are that already."""
     if _is_composed(inputs):
         return inputs
-    found: Mapping[str, Any] = _compose(inputs)
-    return found
+    composed_inputs: Mapping[str, Any] = _compose(inputs)
+    return composed_inputs
 
 
 def _is_composed(value: Any) -> bool:

@@ -51,11 +51,11 @@ def schema_findings(
 def find_faults(tasks: Sequence[Task], example: Example) -> Faults:
     """The names of the checks an example fails; a dataset may ask different tasks of different examples."""
     inputs, gold = example.inputs, example.gold
-    asked = [task for task in tasks if all(name in inputs for name in task.inputs)]
-    if tasks and not asked:
+    fitting = [task for task in tasks if all(name in inputs for name in task.inputs)]
+    if tasks and not fitting:
         yield "missing-input"
     if is_mistyped(example) or any(
-        not fits_name(name, inputs[name]) for task in asked for name in task.inputs
+        not fits_name(name, inputs[name]) for task in fitting for name in task.inputs
     ):
         yield "wrong-type"
         return
@@ -66,8 +66,8 @@ def find_faults(tasks: Sequence[Task], example: Example) -> Faults:
         yield from _place_faults(gold["choice"], inputs["choices"])
     if not tasks and isinstance(gold.get("spans"), list | tuple):
         yield from _overlap_faults(gold["spans"])
-    judged = [task for task in asked if task.question in gold]
-    if asked and gold and not judged:
+    judged = [task for task in fitting if task.question in gold]
+    if fitting and gold and not judged:
         yield "missing-gold"
     for task in judged:
         try:

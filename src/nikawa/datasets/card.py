@@ -50,7 +50,7 @@ class CardReport(Record, frozen=True, kw_only=True):
 
 
 def make_card(
-    folder: Path, said: Mapping[str, str] | None = None, *, overwrite: bool = False
+    folder: Path, stated: Mapping[str, str] | None = None, *, overwrite: bool = False
 ) -> CardReport:
     """Write the card of a folder of splits; with `overwrite` one that is there is completed and keeps what it says."""
     if not folder.is_dir() or not split_files(folder):
@@ -66,11 +66,11 @@ def make_card(
     before = read_fields(folder) if path.exists() else {}
     if faults := "; ".join(find_faults(before)):
         raise BadInput(faults, file=path, cure=WHOLE_CARD)
-    if "name" not in (said or {}):
+    if "name" not in (stated or {}):
         check_dataset_name(str(before.get("name", blank.name)), path)
     title = {"title": before["name"]} if "name" in before else {}  # the title follows the name
     card = msgspec.convert({**msgspec.to_builtins(blank), **title, **before}, Card)
-    card = fill_card(card, said or {})
+    card = fill_card(card, stated or {})
     write_card(card, folder, overwrite=overwrite)
     unstated = [name for name in card.__struct_fields__ if getattr(card, name) == UNSAID]
     return CardReport(path=str(path), card=card, unstated=tuple(unstated))
@@ -85,20 +85,22 @@ def _guess_language(folder: Path) -> str:
     return "und"
 
 
-def fill_card(card: Card, said: Mapping[str, str], facts: Mapping[str, str] | None = None) -> Card:
+def fill_card(
+    card: Card, stated: Mapping[str, str], facts: Mapping[str, str] | None = None
+) -> Card:
     """The card with `facts` that are known and, over them, what a user says; a new name is the title too.
 
     Raises `BadInput` for a field that cannot be said, and for values that no card can have.
     """
-    for name in said:
+    for name in stated:
         if name not in SETTABLE_FIELDS:
             raise BadInput(
                 f"a card has no {name!r} to be said", cure=suggest(name, SETTABLE_FIELDS)
             )
-    values = {**msgspec.to_builtins(card), **(facts or {}), **said}
+    values = {**msgspec.to_builtins(card), **(facts or {}), **stated}
     check_dataset_name(values["name"])
-    if "name" in said and card.title == card.name:
-        values["title"] = said.get("title", said["name"])
+    if "name" in stated and card.title == card.name:
+        values["title"] = stated.get("title", stated["name"])
     if faults := "; ".join(find_faults(values)):
         raise BadInput(f"the card cannot be so: {faults}", cure=WHOLE_CARD)
     return msgspec.convert(values, Card)

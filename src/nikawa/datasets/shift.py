@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from nikawa.datasets import load
-from nikawa.errors import BadInput, listed, suggest
+from nikawa.errors import BadInput, list_names, suggest
 from nikawa.records import Dataset, Example, Record, reference
 from nikawa.stats.distributions import wilson_interval
 from nikawa.stats.slices import slice_examples
@@ -189,7 +189,7 @@ def _choose_question(pairs: Sequence[Pair], one: str, other: str, question: str 
     if LABEL in shared:
         return LABEL
     if len(shared) != 1:
-        cure = f"say --question with one of: {listed(shared)}"
+        cure = f"say --question with one of: {list_names(shared)}"
         raise BadInput(
             f"{one} and {other} share {len(shared)} questions",
             cure=cure if shared else "nothing can be compared",

@@ -82,9 +82,9 @@ def parse_sizes(text: str, total: int, names: Sequence[str] = ()) -> dict[str, i
         raise BadInput(what, cure="write as many different --names as --sizes")
     counts = [_parse_size(word, total) for word in words[1:]]
     if words[0] != "rest":
-        asked = _parse_size(words[0], total) + sum(counts)
-        if abs(asked - total) > len(words):  # rounding may cost one a part
-            what = f"the sizes {text} make {asked:,} of {total:,} examples"
+        requested = _parse_size(words[0], total) + sum(counts)
+        if abs(requested - total) > len(words):  # rounding may cost one a part
+            what = f"the sizes {text} make {requested:,} of {total:,} examples"
             raise BadInput(what, cure="shares add up to 1; or write rest for the first")
     if sum(counts) > total:
         raise BadInput(
@@ -132,8 +132,8 @@ def share_out(ordered: Sequence[T], sizes: Mapping[str, int]) -> dict[str, list[
 
 def scale_sizes(sizes: Mapping[str, int], total: int) -> dict[str, int]:
     """The same ratio with another sum; what rounding leaves goes to the last."""
-    asked = max(sum(sizes.values()), 1)
-    counts = {name: size * total // asked for name, size in sizes.items()}
+    requested = max(sum(sizes.values()), 1)
+    counts = {name: size * total // requested for name, size in sizes.items()}
     counts[list(counts)[-1]] += total - sum(counts.values())
     return counts
 

@@ -24,12 +24,11 @@ from nikawa.datasets.card import fill_card
 from nikawa.datasets.lineage import INDEX, LINEAGE, Lineage, Step, write_lineage
 from nikawa.datasets.names import find_benchmark
 from nikawa.datasets.views import source_of, views_of
-from nikawa.errors import BadInput, listed
-from nikawa.io.atomic import refuse_existing
+from nikawa.errors import BadInput, list_names
+from nikawa.io.atomic import refuse_existing, staged_files
 from nikawa.io.folders import CARD, JUDGEMENTS, check_split_name, write_folder
 from nikawa.io.json import read_json, read_json_lines
 from nikawa.io.records import read_records
-from nikawa.io.atomic import staged_files
 from nikawa.models import Trainable, model
 from nikawa.models.folds import DEFAULT_FOLDS, predict_out_of_fold
 from nikawa.records import Dataset, Example, Finding, Judgement, Record, Task, reference
@@ -234,8 +233,8 @@ def _refuse_empty_parts(
     parts: Mapping[str, Sequence[Example]], sizes: Mapping[str, int], options: SplitOptions
 ) -> None:
     """A part that nothing came into is no split, unless 0 was asked for."""
-    asked = dict(zip(sizes, (word.strip() for word in options.sizes.split(",")), strict=True))
-    empty = [name for name, part in parts.items() if not part and asked[name] != "0"]
+    requested = dict(zip(sizes, (word.strip() for word in options.sizes.split(",")), strict=True))
+    empty = [name for name, part in parts.items() if not part and requested[name] != "0"]
     if not empty:
         return
     if splitters()[options.by].keeps_groups:
@@ -244,7 +243,7 @@ def _refuse_empty_parts(
     else:
         why, cure = "there are too few", "ask for larger parts"
     total = sum(map(len, parts.values()))
-    raise BadInput(f"{listed(empty)} would be empty: of {total:,} examples {why}", cure=cure)
+    raise BadInput(f"{list_names(empty)} would be empty: of {total:,} examples {why}", cure=cure)
 
 
 def _label_shares(
