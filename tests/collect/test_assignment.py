@@ -171,12 +171,13 @@ class Assignment(RuleBasedStateMachine):
         )
     )
     def at_once(self, events: list[tuple[str, int]]) -> None:
-        """Some come, some answer, some withdraw, each in a savepoint of one transaction, as the writer runs them."""
+        """Some come, some answer, some withdraw, as the writer runs them: who refuses has written nothing."""
         for name, act in [self._event(name, which) for name, which in events]:
-            with refused("already_answered", "nothing_to_undo"):
-                with self.db.savepoint():
-                    value = act()
+            changes = self.db.changes
+            with refused("already_answered", "nothing_to_undo") as told:
+                value = act()
                 self._seen(name, value[1] if isinstance(value, tuple) else value)
+            assert not told or self.db.changes == changes
 
     def _event(self, name: str, which: int) -> tuple[str, Callable[[], Any]]:
         if which == -1:

@@ -31,7 +31,7 @@ from nikawa.collect.settings import Settings, format_settings, read_settings
 from nikawa.collect.sources import NewProject
 from nikawa.collect.writers import read_writers
 from nikawa.errors import BadInput, NikawaError
-from nikawa.io.judgements import How
+from nikawa.io.judgements import JudgementOptions
 from nikawa.io.records import read_records, write_records
 from nikawa.records import Example, Judgement
 
@@ -158,7 +158,7 @@ def test_sheets_in_and_judgements_out(project: Path, tmp_path: Path) -> None:
     sheet = tmp_path / "results.csv"
     sheet.write_text("タスクID,ランサーID,回答\np0,=x,yes\np0,y,no\np1,y,yes\n", "cp932")
     assert "3 answers" in run("collect", "import", project, sheet)
-    assert import_judgements(project, sheet, How()).known == 3
+    assert import_judgements(project, sheet, JudgementOptions()).known == 3
     out = tmp_path / "judgements.jsonl"
     assert "3 judgements" in run("collect", "export", project, "--out", out)
     found = list(read_records(out, Judgement))
@@ -192,7 +192,7 @@ def test_what_is_collected_can_be_aggregated(project: Path, tmp_path: Path) -> N
         for w in "abc"
     ]
     write_records(tmp_path / "in.jsonl", rows)
-    import_judgements(project, tmp_path / "in.jsonl", How())
+    import_judgements(project, tmp_path / "in.jsonl", JudgementOptions())
     export(project, tmp_path / "out.jsonl")
     words = (
         "aggregate",
@@ -211,7 +211,10 @@ def test_further_examples(project: Path, tmp_path: Path) -> None:
     write_records(
         tmp_path / "more.jsonl", [Example(id=f"p{n}", inputs={"text": "袋"}) for n in (2, 3, 4)]
     )
-    assert import_judgements(project, None, How(), str(tmp_path / "more.jsonl")).examples == 2
+    assert (
+        import_judgements(project, None, JudgementOptions(), str(tmp_path / "more.jsonl")).examples
+        == 2
+    )
     assert read_status(project)["progress"]["items"] == 5
     with pytest.raises(BadInput, match="nothing to import"):
         run("collect", "import", project)
@@ -289,7 +292,7 @@ def writing(tmp_path: Path) -> tuple[Path, list[str]]:
         for worker, answer in (("nagi", texts), ("mado", ["짧다.", "짧다.", ""]))
     ]
     write_records(tmp_path / "j.jsonl", given)
-    import_judgements(tmp_path / "w", tmp_path / "j.jsonl", How())
+    import_judgements(tmp_path / "w", tmp_path / "j.jsonl", JudgementOptions())
     return tmp_path / "w", texts
 
 
@@ -341,7 +344,7 @@ def test_nobody_judges_what_they_wrote(tmp_path: Path, writing: tuple[Path, list
     first = list(read_records(pairs, Example))
     write_records(tmp_path / "few.jsonl", [Example(id="z", inputs=first[0].inputs)])
     create(tmp_path / "k", str(tmp_path / "few.jsonl"), NewProject("inference"))
-    import_judgements(tmp_path / "k", None, How(), str(pairs))
+    import_judgements(tmp_path / "k", None, JudgementOptions(), str(pairs))
     assert (free_for(tmp_path / "k", "nagi"), free_for(tmp_path / "k", "yura")) == (1, 37)
 
 
@@ -382,7 +385,7 @@ def test_decisions_settle_ties(project: Path, tmp_path: Path) -> None:
         Judgement(example="p1", worker="b", question="label", answer="yes"),
     ]
     write_records(tmp_path / "in.jsonl", answers)
-    import_judgements(project, tmp_path / "in.jsonl", How())
+    import_judgements(project, tmp_path / "in.jsonl", JudgementOptions())
     with open_synced(project) as (_, store):
         for label in ("yes", "no"):
             body = json.dumps({"label": label})
@@ -506,7 +509,7 @@ def test_no_sheet_runs_what_somebody_wrote(tmp_path: Path, name: str, form: str 
     )
     given = Judgement(example="=1+1", worker="+w", question="label", answer="@yes")
     write_records(tmp_path / "in.jsonl", [given])
-    import_judgements(tmp_path / "p", tmp_path / "in.jsonl", How())
+    import_judgements(tmp_path / "p", tmp_path / "in.jsonl", JudgementOptions())
     export(tmp_path / "p", tmp_path / name, ExportOptions(form=form))
     row = (tmp_path / name).read_text("utf-8-sig").splitlines()[1]
     assert {"'=1+1", "'+w", "'@yes"} <= set(row.replace("\t", ",").split(","))
@@ -521,7 +524,7 @@ def test_a_decision_against_the_vote_is_told(project: Path, tmp_path: Path) -> N
         for worker, answer in (("a", "yes"), ("b", "yes"), ("c", "no"))
     ]
     write_records(tmp_path / "in.jsonl", answers)
-    import_judgements(project, tmp_path / "in.jsonl", How())
+    import_judgements(project, tmp_path / "in.jsonl", JudgementOptions())
     with open_synced(project) as (_, store):
         store.write(
             partial(
@@ -559,11 +562,11 @@ def test_a_sheet_comes_back_as_it_went(tmp_path: Path) -> None:
     write_records(
         tmp_path / "in.jsonl", [Judgement(example="=1", worker="@w", question="label", answer="+")]
     )
-    import_judgements(tmp_path / "one", tmp_path / "in.jsonl", How())
+    import_judgements(tmp_path / "one", tmp_path / "in.jsonl", JudgementOptions())
     for sheet in ("j.csv", "j.tsv"):
         export(tmp_path / "one", tmp_path / sheet)
-        assert import_judgements(tmp_path / "one", tmp_path / sheet, How()).known == 1
-    assert import_judgements(tmp_path / "two", tmp_path / "j.csv", How()).answers == 1
+        assert import_judgements(tmp_path / "one", tmp_path / sheet, JudgementOptions()).known == 1
+    assert import_judgements(tmp_path / "two", tmp_path / "j.csv", JudgementOptions()).answers == 1
     export(tmp_path / "two", tmp_path / "two.jsonl")
     (kept,) = read_records(tmp_path / "two.jsonl", Judgement)
     assert (kept.example, kept.worker, kept.answer) == ("=1", "@w", "+")

@@ -18,8 +18,8 @@ from schemathesis.specs.openapi.checks import (
 from starlette.testclient import TestClient
 
 from nikawa.collect.app import create_app
+from nikawa.collect.interface import openapi_document
 from nikawa.collect.items import sync_items
-from nikawa.collect.openapi import openapi_document
 from nikawa.collect.project import Project
 from nikawa.collect.routes_owner import OwnerRoutes
 from nikawa.collect.store import open_store

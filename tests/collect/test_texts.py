@@ -11,7 +11,7 @@ import pytest
 from nikawa.collect.export import csv_lines
 from nikawa.collect.form import REPORTS
 from nikawa.collect.site import page_message, page_messages
-from nikawa.io.judgements.guard import safe
+from nikawa.io.judgements.guard import guard_cell
 from nikawa.records import Judgement
 from nikawa.serve.languages import LANGUAGES
 
@@ -20,7 +20,7 @@ from nikawa.serve.languages import LANGUAGES
     "cell", ["=1+1", "+1", "-1+2", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1", "\u00a0=1"]
 )
 def test_no_sheet_runs_a_cell(cell: str) -> None:
-    assert safe(cell) == f"'{cell}"
+    assert guard_cell(cell) == f"'{cell}"
     judgement = Judgement(example=cell, worker=cell, question="q", answer=cell)
     rows = list(
         csv.reader(io.StringIO(b"".join(csv_lines([judgement])).decode("utf-8-sig"), newline=""))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.serve.database import Connection, Database, Sqlite, open_database
+from nikawa.serve.database import Connection, Database, Sqlite, Writes, open_database
 from nikawa.serve.errors import Refused, Unavailable
 from nikawa.serve.pool import MAX_BATCH, Pool
 
@@ -63,31 +63,20 @@ def test_a_transaction_is_all_or_nothing(where: Database) -> None:
     other.close()
 
 
-def test_a_savepoint_is_undone_alone(where: Database) -> None:
+def test_writes_are_sent_together(where: Database) -> None:
     db = where.connect(writes=True)
-
-    def refuse(read_first: bool) -> None:
-        with db.savepoint():
-            add(db, 2)
-            if read_first:  # what waited is sent by then
-                assert numbers(db) == [1, 2]
-            raise Refused("no")
-
-    def break_key() -> None:
-        with db.savepoint():
-            add(db, 2)
-            add(db, 1)
-
     with db.transaction():
         add(db, 1)
-        for read_first in (False, True):
-            with pytest.raises(Refused):
-                refuse(read_first)
-        with pytest.raises(Exception, match=r"(?i)unique"):
-            break_key()
-        with db.savepoint():
-            add(db, 3)
-    assert numbers(db) == [1, 3]
+        writes = Writes(db)
+        writes.add("INSERT INTO notes (id, text) VALUES (?, ?)", 2, "二")
+        writes.add("UPDATE notes SET text = ? WHERE id = ?", "一", 1)
+        writes.add("INSERT INTO notes (id, text) VALUES (?, ?) ON CONFLICT DO NOTHING", 1, "x")
+        assert numbers(db) == [1]
+        changes = db.changes
+        writes.send()
+        writes.send()
+        assert db.changes == changes + 1
+    assert db.rows("SELECT id, text FROM notes ORDER BY id") == [(1, "一"), (2, "二")]
     db.close()
 
 

@@ -29,10 +29,18 @@ from nikawa.serve.database import PostgresConnection, SqliteConnection
 from nikawa.serve.login import hash_token
 
 TRIPS = {
-    SqliteConnection: ("execute", "execute_many", "rows", "one", "begin", "commit"),
-    PostgresConnection: ("_send", "begin"),
+    SqliteConnection: (
+        "execute",
+        "execute_many",
+        "execute_together",
+        "rows",
+        "one",
+        "begin",
+        "commit",
+    ),
+    PostgresConnection: ("_send", "execute_many", "begin", "commit"),
 }
-"""What goes to the database: each call of SQLite, each journey to PostgreSQL."""
+"""What is one journey to PostgreSQL, and the same of SQLite."""
 
 
 class Trips:

@@ -5,7 +5,7 @@ The server computes each analysis in a process of its own (`analyse_in_process`)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
@@ -140,12 +140,6 @@ def _worker_rows(table: Table, is_compared: bool) -> list[dict[str, Any]]:
             {"worker": name, "answers": count, "seconds": seconds}
             for name, count, seconds in zip(table.workers, counts, speed, strict=True)
         ]
-    _flag_workers(rows)
-    return sorted(rows, key=lambda row: (-row["answers"], row["worker"]))
-
-
-def _flag_workers(rows: Sequence[dict[str, Any]]) -> None:
-    """Add the interval of a worker's agreement, and a flag where all of it is below the usual."""
     shares = [row["agreement"] for row in rows if row.get("agreement") is not None]
     usual = median(shares) if len(shares) > 2 else None
     for row in rows:
@@ -155,9 +149,10 @@ def _flag_workers(rows: Sequence[dict[str, Any]]) -> None:
             compared = row["compared"]
             row["low"], row["high"] = wilson(round(share * compared), compared)
             is_known = usual is not None and compared >= MIN_SHARED_ANSWERS
-            if is_known and row["high"] < usual:
+            if is_known and row["high"] < usual:  # all of the interval is below the usual
                 flags.append("disagrees")
         row["flags"] = flags
+    return sorted(rows, key=lambda row: (-row["answers"], row["worker"]))
 
 
 def _item_seconds(table: Table) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -44,43 +44,9 @@ def create_app(
         await site.warm_up()
         yield
 
-    routes = [*_worker_routes(site), *_owner_routes(site), *_common_routes(site)]
+    routes = [*WorkerRoutes(site).routes(), *OwnerRoutes(site).routes(), *_common_routes(site)]
     app = Starlette(routes=routes, exception_handlers=_error_handlers(site), lifespan=lifespan)
     return SecurityHeaders(app)  # outermost, so that even the answer to a fault of our own has them
-
-
-def _worker_routes(site: Site) -> list[BaseRoute]:
-    from starlette.routing import Route
-
-    worker = WorkerRoutes(site)
-    limited = worker.limit_unknown_links
-    posts = ("answer", "draft", "undo", "report", "check", "language")
-    return [
-        Route("/w/{token}", limited(worker.page)),
-        Route("/w/{token}/next", limited(worker.next)),
-        *(
-            Route(f"/w/{{token}}/{name}", limited(getattr(worker, name)), methods=["POST"])
-            for name in posts
-        ),
-        Route("/join/{key}", worker.join),
-    ]
-
-
-def _owner_routes(site: Site) -> list[BaseRoute]:
-    from starlette.routing import Route
-
-    owner = OwnerRoutes(site)
-    gets = ("adjudicate", "data", "items", "disagreements", "case", "audit", "export")
-    posts = ("decide", "exclude", "reinstate", "resolve", "links")
-    return [
-        Route("/login", owner.login_page, methods=["GET"]),
-        Route("/login", owner.login, methods=["POST"]),
-        Route("/logout", owner.logout, methods=["POST"]),
-        Route("/owner", owner.dashboard),
-        *(Route(f"/owner/{name}", getattr(owner, name)) for name in gets),
-        *(Route(f"/owner/{name}", getattr(owner, name), methods=["POST"]) for name in posts),
-        Route("/openapi.json", owner.openapi),
-    ]
 
 
 def _common_routes(site: Site) -> list[BaseRoute]:

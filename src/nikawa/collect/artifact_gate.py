@@ -14,8 +14,8 @@ import msgspec
 import numpy as np
 
 from nikawa.aggregation.workers import wilson
-from nikawa.checks.artifacts import Pair, Tally, associations, over_the_line, tabulate
-from nikawa.checks.lengths import explained, lengths
+from nikawa.checks.artifacts import Pair, Tally, find_pairs, rank_associations, tabulate
+from nikawa.checks.lengths import measure_explained, measure_lengths
 from nikawa.checks.overlap import Shared, shared_tokens
 from nikawa.collect.dashboard import StandingAnswer, latest_answers
 from nikawa.collect.project import Project
@@ -120,18 +120,13 @@ def _written_texts(project: Project, answers: Iterable[StandingAnswer]) -> Itera
         sources = (one.inputs.get(name) for name in SOURCES)
         source = next((text for text in sources if isinstance(text, str)), "")
         for _, answer in project.form.to_judgements(one.answer):
-            texts = list(_texts_inside(answer))
+            parts = answer if isinstance(answer, list) else [answer]
+            # An answer is a text, a list of texts, or a list of questions with their answers.
+            questions = (part.get("question") if isinstance(part, dict) else part for part in parts)
+            texts = [text for text in questions if isinstance(text, str)]
             meant = labels if len(texts) == len(labels) else [""] * len(texts)
             for label, text in zip(meant, texts, strict=True):
                 yield Text(one.ref, one.worker, label, text, source)
-
-
-def _texts_inside(answer: Any) -> Iterator[str]:
-    """The texts in an answer: itself, those of a list, or the questions of a list of questions."""
-    for part in answer if isinstance(answer, list) else [answer]:
-        text = part.get("question") if isinstance(part, dict) else part
-        if isinstance(text, str):
-            yield text
 
 
 def _judged_texts(project: Project, answers: Iterable[StandingAnswer]) -> Iterator[Text]:
@@ -216,13 +211,13 @@ def _label_figures(tokenised: Tokenised) -> dict[str, Any]:
         tally.add(text.label, (text.text,), (tokens,))
         overlaps.setdefault(text.label, []).append(share)
     table = tabulate(tally)
-    rows = lengths(tally, table.labels)
+    rows = measure_lengths(tally, table.labels)
     return {
         "labels": dict(zip(table.labels, table.examples.tolist(), strict=True)),
-        "words": [_word_row(pair, tokenised) for pair in over_the_line(table)[:MAX_WORDS_SHOWN]],
-        "near": msgspec.to_builtins(associations(table, 5)),
+        "words": [_word_row(pair, tokenised) for pair in find_pairs(table)[:MAX_WORDS_SHOWN]],
+        "near": msgspec.to_builtins(rank_associations(table, 5)),
         "lengths": [msgspec.to_builtins(row) for row in rows if row.unit == "characters"],
-        "explained": next(row.share for row in explained(tally) if row.unit == "characters"),
+        "explained": next(row.share for row in measure_explained(tally) if row.unit == "characters"),
         "overlap": {label: sum(all_) / len(all_) for label, all_ in sorted(overlaps.items())},
     }
 

@@ -5,7 +5,8 @@ Where those few are all taken, the index of open items is entered at a keyed spo
 O(log n) whatever the number of items; only open items the worker has seen already are stepped over.
 An item's answers that stand and its open leases never exceed the number asked for.
 
-Every function runs inside the transaction of the request that calls it, after those of all requests before.
+Every function runs inside the transaction of the request that calls it, after those of all requests before. What it
+writes is kept in `Writes` and sent at the end of the request; a function that must see it sends it first.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 from nikawa.collect.permutation import draw_number, draw_share, draw_spot, permute
 from nikawa.collect.settings import Settings
 from nikawa.collect.workers import Worker, count_items
-from nikawa.serve.database import Connection
+from nikawa.serve.database import Connection, Writes
 
 STEPS = (4, 20)
 """How many places of the worker's own order are looked at in a query, then in another: mostly one of the first is free."""
@@ -58,28 +59,49 @@ class Candidate(NamedTuple):
     gold: str | None
 
 
-def assign_item(db: Connection, worker: Worker, settings: Settings, now: float) -> Assigned | None:
+class Situation(NamedTuple):
+    """What must be known before an item is chosen; the query of a request brings it along (`SITUATION`)."""
+
+    has_leases: bool
+    """Whether the worker has leases that are open or ran out, beside the one the request is about."""
+    is_overdue: bool
+    """Whether any lease ran out and was not taken back yet."""
+    items: int
+    """How many main items there are."""
+
+
+SITUATION = (
+    "EXISTS (SELECT 1 FROM leases o WHERE o.worker = w.id AND o.state IN ('open', 'expired') AND o.id <> ?),"
+    " EXISTS (SELECT 1 FROM leases o WHERE o.state = 'open' AND o.expires <= ?),"
+    " (SELECT coalesce(max(position) + 1, 0) FROM items WHERE kind = 'main')"
+)
+"""Its columns, of a worker `w`; the values are the lease of the request and the moment."""
+
+
+def assign_item(
+    db: Connection,
+    writes: Writes,
+    worker: Worker,
+    situation: Situation,
+    settings: Settings,
+    now: float,
+) -> Assigned | None:
     """What the worker holds, else what they held and nobody took meanwhile, else a fresh item.
 
-    A fresh item raises `worker.serial`; the caller saves the worker.
+    A fresh item raises `worker.serial`; the caller saves the worker and sends the writes.
     """
-    is_overdue, has_leases, items = db.required(
-        "SELECT EXISTS (SELECT 1 FROM leases WHERE state = 'open' AND expires <= ?),"
-        " EXISTS (SELECT 1 FROM leases WHERE worker = ? AND state IN ('open', 'expired')),"
-        " (SELECT coalesce(max(position) + 1, 0) FROM items WHERE kind = 'main')",
-        now,
-        worker.id,
-    )
-    if is_overdue:
+    if situation.is_overdue:
+        writes.send()
         take_back_overdue(db, now)
     if not worker.may_work:
         return None
-    if has_leases:
+    if situation.has_leases:
+        writes.send()
         assigned = _find_held(db, worker) or _resume_expired(db, worker, settings, now)
         if assigned is not None:
             return assigned
-    candidate = _choose_item(db, worker, settings, int(items))
-    return None if candidate is None else _hand_out(db, worker, candidate, settings, now)
+    candidate = _choose_item(db, worker, settings, situation.items)
+    return None if candidate is None else _hand_out(writes, worker, candidate, settings, now)
 
 
 def take_back_overdue(db: Connection, now: float) -> None:
@@ -134,7 +156,7 @@ def lease_end(settings: Settings, now: float) -> float:
 
 
 def add_lease(
-    db: Connection,
+    writes: Writes,
     worker: Worker,
     item: int,
     settings: Settings,
@@ -143,7 +165,7 @@ def add_lease(
 ) -> str:
     """A lease on an item, and its name; `redo` is the withdrawn answer it is about."""
     lease = secrets.token_urlsafe(18)
-    db.execute(
+    writes.add(
         "INSERT INTO leases (id, item, worker, issued, expires, state, redo) VALUES (?, ?, ?, ?, ?, 'open', ?)",
         lease,
         item,
@@ -152,19 +174,19 @@ def add_lease(
         lease_end(settings, now),
         redo,
     )
-    db.execute("UPDATE items SET leased = leased + 1 WHERE id = ?", item)
+    writes.add("UPDATE items SET leased = leased + 1 WHERE id = ?", item)
     return lease
 
 
 def _hand_out(
-    db: Connection, worker: Worker, candidate: Candidate, settings: Settings, now: float
+    writes: Writes, worker: Worker, candidate: Candidate, settings: Settings, now: float
 ) -> Assigned:
     """Put a fresh item into the worker's hands."""
     item, kind = candidate.item, candidate.kind
-    lease = add_lease(db, worker, item, settings, now)
-    db.execute(_ADD_SEEN, worker.id, item)
+    lease = add_lease(writes, worker, item, settings, now)
+    writes.add(_ADD_SEEN, worker.id, item)
     if candidate.group is not None and kind == "main":
-        db.execute(_ADD_SEEN_GROUP, worker.id, candidate.group)
+        writes.add(_ADD_SEEN_GROUP, worker.id, candidate.group)
     worker.serial += 1
     return Assigned(lease, item, kind, lease_end(settings, now), candidate.body, candidate.gold)
 

@@ -10,7 +10,7 @@ import msgspec
 
 from nikawa.collect.project import Project
 from nikawa.collect.store import ANSWERS, STANDING, decode_example, format_time
-from nikawa.collect.workers import AUTHOR, Worker, all_workers
+from nikawa.collect.workers import AUTHOR, all_workers
 from nikawa.collect.writers import WRITER
 from nikawa.serve import audit
 from nikawa.serve.database import Connection
@@ -41,7 +41,7 @@ def overview(db: Connection, project: Project) -> dict[str, Any]:
 
 def count_progress(db: Connection) -> dict[str, Any]:
     """How far the project is: `done` counts as many answers as an item asks for, `uncounted` is all that came beside."""
-    items, asked, done, complete, held, leased = db.required(
+    items, needed, done, complete, held, leased = db.required(
         "SELECT count(*), coalesce(sum(asked), 0), coalesce(sum(CASE WHEN done > asked THEN asked ELSE done END), 0),"
         " coalesce(sum(CASE WHEN done >= asked THEN 1 ELSE 0 END), 0), coalesce(sum(held), 0),"
         " coalesce(sum(leased), 0) FROM items WHERE kind = 'main'",
@@ -53,7 +53,7 @@ def count_progress(db: Connection) -> dict[str, Any]:
         "complete": int(complete),
         "set_aside": int(held),
         "in_hand": int(leased),
-        "asked": int(asked),
+        "asked": int(needed),
         "done": int(done),
         "answers": int(answers),
         "uncounted": int(answers) - int(done),
@@ -68,17 +68,17 @@ def worker_rows(db: Connection) -> list[dict[str, Any]]:
         for worker in all_workers(db)
         if worker.origin != AUTHOR or worker.serial or worker.answered
     ]
-    return [_worker_row(worker) for worker in came[-MAX_WORKERS_SHOWN:]]
-
-
-def _worker_row(worker: Worker) -> dict[str, Any]:
-    row = asdict(worker)
-    for name in ("id", "serial", "place"):
-        del row[name]
-    row["mean_seconds"] = round(worker.seconds / worker.answered, 3) if worker.answered else None
-    row["gold_accuracy"] = worker.gold_right / worker.gold if worker.gold else None
-    row["created"], row["last"] = format_time(worker.created), format_time(worker.last)
-    return row
+    rows = []
+    for worker in came[-MAX_WORKERS_SHOWN:]:
+        row = asdict(worker)
+        for name in ("id", "serial", "place"):
+            del row[name]
+        mean = worker.seconds / worker.answered if worker.answered else None
+        row["mean_seconds"] = None if mean is None else round(mean, 3)
+        row["gold_accuracy"] = worker.gold_right / worker.gold if worker.gold else None
+        row["created"], row["last"] = format_time(worker.created), format_time(worker.last)
+        rows.append(row)
+    return rows
 
 
 def count_times(db: Connection) -> dict[str, Any]:

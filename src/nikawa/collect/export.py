@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from nikawa.collect.form import Answer, Written
+from nikawa.collect.form import Written
 from nikawa.collect.items import open_synced
 from nikawa.collect.project import EXAMPLES, Project, open_project
 from nikawa.collect.store import (
@@ -29,7 +29,7 @@ from nikawa.collect.writers import WRITER, Authorship, write_writers, writers_fi
 from nikawa.errors import BadInput, unknown
 from nikawa.io.atomic import atomic_write, refuse_existing
 from nikawa.io.judgements import write_judgements
-from nikawa.io.judgements.guard import safe
+from nikawa.io.judgements.guard import guard_cell
 from nikawa.io.records import read_examples, write_records
 from nikawa.records import Example, Judgement
 from nikawa.serve.background import stream_in_process
@@ -128,8 +128,14 @@ def read_judgements(
         raise unknown("part", part, PARTS)
     if included - {"decisions"}:
         yield from _read_answers(db, project, included, pseudonymise)
-    if "decisions" in included:
-        yield from _read_decisions(db, project)
+    if "decisions" not in included:
+        return
+    for ref, person, body, at in db.stream(
+        "SELECT i.ref, d.person, d.body, d.at FROM decisions d JOIN items i ON i.id = d.item ORDER BY d.seq"
+    ):
+        worker, time = f"decision:{person}", format_time(at)
+        for question, answer in project.form.to_judgements(msgspec.json.decode(body)):
+            yield Judgement(example=ref, worker=worker, question=question, answer=answer, at=time)
 
 
 def _read_answers(
@@ -160,23 +166,14 @@ def _read_answers(
             )
 
 
-def _read_decisions(db: Connection, project: Project) -> Iterator[Judgement]:
-    for ref, person, body, at in db.stream(
-        "SELECT i.ref, d.person, d.body, d.at FROM decisions d JOIN items i ON i.id = d.item ORDER BY d.seq"
-    ):
-        worker, time = f"decision:{person}", format_time(at)
-        for question, answer in project.form.to_judgements(msgspec.json.decode(body)):
-            yield Judgement(example=ref, worker=worker, question=question, answer=answer, at=time)
-
-
 def _guard_cells(judgements: Iterable[Judgement]) -> Iterator[Judgement]:
     """Judgements whose texts no spreadsheet takes for a formula."""
     for judgement in judgements:
         yield msgspec.structs.replace(
             judgement,
-            example=safe(judgement.example),
-            worker=safe(judgement.worker),
-            answer=safe(judgement.answer),
+            example=guard_cell(judgement.example),
+            worker=guard_cell(judgement.worker),
+            answer=guard_cell(judgement.answer),
         )
 
 
@@ -192,7 +189,7 @@ def csv_lines(judgements: Iterable[Judgement]) -> Iterator[bytes]:
             value = getattr(judgement, column)
             if value is not None and not isinstance(value, str | int | float):
                 value = msgspec.json.encode(value).decode()
-            cells.append("" if value is None else safe(value))
+            cells.append("" if value is None else guard_cell(value))
         writer.writerow(cells)
         if buffer.tell() > BYTES_PER_BLOCK:
             yield buffer.getvalue().encode()
@@ -225,9 +222,10 @@ def _written_examples(
     db: Connection, project: Project, pseudonymise: bool
 ) -> Iterator[tuple[Example, Authorship]]:
     """An example a text, under a number that does not tell what it was meant to be; who wrote it is apart."""
-    if project.form.to_judge is None:
+    form, options = project.form, project.options
+    if form.to_judge is None:
         cure = "use --to examples where workers write; others export judgements"
-        raise BadInput(f"the form {project.form.name} asks for no texts", cure=cure)
+        raise BadInput(f"the form {form.name} asks for no texts", cure=cure)
     rows = db.stream(
         f"SELECT i.ref, w.name, t.body, a.body FROM {ANSWERS} JOIN items i ON i.id = a.item"  # noqa: S608
         " JOIN texts t ON t.item = i.id"
@@ -236,8 +234,11 @@ def _written_examples(
     for ref, answers in groupby(rows, key=lambda row: str(row[0])):
         drawn: list[tuple[bytes, str, Written]] = []
         for _, worker, text, body in answers:
-            texts = _written_texts(project, msgspec.json.decode(body), decode_example(text))
-            for place, written in enumerate(texts):
+            answer, example = msgspec.json.decode(body), decode_example(text)
+            problems = form.validate(answer, example, options)
+            if any(not problem.warning for problem in problems):
+                continue  # brought in from elsewhere: what breaks a rule is nothing to judge
+            for place, written in enumerate(form.to_judge(answer, example, options)):
                 seed = f"{ref}\0{worker}\0{place}".encode("utf-8", "surrogatepass")
                 drawn.append((sha256(seed).digest(), worker, written))
         drawn.sort(key=lambda row: row[0])
@@ -250,14 +251,6 @@ def _written_examples(
             )
 
 
-def _written_texts(project: Project, answer: Answer, example: Example) -> list[Written]:
-    """What an answer holds to judge; one that breaks a rule, brought in from elsewhere, holds nothing."""
-    problems = project.form.validate(answer, example, project.options)
-    if project.form.to_judge is None or any(not problem.warning for problem in problems):
-        return []
-    return project.form.to_judge(answer, example, project.options)
-
-
 def _write_decisions(db: Connection, project: Project, out: Path, options: ExportOptions) -> int:
     """The last decision of each item, a line a question, as `nikawa aggregate --adjudicated` reads it; how many."""
     lines = ["\t".join(DECISION_COLUMNS)]
@@ -267,8 +260,8 @@ def _write_decisions(db: Connection, project: Project, out: Path, options: Expor
     ):
         for question, answer in project.form.to_judgements(msgspec.json.decode(body)):
             is_text = isinstance(answer, str)
-            value = safe(answer) if is_text else msgspec.json.encode(answer).decode()
-            cells = (safe(ref), question, value, safe(person), safe(reason))
+            value = guard_cell(answer) if is_text else msgspec.json.encode(answer).decode()
+            cells = (guard_cell(ref), question, value, guard_cell(person), guard_cell(reason))
             lines.append("\t".join(" ".join(str(cell).split()) for cell in cells))
     with atomic_write(out, overwrite=options.overwrite) as stream:
         stream.write("".join(f"{line}\n" for line in lines).encode())

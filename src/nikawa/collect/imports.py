@@ -17,7 +17,7 @@ from nikawa.collect.store import parse_time
 from nikawa.collect.workers import Worker, add_worker
 from nikawa.collect.writers import WRITERS, read_writers, write_writers
 from nikawa.errors import BadInput
-from nikawa.io.judgements import How, Note, open_judgements
+from nikawa.io.judgements import JudgementOptions, Note, open_judgements
 from nikawa.io.records import read_examples, write_records
 from nikawa.records import Judgement
 from nikawa.serve.audit import add_audit
@@ -37,7 +37,11 @@ class ImportReport:
 
 
 def import_judgements(
-    folder: Path, file: Path | None, how: How, examples: str | None = None, database: str = ""
+    folder: Path,
+    file: Path | None,
+    how: JudgementOptions,
+    examples: str | None = None,
+    database: str = "",
 ) -> ImportReport:
     """Add judgements made elsewhere, of any form `aggregate` reads, and further examples; all or none of a file."""
     added = 0 if examples is None else add_examples(folder, examples)

@@ -20,7 +20,6 @@ from nikawa.collect.workers import AUTHOR, add_worker, count_items
 from nikawa.collect.writers import WRITER, WRITERS, read_writers, writer_of
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
-from nikawa.records import Example
 from nikawa.serve.database import Connection
 from nikawa.serve.login import hash_token
 
@@ -66,7 +65,8 @@ class NewItem(NamedTuple):
     ref: str
     group: str | None
     spot: int
-    asked: int
+    workers: int
+    """How many workers are asked for."""
     body: str
     gold: str | None
     writer: str
@@ -86,7 +86,15 @@ def add_items(db: Connection, project: Project, kind: str, path: Path) -> int:
             "items",
             "id, position, kind, ref, grp, spot, asked",
             [
-                (next_id + n, next_position + n, kind, item.ref, item.group, item.spot, item.asked)
+                (
+                    next_id + n,
+                    next_position + n,
+                    kind,
+                    item.ref,
+                    item.group,
+                    item.spot,
+                    item.workers,
+                )
                 for n, item in chunk
             ],
         )
@@ -113,29 +121,25 @@ def _read_items(project: Project, kind: str, path: Path, known: set[str]) -> Ite
     """The items of a file that are not known; one that no worker could see or answer is bad input."""
     if not path.stat().st_size:
         return
-    assign = project.settings.assign
+    form, options, assign = project.form, project.options, project.settings.assign
     encode, writers = msgspec.json.Encoder().encode, read_writers(project.folder / WRITERS)
     for example in read_examples(path):
         if example.id in known:
             continue
-        _refuse_faulty(project, kind, example, path)
+        fault = form.find_fault(example, options)
+        if not fault and kind != "main":
+            fault = form.find_gold_fault(example, options)
+        if fault:
+            cure = "correct the example, or take it out of the file"
+            raise BadInput(f"example {example.id!r}: {fault}", file=path, cure=cure)
         gold = None
         if kind != "main":
-            gold = encode(project.form.known_gold(example.gold, project.options)).decode()
+            gold = encode(form.known_gold(example.gold, options)).decode()
         writer = writer_of(example, writers)
         meta = {WRITER: writer} if writer else {}
         body = encode(replace(example, gold={}, tags=frozenset(), meta=meta, origin=None)).decode()
         spot = draw_spot(assign.seed, "item", example.id)
         yield NewItem(example.id, example.group, spot, assign.workers_per_item, body, gold, writer)
-
-
-def _refuse_faulty(project: Project, kind: str, example: Example, path: Path) -> None:
-    fault = project.form.find_fault(example, project.options)
-    if not fault and kind != "main":
-        fault = project.form.find_gold_fault(example, project.options)
-    if fault:
-        cure = "correct the example, or take it out of the file"
-        raise BadInput(f"example {example.id!r}: {fault}", file=path, cure=cure)
 
 
 def _correct_items(db: Connection, project: Project, kind: str, path: Path) -> None:

@@ -18,10 +18,15 @@ from nikawa.collect.adjudication import (
     find_item,
     resolve_item,
 )
-from nikawa.collect.bodies import DecideBody, LinksBody, ResolveBody, WorkerBody
 from nikawa.collect.dashboard import audit_rows, item_rows, overview
 from nikawa.collect.export import stream_export
-from nikawa.collect.openapi import openapi_document
+from nikawa.collect.interface import (
+    DecideBody,
+    LinksBody,
+    ResolveBody,
+    WorkerBody,
+    openapi_document,
+)
 from nikawa.collect.project import is_person_name
 from nikawa.collect.routes_login import LoginRoutes
 from nikawa.collect.site import owner_messages
@@ -36,6 +41,7 @@ from nikawa.serve.requests import json_response, query_flag, query_number, query
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.routing import BaseRoute
 
     from nikawa.serve.database import Connection
 
@@ -46,6 +52,30 @@ _log = logging.getLogger("nikawa.collect")
 
 class OwnerRoutes(LoginRoutes):
     """Handlers of one site."""
+
+    def routes(self) -> list[BaseRoute]:
+        """The table of routes, log-in included."""
+        from starlette.routing import Route
+
+        gets = (
+            self.adjudicate,
+            self.data,
+            self.items,
+            self.disagreements,
+            self.case,
+            self.audit,
+            self.export,
+        )
+        posts = (self.decide, self.exclude, self.reinstate, self.resolve, self.links)
+        return [
+            Route("/login", self.login_page, methods=["GET"]),
+            Route("/login", self.login, methods=["POST"]),
+            Route("/logout", self.logout, methods=["POST"]),
+            Route("/owner", self.dashboard),
+            *(Route(f"/owner/{get.__name__}", get) for get in gets),
+            *(Route(f"/owner/{post.__name__}", post, methods=["POST"]) for post in posts),
+            Route("/openapi.json", self.openapi),
+        ]
 
     async def dashboard(self, request: Request) -> Response:
         """The page of the dashboard, or to the log-in."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from nikawa.collect.bodies import (
+from nikawa.collect.form import Problem
+from nikawa.collect.interface import (
     AnswerBody,
     CheckBody,
     DraftBody,
@@ -15,7 +16,6 @@ from nikawa.collect.bodies import (
     ReportBody,
     UndoBody,
 )
-from nikawa.collect.form import Problem
 from nikawa.collect.project import Project, is_person_name
 from nikawa.collect.site import Site
 from nikawa.collect.store import decode_example
@@ -38,6 +38,7 @@ from nikawa.serve.requests import json_response, sender_address
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.routing import BaseRoute
 
     from nikawa.serve.database import Connection
 
@@ -93,6 +94,22 @@ class WorkerRoutes:
 
     def __init__(self, site: Site) -> None:
         self.site, self.project = site, site.project
+
+    def routes(self) -> list[BaseRoute]:
+        """The table of routes."""
+        from starlette.routing import Route
+
+        limited = self.limit_unknown_links
+        posts = (self.answer, self.draft, self.undo, self.report, self.check, self.language)
+        return [
+            Route("/w/{token}", limited(self.page)),
+            Route("/w/{token}/next", limited(self.next)),
+            *(
+                Route(f"/w/{{token}}/{post.__name__}", limited(post), methods=["POST"])
+                for post in posts
+            ),
+            Route("/join/{key}", self.join),
+        ]
 
     def limit_unknown_links(self, handler: Handler) -> Handler:
         """A handler that counts unknown links by the address they are tried from: nobody may try many."""

@@ -10,10 +10,12 @@ has the place: work is not lost, nor an item overfilled.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nikawa.collect.assignment import (
+    SITUATION,
     Assigned,
+    Situation,
     add_lease,
     assign_item,
     has_reached_limit,
@@ -27,10 +29,9 @@ from nikawa.collect.workers import (
     Worker,
     apply_rules,
     count_items,
-    find_worker,
     save_worker,
 )
-from nikawa.serve.database import Connection, Row
+from nikawa.serve.database import Connection, Row, Writes
 from nikawa.serve.errors import Refused
 
 _WORKER_COLUMNS = ", ".join(f"w.{name.strip()}" for name in COLUMNS.split(","))
@@ -95,10 +96,47 @@ class Lease:
     has_draft: bool
 
 
+@dataclass(frozen=True)
+class Visit:
+    """All that a request must know beforehand, from one query."""
+
+    worker: Worker
+    lease: Lease | None
+    """The lease the request is about, where it is one of the worker's."""
+    earlier: tuple[str, bool] | None
+    """Lease of the answer that came with the same key before, and whether it was surplus."""
+    situation: Situation
+
+
+def find_visit(
+    db: Connection, token: str, now: float, *, lease: str = "", key: str | None = None
+) -> Visit:
+    """What is known of the worker of a link, one of their leases, and the key of an answer."""
+    row = db.one(
+        f"SELECT {_WORKER_COLUMNS}, l.id, l.item, l.state, l.issued, i.kind, i.open, d.lease, a.lease, a.surplus,"  # noqa: S608
+        f" {SITUATION}"
+        " FROM workers w LEFT JOIN answers a ON a.worker = w.id AND a.key = ?"
+        " LEFT JOIN leases l ON l.id = ? AND l.worker = w.id LEFT JOIN items i ON i.id = l.item"
+        " LEFT JOIN drafts d ON d.lease = l.id WHERE w.link = ?",
+        lease,
+        now,
+        key,
+        lease,
+        token,
+    )
+    if row is None:
+        raise Refused("link_unknown", 404)
+    *worker, lease_id, item, state, issued, kind, is_open, draft, answered, surplus = row[:-3]
+    held = None
+    if lease_id is not None:
+        held = Lease(lease_id, item, state, issued, kind, bool(is_open), draft is not None)
+    earlier = None if answered is None else (answered, bool(surplus))
+    return Visit(Worker(*worker), held, earlier, Situation(*row[-3:]))
+
+
 def next_item(db: Connection, project: Project, token: str, now: float) -> Standing:
     """The item in hand, or a fresh one."""
-    worker = find_worker(db, token)
-    return _stand(db, project.settings, worker, now)
+    return _stand(db, project.settings, find_visit(db, token, now), now)
 
 
 def save_answer(
@@ -106,35 +144,37 @@ def save_answer(
 ) -> tuple[Saved, Standing]:
     """Add an answer, unless its key is known; the next item comes along."""
     settings = project.settings
-    worker, lease, earlier = _find_lease(db, token, submission.lease, submission.key)
-    if earlier is not None:
-        if earlier[0] != submission.lease:
+    visit = find_visit(db, token, now, lease=submission.lease, key=submission.key)
+    if visit.earlier is not None:
+        lease_id, was_surplus = visit.earlier
+        if lease_id != submission.lease:
             raise Refused("key_used")
-        return Saved(duplicate=True, surplus=earlier[1]), _stand(db, settings, worker, now)
-    lease = _require_unused(lease)
+        return Saved(duplicate=True, surplus=was_surplus), _stand(db, settings, visit, now)
+    worker, lease = visit.worker, _require_unused(visit.lease)
+    writes = Writes(db)
     is_held = lease.state == "open"
     is_needed = is_held or lease.kind != "main" or lease.has_room
     is_surplus = not worker.may_work or not is_needed
-    db.execute("UPDATE leases SET state = 'answered' WHERE id = ?", lease.id)
+    writes.add("UPDATE leases SET state = 'answered' WHERE id = ?", lease.id)
     if is_held or not is_surplus:
-        db.execute(
+        writes.add(
             "UPDATE items SET leased = leased - ?, done = done + ? WHERE id = ?",
             int(is_held),
             int(not is_surplus),
             lease.item,
         )
     if lease.has_draft:
-        db.execute("DELETE FROM drafts WHERE lease = ?", lease.id)
-    _add_answer(db, worker, lease, submission, settings, now, is_surplus=is_surplus)
+        writes.add("DELETE FROM drafts WHERE lease = ?", lease.id)
+    _add_answer(writes, worker, lease, submission, settings, now, is_surplus=is_surplus)
     if not is_surplus:
-        apply_rules(db, worker, settings, now)
+        apply_rules(db, writes, worker, settings, now)
     can_undo = not is_surplus and _is_of_stage(worker, lease.kind)
-    standing = _stand(db, settings, worker, now, has_changed=True, can_undo=can_undo)
+    standing = _stand(db, settings, visit, now, writes=writes, has_changed=True, can_undo=can_undo)
     return Saved(surplus=is_surplus), standing
 
 
 def _add_answer(
-    db: Connection,
+    writes: Writes,
     worker: Worker,
     lease: Lease,
     submission: Submission,
@@ -150,7 +190,7 @@ def _add_answer(
     is_unpaid = lease.kind == "pilot" or worker.state == "excluded"
     pay = 0.0 if is_unpaid else settings.pay.per_item
     correct = None if submission.correct is None else int(submission.correct)
-    db.execute(
+    writes.add(
         "INSERT INTO answers (item, worker, lease, key, kind, body, comment, seconds, elapsed, at, surplus,"
         " correct, quick, pay) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         lease.item,
@@ -191,10 +231,10 @@ def _count_answer(
 
 def undo_answer(db: Connection, project: Project, token: str, key: str, now: float) -> Standing:
     """Withdraw the last answer and hand its item out again; the place at the item is kept."""
-    settings = project.settings
-    worker = find_worker(db, token)
+    settings, visit = project.settings, find_visit(db, token, now)
+    worker = visit.worker
     if db.one("SELECT 1 FROM withdrawals WHERE worker = ? AND key = ?", worker.id, key):
-        return _stand(db, settings, worker, now)
+        return _stand(db, settings, visit, now)
     row = _last_answer(db, worker)
     if row is None:
         raise Refused("nothing_to_undo")
@@ -207,30 +247,33 @@ def undo_answer(db: Connection, project: Project, token: str, key: str, now: flo
         now,
     )
     db.execute("UPDATE items SET done = done - 1 WHERE id = ?", item)
-    add_lease(db, worker, item, settings, now, redo=answer)
+    writes = Writes(db)
+    add_lease(writes, worker, item, settings, now, redo=answer)
     worker.earned -= pay
     _count_answer(worker, kind, -1, correct or 0, quick, seconds)
-    return _stand(db, settings, worker, now, has_changed=True)
+    visit = replace(visit, situation=visit.situation._replace(has_leases=True))
+    return _stand(db, settings, visit, now, writes=writes, has_changed=True)
 
 
 def save_draft(
     db: Connection, project: Project, token: str, lease_id: str, body: str, now: float
 ) -> bool:
     """Keep half-written work and prolong the lease; whether the item is still the worker's."""
-    _, lease, _ = _find_lease(db, token, lease_id)
-    lease = _require_unused(lease)
-    db.execute(
+    lease = _require_unused(find_visit(db, token, now, lease=lease_id).lease)
+    writes = Writes(db)
+    writes.add(
         "INSERT INTO drafts (lease, body, at) VALUES (?, ?, ?)"
         " ON CONFLICT (lease) DO UPDATE SET body = excluded.body, at = excluded.at",
         lease.id,
         body,
         now,
     )
-    if lease.state != "open":
-        return False
-    expires = lease_end(project.settings, now)
-    db.execute("UPDATE leases SET expires = ? WHERE id = ?", expires, lease.id)
-    return True
+    is_held = lease.state == "open"
+    if is_held:
+        expires = lease_end(project.settings, now)
+        writes.add("UPDATE leases SET expires = ? WHERE id = ?", expires, lease.id)
+    writes.send()
+    return is_held
 
 
 def report_item(
@@ -238,17 +281,19 @@ def report_item(
 ) -> tuple[Saved, Standing]:
     """Hand an item back with a reason; reported often enough, it is set aside for the owner."""
     settings = project.settings
-    worker, lease, _ = _find_lease(db, token, report.lease)
+    visit = find_visit(db, token, now, lease=report.lease)
+    worker = visit.worker
     earlier = db.one(
         "SELECT lease FROM reports WHERE worker = ? AND key = ?", worker.id, report.key
     )
     if earlier is not None:
         if earlier[0] != report.lease:
             raise Refused("key_used")
-        return Saved(duplicate=True), _stand(db, settings, worker, now)
-    lease = _require_unused(lease)
-    db.execute("UPDATE leases SET state = 'reported' WHERE id = ?", lease.id)
-    db.execute(
+        return Saved(duplicate=True), _stand(db, settings, visit, now)
+    lease = _require_unused(visit.lease)
+    writes = Writes(db)
+    writes.add("UPDATE leases SET state = 'reported' WHERE id = ?", lease.id)
+    writes.add(
         "INSERT INTO reports (item, worker, lease, key, code, comment, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
         lease.item,
         worker.id,
@@ -258,7 +303,7 @@ def report_item(
         report.comment,
         now,
     )
-    db.execute(
+    writes.add(
         "UPDATE items SET leased = leased - ?, reports = reports + 1,"
         " held = CASE WHEN kind = 'main' AND ? = 1 AND reports + 1 >= ? THEN 1 ELSE held END WHERE id = ?",
         int(lease.state == "open"),
@@ -269,53 +314,33 @@ def report_item(
     is_pilot = lease.kind == "pilot"
     if is_pilot:
         worker.pilot += 1
-        apply_rules(db, worker, settings, now)
-    return Saved(), _stand(db, settings, worker, now, has_changed=is_pilot)
+        apply_rules(db, writes, worker, settings, now)
+    return Saved(), _stand(db, settings, visit, now, writes=writes, has_changed=is_pilot)
 
 
 def _stand(
     db: Connection,
     settings: Settings,
-    worker: Worker,
+    visit: Visit,
     now: float,
     *,
+    writes: Writes | None = None,
     has_changed: bool = False,
     can_undo: bool | None = None,
 ) -> Standing:
-    """Hand the worker an item, save what changed of the worker, and tell where they stand."""
+    """Hand the worker an item, send what is to be written, and tell where they stand."""
+    worker, writes = visit.worker, writes or Writes(db)
     serial = worker.serial
-    assigned = assign_item(db, worker, settings, now)
+    assigned = assign_item(db, writes, worker, visit.situation, settings, now)
     if has_changed or worker.serial != serial:
-        save_worker(db, worker, now)
+        save_worker(writes, worker, now)
+    writes.send()
     is_idle = assigned is None and worker.state == "active"
     waiting = is_idle and not has_reached_limit(worker, settings) and may_come_free(db, worker)
     if can_undo is None:
         can_undo = _last_answer(db, worker) is not None
     pilot_items = count_items(db, "pilot") if worker.state == "pilot" else 0
     return Standing(worker, assigned, waiting, can_undo, pilot_items)
-
-
-def _find_lease(
-    db: Connection, token: str, lease_id: str, key: str | None = None
-) -> tuple[Worker, Lease | None, tuple[str, bool] | None]:
-    """The worker of a link, one of their leases, and lease and surplus of an answer that came with this key before."""
-    row = db.one(
-        f"SELECT {_WORKER_COLUMNS}, a.lease, a.surplus, l.id, l.item, l.state, l.issued, i.kind, i.open, d.lease"  # noqa: S608
-        " FROM workers w LEFT JOIN answers a ON a.worker = w.id AND a.key = ?"
-        " LEFT JOIN leases l ON l.id = ? AND l.worker = w.id LEFT JOIN items i ON i.id = l.item"
-        " LEFT JOIN drafts d ON d.lease = l.id WHERE w.link = ?",
-        key,
-        lease_id,
-        token,
-    )
-    if row is None:
-        raise Refused("link_unknown", 404)
-    *worker, answered_lease, surplus, lease, item, state, issued, kind, is_open, draft = row
-    earlier = None if answered_lease is None else (answered_lease, bool(surplus))
-    if lease is None:
-        return Worker(*worker), None, earlier
-    found = Lease(lease, item, state, issued, kind, bool(is_open), draft is not None)
-    return Worker(*worker), found, earlier
 
 
 def _require_unused(lease: Lease | None) -> Lease:

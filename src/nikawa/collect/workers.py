@@ -11,7 +11,7 @@ from nikawa.collect.project import Project
 from nikawa.collect.settings import Settings
 from nikawa.collect.store import get_value, set_value
 from nikawa.serve.audit import add_audit
-from nikawa.serve.database import Connection
+from nikawa.serve.database import Connection, Writes
 from nikawa.serve.errors import Refused
 from nikawa.serve.login import hash_token
 
@@ -87,9 +87,9 @@ def all_workers(db: Connection) -> list[Worker]:
     return [Worker(*row) for row in db.rows(f"SELECT {COLUMNS} FROM workers ORDER BY id")]  # noqa: S608
 
 
-def save_worker(db: Connection, worker: Worker, now: float) -> None:
+def save_worker(writes: Writes, worker: Worker, now: float) -> None:
     """Write what requests change of a worker."""
-    db.execute(
+    writes.add(
         "UPDATE workers SET state = ?, serial = ?, place = ?, answered = ?, pilot = ?, pilot_right = ?, gold = ?,"
         " gold_right = ?, quick = ?, seconds = ?, earned = ?, last = ? WHERE id = ?",
         worker.state,
@@ -213,10 +213,17 @@ def _forgiven_key(worker: Worker) -> str:
     return f"taken back {worker.id}"
 
 
-def apply_rules(db: Connection, worker: Worker, settings: Settings, now: float) -> None:
+def apply_rules(
+    db: Connection, writes: Writes, worker: Worker, settings: Settings, now: float
+) -> None:
     """The pilot's verdict, or an exclusion where a rule says so; the caller saves the worker."""
     if worker.state == "pilot":
-        _judge_pilot(db, worker, settings, now)
+        size = count_items(db, "pilot")
+        if worker.pilot >= size:
+            passed = worker.pilot_right >= settings.pilot.pass_mark * size - 1e-9
+            worker.state = "active" if passed else "failed"
+            detail = {"worker": worker.name, "right": worker.pilot_right, "of": size}
+            add_audit(db, "server", "pilot passed" if passed else "pilot failed", detail, now)
         return
     reason = reason_to_exclude(settings, worker.counts)
     if not reason:
@@ -227,17 +234,8 @@ def apply_rules(db: Connection, worker: Worker, settings: Settings, now: float) 
         counts = {name: count - forgiven.get(name, 0) for name, count in worker.counts.items()}
         reason = reason_to_exclude(settings, counts, " since they were taken back")
     if reason:
+        writes.send()  # the answer at hand is taken out of the count too
         exclude(db, worker, reason, "server", now)
-
-
-def _judge_pilot(db: Connection, worker: Worker, settings: Settings, now: float) -> None:
-    size = count_items(db, "pilot")
-    if worker.pilot < size:
-        return
-    passed = worker.pilot_right >= settings.pilot.pass_mark * size - 1e-9
-    worker.state = "active" if passed else "failed"
-    detail = {"worker": worker.name, "right": worker.pilot_right, "of": size}
-    add_audit(db, "server", "pilot passed" if passed else "pilot failed", detail, now)
 
 
 def reason_to_exclude(settings: Settings, counts: dict[str, int], suffix: str = "") -> str:

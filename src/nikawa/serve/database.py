@@ -19,15 +19,19 @@ from typing import Any
 from nikawa.errors import BadInput, missing_extra
 
 Row = tuple[Any, ...]
+Statement = tuple[Any, ...]
+"""SQL, then its values."""
 ROWS_PER_FETCH = 10_000
 """Rows fetched at a time from a long result."""
 SQLITE_WAIT_SECONDS = 30.0
 """How long a writer waits for another process."""
-SAVEPOINT = "operation"
 
 
 class Connection(ABC):
     """An open connection, used by one thread at a time."""
+
+    changes: int = 0
+    """How many times something was written."""
 
     @abstractmethod
     def execute(self, sql: str, *values: Any) -> None:
@@ -36,6 +40,10 @@ class Connection(ABC):
     @abstractmethod
     def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run a statement for each row of values."""
+
+    @abstractmethod
+    def execute_together(self, statements: Sequence[Statement]) -> None:
+        """Run statements that write to different rows, in one round trip; none sees what another did."""
 
     @abstractmethod
     def rows(self, sql: str, *values: Any) -> list[Row]:
@@ -74,14 +82,6 @@ class Connection(ABC):
         """End the transaction: none of it happened."""
 
     @abstractmethod
-    def rollback_to_savepoint(self) -> None:
-        """Undo what happened since the savepoint."""
-
-    @abstractmethod
-    def flush(self) -> None:
-        """Have every statement done that was accepted so far, and raise where one fails."""
-
-    @abstractmethod
     def close(self) -> None:
         """Give the connection back."""
 
@@ -103,18 +103,26 @@ class Connection(ABC):
                 self.rollback()
             raise
 
-    @contextmanager
-    def savepoint(self) -> Iterator[None]:
-        """Part of a transaction that is undone by itself when it raises; the rest of the transaction stands."""
-        self.flush()  # what came before is no part of it
-        self.execute(f"SAVEPOINT {SAVEPOINT}")
-        try:
-            yield
-            self.execute(f"RELEASE SAVEPOINT {SAVEPOINT}")
-            self.flush()
-        except BaseException:
-            self.rollback_to_savepoint()
-            raise
+
+class Writes:
+    """Statements that are kept and then sent together: a request that writes at its end costs one round trip for it.
+
+    They must write to different rows. What is read before `send` is still as it was.
+    """
+
+    def __init__(self, db: Connection) -> None:
+        self._db = db
+        self._statements: list[Statement] = []
+
+    def add(self, sql: str, *values: Any) -> None:
+        """Keep a statement."""
+        self._statements.append((sql, *values))
+
+    def send(self) -> None:
+        """Run what was kept."""
+        statements, self._statements = self._statements, []
+        if statements:
+            self._db.execute_together(statements)
 
 
 class Database(ABC):
@@ -124,6 +132,8 @@ class Database(ABC):
     """What the placeholders of a table definition stand for: `{serial}`, `{int}`, `{real}`, `{norowid}`, `{roomy}`."""
     lost: tuple[type[Exception], ...]
     """What is raised when the connection is gone or the disk is full: nothing was acknowledged."""
+    error: type[Exception]
+    """What is raised when a statement fails, for these reasons or any other."""
     address: str
     """What `open_database` makes it from again; it may hold a password."""
 
@@ -157,11 +167,19 @@ class SqliteConnection(Connection):
 
     def execute(self, sql: str, *values: Any) -> None:
         """Run a statement that returns nothing."""
+        self.changes += 1
         self._raw.execute(sql, values)
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run a statement for each row of values."""
+        self.changes += 1
         self._raw.executemany(sql, rows)
+
+    def execute_together(self, statements: Sequence[Statement]) -> None:
+        """Run one statement after the other: here a statement is a call, not a journey."""
+        self.changes += 1
+        for sql, *values in statements:
+            self._raw.execute(sql, values)
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
         """All rows of a query."""
@@ -202,13 +220,6 @@ class SqliteConnection(Connection):
         """End the transaction as if it had not been."""
         self._raw.execute("ROLLBACK")
 
-    def rollback_to_savepoint(self) -> None:
-        """Undo what happened since the savepoint."""
-        self._raw.execute(f"ROLLBACK TO SAVEPOINT {SAVEPOINT}")
-
-    def flush(self) -> None:
-        """Nothing: a statement is done when `execute` returns."""
-
     def close(self) -> None:
         """Close the file."""
         self._raw.close()
@@ -235,6 +246,7 @@ class Sqlite(Database):
         "roomy": "",
     }
     lost = (sqlite3.OperationalError,)
+    error = sqlite3.Error
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -271,12 +283,16 @@ def _with_percents(sql: str) -> str:
     return sql.replace("?", "%s")
 
 
-class PostgresConnection(Connection):
-    """An open connection to PostgreSQL, in one schema.
+@lru_cache(maxsize=512)
+def _joined(statements: tuple[str, ...]) -> str:
+    """Statements as one; PostgreSQL runs each part once, all on what was there before."""
+    *parts, last = statements
+    named = ", ".join(f"part{number} AS ({sql})" for number, sql in enumerate(parts))
+    return f"WITH {named} {last}" if named else last
 
-    What costs here is the round trip of a statement, not its work. Inside a transaction, statements that return
-    nothing therefore wait and travel together with the next query (psycopg's pipeline mode).
-    """
+
+class PostgresConnection(Connection):
+    """An open connection to PostgreSQL, in one schema. What costs here is the journey of a statement, not its work."""
 
     def __init__(self, url: str, schema: str, *, writes: bool) -> None:
         import psycopg
@@ -288,8 +304,6 @@ class PostgresConnection(Connection):
         self._raw.adapters.register_dumper(int, Int8Dumper)
         digest = blake2b(schema.encode(), digest_size=8).digest()
         self._lock = int.from_bytes(digest, signed=True)
-        self._pending: list[tuple[str, Sequence[Any]]] | None = None
-        """Statements that wait for the next query; None outside a transaction, where none wait."""
         try:
             name = sql.Identifier(schema)
             if self.one("SELECT 1 FROM pg_namespace WHERE nspname = ?", schema) is None:
@@ -302,55 +316,38 @@ class PostgresConnection(Connection):
             self._raw.close()
             raise
 
+    def _send(self, sql: str, values: Sequence[Any]) -> Any:
+        """The cursor of a statement."""
+        return self._raw.execute(_with_percents(sql), values or None)
+
     def execute(self, sql: str, *values: Any) -> None:
-        """Run a statement that returns nothing; inside a transaction it waits for the next query."""
-        if self._pending is None:
-            self._send([(sql, values)])
-        else:
-            self._pending.append((sql, values))
-
-    def _send(self, statements: Sequence[tuple[str, Sequence[Any]]]) -> Any:
-        """Send statements in one round trip; the cursor of the last one."""
-        if len(statements) == 1:
-            ((sql, values),) = statements
-            return self._raw.execute(_with_percents(sql), values or None)
-        with self._raw.pipeline():
-            for sql, values in statements:
-                cursor = self._raw.execute(_with_percents(sql), values or None)
-        return cursor
-
-    def _query(self, sql: str, values: Sequence[Any]) -> Any:
-        """The cursor of a query, sent together with what waits."""
-        if not self._pending:
-            return self._send([(sql, values)])
-        pending, self._pending = self._pending, []
-        return self._send([*pending, (sql, values)])
-
-    def flush(self) -> None:
-        """Send what waits, and raise where it fails."""
-        if self._pending:
-            pending, self._pending = self._pending, []
-            self._send(pending)
+        """Run a statement that returns nothing."""
+        self.changes += 1
+        self._send(sql, values)
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run a statement for each row of values, without waiting for each."""
-        self.flush()
+        self.changes += 1
         with self._raw.cursor() as cursor:
             cursor.executemany(_with_percents(sql), rows)
 
+    def execute_together(self, statements: Sequence[Statement]) -> None:
+        """Run statements that write to different rows, as one."""
+        sql = _joined(tuple(statement[0] for statement in statements))
+        self.execute(sql, *(value for statement in statements for value in statement[1:]))
+
     def rows(self, sql: str, *values: Any) -> list[Row]:
         """All rows of a query."""
-        rows: list[Row] = self._query(sql, values).fetchall()
+        rows: list[Row] = self._send(sql, values).fetchall()
         return rows
 
     def one(self, sql: str, *values: Any) -> Row | None:
         """The first row of a query, if there is one."""
-        row: Row | None = self._query(sql, values).fetchone()
+        row: Row | None = self._send(sql, values).fetchone()
         return row
 
     def stream(self, sql: str, *values: Any) -> Iterator[Row]:
         """The rows of a long result, by a cursor of the server."""
-        self.flush()
         with self._raw.transaction(), self._raw.cursor(name="stream") as cursor:
             cursor.execute(_with_percents(sql), values)
             while block := cursor.fetchmany(ROWS_PER_FETCH):
@@ -358,7 +355,7 @@ class PostgresConnection(Connection):
 
     def load(self, table: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
         """Insert many rows by COPY."""
-        self.flush()
+        self.changes += 1
         command = f"COPY {table} ({columns}) FROM STDIN"
         with self._raw.cursor() as cursor, cursor.copy(command) as copy:
             for row in rows:
@@ -366,7 +363,7 @@ class PostgresConnection(Connection):
 
     def analyse(self, *tables: str) -> None:
         """Do not wait for the server's own round of statistics, which may be a minute away."""
-        self.execute(f"ANALYZE {', '.join(tables)}")
+        self._send(f"ANALYZE {', '.join(tables)}", ())
 
     def has_table(self, name: str) -> bool:
         """Whether there is a table of this name in the schema."""
@@ -375,25 +372,14 @@ class PostgresConnection(Connection):
     def begin(self) -> None:
         """Start a transaction and wait for the lock that the writers of the schema share."""
         self._raw.execute(f"BEGIN; SELECT pg_advisory_xact_lock({self._lock})", prepare=False)
-        self._pending = []
 
     def commit(self) -> None:
         """End the transaction on disk."""
-        self.execute("COMMIT")
-        self.flush()
-        self._pending = None
+        self._raw.execute("COMMIT", prepare=False)
 
     def rollback(self) -> None:
         """End the transaction as if it had not been."""
-        self._pending = None
         self._raw.execute("ROLLBACK", prepare=False)
-
-    def rollback_to_savepoint(self) -> None:
-        """Undo what happened since the savepoint, unless it was not even sent or the connection is gone."""
-        pending, self._pending = self._pending or [], []
-        was_sent = (f"SAVEPOINT {SAVEPOINT}", ()) not in pending
-        if was_sent and not self._raw.closed:
-            self._raw.execute(f"ROLLBACK TO SAVEPOINT {SAVEPOINT}")
 
     def close(self) -> None:
         """Hang up."""
@@ -418,7 +404,7 @@ class Postgres(Database):
             raise missing_extra("psycopg, which speaks to PostgreSQL,", "postgres") from None
         self.address, self.schema = url, schema
         self.lost = (psycopg.OperationalError, psycopg.InterfaceError)
-        self._any_error: type[Exception] = psycopg.Error
+        self.error = psycopg.Error
 
     def connect(self, *, writes: bool = False) -> PostgresConnection:
         """Connect; the address is not repeated in an error, since it may hold a password."""
@@ -428,7 +414,7 @@ class Postgres(Database):
             what = str(problem).strip().splitlines()[0]
             cure = "check the address and that the server runs"
             raise BadInput(f"PostgreSQL does not answer: {what}", cure=cure) from None
-        except self._any_error as problem:
+        except self.error as problem:
             what = str(problem).strip().splitlines()[0]
             cure = "check the options of the address, and that its user may make a schema (GRANT CREATE ON DATABASE)"
             raise BadInput(f"PostgreSQL refuses: {what}", cure=cure) from None

@@ -1,9 +1,10 @@
 """Connections to a database for many threads: readers as needed, and one thread that writes.
 
 A request that writes is a plain function of a connection. The writer takes all functions that wait, runs them one after
-the other in one transaction, and commits once (group commit): many requests cost few syncs. Each runs in a savepoint
-of its own, so one that raises is undone alone and the others of its batch stand. A result is handed out only after
-the commit, when it is on disk.
+the other in one transaction, and commits once (group commit): many requests cost few syncs. A function that refuses its
+request does so before it writes, and the others of its batch stand. Where one fails later, the batch is undone and each
+of its functions is called again, in a transaction of its own. A result is handed out only after the commit, when it
+is on disk.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Job = tuple[Callable[[Connection], Any], Future[Any]]
 MAX_BATCH = 64
-"""Functions of one transaction: the first of them waits for all, and PostgreSQL keeps 64 savepoints at hand."""
+"""Functions of one transaction: the first of them waits for all."""
 _log = logging.getLogger("nikawa.serve")
 
 
@@ -137,32 +138,40 @@ class Pool:
         try:
             db = self._writing = self._writing or self.database.connect(writes=True)
             with db.transaction():
-                outcomes = [self._run_alone(db, function) for function, _ in batch]
-        except Exception as problem:
+                outcomes = [self._run(db, function) for function, _ in batch]
+        except _Spoilt as spoilt:
+            if len(batch) == 1:
+                batch[0][1].set_exception(spoilt.problem)
+                return
+            for job in batch:
+                self._write_batch([job])
+            return
+        except Exception as problem:  # the connection is gone, or the disk is full
             self._drop_writing()
             self._outage.begins(problem, writes=True)
             unavailable = Unavailable("the database did not take it; send it again")
             unavailable.__cause__ = problem
-            for _, future in batch:
-                future.set_exception(unavailable)
-            return
-        self._outage.ends(writes=True)
+            outcomes = [(None, unavailable)] * len(batch)
+        else:
+            self._outage.ends(writes=True)
         for (_, future), (result, failure) in zip(batch, outcomes, strict=True):
             if failure is None:
                 future.set_result(result)
             else:
                 future.set_exception(failure)
 
-    def _run_alone(
+    def _run(
         self, db: Connection, function: Callable[[Connection], Any]
     ) -> tuple[Any, Exception | None]:
-        """What a function returns, or why it failed; what it wrote is undone then."""
+        """What a function returns, or why it refuses; raises `_Spoilt` where the transaction cannot go on."""
+        changes = db.changes
         try:
-            with db.savepoint():
-                return function(db), None
+            return function(db), None
         except self.database.lost:
             raise
         except Exception as problem:
+            if isinstance(problem, self.database.error) or db.changes != changes:
+                raise _Spoilt(problem) from problem
             return None, problem
 
     def _drop_writing(self) -> None:
@@ -183,6 +192,14 @@ def _call(
     function: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any], db: Connection
 ) -> T:
     return function(db, *args, **kwargs)
+
+
+class _Spoilt(Exception):
+    """A function failed after it wrote: its transaction must be undone."""
+
+    def __init__(self, problem: Exception) -> None:
+        self.problem = problem
+        super().__init__(str(problem))
 
 
 class Outage:

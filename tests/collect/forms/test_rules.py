@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nikawa.collect.form import Problem, find_form
-from nikawa.collect.forms._rules import LONGEST, far, negations, written
-from nikawa.collect.forms.relation import first
+from nikawa.collect.forms._rules import MAX_TEXT_CHARS, check_texts, count_negations, is_far
+from nikawa.collect.forms.relation import likely_labels
 from nikawa.errors import BadInput
 from nikawa.records import Example, Span
 from nikawa.text.distance import relative_distance as distance
@@ -36,7 +36,7 @@ from nikawa.text.distance import relative_distance as distance
     ],
 )
 def test_negations_are_counted(text: str, count: int) -> None:
-    assert negations(text) == count
+    assert count_negations(text) == count
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_distance_is_over_the_longer_text(one: str, other: str, far: float) -> N
 )
 @settings(max_examples=60)
 def test_far_is_that_distance_or_more(one: str, other: str, limit: float) -> None:
-    assert far(one, other, limit) == (distance(one, other) >= limit)
+    assert is_far(one, other, limit) == (distance(one, other) >= limit)
 
 
 def test_a_text_of_a_megabyte_is_not_compared_letter_by_letter(
@@ -63,7 +63,7 @@ def test_a_text_of_a_megabyte_is_not_compared_letter_by_letter(
     monkeypatch.setattr(
         "nikawa.collect.forms._rules.relative_distance", lambda *_: pytest.fail("compared")
     )
-    assert far("長" * 1_000_000, "短い文。", 0.75)
+    assert is_far("長" * 1_000_000, "短い文。", 0.75)
 
 
 def table(one: str, other: str) -> int:
@@ -84,7 +84,7 @@ def test_distance_is_that_of_the_table(one: str, other: str) -> None:
 
 
 def test_written_texts() -> None:
-    found = written(["", "あ", "あ", "い\nう", "え" * (LONGEST + 1)])
+    found = check_texts(["", "あ", "あ", "い\nう", "え" * (MAX_TEXT_CHARS + 1)])
     assert [(p.code, p.where) for p in found] == [
         ("text_missing", "text-0"),
         ("text_twice", "text-2"),
@@ -121,23 +121,24 @@ def relation(subject: str, obj: str, **more: Any) -> Example:
 def test_few_relations_come_first() -> None:
     chosen = find_form("relation")
     options = chosen.parse_options({})
-    assert first(relation("PER", "DAT"), options) == [
+    assert likely_labels(relation("PER", "DAT"), options) == [
         "no_relation",
         "per:date_of_birth",
         "per:date_of_death",
     ]
     assert all(
-        label.startswith(("org:", "no_")) for label in first(relation("ORG", "XYZ"), options)
+        label.startswith(("org:", "no_"))
+        for label in likely_labels(relation("ORG", "XYZ"), options)
     )
-    assert first(relation("PER", "DAT", candidates=["org:product"]), options) == [
+    assert likely_labels(relation("PER", "DAT", candidates=["org:product"]), options) == [
         "no_relation",
         "org:product",
     ]
-    assert first(relation("", ""), options) == list(options.labels)
+    assert likely_labels(relation("", ""), options) == list(options.labels)
     own = chosen.parse_options(
         {"labels": ["a", "b", "c"], "candidates": {"X": ["b"]}, "always": ["c"]}
     )
-    assert first(relation("X", "Y"), own) == ["b", "c"]
+    assert likely_labels(relation("X", "Y"), own) == ["b", "c"]
 
 
 def test_control_items_of_each_kind() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from nikawa.collect.form import Problem
 from nikawa.text.distance import relative_distance
 
-LONGEST = 2000
+MAX_TEXT_CHARS = 2000
 """Most characters of one text a worker writes."""
 
 _JA_NOT = re.compile(
@@ -35,41 +35,40 @@ _EN = re.compile(
 )
 
 
-def negations(text: str) -> int:
+def count_negations(text: str) -> int:
     """How many negations a Japanese, Korean or English text holds."""
     rest = _KO_NOT.sub(" ", _JA_NOT.sub(" ", text))
-    return sum(len(found.findall(rest)) for found in (_JA, _KO, _EN))
+    return sum(len(pattern.findall(rest)) for pattern in (_JA, _KO, _EN))
 
 
-def far(first: str, second: str, limit: float) -> bool:
+def is_far(first: str, second: str, limit: float) -> bool:
     """Whether two texts are this distance apart or more; a text that is far longer is not even compared."""
     longest = max(len(first), len(second), 1)
-    return (
-        abs(len(first) - len(second)) >= limit * longest
-        or relative_distance(first, second) >= limit
-    )
+    if abs(len(first) - len(second)) >= limit * longest:
+        return True
+    return relative_distance(first, second) >= limit
 
 
-def texts(value: Any, count: int) -> list[str] | None:
+def parse_texts(value: Any, count: int) -> list[str] | None:
     """So many texts, stripped; None where the value is something else."""
     if not isinstance(value, list) or len(value) != count:
         return None
-    return (
-        [text.strip() for text in value] if all(isinstance(text, str) for text in value) else None
-    )
+    if not all(isinstance(text, str) for text in value):
+        return None
+    return [text.strip() for text in value]
 
 
-def written(found: list[str], where: str = "text") -> list[Problem]:
+def check_texts(texts: list[str]) -> list[Problem]:
     """Texts that are missing, too long, of several lines, or the same as an earlier one."""
     problems: list[Problem] = []
-    for place, text in enumerate(found):
-        here = f"{where}-{place}"
+    for place, text in enumerate(texts):
+        where = f"text-{place}"
         if not text:
-            problems.append(Problem("text_missing", where=here))
-        elif len(text) > LONGEST:
-            problems.append(Problem("text_long", {"most": LONGEST}, here))
+            problems.append(Problem("text_missing", where=where))
+        elif len(text) > MAX_TEXT_CHARS:
+            problems.append(Problem("text_long", {"most": MAX_TEXT_CHARS}, where))
         elif "\n" in text or "\r" in text:
-            problems.append(Problem("text_lines", where=here))
-        elif text in found[:place]:
-            problems.append(Problem("text_twice", where=here))
+            problems.append(Problem("text_lines", where=where))
+        elif text in texts[:place]:
+            problems.append(Problem("text_twice", where=where))
     return problems

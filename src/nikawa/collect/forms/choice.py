@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
+from nikawa.collect.form import Answer, Form, Options, Problem, Sample
 from nikawa.collect.forms._base import (
-    FIELDS,
-    MISSING,
+    FIELDS_TEMPLATE,
     RELATIONS,
-    Asked,
+    FormSettings,
     Labels,
-    guide,
-    only,
+    check_label,
+    make_guideline,
     show_texts,
 )
 from nikawa.records import Example
 
 
-class Choice(Asked, frozen=True, kw_only=True):
+class Choice(FormSettings, frozen=True, kw_only=True):
     """The question and its labels."""
 
     question: str = "label"
@@ -29,11 +28,7 @@ class Choice(Asked, frozen=True, kw_only=True):
 
 def validate(answer: Answer, _example: Example, options: Options) -> list[Problem]:
     """One of the labels."""
-    given = only(answer, options.question)
-    if given is MISSING:
-        return [Problem(REFUSED)]
-    good = isinstance(given, str) and given in options.labels
-    return [] if good else [Problem("choose_one", where=options.question)]
+    return check_label(answer, options)
 
 
 FORM = Form(
@@ -42,7 +37,7 @@ FORM = Form(
     questions=("label",),
     inputs=(),
     validate=validate,
-    template=FIELDS,
+    template=FIELDS_TEMPLATE,
     settings=Choice,
     view=show_texts,
     words={
@@ -77,7 +72,7 @@ FORM = Form(
             "label_negative": "Negative",
         },
     },
-    guideline=guide(
+    guideline=make_guideline(
         ja=(
             "文をはじめから終わりまで読んでください。",
             "一番よくあてはまるものを一つ選んでください。迷ったときは、書かれていることだけをもとに決めてください。",

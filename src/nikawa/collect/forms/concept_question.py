@@ -15,19 +15,25 @@ from nikawa.collect.form import (
     Written,
     keeps_rules,
 )
-from nikawa.collect.forms._base import FIELDS, Asked, guide, only
-from nikawa.collect.forms._rules import texts, written
+from nikawa.collect.forms._base import (
+    FIELDS_TEMPLATE,
+    FormSettings,
+    list_choices,
+    make_guideline,
+    only_answer,
+)
+from nikawa.collect.forms._rules import check_texts, parse_texts
 from nikawa.records import Example
 
-MARKS = ("？", "?")
-CHARACTERS = re.compile(
+QUESTION_MARKS = ("？", "?")
+ASKS_FOR_LENGTH = re.compile(
     r"[0-9０-９一二三四五六七八九十百]+\s*(?:文字|글자)|\b\d+[- ](?:letter|character)",
     re.IGNORECASE,
 )
 """Questions that ask for a word of so many characters, as the paper leaves them out."""
 
 
-class ConceptQuestion(Asked, frozen=True, kw_only=True):
+class ConceptQuestion(FormSettings, frozen=True, kw_only=True):
     """The question its judgements carry."""
 
     question: str = "question"
@@ -35,31 +41,26 @@ class ConceptQuestion(Asked, frozen=True, kw_only=True):
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
     """A question that holds no choice, asks for no number of characters, and ends in a question mark."""
-    found = texts([only(answer, options.question)], 1)
-    if found is None:
+    texts = parse_texts([only_answer(answer, options.question)], 1)
+    if texts is None:
         return [Problem(REFUSED)]
-    problems = written(found)
+    problems = check_texts(texts)
     if problems:
         return problems
-    text, where = found[0], "text-0"
-    held = [choice for choice in _choices(example) if choice and choice in text]
-    if held:
-        problems.append(Problem("question_holds", {"choice": held[0]}, where))
-    if CHARACTERS.search(text):
+    text, where = texts[0], "text-0"
+    inside = [choice for choice in list_choices(example) if choice and choice in text]
+    if inside:
+        problems.append(Problem("question_holds", {"choice": inside[0]}, where))
+    if ASKS_FOR_LENGTH.search(text):
         problems.append(Problem("question_characters", where=where))
-    if not text.endswith(MARKS):
+    if not text.endswith(QUESTION_MARKS):
         problems.append(Problem("question_mark", where=where))
     return problems
 
 
-def _choices(example: Example) -> list[str]:
-    found = example.inputs.get("choices")
-    return [str(choice) for choice in found] if isinstance(found, list | tuple) else []
-
-
 def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
     """The concepts, and the one that is to be the answer."""
-    return {"choices": _choices(example), "answer": str(example.inputs["answer"])}
+    return {"choices": list_choices(example), "answer": str(example.inputs["answer"])}
 
 
 def to_judge(answer: Answer, example: Example, options: Options) -> list[Written]:
@@ -77,7 +78,7 @@ FORM = Form(
     questions=("question",),
     inputs=("choices", "answer"),
     validate=validate,
-    template=FIELDS,
+    template=FIELDS_TEMPLATE,
     script="write.js",
     settings=ConceptQuestion,
     gold_matches=keeps_rules,
@@ -112,7 +113,7 @@ FORM = Form(
             "question_mark": "End it with a question mark",
         },
     },
-    guideline=guide(
+    guideline=make_guideline(
         ja=(
             "指定された語だけが正解になり、ほかの二つは正解にならない質問を書いてください。",
             "選択肢の語を質問に入れないでください。",

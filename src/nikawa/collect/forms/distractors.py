@@ -14,12 +14,19 @@ from nikawa.collect.form import (
     Written,
     keeps_rules,
 )
-from nikawa.collect.forms._base import FIELDS, Asked, Count, guide, only
-from nikawa.collect.forms._rules import texts, written
+from nikawa.collect.forms._base import (
+    FIELDS_TEMPLATE,
+    Count,
+    FormSettings,
+    list_choices,
+    make_guideline,
+    only_answer,
+)
+from nikawa.collect.forms._rules import check_texts, parse_texts
 from nikawa.records import Example
 
 
-class Distractors(Asked, frozen=True, kw_only=True):
+class Distractors(FormSettings, frozen=True, kw_only=True):
     """How many are added."""
 
     question: str = "distractors"
@@ -28,21 +35,18 @@ class Distractors(Asked, frozen=True, kw_only=True):
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
     """So many words that are neither in the question nor a choice already."""
-    found = texts(only(answer, options.question), options.texts)
-    if found is None:
+    texts = parse_texts(only_answer(answer, options.question), options.texts)
+    if texts is None:
         return [Problem(REFUSED)]
-    asked = str(example.inputs.get("question", ""))
-    choices = example.inputs.get("choices")
-    known = (
-        {str(choice).strip() for choice in choices} if isinstance(choices, list | tuple) else set()
-    )
-    problems = written(found)
+    question = str(example.inputs.get("question", ""))
+    known = {choice.strip() for choice in list_choices(example)}
+    problems = check_texts(texts)
     faulty = {problem.where for problem in problems}
-    for place, text in enumerate(found):
+    for place, text in enumerate(texts):
         where = f"text-{place}"
         if where in faulty:
             continue
-        if text in asked:
+        if text in question:
             problems.append(Problem("distractor_asked", where=where))
         elif text in known:
             problems.append(Problem("distractor_known", where=where))
@@ -72,7 +76,7 @@ FORM = Form(
     inputs=("question", "choices"),
     optional=("answer",),
     validate=validate,
-    template=FIELDS,
+    template=FIELDS_TEMPLATE,
     script="write.js",
     settings=Distractors,
     gold_matches=keeps_rules,
@@ -104,7 +108,7 @@ FORM = Form(
             "distractor_known": "This is a choice already",
         },
     },
-    guideline=guide(
+    guideline=make_guideline(
         ja=(
             "答えにはならないが、よく考えないと選んでしまいそうな語を書いてください。",
             "質問の中の語や、すでにある選択肢と同じ語は使えません。同じ意味の語も避けてください。",

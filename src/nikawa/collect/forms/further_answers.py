@@ -7,11 +7,17 @@ from itertools import combinations
 from typing import Any
 
 from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
-from nikawa.collect.forms._base import FIELDS, Asked, Count, guide, texts_of
+from nikawa.collect.forms._base import (
+    FIELDS_TEMPLATE,
+    Count,
+    FormSettings,
+    make_guideline,
+    pick_texts,
+)
 from nikawa.records import Example
 
 
-class FurtherAnswers(Asked, frozen=True, kw_only=True):
+class FurtherAnswers(FormSettings, frozen=True, kw_only=True):
     """The question its judgements carry; where the answer stands is the question `start`."""
 
     question: str = "answer"
@@ -29,32 +35,28 @@ def validate(answer: Answer, example: Example, options: Options) -> list[Problem
     start = answer.get("start", context.find(text))
     if type(start) is not int or start < 0 or context[start : start + len(text)] != text:
         return [Problem("answer_absent", where=where)]
-    return (
-        [Problem("text_long", {"most": options.longest}, where)]
-        if len(text) > options.longest
-        else []
-    )
+    if len(text) > options.longest:
+        return [Problem("text_long", {"most": options.longest}, where)]
+    return []
 
 
-def one_of(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
-    """Whether the text is that of a gold answer, wherever it stands."""
-    found = gold.get(options.question, gold.get("answers"))
-    rights = found if isinstance(found, list) else [found]
-    texts = {
-        right["text"] if isinstance(right, dict) and "text" in right else right
-        for right in rights
-        if isinstance(right, str)
-        or (isinstance(right, dict) and isinstance(right.get("text"), str))
-    }
-    return answer.get(options.question) in texts
+def is_gold_text(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
+    """Whether the text is that of a gold answer, wherever it is; gold is a text, a span with one, or a list of these."""
+    known = gold.get(options.question, gold.get("answers"))
+    rights = known if isinstance(known, list) else [known]
+    texts = [right.get("text") if isinstance(right, dict) else right for right in rights]
+    text = answer.get(options.question)
+    return isinstance(text, str) and text in texts
 
 
-def elsewhere(answers: Sequence[Answer], options: Options) -> bool:
+def are_apart(answers: Sequence[Answer], options: Options) -> bool:
     """Whether two answers mark places that share nothing: a longer and a shorter answer are two ways to be right."""
-    return any(not _meet(one, other, options.question) for one, other in combinations(answers, 2))
+    pairs = combinations(answers, 2)
+    return not all(share_a_place(one, other, options.question) for one, other in pairs)
 
 
-def _meet(one: Answer, other: Answer, question: str) -> bool:
+def share_a_place(one: Answer, other: Answer, question: str) -> bool:
+    """Whether two marked texts overlap; without places, whether one holds the other."""
     first, second = str(one.get(question, "")), str(other.get(question, ""))
     start, later = one.get("start"), other.get("start")
     if type(start) is int and type(later) is int:
@@ -64,7 +66,7 @@ def _meet(one: Answer, other: Answer, question: str) -> bool:
 
 def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
     """Title, paragraph and question."""
-    return texts_of(example, ("title", "context", "question"))
+    return pick_texts(example, ("title", "context", "question"))
 
 
 FORM = Form(
@@ -78,11 +80,11 @@ FORM = Form(
     inputs=("context", "question"),
     optional=("title",),
     validate=validate,
-    template=FIELDS,
+    template=FIELDS_TEMPLATE,
     script="write-question.js",
     settings=FurtherAnswers,
-    gold_matches=one_of,
-    differ=elsewhere,
+    gold_matches=is_gold_text,
+    differ=are_apart,
     view=view,
     words={
         "ja": {
@@ -107,7 +109,7 @@ FORM = Form(
             "answer_absent": "The answer is not in the paragraph",
         },
     },
-    guideline=guide(
+    guideline=make_guideline(
         ja=(
             "質問の答えになるところを、段落の中でできるだけ短く、過不足なく選んでください。",
             "段落から答えられないときは、「判断できない」と報告してください。",

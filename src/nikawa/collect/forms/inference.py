@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
-from nikawa.collect.forms._base import FIELDS, RELATIONS, Asked, guide
+from nikawa.collect.forms._base import FIELDS_TEMPLATE, RELATIONS, FormSettings, make_guideline
 from nikawa.records import Example
 
 NATURALNESS = ("natural", "premise", "hypothesis", "both")
 """Which of the sentences is unnatural."""
 
 
-class Inference(Asked, frozen=True, kw_only=True):
+class Inference(FormSettings, frozen=True, kw_only=True):
     """Whether naturalness is asked too."""
 
     question: str = "label"
@@ -22,16 +22,15 @@ class Inference(Asked, frozen=True, kw_only=True):
 
 def validate(answer: Answer, _example: Example, options: Options) -> list[Problem]:
     """A relation, and an answer about naturalness where it is asked."""
-    asked = {
-        options.question: RELATIONS,
-        **({"naturalness": NATURALNESS} if options.naturalness else {}),
-    }
-    if not set(answer) <= set(asked):
+    labels: dict[str, tuple[str, ...]] = {options.question: RELATIONS}
+    if options.naturalness:
+        labels["naturalness"] = NATURALNESS
+    if not set(answer) <= set(labels):
         return [Problem(REFUSED)]
     return [
         Problem("choose_one", where=question)
-        for question, labels in asked.items()
-        if not isinstance(answer.get(question), str) or answer[question] not in labels
+        for question, known in labels.items()
+        if not isinstance(answer.get(question), str) or answer[question] not in known
     ]
 
 
@@ -62,15 +61,12 @@ _NATURAL = {
 }
 
 
-def guided(options: Options) -> dict[str, str]:
+def make_guidelines(options: Options) -> dict[str, str]:
     """The guideline; naturalness is explained where it is asked."""
-    asked = options.naturalness
-    return guide(
-        **{
-            name: (*points, *((_NATURAL[name],) if asked else ()))
-            for name, points in _POINTS.items()
-        }
-    )
+    if not options.naturalness:
+        return make_guideline(**_POINTS)
+    points = {language: (*texts, _NATURAL[language]) for language, texts in _POINTS.items()}
+    return make_guideline(**points)
 
 
 FORM = Form(
@@ -79,7 +75,7 @@ FORM = Form(
     questions=("label", "naturalness"),
     inputs=("premise", "hypothesis"),
     validate=validate,
-    template=FIELDS,
+    template=FIELDS_TEMPLATE,
     settings=Inference,
     sets={"naturalness": True},
     words={
@@ -117,8 +113,8 @@ FORM = Form(
             "label_both": "Both are unnatural",
         },
     },
-    guideline=guided(Inference(naturalness=True)),
-    guided=guided,
+    guideline=make_guidelines(Inference(naturalness=True)),
+    guided=make_guidelines,
     sample=Sample(
         inputs={
             "premise": "男の子が公園で赤い凧を揚げている。",

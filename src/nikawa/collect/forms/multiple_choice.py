@@ -5,37 +5,41 @@ from __future__ import annotations
 from typing import Any
 
 from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
-from nikawa.collect.forms._base import FIELDS, MISSING, Asked, guide, only, texts_of
+from nikawa.collect.forms._base import (
+    FIELDS_TEMPLATE,
+    MISSING,
+    FormSettings,
+    list_choices,
+    make_guideline,
+    only_answer,
+    pick_texts,
+)
 from nikawa.records import Example
 
 
-class MultipleChoice(Asked, frozen=True, kw_only=True):
+class MultipleChoice(FormSettings, frozen=True, kw_only=True):
     """The question its judgements carry."""
 
     question: str = "choice"
     quick: bool = False
 
 
-def _choices(example: Example) -> list[str]:
-    found = example.inputs.get("choices")
-    return [str(choice) for choice in found] if isinstance(found, list | tuple) else []
-
-
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
     """The number of a choice, from 0."""
-    given = only(answer, options.question)
-    if given is MISSING:
+    choice = only_answer(answer, options.question)
+    if choice is MISSING:
         return [Problem(REFUSED)]
-    good = type(given) is int and 0 <= given < len(_choices(example))
-    return [] if good else [Problem("choose_one", where=options.question)]
+    if type(choice) is int and 0 <= choice < len(list_choices(example)):
+        return []
+    return [Problem("choose_one", where=options.question)]
 
 
 def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
     """The question, its choices, and a text it is about where there is one."""
     return {
-        **texts_of(example, ("title", "context")),
+        **pick_texts(example, ("title", "context")),
         "question": example.inputs["question"],
-        "choices": _choices(example),
+        "choices": list_choices(example),
     }
 
 
@@ -45,7 +49,7 @@ FORM = Form(
     questions=("choice",),
     inputs=("question", "choices"),
     validate=validate,
-    template=FIELDS,
+    template=FIELDS_TEMPLATE,
     settings=MultipleChoice,
     view=view,
     words={
@@ -53,7 +57,7 @@ FORM = Form(
         "ko": {"prompt": "질문의 답을 하나 골라 주세요."},
         "en": {"prompt": "Choose the answer to the question."},
     },
-    guideline=guide(
+    guideline=make_guideline(
         ja=(
             "質問を読み、答えとして一番よいものを一つ選んでください。",
             "調べずに、ふだんの知識で答えてください。",

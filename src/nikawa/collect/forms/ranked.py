@@ -7,19 +7,19 @@ from typing import Any
 
 from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
 from nikawa.collect.forms._base import (
-    FIELDS,
+    FIELDS_TEMPLATE,
     MISSING,
-    Asked,
     Count,
+    FormSettings,
     Labels,
-    guide,
-    only,
+    make_guideline,
+    only_answer,
     show_texts,
 )
 from nikawa.records import Example
 
 
-class Ranked(Asked, frozen=True, kw_only=True):
+class Ranked(FormSettings, frozen=True, kw_only=True):
     """The question, its labels and how many may be ranked."""
 
     question: str = "label"
@@ -30,31 +30,30 @@ class Ranked(Asked, frozen=True, kw_only=True):
 
 def validate(answer: Answer, _example: Example, options: Options) -> list[Problem]:
     """One label at least, none twice, not more than asked for."""
-    given = only(answer, options.question)
-    if not isinstance(given, list) or not all(isinstance(label, str) for label in given):
-        return (
-            [Problem("choose_one", where=options.question)]
-            if given is not MISSING
-            else [Problem(REFUSED)]
-        )
-    if not given:
+    labels = only_answer(answer, options.question)
+    if labels is MISSING:
+        return [Problem(REFUSED)]
+    is_list = isinstance(labels, list) and all(isinstance(label, str) for label in labels)
+    if not is_list or not labels:
         return [Problem("choose_one", where=options.question)]
-    if len(given) > options.most:
+    if len(labels) > options.most:
         return [Problem("rank_most", {"most": options.most}, options.question)]
-    good = len(set(given)) == len(given) and set(given) <= set(options.labels)
-    return [] if good else [Problem(REFUSED, where=options.question)]
+    if len(set(labels)) < len(labels) or not set(labels) <= set(options.labels):
+        return [Problem(REFUSED, where=options.question)]
+    return []
 
 
-def first_is(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
+def first_is_gold(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
     """Whether the first label is the gold, or the first of the gold."""
     right = gold.get(options.question)
-    wanted = right[0] if isinstance(right, list) and right else right
-    return bool(answer.get(options.question, [None])[0] == wanted)
+    best = right[0] if isinstance(right, list) and right else right
+    return bool(answer.get(options.question, [None])[0] == best)
 
 
-def firsts(answers: Sequence[Answer], options: Options) -> bool:
+def firsts_differ(answers: Sequence[Answer], options: Options) -> bool:
     """Whether two rankings begin with different labels."""
-    return len({tuple((answer.get(options.question) or [None])[:1]) for answer in answers}) > 1
+    rankings = [answer.get(options.question) or [None] for answer in answers]
+    return len({ranking[0] for ranking in rankings}) > 1
 
 
 FORM = Form(
@@ -67,10 +66,10 @@ FORM = Form(
     questions=("label",),
     inputs=(),
     validate=validate,
-    template=FIELDS,
+    template=FIELDS_TEMPLATE,
     settings=Ranked,
-    gold_matches=first_is,
-    differ=firsts,
+    gold_matches=first_is_gold,
+    differ=firsts_differ,
     view=show_texts,
     words={
         "ja": {
@@ -92,7 +91,7 @@ FORM = Form(
             "rank_none": "Nothing chosen yet",
         },
     },
-    guideline=guide(
+    guideline=make_guideline(
         ja=(
             "一番よくあてはまるものを最初に選んでください。",
             "ほかにもあてはまるものがあれば、続けて選んでください。無理に増やす必要はありません。",

@@ -2,23 +2,111 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
-from nikawa.collect.forms import _relations as known
-from nikawa.collect.forms._base import FIELDS, MISSING, Asked, Labels, guide, only, span_of
+from nikawa.collect.form import Answer, Form, Options, Problem, Sample
+from nikawa.collect.forms._base import (
+    FIELDS_TEMPLATE,
+    FormSettings,
+    Labels,
+    check_label,
+    make_guideline,
+    parse_span,
+)
 from nikawa.records import Example
 
+RELATIONS_OF_KLUE = (
+    ("no_relation", "関係なし", "관계 없음", "no relation"),
+    ("org:dissolved", "解散した時", "해산 시기", "dissolved in"),
+    ("org:founded", "設立された時", "설립 시기", "founded in"),
+    ("org:place_of_headquarters", "本部の所在地", "본부 소재지", "has its headquarters in"),
+    ("org:alternate_names", "別名", "다른 이름", "is also called"),
+    ("org:member_of", "所属する上位の組織", "소속된 상위 조직", "is part of the organisation"),
+    ("org:members", "傘下の組織", "산하 조직", "has the member organisation"),
+    (
+        "org:political/religious_affiliation",
+        "政治・宗教上の立場",
+        "정치·종교 성향",
+        "has the political or religious affiliation",
+    ),
+    ("org:product", "製品・作品", "제품·작품", "makes the product"),
+    ("org:founded_by", "設立者", "설립자", "was founded by"),
+    ("org:top_members/employees", "代表者・構成員", "대표자·구성원", "has the head or member"),
+    ("org:number_of_employees/members", "構成員の数", "구성원 수", "has so many members"),
+    ("per:date_of_birth", "生まれた日", "태어난 날", "was born on"),
+    ("per:date_of_death", "亡くなった日", "사망한 날", "died on"),
+    ("per:place_of_birth", "生まれた場所", "태어난 곳", "was born in"),
+    ("per:place_of_death", "亡くなった場所", "사망한 곳", "died in"),
+    ("per:place_of_residence", "住んでいる場所", "사는 곳", "lives in"),
+    ("per:origin", "出身・国籍", "출신·국적", "comes from, is a national of"),
+    ("per:employee_of", "勤め先・所属", "근무처·소속", "works for, belongs to"),
+    ("per:schools_attended", "通った学校", "다닌 학교", "went to the school"),
+    ("per:alternate_names", "別名", "다른 이름", "is also called"),
+    ("per:parents", "親", "부모", "is a child of"),
+    ("per:children", "子", "자녀", "is a parent of"),
+    ("per:siblings", "きょうだい", "형제자매", "is a brother or sister of"),
+    ("per:spouse", "配偶者", "배우자", "is married to"),
+    ("per:other_family", "ほかの親族", "그 밖의 가족", "is otherwise related to"),
+    ("per:colleagues", "仕事仲間", "동료", "works together with"),
+    ("per:product", "製品・作品", "제품·작품", "made the product or work"),
+    ("per:religion", "宗教", "종교", "has the religion"),
+    ("per:title", "肩書・職業", "직함·직업", "has the title or profession"),
+)
+RELATION_LABELS = tuple(row[0] for row in RELATIONS_OF_KLUE)
 
-class Relation(Asked, frozen=True, kw_only=True):
+LIKELY_RELATIONS = {
+    "PER/PER": (
+        "per:alternate_names",
+        "per:parents",
+        "per:children",
+        "per:siblings",
+        "per:spouse",
+        "per:other_family",
+        "per:colleagues",
+    ),
+    "PER/ORG": (
+        "per:employee_of",
+        "per:schools_attended",
+        "per:origin",
+        "per:religion",
+        "per:product",
+    ),
+    "PER/LOC": ("per:place_of_birth", "per:place_of_death", "per:place_of_residence", "per:origin"),
+    "PER/DAT": ("per:date_of_birth", "per:date_of_death"),
+    "PER/POH": ("per:title", "per:alternate_names", "per:product", "per:religion", "per:origin"),
+    "PER/NOH": ("per:title",),
+    "ORG/PER": ("org:founded_by", "org:top_members/employees", "org:alternate_names"),
+    "ORG/ORG": (
+        "org:alternate_names",
+        "org:member_of",
+        "org:members",
+        "org:founded_by",
+        "org:political/religious_affiliation",
+        "org:product",
+    ),
+    "ORG/LOC": ("org:place_of_headquarters", "org:member_of", "org:alternate_names"),
+    "ORG/DAT": ("org:founded", "org:dissolved"),
+    "ORG/POH": ("org:product", "org:political/religious_affiliation", "org:alternate_names"),
+    "ORG/NOH": ("org:number_of_employees/members",),
+}
+"""The relations that can hold between two types of entities, by the types of subject and object."""
+
+
+def relation_words(column: int) -> dict[str, str]:
+    """The messages of the labels in the language of a column: 1 Japanese, 2 Korean, 3 English."""
+    return {f"label_{row[0]}": row[column] for row in RELATIONS_OF_KLUE}
+
+
+class Relation(FormSettings, frozen=True, kw_only=True):
     """The relations, and which are shown first."""
 
     question: str = "relation"
-    labels: Labels = known.LABELS
+    labels: Labels = RELATION_LABELS
     candidates: dict[str, tuple[str, ...]] = msgspec.field(
-        default_factory=lambda: dict(known.FIRST)
+        default_factory=lambda: dict(LIKELY_RELATIONS)
     )
     """Labels shown first by the types of the entities: `"PER/ORG"`, else `"PER"`; an item's own input
     `candidates` goes before. Without any: those whose prefix is the subject's type (`per:`, `org:`)."""
@@ -27,45 +115,41 @@ class Relation(Asked, frozen=True, kw_only=True):
     quick: bool = False
 
 
-def first(example: Example, options: Options) -> list[str]:
+def likely_labels(example: Example, options: Options) -> list[str]:
     """The labels shown first; all where nothing tells."""
     own = example.inputs.get("candidates")
     if isinstance(own, list | tuple) and own:
-        return _known(own, options)
-    text = str(example.inputs.get("text", ""))
-    types = [
-        (span_of(example.inputs.get(name), len(text)) or (0, 0, ""))[2]
+        return _with_usual(own, options)
+    length = len(str(example.inputs.get("text", "")))
+    subject, other = (
+        (parse_span(example.inputs.get(name), length) or (0, 0, ""))[2]
         for name in ("subject", "object")
-    ]
-    for key in ("/".join(types), types[0]):
-        if key in options.candidates:
-            return _known(options.candidates[key], options)
-    prefix = f"{types[0].lower()}:"
-    return _known(
-        [label for label in options.labels if types[0] and label.startswith(prefix)], options
     )
+    for types in (f"{subject}/{other}", subject):
+        if types in options.candidates:
+            return _with_usual(options.candidates[types], options)
+    prefix = f"{subject.lower()}:"
+    likely = [label for label in options.labels if subject and label.startswith(prefix)]
+    return _with_usual(likely, options)
 
 
-def _known(chosen: Any, options: Options) -> list[str]:
-    found = [label for label in options.labels if label in chosen or label in options.always]
-    return found if set(found) - set(options.always) else list(options.labels)
+def _with_usual(likely: Collection[str], options: Options) -> list[str]:
+    """Likely labels with those that are always among the first; all labels where none of the likely is one."""
+    labels = [label for label in options.labels if label in likely or label in options.always]
+    return labels if set(labels) - set(options.always) else list(options.labels)
 
 
 def validate(answer: Answer, _example: Example, options: Options) -> list[Problem]:
     """One of all relations."""
-    given = only(answer, options.question)
-    if given is MISSING:
-        return [Problem(REFUSED)]
-    good = isinstance(given, str) and given in options.labels
-    return [] if good else [Problem("choose_one", where=options.question)]
+    return check_label(answer, options)
 
 
 def view(_form: Form, example: Example, options: Options) -> dict[str, Any]:
     """The text with its two entities, and the relations shown first."""
     text = str(example.inputs["text"])
-    shown: dict[str, Any] = {"text": text, "candidates": first(example, options)}
+    shown: dict[str, Any] = {"text": text, "candidates": likely_labels(example, options)}
     for name in ("subject", "object"):
-        start, end, label = span_of(example.inputs[name], len(text)) or (0, 0, "")
+        start, end, label = parse_span(example.inputs[name], len(text)) or (0, 0, "")
         shown[name] = {"start": start, "end": end, "label": label}
     return shown
 
@@ -81,7 +165,7 @@ FORM = Form(
     inputs=("text", "subject", "object"),
     optional=("candidates",),
     validate=validate,
-    template=FIELDS,
+    template=FIELDS_TEMPLATE,
     settings=Relation,
     view=view,
     words={
@@ -93,7 +177,7 @@ FORM = Form(
             "filter": "関係を探す",
             "filter_count": "{count} 件",
             "key_all": "すべての関係を表示",
-            **known.words(1),
+            **relation_words(1),
         },
         "ko": {
             "prompt": "‘{subject}’에게 ‘{object}’은(는) 무엇입니까?",
@@ -103,7 +187,7 @@ FORM = Form(
             "filter": "관계 찾기",
             "filter_count": "{count}건",
             "key_all": "모든 관계 보기",
-            **known.words(2),
+            **relation_words(2),
         },
         "en": {
             "prompt": "How does “{subject}” relate to “{object}”?",
@@ -113,10 +197,10 @@ FORM = Form(
             "filter": "Find a relation",
             "filter_count": "{count} found",
             "key_all": "Show all relations",
-            **known.words(3),
+            **relation_words(3),
         },
     },
-    guideline=guide(
+    guideline=make_guideline(
         ja=(
             "印のついた二つの語の関係を、この文に書かれていることだけから選んでください。知っていることは使いません。",
             "過去の関係ではなく、文の時点での関係を答えてください。以前の勤め先は「勤め先・所属」ではありません。",

@@ -9,11 +9,18 @@ import msgspec
 from msgspec import Meta
 
 from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
-from nikawa.collect.forms._base import FIELDS, MISSING, Asked, guide, only, show_texts
+from nikawa.collect.forms._base import (
+    FIELDS_TEMPLATE,
+    MISSING,
+    FormSettings,
+    make_guideline,
+    only_answer,
+    show_texts,
+)
 from nikawa.records import Example
 
 
-class Scale(Asked, frozen=True, kw_only=True):
+class Scale(FormSettings, frozen=True, kw_only=True):
     """The question, its ends and steps."""
 
     question: str = "score"
@@ -32,39 +39,36 @@ class Scale(Asked, frozen=True, kw_only=True):
             raise ValueError("the scale needs 2 to 101 numbers: low < high, and a step that fits")
 
 
-def _number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Whether a value is a number; true and false are none."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def validate(answer: Answer, _example: Example, options: Options) -> list[Problem]:
     """A number of the scale."""
-    given = only(answer, options.question)
-    if given is MISSING:
+    number = only_answer(answer, options.question)
+    if number is MISSING:
         return [Problem(REFUSED)]
-    if not _number(given) or not options.low <= given <= options.high:
-        return [Problem("choose_one", where=options.question)]
-    steps = (given - options.low) / options.step
-    return (
-        [] if abs(steps - round(steps)) < 1e-6 else [Problem("choose_one", where=options.question)]
-    )
+    if is_number(number) and options.low <= number <= options.high:
+        steps = (number - options.low) / options.step
+        if abs(steps - round(steps)) < 1e-6:
+            return []
+    return [Problem("choose_one", where=options.question)]
 
 
-def near(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
+def is_near_gold(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
     """Whether the number is within the tolerance of the gold."""
-    right, given = gold.get(options.question), answer.get(options.question)
-    if right is None or not _number(right) or given is None:
+    right, number = gold.get(options.question), answer.get(options.question)
+    if right is None or not is_number(right) or number is None:
         return False
-    return bool(abs(float(given) - float(right)) <= options.tolerance + 1e-9)
+    return bool(abs(float(number) - float(right)) <= options.tolerance + 1e-9)
 
 
-def apart(answers: Sequence[Answer], options: Options) -> bool:
+def are_apart(answers: Sequence[Answer], options: Options) -> bool:
     """Whether two numbers are further apart than the tolerance."""
-    given = [
-        float(answer[options.question])
-        for answer in answers
-        if _number(answer.get(options.question))
-    ]
-    return bool(given) and max(given) - min(given) > options.tolerance + 1e-9
+    values: list[Any] = [answer.get(options.question) for answer in answers]
+    numbers = [float(value) for value in values if is_number(value)]
+    return bool(numbers) and max(numbers) - min(numbers) > options.tolerance + 1e-9
 
 
 FORM = Form(
@@ -73,10 +77,10 @@ FORM = Form(
     questions=("score",),
     inputs=(),
     validate=validate,
-    template=FIELDS,
+    template=FIELDS_TEMPLATE,
     settings=Scale,
-    gold_matches=near,
-    differ=apart,
+    gold_matches=is_near_gold,
+    differ=are_apart,
     view=show_texts,
     words={
         "ja": {
@@ -107,7 +111,7 @@ FORM = Form(
             "anchor_5": "The same meaning",
         },
     },
-    guideline=guide(
+    guideline=make_guideline(
         ja=(
             "言葉ではなく意味を比べてください。同じ言葉が多くても、意味が違えば低い数字です。",
             "それぞれの数字の説明に一番近いものを選んでください。",

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any
 
 from msgspec import Meta
 
 from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
-from nikawa.collect.forms._base import FIELDS, Asked, guide, only, span_of
+from nikawa.collect.forms._base import (
+    FIELDS_TEMPLATE,
+    FormSettings,
+    make_guideline,
+    only_answer,
+    parse_span,
+)
 from nikawa.records import Example
 
-Found = list[tuple[int, int, str]]
+Spans = list[tuple[int, int, str]]
+"""Start, end and label of each."""
 
 
-class SpanTagging(Asked, frozen=True, kw_only=True):
+class SpanTagging(FormSettings, frozen=True, kw_only=True):
     """The labels, and how near a control item must come to its gold."""
 
     question: str = "spans"
@@ -31,61 +38,54 @@ class SpanTagging(Asked, frozen=True, kw_only=True):
     """The F1 of the spans from which a control item counts as right."""
 
 
-def spans_of(value: Any, text: str) -> Found | None:
+def parse_spans(value: Any, text: str) -> Spans | None:
     """Spans in order; None where one is none, or two overlap."""
     if not isinstance(value, list | tuple):
         return None
-    found: Found = []
-    for given in value:
-        span = span_of(given, len(text))
+    spans: Spans = []
+    for part in value:
+        span = parse_span(part, len(text))
         if span is None:
             return None
-        found.append(span)
-    found.sort()
-    apart = all(before[1] <= after[0] for before, after in pairwise(found))
-    return found if apart else None
+        spans.append(span)
+    spans.sort()
+    are_apart = all(before[1] <= after[0] for before, after in pairwise(spans))
+    return spans if are_apart else None
 
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
     """Spans that do not overlap, each with a label and something to read in it; none at all is an answer too."""
     text = str(example.inputs.get("text", ""))
-    found = spans_of(only(answer, options.question), text)
-    if found is None:
+    spans = parse_spans(only_answer(answer, options.question), text)
+    if spans is None:
         return [Problem(REFUSED)]
-    good = all(label in options.labels and text[start:end].strip() for start, end, label in found)
-    return [] if good else [Problem(REFUSED, where=options.question)]
+    for start, end, label in spans:
+        if label not in options.labels or not text[start:end].strip():
+            return [Problem(REFUSED, where=options.question)]
+    return []
 
 
-def near(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
+def is_near_gold(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
     """Whether the F1 of the spans reaches the share asked for."""
-    given, right = (
-        {(span["start"], span["end"], span["label"]) for span in found}
-        for found in (answer[options.question], gold.get(options.question) or [])
-    )
-    both = len(given & right)
-    return bool(2 * both >= options.share * (len(given) + len(right)) - 1e-9)
+    spans = _as_set(answer[options.question])
+    right = _as_set(gold.get(options.question) or [])
+    shared = len(spans & right)
+    return bool(2 * shared >= options.share * (len(spans) + len(right)) - 1e-9)
 
 
-def tagged(answers: Sequence[Answer], options: Options) -> bool:
+def tags_differ(answers: Sequence[Answer], options: Options) -> bool:
     """Whether two answers tag other stretches, or with other labels; their order does not matter."""
-    return (
-        len(
-            {
-                frozenset(
-                    (span["start"], span["end"], span.get("label"))
-                    for span in answer.get(options.question) or ()
-                )
-                for answer in answers
-            }
-        )
-        > 1
-    )
+    return len({_as_set(answer.get(options.question) or ()) for answer in answers}) > 1
+
+
+def _as_set(spans: Iterable[Mapping[str, Any]]) -> frozenset[tuple[int, int, str | None]]:
+    return frozenset((span["start"], span["end"], span.get("label")) for span in spans)
 
 
 def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
     """The text, and the labels made before where there are any: the input `spans`."""
     text = str(example.inputs["text"])
-    before = spans_of(example.inputs.get("spans", []), text) or []
+    before = parse_spans(example.inputs.get("spans", []), text) or []
     return {
         "text": text,
         "spans": [{"start": start, "end": end, "label": label} for start, end, label in before],
@@ -103,10 +103,10 @@ FORM = Form(
     inputs=("text",),
     optional=("spans",),
     validate=validate,
-    template=FIELDS,
+    template=FIELDS_TEMPLATE,
     settings=SpanTagging,
-    gold_matches=near,
-    differ=tagged,
+    gold_matches=is_near_gold,
+    differ=tags_differ,
     view=view,
     words={
         "ja": {
@@ -158,7 +158,7 @@ FORM = Form(
             "label_QT": "Quantity",
         },
     },
-    guideline=guide(
+    guideline=make_guideline(
         ja=(
             "固有名や日付などを、助詞を含めずに過不足なく選び、種類をつけてください。",
             "はじめからついている印は機械がつけたものです。間違っていれば直し、足りなければ足してください。",

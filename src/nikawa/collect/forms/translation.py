@@ -15,8 +15,14 @@ from nikawa.collect.form import (
     Written,
     keeps_rules,
 )
-from nikawa.collect.forms._base import FIELDS, Asked, guide, only, texts_of
-from nikawa.collect.forms._rules import texts, written
+from nikawa.collect.forms._base import (
+    FIELDS_TEMPLATE,
+    FormSettings,
+    make_guideline,
+    only_answer,
+    pick_texts,
+)
+from nikawa.collect.forms._rules import check_texts, parse_texts
 from nikawa.records import Example
 
 SCRIPTS = {
@@ -26,7 +32,7 @@ SCRIPTS = {
 }
 
 
-class Translation(Asked, frozen=True, kw_only=True):
+class Translation(FormSettings, frozen=True, kw_only=True):
     """What is translated, and into what."""
 
     question: str = "japanese"
@@ -40,20 +46,22 @@ class Translation(Asked, frozen=True, kw_only=True):
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
     """One line in the language asked for, which is not the sentence itself."""
-    found = texts([only(answer, options.question)], 1)
-    if found is None:
+    texts = parse_texts([only_answer(answer, options.question)], 1)
+    if texts is None:
         return [Problem(REFUSED)]
-    problems = written(found)
-    if not problems and found[0] == str(example.inputs.get(options.source, "")).strip():
+    problems = check_texts(texts)
+    if problems:
+        return problems
+    if texts[0] == str(example.inputs.get(options.source, "")).strip():
         return [Problem("text_same", where="text-0")]
-    if not problems and not SCRIPTS[options.script].search(found[0]):
+    if not SCRIPTS[options.script].search(texts[0]):
         return [Problem(f"not_{options.script}", where="text-0")]
-    return problems
+    return []
 
 
 def view(_form: Form, example: Example, options: Options) -> dict[str, Any]:
     """All texts; a translation to correct goes into the field."""
-    shown = texts_of(example)
+    shown = pick_texts(example)
     begun = shown.pop(options.begun, "") if options.begun != options.source else ""
     shown = {name: text for name, text in shown.items() if text}
     return {**shown, "begun": begun} if begun else shown
@@ -61,7 +69,7 @@ def view(_form: Form, example: Example, options: Options) -> dict[str, Any]:
 
 def to_judge(answer: Answer, example: Example, options: Options) -> list[Written]:
     """The text with its translation."""
-    return [Written({**texts_of(example), options.question: answer[options.question]})]
+    return [Written({**pick_texts(example), options.question: answer[options.question]})]
 
 
 FORM = Form(
@@ -74,7 +82,7 @@ FORM = Form(
     questions=("japanese",),
     inputs=(),
     validate=validate,
-    template=FIELDS,
+    template=FIELDS_TEMPLATE,
     script="write.js",
     settings=Translation,
     gold_matches=keeps_rules,
@@ -112,7 +120,7 @@ FORM = Form(
             "not_any": "Write it in letters",
         },
     },
-    guideline=guide(
+    guideline=make_guideline(
         ja=(
             "意味を足したり省いたりせず、自然な文に訳してください。",
             "同じ言葉は同じ訳語にそろえ、否定や数、単数と複数の違いが伝わるようにしてください。",

@@ -16,14 +16,20 @@ from nikawa.collect.form import (
     Written,
     keeps_rules,
 )
-from nikawa.collect.forms._base import FIELDS, Asked, Count, guide, only
-from nikawa.collect.forms._rules import far, negations, texts, written
+from nikawa.collect.forms._base import (
+    FIELDS_TEMPLATE,
+    Count,
+    FormSettings,
+    make_guideline,
+    only_answer,
+)
+from nikawa.collect.forms._rules import check_texts, count_negations, is_far, parse_texts
 from nikawa.records import Example
 
 STOP = "。"
 
 
-class Contradictions(Asked, frozen=True, kw_only=True):
+class Contradictions(FormSettings, frozen=True, kw_only=True):
     """How many sentences, and what they must keep to."""
 
     question: str = "contradictions"
@@ -36,29 +42,30 @@ class Contradictions(Asked, frozen=True, kw_only=True):
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
     """So many different sentences, few of them negated, none too far from the given one."""
-    found = texts(only(answer, options.question), options.texts)
-    if found is None:
+    texts = parse_texts(only_answer(answer, options.question), options.texts)
+    if texts is None:
         return [Problem(REFUSED)]
-    given = str(example.inputs.get("text", ""))
-    problems = written(found)
+    sentence = str(example.inputs.get("text", ""))
+    problems = check_texts(texts)
     faulty = {problem.where for problem in problems}
-    allowed = negations(given)
+    allowed = count_negations(sentence)
     negated = 0
-    for place, text in enumerate(found):
+    for place, text in enumerate(texts):
         where = f"text-{place}"
         if where in faulty:
             continue
-        if _stopped(text) == _stopped(given):
+        if _end_with_stop(text) == _end_with_stop(sentence):
             problems.append(Problem("text_same", where=where))
-        elif far(_stopped(given), _stopped(text), options.edit_distance):
+        elif is_far(_end_with_stop(sentence), _end_with_stop(text), options.edit_distance):
             problems.append(Problem("text_far", where=where))
-        negated += negations(text) > allowed
-        if negated > options.negated and negations(text) > allowed:
+        is_negated = count_negations(text) > allowed
+        negated += is_negated
+        if is_negated and negated > options.negated:
             problems.append(Problem("text_negated", {"most": options.negated}, where))
     return problems
 
 
-def _stopped(text: str) -> str:
+def _end_with_stop(text: str) -> str:
     return text.rstrip(f"{STOP}.") + STOP
 
 
@@ -82,7 +89,7 @@ FORM = Form(
     questions=("contradictions",),
     inputs=("text",),
     validate=validate,
-    template=FIELDS,
+    template=FIELDS_TEMPLATE,
     script="write.js",
     settings=Contradictions,
     gold_matches=keeps_rules,
@@ -111,7 +118,7 @@ FORM = Form(
             "text_negated": "At most {most} may contradict by a negation: say it in another way",
         },
     },
-    guideline=guide(
+    guideline=make_guideline(
         ja=(
             "もとの文と同時には成り立たない文を書いてください。場面は同じものとします。",
             "もとの文の一部（動作、もの、数、場所、色など）を変えて書いてください。",

@@ -16,12 +16,19 @@ from nikawa.collect.form import (
     Written,
     keeps_rules,
 )
-from nikawa.collect.forms._base import FIELDS, RELATIONS, Asked, Labels, guide, only
-from nikawa.collect.forms._rules import negations, texts, written
+from nikawa.collect.forms._base import (
+    FIELDS_TEMPLATE,
+    RELATIONS,
+    FormSettings,
+    Labels,
+    make_guideline,
+    only_answer,
+)
+from nikawa.collect.forms._rules import check_texts, count_negations, parse_texts
 from nikawa.records import Example
 
 
-class Hypotheses(Asked, frozen=True, kw_only=True):
+class Hypotheses(FormSettings, frozen=True, kw_only=True):
     """The labels a hypothesis is written for, and how lengths and negations are balanced."""
 
     question: str = "hypotheses"
@@ -36,31 +43,32 @@ class Hypotheses(Asked, frozen=True, kw_only=True):
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
     """A hypothesis a label, none of them the premise, of similar length."""
-    found = texts(only(answer, options.question), len(options.labels))
-    if found is None:
+    texts = parse_texts(only_answer(answer, options.question), len(options.labels))
+    if texts is None:
         return [Problem(REFUSED)]
     premise = str(example.inputs.get("premise", "")).strip()
-    problems = written(found)
+    problems = check_texts(texts)
     faulty = {problem.where for problem in problems}
-    for place, text in enumerate(found):
+    for place, text in enumerate(texts):
         if f"text-{place}" in faulty:
             continue
         if text == premise:
             problems.append(Problem("text_same", where=f"text-{place}"))
         elif len(text) < options.shortest:
             problems.append(Problem("text_short", {"least": options.shortest}, f"text-{place}"))
-    return [*problems, *_balance(found, options)]
+    return [*problems, *check_balance(texts, options)]
 
 
-def _balance(found: list[str], options: Options) -> list[Problem]:
+def check_balance(texts: list[str], options: Options) -> list[Problem]:
     """Length and negation tell the label where one hypothesis stands out (KLUE, 3.3)."""
     problems = []
-    lengths = [len(text) for text in found if text]
+    lengths = [len(text) for text in texts if text]
     if len(lengths) > 1 and max(lengths) > options.ratio * min(lengths):
-        place = max(range(len(found)), key=lambda n: len(found[n]))
+        place = max(range(len(texts)), key=lambda n: len(texts[n]))
         values = {"longest": max(lengths), "shortest": min(lengths)}
         problems.append(Problem("text_unbalanced", values, f"text-{place}"))
-    negated = [options.labels[n] for n, text in enumerate(found) if negations(text)]
+    hypotheses = zip(options.labels, texts, strict=True)
+    negated = [label for label, text in hypotheses if count_negations(text)]
     if negated == ["contradiction"] and not options.negated_alone:
         place = options.labels.index("contradiction")
         problems.append(Problem("text_negated", where=f"text-{place}", warning=True))
@@ -75,8 +83,8 @@ def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
 def to_judge(answer: Answer, example: Example, options: Options) -> list[Written]:
     """A pair a hypothesis."""
     premise = example.inputs["premise"]
-    found = zip(options.labels, answer[options.question], strict=True)
-    return [Written({"premise": premise, "hypothesis": text}, label) for label, text in found]
+    texts = zip(options.labels, answer[options.question], strict=True)
+    return [Written({"premise": premise, "hypothesis": text}, label) for label, text in texts]
 
 
 FORM = Form(
@@ -85,7 +93,7 @@ FORM = Form(
     questions=("hypotheses",),
     inputs=("premise",),
     validate=validate,
-    template=FIELDS,
+    template=FIELDS_TEMPLATE,
     script="write.js",
     settings=Hypotheses,
     gold_matches=keeps_rules,
@@ -123,7 +131,7 @@ FORM = Form(
             "text_negated": "Only the false hypothesis holds a negation: better write it without one",
         },
     },
-    guideline=guide(
+    guideline=make_guideline(
         ja=(
             "三つの仮説の長さをそろえてください。「どちらとも言えない」だけが長くならないようにします。",
             "同じ言葉（とくに否定）をくり返し使わないでください。類義語、反対語、語順、数など、いろいろな方法で書いてください。",

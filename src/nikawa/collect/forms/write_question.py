@@ -14,14 +14,21 @@ from nikawa.collect.form import (
     Written,
     keeps_rules,
 )
-from nikawa.collect.forms._base import FIELDS, Asked, Count, guide, only, texts_of
-from nikawa.collect.forms._rules import written
+from nikawa.collect.forms._base import (
+    FIELDS_TEMPLATE,
+    Count,
+    FormSettings,
+    make_guideline,
+    only_answer,
+    pick_texts,
+)
+from nikawa.collect.forms._rules import check_texts
 from nikawa.records import Example
 
 KEYS = {"question", "answer"}
 
 
-class WriteQuestion(Asked, frozen=True, kw_only=True):
+class WriteQuestion(FormSettings, frozen=True, kw_only=True):
     """How many questions a paragraph gets."""
 
     question: str = "questions"
@@ -32,12 +39,12 @@ class WriteQuestion(Asked, frozen=True, kw_only=True):
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
     """So many different questions, each with an answer that stands in the paragraph where it says."""
-    given = only(answer, options.question)
-    if not isinstance(given, list) or len(given) != options.texts or not all(map(_pair, given)):
+    pairs = only_answer(answer, options.question)
+    if not isinstance(pairs, list) or len(pairs) != options.texts or not all(map(is_pair, pairs)):
         return [Problem(REFUSED)]
-    problems = written([pair["question"].strip() for pair in given])
+    problems = check_texts([pair["question"].strip() for pair in pairs])
     context = str(example.inputs.get("context", ""))
-    for place, pair in enumerate(given):
+    for place, pair in enumerate(pairs):
         text, where = pair["answer"], f"answer-{place}"
         start = pair.get("start", context.find(text))
         if not text.strip():
@@ -51,24 +58,23 @@ def validate(answer: Answer, example: Example, options: Options) -> list[Problem
     return problems
 
 
-def _pair(pair: object) -> bool:
-    if not isinstance(pair, dict) or not KEYS <= pair.keys() <= KEYS | {"start"}:
+def is_pair(value: object) -> bool:
+    """Whether something is a question with its answer, and where the answer is if it says so."""
+    if not isinstance(value, dict) or not KEYS <= value.keys() <= KEYS | {"start"}:
         return False
-    start = pair.get("start", 0)
-    return (
-        isinstance(pair["question"], str) and isinstance(pair["answer"], str) and type(start) is int
-    )
+    are_texts = isinstance(value["question"], str) and isinstance(value["answer"], str)
+    return are_texts and type(value.get("start", 0)) is int
 
 
 def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
     """Title and paragraph."""
-    return texts_of(example, ("title", "context"))
+    return pick_texts(example, ("title", "context"))
 
 
 def to_judge(answer: Answer, example: Example, options: Options) -> list[Written]:
     """A question each, for others to mark its answer."""
-    texts = texts_of(example, ("title", "context"))
-    return [Written({**texts, "question": asked["question"]}) for asked in answer[options.question]]
+    texts = pick_texts(example, ("title", "context"))
+    return [Written({**texts, "question": pair["question"]}) for pair in answer[options.question]]
 
 
 FORM = Form(
@@ -82,7 +88,7 @@ FORM = Form(
     inputs=("context",),
     optional=("title",),
     validate=validate,
-    template=FIELDS,
+    template=FIELDS_TEMPLATE,
     settings=WriteQuestion,
     gold_matches=keeps_rules,
     to_judge=to_judge,
@@ -116,7 +122,7 @@ FORM = Form(
             "answer_told": "The question holds the answer",
         },
     },
-    guideline=guide(
+    guideline=make_guideline(
         ja=(
             "段落だけを読めば一つに決まる答えを尋ねてください。",
             "答えは段落の中の文字列です。できるだけ短く、過不足なく選んでください。",

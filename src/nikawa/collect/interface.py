@@ -1,13 +1,101 @@
-"""The HTTP interface as an OpenAPI 3.1 document; the bodies are described by the types that check them."""
+"""The HTTP interface: the JSON bodies, which refuse what does not fit before anything is done, and its OpenAPI 3.1 document.
+
+The document describes the bodies by the types that check them.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
-from nikawa.collect import bodies
 from nikawa.serve.login import CSRF_FIELD, SESSION_COOKIE
+
+Text = Annotated[str, Meta(max_length=100_000)]
+Key = Annotated[str, Meta(min_length=1, max_length=100)]
+Reference = Annotated[str, Meta(min_length=1, max_length=2000)]
+Name = Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The base of all bodies: unknown fields are refused."""
+
+
+class AnswerBody(Body, frozen=True):
+    """An answer to the item of a lease."""
+
+    lease: Key
+    key: Key
+    answer: dict[str, Any]
+    comment: Text = ""
+    seconds: Annotated[float, Meta(ge=0, le=1e7)] | None = None
+
+
+class DraftBody(Body, frozen=True):
+    """Half-written work."""
+
+    lease: Key
+    draft: Any
+
+
+class UndoBody(Body, frozen=True):
+    """Withdraw the last answer."""
+
+    key: Key
+
+
+class ReportBody(Body, frozen=True):
+    """Hand an item back."""
+
+    lease: Key
+    key: Key
+    code: Literal["personal", "hate", "bias", "undecidable", "broken", "other"]
+    comment: Text = ""
+
+
+class CheckBody(Body, frozen=True):
+    """An answer to look at, not to take."""
+
+    lease: Key
+    answer: dict[str, Any]
+
+
+class LanguageBody(Body, frozen=True):
+    """Another language for the pages."""
+
+    language: Literal["ja", "ko", "en"]
+
+
+class DecideBody(Body, frozen=True):
+    """What the owner says is right."""
+
+    ref: Reference
+    answer: dict[str, Any]
+    reason: Annotated[str, Meta(min_length=1, max_length=100_000, pattern=r"\S")]
+    """Never empty: who reads the decision later must see why."""
+
+
+class WorkerBody(Body, frozen=True):
+    """Exclude a worker, or take one back."""
+
+    worker: Name
+    reason: Text = ""
+
+
+class ResolveBody(Body, frozen=True):
+    """What becomes of a reported item."""
+
+    ref: Reference
+    action: Literal["reopen", "drop"]
+    reason: Text = ""
+
+
+class LinksBody(Body, frozen=True):
+    """Workers to make links for."""
+
+    names: Annotated[list[Name], Meta(min_length=1, max_length=1000)]
+
 
 _JSON = "application/json"
 _ERROR = {
@@ -79,20 +167,20 @@ _TOKEN = {
 
 _POSTS: dict[str, tuple[type[msgspec.Struct], dict[str, Any], str]] = {
     "/w/{token}/answer": (
-        bodies.AnswerBody,
+        AnswerBody,
         _SAVED,
         "Hand in an answer; a key sent twice counts once.",
     ),
-    "/w/{token}/draft": (bodies.DraftBody, _ANY, "Keep half-written work and prolong the lease."),
-    "/w/{token}/undo": (bodies.UndoBody, _ANY, "Withdraw the last answer."),
-    "/w/{token}/report": (bodies.ReportBody, _SAVED, "Hand an item back with a reason."),
-    "/w/{token}/check": (bodies.CheckBody, _ANY, "Hold an answer against the form's rules."),
-    "/w/{token}/language": (bodies.LanguageBody, _ANY, "Change the language of the pages."),
-    "/owner/decide": (bodies.DecideBody, _ANY, "Decide an item."),
-    "/owner/exclude": (bodies.WorkerBody, _ANY, "Exclude a worker."),
-    "/owner/reinstate": (bodies.WorkerBody, _ANY, "Take an excluded worker back."),
-    "/owner/resolve": (bodies.ResolveBody, _ANY, "Reopen or drop an item."),
-    "/owner/links": (bodies.LinksBody, _ANY, "Make links for workers."),
+    "/w/{token}/draft": (DraftBody, _ANY, "Keep half-written work and prolong the lease."),
+    "/w/{token}/undo": (UndoBody, _ANY, "Withdraw the last answer."),
+    "/w/{token}/report": (ReportBody, _SAVED, "Hand an item back with a reason."),
+    "/w/{token}/check": (CheckBody, _ANY, "Hold an answer against the form's rules."),
+    "/w/{token}/language": (LanguageBody, _ANY, "Change the language of the pages."),
+    "/owner/decide": (DecideBody, _ANY, "Decide an item."),
+    "/owner/exclude": (WorkerBody, _ANY, "Exclude a worker."),
+    "/owner/reinstate": (WorkerBody, _ANY, "Take an excluded worker back."),
+    "/owner/resolve": (ResolveBody, _ANY, "Reopen or drop an item."),
+    "/owner/links": (LinksBody, _ANY, "Make links for workers."),
 }
 _GETS: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
     "/w/{token}/next": (_STATE, (), "The item in hand, or a fresh one."),
