@@ -65,16 +65,20 @@ def make_runs(folder: Path) -> None:
             run(RunRequest(tasks=(task,), models=(f"q{quality}=replay:{path}",)), options)
 
 
-def cpu_seconds(source: Path, runs: Path, out: Path) -> float:
-    """CPU seconds of a report by the code of a folder, best of a few."""
+def cpu_seconds(source: Path, folder: Path) -> float:
+    """CPU seconds of a report on the runs beside a folder, by the code of `source`, best of a few.
+
+    The command is the same for every version: a page names it.
+    """
     data = ["--data", str(shared())] if shared().is_dir() else []
-    words = [sys.executable, "-m", "nikawa", "report", str(runs), "--out", str(out), "-q", *data]
+    words = [sys.executable, "-m", "nikawa", "report", "../runs", "--out", "page", "-q", *data]
+    folder.mkdir(exist_ok=True)
     environment = os.environ | {"PYTHONPATH": str(source), "OPENBLAS_NUM_THREADS": "1"}
     times = []
     for _ in range(REPEATS):
-        rmtree(out, ignore_errors=True)
+        rmtree(folder / "page", ignore_errors=True)
         before = os.times()
-        subprocess.run(words, check=True, env=environment, cwd=runs.parent)
+        subprocess.run(words, check=True, env=environment, cwd=folder)
         after = os.times()
         user = after.children_user - before.children_user
         times.append(user + after.children_system - before.children_system)
@@ -99,14 +103,15 @@ def main() -> None:
         if not (folder / "runs").is_dir():
             folder.mkdir(parents=True, exist_ok=True)
             make_runs(folder)
-        # Both write to folders of the same depth: a page names the runs as seen from it.
-        new, old = folder / "page", folder / "other"
-        seconds = cpu_seconds(ROOT / "src", folder / "runs", new)
+        new, old = folder / "new", folder / "old"
+        seconds = cpu_seconds(ROOT / "src", new)
         print(f"{'report':24} {seconds:.2f} s")
         if given.against is not None:
-            before = cpu_seconds(given.against.resolve(), folder / "runs", old)
+            before = cpu_seconds(given.against.resolve(), old)
             print(f"{'report, other version':24} {before:.2f} s, {before / seconds:.2f} times")
-            print(f"{'files that differ':24} {', '.join(differing_files(new, old)) or 'none'}")
+            print(
+                f"{'files that differ':24} {', '.join(differing_files(new / 'page', old / 'page')) or 'none'}"
+            )
 
 
 if __name__ == "__main__":
