@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast, get_args
 from unicodedata import normalize
 
-from nikawa.errors import BadInput, listed, unknown
+from nikawa.errors import BadInput, list_names, unknown
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.lines import read_lines
 from nikawa.io.records import SUFFIXES, read_examples, write_records
@@ -262,7 +262,7 @@ class _Tally:
 
     def _notes(self) -> Iterator[str]:
         for (field, others), count in self.fields.items():
-            yield f"of {count:,} records {field} was taken as the sentence, not {listed(others)}"
+            yield f"of {count:,} records {field} was taken as the sentence, not {list_names(others)}"
         if self.repeated and self.is_greedy:
             yield f"{self.repeated:,} sentences were left out: they repeat another one"
         elif self.repeated:
