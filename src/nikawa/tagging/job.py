@@ -126,7 +126,11 @@ def tag(
             tally.add(split, tagged)
             if on_progress is not None and done % EXAMPLES_PER_REPORT == 0:
                 on_progress(done, source.total)
-            yield split, _with_tags(tagged, options.replace)
+            example = tagged.example
+            tags = tagged.tags if options.replace else tagged.tags | example.tags
+            if not tagged.why and tags != example.tags:
+                example = replace(example, tags=tags)
+            yield split, example
         if on_progress is not None:
             on_progress(done, source.total)
 
@@ -162,15 +166,6 @@ def _tag_splits(
             yield from ((split, TaggedExample(example, frozenset())) for example in examples)
         else:
             yield from ((split, tagged) for tagged in tag_all(examples, pack, inputs=inputs))
-
-
-def _with_tags(tagged: TaggedExample, instead: bool) -> Example:
-    """The example with the tags that were found, beside those it carries or instead of them."""
-    example = tagged.example
-    if tagged.why:
-        return example
-    tags = tagged.tags if instead else tagged.tags | example.tags
-    return example if tags == example.tags else replace(example, tags=tags)
 
 
 def _write(

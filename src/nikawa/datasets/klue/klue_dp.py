@@ -13,18 +13,15 @@ from typing import Any
 
 from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
 from nikawa.datasets.klue.shared import (
-    CITATION,
     CURE,
-    HOMEPAGE,
-    LICENCE,
-    VERSION,
     Block,
     is_test,
+    make_card,
     read_blocks,
     sources,
 )
 from nikawa.errors import BadInput, suggest
-from nikawa.records import Card, Dataset, Example, Finding, Task, reference
+from nikawa.records import Dataset, Example, Finding, Task, reference
 
 NAME = "klue-dp"
 LABELS = (
@@ -200,14 +197,9 @@ DATASET = Benchmark(
     name=NAME,
     language="ko",
     repository="klue",
-    card=Card(
-        name=NAME,
+    card=make_card(
+        NAME,
         title="KLUE-DP: Korean dependency parsing (KLUE)",
-        version=VERSION,
-        languages=("ko",),
-        licence=LICENCE,
-        citation=CITATION,
-        homepage=HOMEPAGE,
         description="Sentences with morphemes, part-of-speech tags and a labelled dependency tree over the words.",
         labels="A syntactic and a functional tag a word (38 combinations), and the head of each word.",
         workers="Not published",

@@ -15,17 +15,14 @@ import msgspec
 
 from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
 from nikawa.datasets.klue.shared import (
-    CITATION,
     CURE,
-    HOMEPAGE,
-    LICENCE,
-    VERSION,
     is_test,
+    make_card,
     read_document,
     sources,
 )
 from nikawa.errors import BadInput
-from nikawa.records import Card, Dataset, Example, Finding, Task
+from nikawa.records import Dataset, Example, Finding, Task
 
 NAME = "klue-mrc"
 SOURCES = sources(NAME, "json")
@@ -151,14 +148,9 @@ DATASET = Benchmark(
     name=NAME,
     language="ko",
     repository="klue",
-    card=Card(
-        name=NAME,
+    card=make_card(
+        NAME,
         title="KLUE-MRC: Korean machine reading comprehension (KLUE)",
-        version=VERSION,
-        languages=("ko",),
-        licence=LICENCE,
-        citation=CITATION,
-        homepage=HOMEPAGE,
         description="Questions on paragraphs, answered by a piece of them: paraphrased (type 1), over several sentences (2), without an answer (3).",
         labels="Pieces of the paragraph; several may be right, and there is none for questions of type 3.",
         workers="Not published",

@@ -15,19 +15,16 @@ from pathlib import Path
 
 from nikawa.datasets.base import Benchmark, Splits, hidden_origin, report_examples
 from nikawa.datasets.klue.shared import (
-    CITATION,
     CURE,
-    HOMEPAGE,
-    LICENCE,
-    VERSION,
     Block,
     is_test,
+    make_card,
     published_files,
     read_blocks,
     sources,
 )
 from nikawa.errors import BadInput
-from nikawa.records import Card, Dataset, Example, Finding, Span, Task
+from nikawa.records import Dataset, Example, Finding, Span, Task
 
 NAME = "klue-ner"
 TYPES = ("PS", "LC", "OG", "DT", "TI", "QT")
@@ -156,14 +153,9 @@ DATASET = Benchmark(
     name=NAME,
     language="ko",
     repository="klue",
-    card=Card(
-        name=NAME,
+    card=make_card(
+        NAME,
         title="KLUE-NER: Korean named entity recognition (KLUE)",
-        version=VERSION,
-        languages=("ko",),
-        licence=LICENCE,
-        citation=CITATION,
-        homepage=HOMEPAGE,
         description="Sentences with entities of six types (person, location, organization, date, time, quantity), tagged character by character.",
         labels="Workers corrected the entities a model proposed; two linguists checked them, then six researchers corrected what was left.",
         workers="51 workers of DeepNatural who passed a pilot test; their answers are not published",

@@ -15,18 +15,15 @@ import msgspec
 
 from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
 from nikawa.datasets.klue.shared import (
-    CITATION,
-    HOMEPAGE,
-    LICENCE,
-    VERSION,
     label_gold,
+    make_card,
     published_files,
     read_array,
     record_error,
     sources,
 )
 from nikawa.errors import suggest
-from nikawa.records import Card, Dataset, Example, Finding, Judgement, Task, reference
+from nikawa.records import Dataset, Example, Finding, Judgement, Task, reference
 
 NAME = "klue-nli"
 LABELS = ("entailment", "contradiction", "neutral")
@@ -101,14 +98,9 @@ DATASET = Benchmark(
     name=NAME,
     language="ko",
     repository="klue",
-    card=Card(
-        name=NAME,
+    card=make_card(
+        NAME,
         title="KLUE-NLI: Korean natural language inference (KLUE)",
-        version=VERSION,
-        languages=("ko",),
-        licence=LICENCE,
-        citation=CITATION,
-        homepage=HOMEPAGE,
         description="Premises from six corpora, each with written hypotheses that follow from it, contradict it, or do neither.",
         labels="At least three of five: the author's intention and four validators; pairs without such a majority (0.53%) were dropped.",
         workers="11 workers of SelectStar wrote the hypotheses, 546 validated them, 4 a pair; published as columns, not as persons",

@@ -13,12 +13,9 @@ import msgspec
 
 from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
 from nikawa.datasets.klue.shared import (
-    CITATION,
     CURE,
-    HOMEPAGE,
-    LICENCE,
-    VERSION,
     label_gold,
+    make_card,
     published_files,
     read_array,
     read_document,
@@ -26,7 +23,7 @@ from nikawa.datasets.klue.shared import (
     sources,
 )
 from nikawa.errors import BadInput
-from nikawa.records import Card, Dataset, Example, Finding, Span, Task
+from nikawa.records import Dataset, Example, Finding, Span, Task
 
 NAME = "klue-re"
 RELATION_LIST = "klue_benchmark/klue-re-v*/relation_list.json"
@@ -166,14 +163,9 @@ DATASET = Benchmark(
     name=NAME,
     language="ko",
     repository="klue",
-    card=Card(
-        name=NAME,
+    card=make_card(
+        NAME,
         title="KLUE-RE: Korean relation extraction (KLUE)",
-        version=VERSION,
-        languages=("ko",),
-        licence=LICENCE,
-        citation=CITATION,
-        homepage=HOMEPAGE,
         description="Sentences with a subject and an object entity and their relation: 18 of persons, 11 of organisations, or none.",
         labels="Chosen by workers for entity pairs drawn from a knowledge base or at random.",
         workers="3 a sentence out of 163 workers of DeepNatural who passed a pilot; their answers are not published",

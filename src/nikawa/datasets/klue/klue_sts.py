@@ -15,17 +15,14 @@ import msgspec
 
 from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
 from nikawa.datasets.klue.shared import (
-    CITATION,
-    HOMEPAGE,
-    LICENCE,
-    VERSION,
     is_test,
+    make_card,
     published_files,
     read_array,
     record_error,
     sources,
 )
-from nikawa.records import Card, Dataset, Example, Finding, Judgement, Task, reference
+from nikawa.records import Dataset, Example, Finding, Judgement, Task, reference
 
 NAME = "klue-sts"
 SOURCES = sources(NAME, "json")
@@ -146,14 +143,9 @@ DATASET = Benchmark(
     name=NAME,
     language="ko",
     repository="klue",
-    card=Card(
-        name=NAME,
+    card=make_card(
+        NAME,
         title="KLUE-STS: Korean semantic textual similarity (KLUE)",
-        version=VERSION,
-        languages=("ko",),
-        licence=LICENCE,
-        citation=CITATION,
-        homepage=HOMEPAGE,
         description="Sentence pairs with a similarity from 0 (no overlap) to 5 (equivalent), and whether it is at least 3.",
         labels="Mean of the ratings left after two workers were removed; pairs with a standard deviation above 2 were dropped.",
         workers="19 workers of SelectStar, 7 a pair by the paper; 17 are left, 5 to 7 a pair, every rating published",

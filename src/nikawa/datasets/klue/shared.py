@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -20,6 +20,7 @@ from nikawa.datasets.locate import find_files
 from nikawa.errors import BadInput, suggest
 from nikawa.io.json import json_fault
 from nikawa.io.lines import decode_line, open_bytes
+from nikawa.records import Card
 
 T = TypeVar("T")
 
@@ -28,6 +29,35 @@ LICENCE = "CC BY-SA 4.0"
 CITATION = "Park, Moon, Kim, Cho et al. (2021). KLUE: Korean Language Understanding Evaluation. NeurIPS Datasets and Benchmarks."
 HOMEPAGE = "https://github.com/KLUE-benchmark/KLUE"
 CURE = "is this the published file? fetch it again"
+
+
+def make_card(
+    name: str,
+    *,
+    title: str,
+    description: str,
+    labels: str,
+    workers: str,
+    workers_are: Literal["persons", "columns", "none"],
+    source: str,
+    problems: tuple[str, ...] = (),
+) -> Card:
+    """The card of a dataset of KLUE, with what all of them share."""
+    return Card(
+        name=name,
+        title=title,
+        version=VERSION,
+        languages=("ko",),
+        licence=LICENCE,
+        citation=CITATION,
+        homepage=HOMEPAGE,
+        description=description,
+        labels=labels,
+        workers=workers,
+        workers_are=workers_are,
+        source=source,
+        problems=problems,
+    )
 
 
 def sources(stem: str, suffix: str) -> tuple[Source, ...]:

@@ -15,12 +15,9 @@ import msgspec
 
 from nikawa.datasets.base import Benchmark, Source, hidden_origin, report_examples
 from nikawa.datasets.klue.shared import (
-    CITATION,
     CURE,
-    HOMEPAGE,
-    LICENCE,
-    VERSION,
     is_test,
+    make_card,
     read_array,
     read_document,
     record_error,
@@ -28,7 +25,7 @@ from nikawa.datasets.klue.shared import (
 )
 from nikawa.datasets.locate import find_files
 from nikawa.errors import BadInput
-from nikawa.records import Card, Dataset, Example, Finding, Task
+from nikawa.records import Dataset, Example, Finding, Task
 
 NAME = "wos"
 SOURCES = sources(NAME, "json")
@@ -118,14 +115,9 @@ DATASET = Benchmark(
     name=NAME,
     language="ko",
     repository="klue",
-    card=Card(
-        name=NAME,
+    card=make_card(
+        NAME,
         title="WoS: Wizard of Seoul, Korean dialogue state tracking (KLUE-DST)",
-        version=VERSION,
-        languages=("ko",),
-        licence=LICENCE,
-        citation=CITATION,
-        homepage=HOMEPAGE,
         description="Dialogues between a traveller in Seoul and an agent, with the state after each user turn: 45 slots in five domains.",
         labels="The state after each user turn: every slot that has a value by then.",
         workers="Not published",

@@ -15,17 +15,14 @@ import msgspec
 
 from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
 from nikawa.datasets.klue.shared import (
-    CITATION,
-    HOMEPAGE,
-    LICENCE,
-    VERSION,
     label_gold,
+    make_card,
     published_files,
     read_array,
     record_error,
     sources,
 )
-from nikawa.records import Card, Dataset, Example, Finding, Judgement, Task, reference
+from nikawa.records import Dataset, Example, Finding, Judgement, Task, reference
 
 NAME = "ynat"
 LABELS = ("정치", "경제", "사회", "생활문화", "세계", "IT과학", "스포츠")
@@ -124,14 +121,9 @@ DATASET = Benchmark(
     name=NAME,
     language="ko",
     repository="klue",
-    card=Card(
-        name=NAME,
+    card=make_card(
+        NAME,
         title="YNAT: topics of Korean news headlines (KLUE-TC)",
-        version=VERSION,
-        languages=("ko",),
-        licence=LICENCE,
-        citation=CITATION,
-        homepage=HOMEPAGE,
         description="Headlines of Yonhap News Agency with one of seven topics.",
         labels="The topic that at least two of three workers chose first; headlines without such a majority were dropped.",
         workers="3 a headline out of 13 workers of SelectStar; every choice published",
