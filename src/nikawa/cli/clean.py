@@ -12,7 +12,6 @@ from nikawa.cli.terminal.output import Json, Quiet, complete_from, print_json, p
 
 if TYPE_CHECKING:
     from nikawa.cleaning.job import CleanReport
-    from nikawa.cleaning.toxicity import command_scorer
 
 PANEL = "Build"
 EXAMPLE = "Example: nikawa clean news.txt --out candidates.jsonl --removed removed.jsonl"
@@ -100,6 +99,7 @@ def clean(
     """Split texts into sentences, take noise and personal data out, and count what each step did."""
     from nikawa.cleaning import Settings
     from nikawa.cleaning.job import CleanOptions, ReadOptions
+    from nikawa.cleaning.toxicity import command_scorer
     from nikawa.errors import BadInput
 
     if not texts:
