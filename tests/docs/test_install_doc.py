@@ -62,7 +62,7 @@ def test_light_is_all_that_runs_without_torch_and_a_database_server() -> None:
 
 def test_the_pages_and_make_name_one_torch() -> None:
     [pinned] = re.findall(
-        r"^TORCH_EXTRAS +\?= (\S+)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
+        r"^TORCH +\?= (\S+)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
     )
     for page in PAGES:
         assert set(re.findall(r"torch==([0-9.]+[0-9])", page.read_text("utf-8"))) <= {pinned}, page

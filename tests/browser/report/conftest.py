@@ -13,8 +13,7 @@ from nikawa.reporting.items import FULL_SCORE, Items, WordNumbers
 from nikawa.reporting.job import ReportOptions, report
 from nikawa.reporting.page import write_report
 from nikawa.reporting.page_data import Number, Page, Section, SystemRow
-from nikawa.runs.job import RunOptions as RunOptions
-from nikawa.runs.job import RunRequest, run
+from nikawa.runs.job import RunOptions, RunRequest, run
 
 MANY = 10_000
 NASTY = '<script>window.hacked=1</script><img src=x onerror="window.hacked=2">'
