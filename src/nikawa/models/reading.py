@@ -75,7 +75,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     questions: Annotated[int, msgspec.Meta(ge=1)] = 8_000
     """Questions learned from at most, drawn by the seed."""
     wrong: Annotated[int, msgspec.Meta(ge=1)] = 25
-    """Wrong pieces a question, drawn by the seed."""
+    """Wrong candidates a question, drawn by the seed."""
     cues: Annotated[int, msgspec.Meta(ge=0)] = 400
     """N-grams of questions that count as cues: the most frequent ones."""
     strength: Annotated[float, msgspec.Meta(gt=0)] = 0.3
