@@ -217,7 +217,9 @@ def _label_figures(tokenised: Tokenised) -> dict[str, Any]:
         "words": [_word_row(pair, tokenised) for pair in find_pairs(table)[:MAX_WORDS_SHOWN]],
         "near": msgspec.to_builtins(rank_associations(table, 5)),
         "lengths": [msgspec.to_builtins(row) for row in rows if row.unit == "characters"],
-        "explained": next(row.share for row in measure_explained(tally) if row.unit == "characters"),
+        "explained": next(
+            row.share for row in measure_explained(tally) if row.unit == "characters"
+        ),
         "overlap": {label: sum(all_) / len(all_) for label, all_ in sorted(overlaps.items())},
     }
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -16,12 +16,11 @@ from nikawa.collect.writers import Authorship, read_writers, writers_file
 from nikawa.datasets import load
 from nikawa.datasets.names import find_benchmark
 from nikawa.errors import BadInput, unknown
+from nikawa.io.json import read_json
 from nikawa.io.records import SUFFIXES, read_examples
+from nikawa.io.task_sheet import SHEET, TASKS, Sheet
 from nikawa.records import Example, reference, texts_inside
 from nikawa.serve.languages import LANGUAGES
-
-if TYPE_CHECKING:
-    from nikawa.io.task_sheet import Sheet
 
 LANGUAGE_EXAMPLES = 200
 """Examples that tell the language."""
@@ -105,9 +104,6 @@ def complete_settings(
 
 def read_sheet_beside(spec: str) -> Sheet | None:
     """The sheet of a file of tasks that a build or an analysis wrote."""
-    from nikawa.io.json import read_json
-    from nikawa.io.task_sheet import SHEET, TASKS, Sheet
-
     path = records_file(spec)
     if path is None or path.name != TASKS or not path.with_name(SHEET).is_file():
         return None

@@ -68,8 +68,7 @@ CREATE INDEX reports_item ON reports (item);
 CREATE TABLE decisions (
   seq {serial}, item {int} NOT NULL, person TEXT NOT NULL, body TEXT NOT NULL, reason TEXT NOT NULL,
   at {real} NOT NULL);
-CREATE INDEX decisions_item ON decisions (item, seq)
-"""
+CREATE INDEX decisions_item ON decisions (item, seq)"""
 
 ANSWERS = "answers a JOIN workers w ON w.id = a.worker LEFT JOIN withdrawals x ON x.answer = a.seq"
 STANDING = "a.surplus = 0 AND x.answer IS NULL AND w.state <> 'excluded'"
