@@ -23,7 +23,7 @@ def blocks(language: str) -> list[str]:
 
 @pytest.mark.parametrize("code", blocks("python"))
 def test_the_python_runs(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetching, "files_of", lambda name: ())
+    monkeypatch.setattr(fetching, "pinned_files", lambda name: ())
     space: dict[str, Any] = {}
     exec(compile(code, "docs/data.md", "exec"), space)
     assert {"summary", "report", "known_entries", "answers"} & space.keys()
