@@ -26,13 +26,13 @@ EXCEPTIONS = {
     ("cli/pretrain.py", "accuracy"),
     ("collect/artifact_gate.py", "accuracy"),
     ("pretrain/training.py", "accuracy"),
-    ("reporting/page_across.py", "accuracy"),
+    ("reporting/analysis_blocks.py", "accuracy"),
     # A correlation between two sets of scores: the statistic, not the metric.
     ("analysis/across.py", "pearson"),
     ("analysis/results.py", "pearson"),
     ("analysis/stress.py", "pearson"),
     ("cli/data.py", "pearson"),
-    ("reporting/page_across.py", "pearson"),
+    ("reporting/analysis_blocks.py", "pearson"),
     # Papers, which have the names of their datasets.
     ("cli/reproduce.py", "jamp"),
     ("cli/reproduce.py", "jsick"),

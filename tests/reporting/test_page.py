@@ -17,10 +17,17 @@ import pytest
 from msgspec.structs import replace
 
 from nikawa.reporting import plots
-from nikawa.reporting.items import ALPHABET, FULL_SCORE, Items, pack_items, find_text_limit, pack_column
+from nikawa.reporting.fragments import figure
+from nikawa.reporting.items import (
+    ALPHABET,
+    FULL_SCORE,
+    Items,
+    find_text_limit,
+    pack_column,
+    pack_items,
+)
 from nikawa.reporting.page import document, standalone, write_report
 from nikawa.reporting.page_data import Number, Page, PairRow, PartRow, Section, SystemRow
-from nikawa.reporting.page_more import figure
 from nikawa.reporting.plots import SHEET_HEIGHT, Heat, heat, in_parts, reliability
 from nikawa.reporting.summary_tables import comma_separated, latex, latex_seen, markdown
 
@@ -382,8 +389,8 @@ def test_a_plot_taller_than_a_sheet_comes_in_parts_of_whole_rows(systems: int) -
 
 def test_a_figure_of_parts_may_be_broken_between_them() -> None:
     section = page(row("a", 80.0)).sections[0]
-    assert figure("<svg></svg>", section, "slices", "x.json").startswith("<figure data-src=")
-    assert figure("<svg></svg><svg></svg>", section, "slices", "x.json").startswith(
+    assert figure("<svg></svg>", section.name, "slices", "x.json").startswith("<figure data-src=")
+    assert figure("<svg></svg><svg></svg>", section.name, "slices", "x.json").startswith(
         '<figure class="parts" '
     )
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from nikawa.reporting.page import document, pictures, standalone
 from nikawa.reporting.page_data import Choices, Chooser, Number, Page, Tried
-from nikawa.reporting.page_settings import chosen_on, said, settings_plot
+from nikawa.reporting.settings import chosen_on, format_setting, settings_plot
 
 Rich = tuple[Page, dict[str, bytes]]
 
@@ -171,7 +171,7 @@ def test_a_lone_try_of_the_defaults(rich: Rich) -> None:
     ],
 )
 def test_values_in_words(value: object, words: str) -> None:
-    assert said(value) == words
+    assert format_setting(value) == words
 
 
 def test_names_and_values_are_escaped(rich: Rich) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from nikawa.reporting.analysis_blocks import stress_keys
 from nikawa.reporting.page import document, standalone, write_report
-from nikawa.reporting.page_across import stress_keys
 from nikawa.reporting.page_data import Page
 from nikawa.reporting.plots import Heat, heat
 from nikawa.reporting.sources import address, inside, source_line

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from nikawa.reporting.page import document, pictures, standalone
 from nikawa.reporting.page_data import Page
-from nikawa.reporting.training import OPEN, training, training_plot
+from nikawa.reporting.training import MAX_SYSTEMS_SHOWN, training_block, training_plot
 
 Rich = tuple[Page, dict[str, bytes]]
 
@@ -39,19 +39,21 @@ def test_the_axis_begins_at_zero_and_holds_every_loss(rich: Rich) -> None:
 def test_systems_are_shown_best_first_and_many_are_to_be_opened(rich: Rich) -> None:
     section, one = rich[0].sections[0], rich[0].sections[0].training[0]
     several = (
-        *(replace(one, system=f"more {i}") for i in range(OPEN + 1)),
+        *(replace(one, system=f"more {i}") for i in range(MAX_SYSTEMS_SHOWN + 1)),
         replace(one, system="poor"),
         one,
     )
-    html = training(replace(section, training=several))
+    html = training_block(replace(section, training=several))
     first, _, rest = html.partition("<details>")
     assert re.findall(r"<figcaption>([^<]+)", first)[:2] == ["good", "poor"]
-    assert first.count("<figure") == OPEN
+    assert first.count("<figure") == MAX_SYSTEMS_SHOWN
     assert "3 more systems" in rest
     assert rest.count("<figure") == 3
 
 
 def test_seeds_that_are_left_out_and_folds_are_told(rich: Rich) -> None:
     section = rich[0].sections[0]
-    html = training(replace(section, training=(replace(section.training[0], runs=9, folds=5),)))
+    html = training_block(
+        replace(section, training=(replace(section.training[0], runs=9, folds=5),))
+    )
     assert "last loss 0.500–0.625, 2 of 9 seeds, of the last of 5 folds" in html

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.reporting.choices import find_choices
 from nikawa.reporting.job import ReportOptions, report
 from nikawa.reporting.page_data import Choices
+from nikawa.reporting.settings import find_choices
 from nikawa.reporting.training import LINES, POINTS
 from nikawa.runs.job import RunOptions, RunReport, RunRequest, run
 from nikawa.runs.load import find_runs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,7 @@ def test_a_mean_over_items_has_students_interval_and_an_f1_has_not(
 
 
 def test_the_page_says_which_interval_it_shows(place: Path) -> None:
-    html = (place / "page" / "index.html").read_text("utf-8")
+    html = unescape((place / "page" / "index.html").read_text("utf-8"))
     assert (
         "intervals of scores and slices under accuracy, which are means over examples, are Student's t"
         in html

@@ -22,7 +22,9 @@ def table_of(tokens: list[str], label: str = "contradiction") -> tuple[Table, tu
     items: list[Item] = [(y, (f"駅 {i}", "着く")) for i in range(60) for y in LABELS]
     items += [(label, (token, "着く")) for token in tokens for _ in range(20)]
     table = tabulate(
-        count_tokens(items, ("premise", "hypothesis"), analyser("whitespace", cache=0)), LABELS, 0.001
+        count_tokens(items, ("premise", "hypothesis"), analyser("whitespace", cache=0)),
+        LABELS,
+        0.001,
     )
     return table, tuple(p for p in find_pairs(table) if p.token in tokens)
 

@@ -1,15 +1,19 @@
-"""Plots of a table of judgements as SVG: intervals, distribution, worker map, confusion. No script, no outside file."""
+"""A page about the agreement of judgements: measures with intervals, distribution, workers, confusion. One HTML file.
+
+The plots are SVG: no script, no outside file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, floor, log10
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from nikawa.aggregation.kappa import confusion_by_pair, has_few_pairs, pair_kappas
@@ -18,23 +22,26 @@ from nikawa.aggregation.spans import holds_spans
 from nikawa.aggregation.table import Table
 from nikawa.io.atomic import atomic_folder
 from nikawa.reporting.label_placement import Box, Mark, place, text_width
-from nikawa.reporting.markup import text
+from nikawa.reporting.markup import TEMPLATES, render, text
+
+if TYPE_CHECKING:
+    from nikawa.aggregation.agree import AgreeReport, MeasureRow
 
 Floats = NDArray[np.float64]
 SIZE = 13
-BAR = 26
+BAR_STEP = 26
 """Pixels from one bar to the next."""
 BINS = 20
-MANY = 30
+MAX_BARS = 30
 """Categories above which numbers are put into bins, and labels beyond the most frequent left out."""
-NAMED = 20
+MAX_WORKERS_NAMED = 20
 """Workers named on the map: the farthest from the middle."""
 FRAME = Box(70, 14, 700, 380)
 
 
-def svg(width: float, height: float, parts: Sequence[str], title: str) -> str:
+def svg(width: float, height: float, parts: Sequence[str], title: str) -> Markup:
     """A picture that takes the colours of the page."""
-    return (
+    return Markup(  # noqa: S704 — every text of a part went through `text`
         f'<svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" role="img">'
         f"<title>{text(title)}</title>{''.join(parts)}</svg>"
     )
@@ -48,7 +55,7 @@ def cut(name: object, limit: float = 180) -> str:
     return found
 
 
-def whisker(value: float, low: float, high: float) -> str:
+def whisker(value: float, low: float, high: float) -> Markup:
     """A dot with its interval on a line from -1 or 0 to 1."""
     left = -1.0 if low < 0 else 0.0
     x, a, b = (8 + 144 * (min(max(v, left), 1.0) - left) / (1 - left) for v in (value, low, high))
@@ -64,40 +71,40 @@ def whisker(value: float, low: float, high: float) -> str:
     )
 
 
-def distribution(table: Table) -> str:
+def distribution(table: Table) -> Markup:
     """How often each answer was given; numbers of very many kinds in bins."""
     return bars(*_bars(table), len(table))
 
 
-def bars(names: Sequence[object], counts: Sequence[int], total: int) -> str:
+def bars(names: Sequence[object], counts: Sequence[int], total: int) -> Markup:
     """A bar a name, with its share of the total."""
     margin = 16 + max((text_width(cut(name), SIZE) for name in names), default=0)
     most, parts = max(counts, default=0), []
     for row, (name, count) in enumerate(zip(names, counts, strict=True)):
-        y, long = row * BAR, 420 * count / most
+        y, long = row * BAR_STEP, 420 * count / most
         parts.append(
             f'<text x="{margin - 8:.0f}" y="{y + 17}" text-anchor="end">{text(cut(name))}</text>'
         )
         parts.append(
-            f'<rect class="bar" x="{margin:.0f}" y="{y + 3}" width="{long:.1f}" height="{BAR - 7}" rx="2"/>'
+            f'<rect class="bar" x="{margin:.0f}" y="{y + 3}" width="{long:.1f}" height="{BAR_STEP - 7}" rx="2"/>'
         )
         said = f"{count:,} ({100 * count / total:.1f}%)"
         parts.append(f'<text class="soft" x="{margin + long + 8:.0f}" y="{y + 17}">{said}</text>')
-    return svg(margin + 560, len(names) * BAR + 4, parts, "Answers")
+    return svg(margin + 560, len(names) * BAR_STEP + 4, parts, "Answers")
 
 
 def _bars(table: Table) -> tuple[list[object], list[int]]:
     counts = np.bincount(table.answer, minlength=len(table.categories))
-    if len(counts) <= MANY:
+    if len(counts) <= MAX_BARS:
         return list(table.categories), counts.tolist()
     if table.numeric:
         heights, edges = np.histogram(table.numbers, bins=BINS)
         return [f"{a:.4g} to {b:.4g}" for a, b in pairwise(edges)], heights.tolist()
-    top = np.argsort(-counts, kind="stable")[:MANY]
+    top = np.argsort(-counts, kind="stable")[:MAX_BARS]
     return [table.categories[i] for i in top.tolist()], counts[top].tolist()
 
 
-def standing_bar(counts: dict[str, int]) -> str:
+def standing_bar(counts: dict[str, int]) -> Markup:
     """Unanimous, majority, none, incomplete as one bar."""
     total, x, parts, legend = max(1, sum(counts.values())), 0.0, [], 0.0
     for place_, (name, count) in enumerate(counts.items()):
@@ -148,7 +155,7 @@ def _by_worker(table: Table, values: Floats, counted: NDArray[np.bool_]) -> Floa
     return found
 
 
-def worker_map(table: Table) -> str:
+def worker_map(table: Table) -> Markup:
     """Every worker as a dot; the farthest from the middle by name."""
     x, y, across, up = worker_places(table)
     logarithmic = not table.numeric and bool(x.max() > 10 * max(1.0, x.min()))
@@ -164,7 +171,7 @@ def worker_map(table: Table) -> str:
         for (a, b), name in zip(spots, said, strict=True)
     ]
     away = np.hypot((px - np.median(px)) / 630, (py - np.median(py)) / 366)
-    far = np.argsort(-away, kind="stable")[:NAMED].tolist()
+    far = np.argsort(-away, kind="stable")[:MAX_WORKERS_NAMED].tolist()
     marks = [
         Mark(spots[i][0], spots[i][1], cut(table.workers[shown[i]], 120), 0, SIZE) for i in far
     ]
@@ -236,7 +243,7 @@ def coincidences(table: Table) -> Floats:
     return found
 
 
-def heat(names: Sequence[object], cells: Floats, title: str, digits: int = 2) -> str:
+def heat(names: Sequence[object], cells: Floats, title: str, digits: int = 2) -> Markup:
     """A square of shares, darker for more; NaN stays empty."""
     margin = 16 + max(text_width(cut(name, 140), SIZE) for name in names)
     side = max(34.0, min(64.0, 560 / len(names)))
@@ -263,134 +270,55 @@ def heat(names: Sequence[object], cells: Floats, title: str, digits: int = 2) ->
     return svg(wide, head + side * len(names) + 4, parts, title)
 
 
-FONTS = '"Noto Sans CJK JP","Noto Sans CJK KR","Noto Sans JP","Noto Sans KR","Hiragino Sans","Apple SD Gothic Neo",sans-serif'
-STYLE = f"""
-:root{{--paper:#fff;--ink:#1f2328;--soft:#656d76;--rule:#e3e6ea;--one:#2f6fb5;--s1:#8fb8de;--s2:#d9822b;--s3:#b8bec6}}
-@media(prefers-color-scheme:dark){{:root{{--paper:#0d1117;--ink:#e6edf3;--soft:#9198a1;--rule:#262c36;--one:#6cb0f5;--s1:#33608f;--s2:#e09b4f;--s3:#4a525c}}}}
-body{{margin:2.2rem auto;max-width:60rem;padding:0 1.2rem;background:var(--paper);color:var(--ink);font:15px/1.55 {FONTS}}}
-h1{{font-size:1.5rem;margin:0}}h2{{font-size:1.1rem;margin:2.2rem 0 .6rem}}p{{margin:.4rem 0;max-width:46rem}}.soft{{color:var(--soft);fill:var(--soft)}}
-table{{border-collapse:collapse}}th,td{{padding:.2rem .9rem .2rem 0;text-align:left;border-bottom:1px solid var(--rule)}}
-td.n{{text-align:right;font-variant-numeric:tabular-nums}}svg{{max-width:100%;height:auto;display:block}}
-svg text{{font:13px {FONTS};fill:var(--ink)}}svg text.soft{{fill:var(--soft)}}svg text.on{{fill:var(--paper)}}
-.rule{{stroke:var(--rule);fill:none}}.wire{{stroke:var(--one);stroke-width:2.5;stroke-opacity:.45}}.dot,.bar,.heat,.s0{{fill:var(--one)}}
-.s1{{fill:var(--s1)}}.s2{{fill:var(--s2)}}.s3{{fill:var(--s3)}}.tag{{paint-order:stroke;stroke:var(--paper);stroke-width:3px}}
-"""
-
-
-class Row(Protocol):
-    """A measure with its interval."""
-
-    @property
-    def name(self) -> str:
-        """Of the measure."""
-
-    @property
-    def level(self) -> str:
-        """Of measurement."""
-
-    @property
-    def value(self) -> float | None:
-        """None where undefined."""
-
-    @property
-    def low(self) -> float | None:
-        """Lower end."""
-
-    @property
-    def high(self) -> float | None:
-        """Upper end."""
-
-
-def write_page(folder: Path, report: Any, table: Table, *, overwrite: bool = False) -> Path:
+def write_page(folder: Path, report: AgreeReport, table: Table, *, overwrite: bool = False) -> Path:
     """Write `index.html`, which needs nothing else, into a new folder."""
     with atomic_folder(folder, overwrite=overwrite) as place:
         (place / "index.html").write_text(page(report, table), encoding="utf-8")
     return folder / "index.html"
 
 
-def page(report: Any, table: Table) -> str:
-    """The page of an agreement report (see `nikawa.aggregation.agree.AgreeReport`)."""
-    title = f"Agreement: {report.judgements}, {report.question}"
-    body = "\n".join(_sections(report, table, title))
-    return (
-        '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{text(title)}</title><style>{STYLE}</style></head>\n<body>\n{body}\n</body>\n</html>\n"
-    )
-
-
-def _sections(report: Any, table: Table, title: str) -> Iterator[str]:
-    yield f"<h1>{text(title)}</h1>"
-    yield (
-        f'<p class="soft">{report.items:,} items, {report.workers:,} workers ({text(report.workers_are)}), '
-        f"{report.answers:,} answers; 95% intervals from {report.resamples:,} resamples of items.</p>"
-    )
-    yield "<h2>Measures</h2>" + _measures(report.measures)
+def page(report: AgreeReport, table: Table) -> str:
+    """The page of an agreement report, with the plots of the judgements it was made from."""
+    plots: dict[str, Markup] = {}
     if report.counts:
-        yield "<h2>Items</h2>" + standing_bar(report.counts)
-    yield from (f'<p class="soft">{text(remark)}</p>' for remark in report.remarks)
+        plots["items"] = standing_bar(report.counts)
     if holds_spans(table):
-        yield "<h2>Spans by label</h2>" + _labels(report.distribution)
+        counts = list(report.distribution.values())
+        if counts:
+            names = [name or "without a label" for name in report.distribution]
+            plots["spans"] = bars(names, counts, sum(counts))
     else:
-        yield from _answers(report, table)
-    yield from _rest(report)
+        plots["answers"] = distribution(table)
+        if len(table.categories) <= MAX_CATEGORIES:
+            shares = coincidences(table)
+            plots["coincidences"] = heat(table.categories, shares, "Answers against answers")
+        plots["workers"] = worker_map(table)
+        if has_few_pairs(table):
+            plots["kappas"] = _kappa_plot(table)
+    made = render(
+        "agreement.html",
+        title=f"Agreement: {report.judgements}, {report.question}",
+        style=(TEMPLATES / "agreement.css").read_text("utf-8"),
+        report=report,
+        plots=plots,
+        are_spans=holds_spans(table),
+        whisker=_measure_plot,
+    )
+    return str(made)
 
 
-def _labels(counts: Mapping[str, int]) -> str:
-    if not counts:
-        return '<p class="soft">Nobody marked any.</p>'
-    names = [name or "without a label" for name in counts]
-    return bars(names, list(counts.values()), sum(counts.values()))
-
-
-def _answers(report: Any, table: Table) -> Iterator[str]:
-    yield "<h2>Answers</h2>" + distribution(table)
-    if len(table.categories) <= MAX_CATEGORIES:
-        yield "<h2>Where one worker says the row, what do others say?</h2>"
-        yield heat(table.categories, coincidences(table), "Answers against answers")
-    yield "<h2>Workers</h2>" + worker_map(table)
-    if report.workers_are == "columns":
-        yield '<p class="soft">Workers are columns here: who filled which cell is not known.</p>'
-    if has_few_pairs(table):
-        yield "<h2>Cohen's kappa between workers</h2>"
-        order = sorted(range(len(table.workers)), key=lambda i: str(table.workers[i]))
-        kappas = _between(table)[order][:, order]
-        yield heat([table.workers[i] for i in order], kappas, "Kappa between workers")
-
-
-def _between(table: Table) -> Any:
+def _kappa_plot(table: Table) -> Markup:
     """Kappa of each pair of workers; nobody is held against themselves."""
-    import numpy as np
-
     kappas = pair_kappas(confusion_by_pair(table))
     np.fill_diagonal(kappas, np.nan)
-    return kappas
+    order = sorted(range(len(table.workers)), key=lambda i: str(table.workers[i]))
+    names = [table.workers[i] for i in order]
+    return heat(names, kappas[order][:, order], "Kappa between workers")
 
 
-def _rest(report: Any) -> Iterator[str]:
-    if report.slices:
-        yield "<h2>Slices</h2>"
-    for part in report.slices:
-        yield f"<h3>{text(part.where)} <span class=soft>{part.items:,} items</span></h3>"
-        yield _measures(part.measures)
-    if report.notes:
-        rows = "".join(
-            f"<tr><td>{text(n.what)}</td><td class=n>{n.count:,}</td><td>{text(n.done)}</td>"
-            f"<td>{', '.join(map(str, n.lines))}</td></tr>"
-            for n in report.notes
-        )
-        yield f"<h2>What was odd about the file</h2><table><tr><th>what<th>how often<th>done<th>first lines</tr>{rows}</table>"
-
-
-def _measures(rows: Sequence[Row]) -> str:
-    lines = "".join(_line(row) for row in rows)
-    return f"<table><tr><th>measure<th>level<th>value<th>95% interval<th></tr>{lines}</table>"
-
-
-def _line(row: Row) -> str:
-    start = f"<tr><td>{text(row.name)}</td><td class=soft>{text(row.level)}</td>"
+def _measure_plot(row: MeasureRow) -> str:
+    """A measure with its interval; empty where it is not bounded by -1 and 1."""
     if row.value is None or row.low is None or row.high is None:
-        return f"{start}<td class=n>undefined</td><td></td><td></td></tr>"
-    bounded = row.low >= -1 and row.high <= 1 and not row.name.startswith(("variance", "sd"))
-    picture = whisker(row.value, row.low, row.high) if bounded else ""
-    return f"{start}<td class=n>{row.value:.4f}</td><td class=n>{row.low:.4f} to {row.high:.4f}</td><td>{picture}</td></tr>"
+        return ""
+    is_bounded = row.low >= -1 and row.high <= 1 and not row.name.startswith(("variance", "sd"))
+    return whisker(row.value, row.low, row.high) if is_bounded else ""

@@ -23,7 +23,7 @@ from nikawa.io.folders import JUDGEMENTS
 from nikawa.io.json import read_json
 from nikawa.records import Card, Record
 from nikawa.reporting.card import BUILT, Built, Figures
-from nikawa.reporting.fragments import slug
+from nikawa.reporting.markup import slug
 from nikawa.reporting.page_data import Note
 from nikawa.reporting.sources import address, inside
 from nikawa.reporting.systems import TaskRuns

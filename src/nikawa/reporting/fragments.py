@@ -1,42 +1,29 @@
-"""Small pieces of a page: numbers with the file they are from, tables, notes. Everything passes through `text`."""
+"""Fragments of a page: numbers with the file they are from, cells, tables, notes. Plain strings are text and are escaped."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from nikawa.reporting.markup import text
-from nikawa.reporting.page_data import Note, Number
-from nikawa.reporting.sources import inside, source, source_line
-from nikawa.stats.results import NO_INTERVAL
+from markupsafe import Markup
 
-__all__ = [
-    "Cell",
-    "command",
-    "counted",
-    "detail",
-    "figures",
-    "note",
-    "number",
-    "p_value",
-    "plain",
-    "slug",
-    "source",
-    "table",
-    "text",
-]
+from nikawa.records import Unit
+from nikawa.reporting.markup import fragment, html, join, slug, source
+from nikawa.reporting.page_data import Note, Number
+from nikawa.reporting.plots import Dot
+from nikawa.reporting.sources import inside, source_line
+from nikawa.stats.results import NO_INTERVAL, Figure
 
 DASH = "–"
-MANY = 5
+MIN_COLUMNS_OF_WIDE_TABLE = 6
 """Columns from which on a table takes the whole width."""
 UNDEFINED = "not defined"
 
 
 class Cell(NamedTuple):
-    """A cell that is HTML already, and where what it shows is from."""
+    """What a cell of a table shows, text or markup, and where it is from."""
 
-    html: str
+    content: str
     source: str = ""
 
 
@@ -68,23 +55,39 @@ def plain(number: Number, digits: int) -> str:
 
 def number(
     found: Number, digits: int, *, ties: str = "", best: bool = False, spread: str = ""
-) -> str:
+) -> Markup:
     """A number with its spread below, the letters of its tie groups, and where it is from.
 
     `spread` is the place of deviation and interval where they are not beside the value.
     """
-    value = figures(found.value, found.unit, digits)
-    kind = "v best" if best else "v"
-    shown = f'<span class="{kind}"{source(found.source, _said(found))}>{value}</span>'
+    shown = html(
+        '<span class="{}"{}>{}</span>',
+        "v best" if best else "v",
+        source(found.source, _in_full(found)),
+        figures(found.value, found.unit, digits),
+    )
     if ties and found.value is not None:
-        shown += f'<sup class="tie" title="shares {text(ties)} with systems it cannot be told apart from">{text(ties)}</sup>'
-    lines = [f"± {figures(found.sd, found.unit, digits)}"] if found.sd is not None else []
-    lines += [ends] if (ends := interval(found, digits)) else []
-    kept = source(spread or found.source)
-    return shown + "".join(f'<span class="ci"{kept}>{line}</span>' for line in lines)
+        title = f"shares {ties} with systems it cannot be told apart from"
+        shown += html('<sup class="tie" title="{}">{}</sup>', title, ties)
+    place = spread or found.source
+    if found.sd is not None:
+        shown += small(f"± {figures(found.sd, found.unit, digits)}", place)
+    ends = interval(found, digits)
+    return shown + small(ends, place) if ends else shown
 
 
-def _said(found: Number) -> str:
+def small(words: str, place: str = "") -> Markup:
+    """A small line below a number."""
+    return html('<span class="ci"{}>{}</span>', source(place), words)
+
+
+def soft(words: str, title: str = "") -> Markup:
+    """Words that stand back."""
+    return html('<span class="soft"{}>{}</span>', source("", title), words)
+
+
+def _in_full(found: Number) -> str:
+    """A number with all that is known of its spread, for the pointer."""
     parts = [f"{found.value:.6g}" if found.value is not None else UNDEFINED]
     if found.low is not None and found.high is not None:
         parts.append(f"95% interval {found.low:.6g} to {found.high:.6g}")
@@ -93,7 +96,7 @@ def _said(found: Number) -> str:
     return ", ".join([*parts, f"n {found.n:,}"] if found.n else parts)
 
 
-def counted(n: float, place: str) -> Cell:
+def count_cell(n: float, place: str) -> Cell:
     """A count, or the mean of counts over seeds."""
     return Cell(f"{n:,.0f}" if abs(n - round(n)) < 0.05 else f"{n:,.1f}", place)
 
@@ -102,7 +105,8 @@ def p_value(p: float | None) -> str:
     """A p value, marked where it is below 5%."""
     if p is None:
         return ""
-    return f'<span class="{"sure" if p < 0.05 else "soft"}">{"< 0.001" if p < 0.001 else f"{p:.3f}"}</span>'
+    words = "< 0.001" if p < 0.001 else f"{p:.3f}"
+    return html('<span class="{}">{}</span>', "sure" if p < 0.05 else "soft", words)
 
 
 def table(
@@ -111,69 +115,88 @@ def table(
     numbers: Iterable[int] = (),
     caption: str = "",
     place: str = "",
-) -> str:
-    """A table of cells that are HTML already; column numbers in `numbers` align right, `place` is where all is from."""
-    right = set(numbers)
-    head = "".join(
-        f'<th scope="col"{" class=n" if i in right else ""}>{c}</th>' for i, c in enumerate(columns)
-    )
-    body = "".join(
-        "<tr>"
-        + "".join(_cell(content, i == 0, i in right) for i, content in enumerate(row))
-        + "</tr>"
-        for row in rows
-    )
-    title = f"<caption>{text(caption)}</caption>" if caption else ""
-    top = f"<thead><tr>{head}</tr></thead>" if any(columns) else ""
-    wide = ' class="many"' if len(columns) > MANY else ""
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{text(caption or "table")}"><table{wide}{source(place)}>'
-        f"{title}{top}<tbody>{body}</tbody></table></div>"
+) -> Markup:
+    """A table; column numbers in `numbers` align right, `place` is where all is from."""
+    cells = [
+        [content if isinstance(content, Cell) else Cell(content) for content in row] for row in rows
+    ]
+    return fragment(
+        "table",
+        columns=columns if any(columns) else (),
+        rows=cells,
+        right=set(numbers),
+        caption=caption,
+        place=place,
+        is_wide=len(columns) >= MIN_COLUMNS_OF_WIDE_TABLE,
     )
 
 
-def _cell(content: str | Cell, first: bool, right: bool) -> str:
-    found = content if isinstance(content, Cell) else Cell(content)
-    kind, (tag, scope) = (
-        ' class="n"' if right else "",
-        ("th", ' scope="row"') if first else ("td", ""),
-    )
-    return f"<{tag}{kind}{scope}{source(found.source)}>{found.html}</{tag}>"
-
-
-def detail(summary: str, content: str, place: str = "") -> str:
+def detail(summary: str, content: Markup, place: str = "") -> Markup:
     """Something to open; `place` is where the numbers of the summary are from."""
-    return f"<details><summary{source(place)}>{text(summary)}</summary>{content}</details>"
+    return fragment("detail", summary=summary, content=content, place=place)
 
 
-def command(line: str) -> str:
-    """A command to copy."""
-    return f"<pre><code>{text(line)}</code></pre>"
+def block(title: str, content: Markup, words: str = "", place: str = "") -> Markup:
+    """A part of a section with its heading; `place` is where the numbers of the words are from."""
+    return fragment("block", title=title, content=content, words=words, place=place)
 
 
-def note(found: Note, place: str = "") -> str:
+def multiples(figures: Sequence[Markup]) -> Markup:
+    """Small figures side by side."""
+    return fragment("multiples", figures=figures) if figures else Markup("")
+
+
+def note(found: Note, place: str = "") -> Markup:
     """A finding in words or as a table; `place` is where the note itself is kept."""
     right = [i for i, name in enumerate(found.columns) if name in found.numbers]
-    kept = found.source or inside(place, "rows")
-    rows = [_note_row(found, i) for i in range(len(found.rows))]
-    body = (
-        table([text(c) for c in found.columns], rows, right, found.title, kept)
-        if found.rows
-        else ""
+    rows_place = found.source or inside(place, "rows")
+    rows = []
+    for i, row in enumerate(found.rows):
+        own = found.sources[i] if i < len(found.sources) else ""
+        rows.append([Cell(cell, own if column else "") for column, cell in enumerate(row)])
+    parts = []
+    if rows:
+        parts.append(table(found.columns, rows, right, found.title, rows_place))
+    if rows or found.source:
+        parts.append(source_line(rows_place))
+    return fragment(
+        "note",
+        title=found.title,
+        words=found.text,
+        words_place=found.source or place,
+        content=join(parts),
+        command=found.command,
+        is_folded=found.folded,
     )
-    words = f"<p{source(found.source or place)}>{text(found.text)}</p>" if found.text else ""
-    line = f'<p class="source"><code>{text(found.command)}</code></p>' if found.command else ""
-    content = f"{words}{body}{source_line(kept) if found.rows or found.source else ''}{line}"
-    if found.folded:
-        return detail(found.title, content)
-    return f'<div class="note"><h4>{text(found.title)}</h4>{content}</div>'
 
 
-def _note_row(found: Note, number: int) -> list[str | Cell]:
-    place = found.sources[number] if number < len(found.sources) else ""
-    return [Cell(text(cell), place if i else "") for i, cell in enumerate(found.rows[number])]
+def figure(picture: str, name: str, kind: str, place: str) -> Markup:
+    """A picture of a task with what it is from and its file; empty where there is none."""
+    if not picture:
+        return Markup("")
+    return fragment(
+        "figure",
+        picture=picture,
+        place=place,
+        sources=source_line(place),
+        file=f"figures/{slug(name)}-{kind}.svg",
+        is_split=picture.count("</svg>") > 1,
+    )
 
 
-def slug(name: str) -> str:
-    """A name that can be an id and a file's name."""
-    return re.sub(r"[\W_]+", "-", name.lower()).strip("-") or "x"
+def dot(found: Number | Figure, series: int = 0, note: str = "", place: str = "") -> Dot:
+    """A number as a dot."""
+    return Dot(found.value, found.low, found.high, series, note, place)
+
+
+def spread(found: Figure, unit: Unit, place: str, n: int = 0) -> Number:
+    """A figure of an analysis as a number of the page."""
+    return Number(
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        sd=found.sd,
+        unit=unit,
+        n=n or found.n,
+        source=place,
+    )

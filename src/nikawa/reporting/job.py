@@ -21,12 +21,12 @@ from nikawa.io.atomic import refuse_existing
 from nikawa.io.json import pack_json
 from nikawa.metrics import metrics
 from nikawa.records import Example, Record
-from nikawa.reporting.choices import find_choices
 from nikawa.reporting.findings import Finding, FindingReader, data_commands
 from nikawa.reporting.items import collect_items, find_text_limit, text_lengths
 from nikawa.reporting.page import write_report
 from nikawa.reporting.page_data import Analysed, Page, RunRow, Section, Sourced
 from nikawa.reporting.scores import Compared, compare_tasks, pair_rows, part_rows, system_rows
+from nikawa.reporting.settings import find_choices
 from nikawa.reporting.sources import NUMBERS, address, inside
 from nikawa.reporting.systems import (
     TaskRuns,

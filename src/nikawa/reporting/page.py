@@ -14,24 +14,26 @@ from importlib.resources import files
 from itertools import chain, count
 from pathlib import Path
 
+from markupsafe import Markup
+
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import pack_json
-from nikawa.reporting.fragments import Cell, slug, table, text
+from nikawa.reporting.analysis_blocks import curve_plot, slice_plot, stress_plot
+from nikawa.reporting.fragments import Cell, small, soft, table
 from nikawa.reporting.items import Items, pack_items
-from nikawa.reporting.method import method
-from nikawa.reporting.page_across import curve_plot, stress_plot
-from nikawa.reporting.page_data import Page, Section, SystemRow, placed
-from nikawa.reporting.page_settings import OTHERS, other, other_settings, settings_plot
-from nikawa.reporting.page_slices import slice_plot
+from nikawa.reporting.markup import html, render, slug
+from nikawa.reporting.method import render_method
+from nikawa.reporting.page_data import Page, Section, placed
 from nikawa.reporting.section import (
     answered,
+    render_section,
     score_cell,
+    score_places,
     score_plot,
-    scores_of,
-    section,
     system_pictures,
 )
-from nikawa.reporting.sources import NUMBERS, inside, source, source_line
+from nikawa.reporting.settings import OTHERS, other, other_settings, settings_plot
+from nikawa.reporting.sources import NUMBERS, inside, source_line
 from nikawa.reporting.summary_tables import (
     column_name,
     comma_separated,
@@ -43,9 +45,9 @@ from nikawa.reporting.summary_tables import (
 from nikawa.reporting.training import training_pictures
 
 DIGITS = 1
-FILE_NAME = 200
+MAX_FILE_NAME_BYTES = 200
 """Bytes of the name of a plot: file systems take 255."""
-TASKS = 4
+MAX_TASK_COLUMNS = 4
 """Tasks that are columns of the summary; more are rows, where systems are fewer."""
 
 
@@ -88,89 +90,84 @@ def document(page: Page, items: Mapping[str, Items], digits: int = DIGITS) -> st
     page = placed(page)
     script, style = asset("page_browser.js") + asset("page.js"), asset("page.css")
     digest = b64encode(sha256(script.encode()).digest()).decode()
-    policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+    place = inside(NUMBERS, "sections")
+    made = render(
+        "page.html",
+        page=page,
+        policy=(
+            f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:; "
+            "base-uri 'none'; form-action 'none'"
+        ),
+        style=style,
+        script=script,
+        others=OTHERS,
+        lead=[
+            (_plural(len(counted), noun), inside(NUMBERS, key))
+            for noun, key, counted in (
+                ("system", "systems", page.systems),
+                ("task", "sections", page.sections),
+                ("run", "runs", page.runs),
+            )
+        ],
+        summary=_summary(page, digits, place),
+        legend=legend(page),
+        legend_place=f"{NUMBERS}#/rounds {NUMBERS}#/tests",
+        summary_sources=source_line(*map(score_places, page.sections), place),
+        sections=[render_section(section, digits) for section in page.sections],
+        other_settings=other_settings(page, digits),
+        method=render_method(page),
+        items=[(slug(name), pack_items(each)) for name, each in items.items()],
     )
-    head = (
-        f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark">'
-        f'<meta name="generator" content="nikawa {text(page.version)}"><title>{text(page.title)}</title><style>{style}</style>'
-    )
-    blocks = "".join(
-        f'<script type="application/octet-stream" id="items-{slug(name)}">{pack_items(found)}</script>\n'
-        for name, found in items.items()
-    )
-    return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{"".join(_body(page, digits))}\n{blocks}<script>{script}</script>\n</body>\n</html>\n'
-
-
-def _body(page: Page, digits: int) -> Iterator[str]:
-    yield '<a class="skip" href="#main">Skip to the results</a>'
-    links = "".join(f'<a href="#{slug(s.name)}">{text(s.name)}</a>' for s in page.sections)
-    links += f'<a href="#{OTHERS}">Settings</a>' if page.choices else ""
-    yield (
-        f'<nav aria-label="Sections"><div><a href="#summary">Summary</a>{links}<a href="#method">How made</a></div>'
-        '<button type="button" id="theme" hidden>Theme: auto</button></nav>'
-    )
-    yield f'<main id="main" tabindex="-1"><header class="top"><h1>{text(page.title)}</h1>{_lead(page)}</header>'
-    yield _summary(page, digits)
-    yield from (section(found, digits) for found in page.sections)
-    yield other_settings(page, digits)
-    yield method(page)
-    made = f" · made {text(page.made)}" if page.made else ""
-    yield f'</main><footer><p>Nikawa {text(page.version)}{made} · <span class="keys"><kbd>/</kbd> search · <kbd>j</kbd> <kbd>k</kbd> next and previous example</span></p></footer>'
-
-
-def _lead(page: Page) -> str:
-    counts = {
-        "system": ("systems", page.systems),
-        "task": ("sections", page.sections),
-        "run": ("runs", page.runs),
-    }
-    words = (
-        f"<span{source(inside(NUMBERS, key))}>{_plural(len(found), noun)}</span>"
-        for noun, (key, found) in counts.items()
-    )
-    return f'<p class="lead">{", ".join(words)}</p>'
+    return str(made)
 
 
 def _plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _summary(page: Page, digits: int) -> str:
+def _summary(page: Page, digits: int, place: str) -> Markup:
+    """Systems by tasks; tasks are the rows where there are many of them, and fewer systems."""
     sections, systems = page.sections, page.systems
-    rows = [[text(s), *(_cell(found, s, digits) for found in sections)] for s in systems]
-    columns = ["system", *map(_column, sections)]
-    if len(sections) > max(TASKS, len(systems)):
-        rows = [[_column(found), *(_cell(found, s, digits) for s in systems)] for found in sections]
-        columns = ["task", *map(text, systems)]
-    place = inside(NUMBERS, "sections")
-    shown = table(columns, rows, range(1, len(columns)), "Summary", place)
-    told = (
-        f'<p class="legend"{source(f"{NUMBERS}#/rounds {NUMBERS}#/tests")}>{text(legend(page))}</p>'
+    rows: list[list[str | Cell]]
+    if len(sections) > max(MAX_TASK_COLUMNS, len(systems)):
+        columns = ["task", *systems]
+        rows = [
+            [_task_title(section), *(_summary_cell(section, s, digits) for s in systems)]
+            for section in sections
+        ]
+    else:
+        columns = ["system", *map(_task_title, sections)]
+        rows = [
+            [system, *(_summary_cell(section, system, digits) for section in sections)]
+            for system in systems
+        ]
+    return table(columns, rows, range(1, len(columns)), "Summary", place)
+
+
+def _task_title(section: Section) -> Markup:
+    """The name of a task as a link to its section, its metric, and how it departs from the protocol."""
+    title = html(
+        '<a href="#{}" title="{}">{}</a>{}',
+        slug(section.name),
+        column_name(section),
+        section.name,
+        small(section.metrics[0]),
     )
-    files = source_line(*map(scores_of, sections), place)
-    return f'<section id="summary" aria-labelledby="h-summary"><h2 id="h-summary" class="quiet">Summary</h2>{shown}{told}{files}</section>'
+    if section.protocol:
+        title += html('<span class="mark">{}</span>', section.protocol)
+    return title
 
 
-def _column(found: Section) -> str:
-    mark = f'<span class="mark">{text(found.protocol)}</span>' if found.protocol else ""
-    return f'<a href="#{slug(found.name)}" title="{text(column_name(found))}">{text(found.name)}</a><span class="ci">{text(found.metrics[0])}</span>{mark}'
-
-
-def _cell(found: Section, system: str, digits: int) -> str | Cell:
-    metric = found.metrics[0]
-    for i, row in enumerate(found.rows):
+def _summary_cell(section: Section, system: str, digits: int) -> str | Cell:
+    metric = section.metrics[0]
+    for i, row in enumerate(section.rows):
         if row.system == system and metric in row.metrics:
-            cell = score_cell(found, i, metric, digits)
-            return cell._replace(html=cell.html + _gaps(found, row)) if row.unanswered else cell
-    return '<span class="soft" title="not run">·</span>'
-
-
-def _gaps(found: Section, row: SystemRow) -> str:
-    """A line below the score of a system that did not answer everything."""
-    return f'<span class="ci"{source(row.lost)}>{answered(found, row, " answered")}</span>'
+            cell = score_cell(section, i, metric, digits)
+            if row.unanswered:
+                gaps = small(answered(section, row, " answered"), row.lost)
+                cell = cell._replace(content=cell.content + gaps)
+            return cell
+    return soft("·", "not run")
 
 
 def pictures(page: Page) -> Iterator[tuple[str, str]]:
@@ -198,7 +195,7 @@ def _apart(named: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """The same under names that can be files', with a number behind those that are taken: `A b` and `a-b` would share a file."""
     taken = set[str]()
     for name, picture in named:
-        short = name.encode()[:FILE_NAME].decode(errors="ignore")
+        short = name.encode()[:MAX_FILE_NAME_BYTES].decode(errors="ignore")
         free = next(n for n in chain([short], (f"{short}-{i}" for i in count(2))) if n not in taken)
         taken.add(free)
         yield free, picture

@@ -8,10 +8,12 @@ from itertools import groupby
 from math import ceil, floor, inf, isinf, log10
 from typing import TypeVar
 
+from markupsafe import Markup
+
 from nikawa.metrics import metrics
 from nikawa.reporting.label_placement import text_width
-from nikawa.reporting.markup import text
-from nikawa.reporting.sources import inside, source
+from nikawa.reporting.markup import join, source, text
+from nikawa.reporting.sources import inside
 
 T = TypeVar("T")
 SHEET_HEIGHT = 720.0
@@ -126,9 +128,9 @@ def within(unit: str, metric: str) -> tuple[float, float]:
     return declared.low * scale, high
 
 
-def svg(width: float, height: float, parts: Iterable[str], title: str) -> str:
-    """A picture with its title for those who cannot see it."""
-    return (
+def svg(width: float, height: float, parts: Iterable[str], title: str) -> Markup:
+    """A picture with its title for those who cannot see it; its parts are markup already."""
+    return Markup(  # noqa: S704 — every text of a part went through `text`
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
         f'width="{width:.0f}" height="{height:.0f}" role="img"><title>{text(title)}</title>{"".join(parts)}</svg>'
     )
@@ -187,7 +189,7 @@ def dot_plot(
     axis = axis_of([*values, rule], left + 8, right - 8, within)
     parts = in_parts(lines, _tall, tallest, ROW)
     names = [f"{title}, part {i} of {len(parts)}" for i in range(1, len(parts) + 1)]
-    return "".join(
+    return join(
         _dots(part, name, _Frame(axis, left, right, rule), series)
         for part, name in zip(parts, names if len(parts) > 1 else [title], strict=True)
     )

@@ -6,10 +6,8 @@ follows the reader's light or dark scheme, and its text stays text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from math import ceil, log10
 from pathlib import Path
 
@@ -18,6 +16,7 @@ import numpy as np
 from nikawa.checks.artifacts import Pair, Table
 from nikawa.io.atomic import atomic_write
 from nikawa.reporting.label_placement import Box, Mark, place, text_width
+from nikawa.reporting.markup import text
 
 WIDTH, HEIGHT = 960, 720
 FRAME = Box(64, 84, WIDTH - 24, HEIGHT - 56)
@@ -28,8 +27,6 @@ TOGETHER = 2.5
 """Pixels within which points of one label share a name tag."""
 LIGHT = ("#0072b2", "#d55e00", "#009e73", "#aa3f8f", "#8a6d00", "#3b3b98", "#a8323e", "#4d7c0f")
 DARK = ("#5bb8f0", "#ff8f5a", "#35d0a2", "#e58ac9", "#e0b83a", "#a5a5f5", "#f0808a", "#a3d160")
-
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ def scatter(table: Table, over: Sequence[Pair], title: str) -> str:
     line = _line(table, axes)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
-        f"<title>{_text(title)}</title>",
+        f"<title>{text(title)}</title>",
         f"<style>{_style(len(table.labels))}</style>",
         f'<rect class="paper" width="{WIDTH}" height="{HEIGHT}"/>',
         *_heading(table, over, title),
@@ -99,24 +96,19 @@ def _style(labels: int) -> str:
     )
 
 
-def _text(text: str) -> str:
-    """Text for XML, with a replacement character for each that XML cannot hold."""
-    return escape(_FORBIDDEN.sub("\ufffd", text))
-
-
 def _heading(table: Table, over: Sequence[Pair], title: str) -> Iterator[str]:
-    yield f'<text class="head" x="{FRAME.left}" y="28">{_text(title)}</text>'
+    yield f'<text class="head" x="{FRAME.left}" y="28">{text(title)}</text>'
     said = (
         f"{table.examples.sum():,} examples, {len(table.tokens):,} tokens; {len(over):,} pairs over the line "
         f"(one-sided binomial test, p < {table.alpha:g}/{len(table.tokens):,})"
     )
     if len(over) > NAMED:
         said += f", the {NAMED} least likely named"
-    yield f'<text class="soft" x="{FRAME.left}" y="49">{_text(said)}</text>'
+    yield f'<text class="soft" x="{FRAME.left}" y="49">{text(said)}</text>'
     x = FRAME.left + 6
     for i, label in enumerate(table.labels):
         yield f'<circle class="o{i}" cx="{x:.1f}" cy="66" r="4.5"/>'
-        yield f'<text x="{x + 10:.1f}" y="70.5">{_text(label)}</text>'
+        yield f'<text x="{x + 10:.1f}" y="70.5">{text(label)}</text>'
         x += 34 + text_width(label, SIZE)
 
 
@@ -174,10 +166,10 @@ def _over(
         said = f"{pair.token} → {pair.label}: {pair.count:,} of {pair.n:,}, {pair.share:.3f}"
         yield (
             f'<circle class="over o{numbers[pair.label]}" cx="{x:.1f}" cy="{y:.1f}" r="4">'
-            f"<title>{_text(said)}</title></circle>"
+            f"<title>{text(said)}</title></circle>"
         )
     for mark, box in zip(marks, tags, strict=True):
-        yield f'<text class="tag" x="{box.left:.1f}" y="{box.bottom - 4:.1f}">{_text(mark.text)}</text>'
+        yield f'<text class="tag" x="{box.left:.1f}" y="{box.bottom - 4:.1f}">{text(mark.text)}</text>'
 
 
 def _marks(over: Sequence[Pair], axes: Axes, numbers: dict[str, int]) -> list[Mark]:

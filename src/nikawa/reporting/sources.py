@@ -9,10 +9,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from nikawa.reporting.markup import text
+from markupsafe import Markup
+
+from nikawa.reporting.markup import fragment
 
 NUMBERS = "numbers.json"
-NAMED = 3
+MAX_FILES_NAMED = 3
 """Files that a line of sources names one by one."""
 _UNSAFE = re.compile(r'[\x00-\x20%#"<>?\\^`{|}\x7f]')
 
@@ -32,32 +34,27 @@ def inside(place: str, *steps: str | int) -> str:
     return place + below if "#" in place or not below else f"{place}#{below}"
 
 
-def source(place: str, said: str = "") -> str:
-    """Attributes that tell where a number is from; the script of the page adds the place to what the pointer shows."""
-    shown = f' title="{text(said)}"' if said else ""
-    return f' data-src="{text(place)}"{shown}' if place else shown
-
-
-def source_line(*places: str) -> str:
+def source_line(*places: str) -> Markup:
     """What stands below a table or a plot, on paper too: the files it is from."""
-    found = list(dict.fromkeys(one for place in places for one in place.split(" ") if one))
-    return f'<p class="source">Source: {", ".join(_links(found))}</p>' if found else ""
+    every = list(dict.fromkeys(one for place in places for one in place.split(" ") if one))
+    return fragment("source_line", links=list(_links(every))) if every else Markup("")
 
 
-def _links(places: Iterable[str]) -> Iterable[str]:
+def _links(places: Iterable[str]) -> Iterable[Markup]:
     """A link a file; many files of one name (those of runs) or of one folder (analyses) in one."""
-    files: dict[str, list[str]] = {}
+    pointers: dict[str, list[str]] = {}
     for place in places:
         file, _, pointer = place.partition("#")
-        files.setdefault(file, []).append(pointer)
-    for (name, folder), found in _alike(files).items():
-        if len(found) <= NAMED:
-            yield from (_link(file, files[file]) for file in found)
+        pointers.setdefault(file, []).append(pointer)
+    for (name, folder), files in _alike(pointers).items():
+        if len(files) <= MAX_FILES_NAMED:
+            for file in files:
+                yield fragment("file_link", file=file, pointer=_common(pointers[file]))
         elif name:
-            yield f'<code>{text(name)}</code> of <a href="#runs">{len(found)} runs</a>'
+            yield fragment("runs_link", name=name, count=len(files))
         else:
-            inner = _common([pointer for file in found for pointer in files[file]])
-            yield f'{len(found)} files in <a href="{text(folder)}">{text(folder)}</a>{_at(inner)}'
+            inner = _common([pointer for file in files for pointer in pointers[file]])
+            yield fragment("folder_link", folder=folder, count=len(files), pointer=inner)
 
 
 def _alike(files: Iterable[str]) -> dict[tuple[str, str], list[str]]:
@@ -66,17 +63,9 @@ def _alike(files: Iterable[str]) -> dict[tuple[str, str], list[str]]:
     found: dict[tuple[str, str], list[str]] = {}
     for file in files:
         folder, slash, name = file.rpartition("/")
-        key = (name, "") if names[name] > NAMED else ("", folder + slash)
+        key = (name, "") if names[name] > MAX_FILES_NAMED else ("", folder + slash)
         found.setdefault(key, []).append(file)
     return found
-
-
-def _link(file: str, pointers: list[str]) -> str:
-    return f'<a href="{text(file)}">{text(file)}</a>{_at(_common(pointers))}'
-
-
-def _at(pointer: str) -> str:
-    return text(f" #{pointer}") if pointer else ""
 
 
 def _common(pointers: list[str]) -> str:

@@ -8,7 +8,14 @@ from collections.abc import Iterator
 
 from nikawa.reporting.fragments import figures, plain
 from nikawa.reporting.page_data import Number, Page, Section, SystemRow
-from nikawa.reporting.section import Known, answered_of, is_best, learned, seen_grid
+from nikawa.reporting.section import (
+    Known,
+    count_answered,
+    is_best,
+    rows_with_gaps,
+    seen_grid,
+    training_title,
+)
 from nikawa.reporting.tables import Table, escape
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
@@ -85,7 +92,7 @@ def _markdown_cell(found: Section, system: str, digits: int) -> str:
     if number.value is None:
         return shown
     shown = f"**{shown}**" if is_best(found, row, metric) else shown
-    shown += f", {answered_of(found, row)} answered" if row.unanswered else ""
+    shown += f", {count_answered(found, row)} answered" if row.unanswered else ""
     return f"{shown} {row.ties.get(metric, '')}".strip()
 
 
@@ -142,7 +149,7 @@ def latex_seen(found: Section, digits: int) -> str:
             )
             for i, (where, line) in enumerate(lines.items())
         ]
-    head = " & ".join(["Model", "", *(escape(learned(found, name)) for name in trained)])
+    head = " & ".join(["Model", "", *(escape(training_title(found, name)) for name in trained)])
     numbers = [
         one[0]
         for lines in grid.values()
@@ -180,17 +187,14 @@ def _caption(page: Page, marked: bool) -> str:
         said += r" Mean over seeds, $\pm$ standard deviation."
     if marked:
         said += rf" {DAGGER}: told apart from the best ({_tests(page, seeds)}, 5\%)."
-    if gaps := "; ".join(_gaps(page)):
+    gaps = "; ".join(
+        f"{escape(row.system)} {count_answered(found, row)} on {escape(found.name)}"
+        for found, row in rows_with_gaps(page.sections)
+    )
+    if gaps:
         said += f" Answered: {gaps}."
     marks = [f"{escape(s.name)} {escape(s.protocol)}" for s in page.sections if s.protocol]
     return (said + (f" Not as published: {'; '.join(marks)}." if marks else "")).strip()
-
-
-def _gaps(page: Page) -> Iterator[str]:
-    """Systems that did not answer everything, in LaTeX."""
-    for found in page.sections:
-        for row in (row for row in found.rows if row.unanswered):
-            yield f"{escape(row.system)} {answered_of(found, row)} on {escape(found.name)}"
 
 
 def _latex_cell(found: Section, system: str, digits: int) -> str:

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Any
 
-from nikawa.reporting.fragments import detail, slug, text
+from markupsafe import Markup
+
+from nikawa.reporting.fragments import block, detail, multiples
+from nikawa.reporting.markup import fragment, slug
 from nikawa.reporting.page_data import Section, Trace, Training
 from nikawa.reporting.plots import Trail, trails
-from nikawa.reporting.sources import inside, source, source_line
+from nikawa.reporting.sources import inside, source_line
 from nikawa.reporting.systems import ReportRun, SystemRuns, TaskRuns
 from nikawa.runs.store import ABOUT
 
@@ -37,7 +40,7 @@ def _training(system: SystemRuns) -> Training | None:
 
 def _trace(run: ReportRun) -> Trace | None:
     """The loss of a run by step; nothing where its model tells none, or of one step alone."""
-    told = run.stored.about().model.get("history")
+    told = run.loaded.about.model.get("history")
     each = enumerate(told if isinstance(told, list) else ())
     known = [(i, entry["step"], entry["loss"]) for i, entry in each if _is_loss(entry)]
     if len(known) < 2:
@@ -63,64 +66,59 @@ def _is_loss(entry: Any) -> bool:
     return bool(pair) and all(isinstance(v, int | float) and isfinite(v) for v in pair)
 
 
-OPEN = 4
+MAX_SYSTEMS_SHOWN = 4
 """Systems that are shown at once; the others are to be opened."""
 
 
-def training(found: Section) -> str:
+def training_block(section: Section) -> str:
     """A plot a system, the best first; empty where no model tells of its losses."""
-    each = _best_first(found)
-    if not each:
+    order = {row.system: i for i, row in enumerate(section.rows)}
+    every = sorted(section.training, key=lambda one: order.get(one.system, len(order)))
+    if not every:
         return ""
-    figures = [_figure(found, one) for one in each]
+    shown = [_training_figure(section, one) for one in every]
+    content = multiples(shown[:MAX_SYSTEMS_SHOWN])
+    more = shown[MAX_SYSTEMS_SHOWN:]
+    if more:
+        place = f"{section.place}/training"
+        content += detail(f"{len(more)} more systems", multiples(more), place)
+    content += source_line(*(trace.source for one in every for trace in one.traces))
     words = "The mean loss on the training data by step, a line a seed. A lower loss is not yet a better score."
-    more = _multiples(figures[OPEN:])
-    further = (
-        detail(f"{len(each) - OPEN} more systems", more, f"{found.place}/training") if more else ""
-    )
-    places = (trace.source for one in each for trace in one.traces)
-    return f'<div class="block"><h3>Training</h3><p class="soft">{words}</p>{_multiples(figures[:OPEN])}{further}{source_line(*places)}</div>'
+    return block("Training", content, words)
 
 
-def _best_first(found: Section) -> list[Training]:
-    order = {row.system: i for i, row in enumerate(found.rows)}
-    return sorted(found.training, key=lambda one: order.get(one.system, len(order)))
-
-
-def _multiples(figures: list[str]) -> str:
-    return f'<div class="multiples">{"".join(figures)}</div>' if figures else ""
-
-
-def _figure(found: Section, one: Training) -> str:
+def _training_figure(section: Section, one: Training) -> Markup:
     ends = [trace.points[-1][1] for trace in one.traces]
     low, high = f"{min(ends):.3f}", f"{max(ends):.3f}"
     words = f"last loss {low if low == high else f'{low}–{high}'}"
-    words += f", {len(one.traces)} of {one.runs} seeds" if one.runs > len(one.traces) else ""
-    words += f", of the last of {one.folds} folds" if one.folds else ""
-    places = " ".join(trace.source for trace in one.traces)
-    ends_at = source(" ".join(trace.end for trace in one.traces))
-    return (
-        f"<figure{source(places)}><figcaption>{text(one.system)}<span class=ci{ends_at}>{text(words)}</span></figcaption>"
-        f"{training_plot(found, one)}</figure>"
+    if one.runs > len(one.traces):
+        words += f", {len(one.traces)} of {one.runs} seeds"
+    if one.folds:
+        words += f", of the last of {one.folds} folds"
+    return fragment(
+        "small_figure",
+        caption=one.system,
+        words=words,
+        words_place=" ".join(trace.end for trace in one.traces),
+        picture=training_plot(section, one),
+        place=" ".join(trace.source for trace in one.traces),
     )
 
 
-def training_plot(found: Section, one: Training) -> str:
+def training_plot(section: Section, one: Training) -> str:
     """The losses of a system; all systems of a task share the upright axis."""
-    lines = [
-        Trail(
-            f"seed {trace.seed}",
-            trace.points,
-            f"{one.system}, seed {trace.seed}: {trace.points[-1][1]:.4g} at step {trace.points[-1][0]:,}",
-            trace.end,
-        )
-        for trace in one.traces
-    ]
-    top = max(loss for each in found.training for trace in each.traces for _, loss in trace.points)
-    return trails(lines, f"Loss of {one.system} on {found.name} by step", "steps", top)
+    lines = []
+    for trace in one.traces:
+        step, loss = trace.points[-1]
+        words = f"{one.system}, seed {trace.seed}: {loss:.4g} at step {step:,}"
+        lines.append(Trail(f"seed {trace.seed}", trace.points, words, trace.end))
+    losses = (
+        loss for each in section.training for trace in each.traces for _, loss in trace.points
+    )
+    return trails(lines, f"Loss of {one.system} on {section.name} by step", "steps", max(losses))
 
 
-def training_pictures(found: Section) -> Iterator[tuple[str, str]]:
+def training_pictures(section: Section) -> Iterator[tuple[str, str]]:
     """The plots under the names of their files."""
-    for one in found.training:
-        yield f"{slug(found.name)}-training-{slug(one.system)}", training_plot(found, one)
+    for one in section.training:
+        yield f"{slug(section.name)}-training-{slug(one.system)}", training_plot(section, one)

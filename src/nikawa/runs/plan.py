@@ -236,7 +236,9 @@ def _families(
     files = tuple(_files(predictor, kind.home(argument), options))
     for variation in _variations(task, request):
         for train in variation.train:
-            reader.training_examples(train, task, variation.labels)  # labels that do not fit are told now
+            reader.training_examples(
+                train, task, variation.labels
+            )  # labels that do not fit are told now
         protocol = choose_protocol(task, variation, reader, learns=learns, sweep=len(options) > 1)
         yield Family(
             task,

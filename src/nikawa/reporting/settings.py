@@ -1,4 +1,4 @@
-"""The settings that were tried, from the runs that chose among them."""
+"""The settings that were tried before a result was told: found in the runs that chose among them, shown as a table and a plot."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from markupsafe import Markup
 from msgspec.structs import replace
 
 from nikawa.datasets.custom import dataset_title, is_custom
@@ -16,12 +17,34 @@ from nikawa.io.json import encode_json
 from nikawa.metrics import metrics
 from nikawa.models import find_model
 from nikawa.records import Score, Task
-from nikawa.reporting.page_data import Choices, Chooser, Number, Tried
+from nikawa.reporting.fragments import (
+    Cell,
+    block,
+    detail,
+    figure,
+    number,
+    small,
+    soft,
+    table,
+)
+from nikawa.reporting.markup import html, source
+from nikawa.reporting.page_data import Choices, Chooser, Number, Page, Section, Tried
+from nikawa.reporting.plots import Dot, Scale, curves, within
+from nikawa.reporting.plots import Path as Curve
 from nikawa.reporting.scores import stored_number
+from nikawa.reporting.sources import inside, source_line
 from nikawa.reporting.systems import TaskRuns, relative_address, title_system
 from nikawa.runs.data import SELECTION_SET, task_of
 from nikawa.runs.records import RunSpec, SetScores
 from nikawa.runs.store import SCORES, StoredRun
+
+MAX_ROWS_SHOWN = 12
+"""Rows above which the table is to be opened first."""
+PLOT_WIDTH, PLOT_HEIGHT = 560.0, 170.0
+MIN_SPREAD_FOR_LOG = 10
+"""Times the least value from which on values lie on a logarithmic axis."""
+OTHERS = "other-settings"
+"""The section of tasks that have no result."""
 
 Settings = dict[str, Any]
 
@@ -180,13 +203,13 @@ def _tried(
     }
     best = _best(numbers, reported, lower)
     found: dict[bytes, Tried] = {}
-    for key, number in numbers.items():
+    for key, score in numbers.items():
         whole, given = column.settings(key), column.by[key][0].spec.settings
         settings = {name: whole[name] for name in names if name in whole}
         found[_key(settings)] = Tried(
             settings=settings,
             defaults={name: (column.name,) for name in settings if name not in given},
-            scores={column.name: number},
+            scores={column.name: score},
             seeds={column.name: len(column.by[key])},
             chosen=(column.name,) if key == best else (),
             reported=(column.name,) if key in reported else (),
@@ -253,3 +276,142 @@ def _order(settings: Settings, names: Sequence[str]) -> list[tuple[int, float, s
         kind = 0 if _is_number(value) else 1 if name in settings else 2
         found.append((kind, 0.0 if kind else float(value), str(value)))
     return found
+
+
+def settings_block(section: Section, digits: int) -> str:
+    """What was tried for a task; empty where nothing was."""
+    if section.choices is None:
+        return ""
+    return block("Settings", _show_choices(section.choices, section.name, "settings", digits))
+
+
+def other_settings(page: Page, digits: int) -> list[Markup]:
+    """What was tried for tasks that have no result here."""
+    return [
+        block(one.task, _show_choices(one, one.task, other(i), digits))
+        for i, one in enumerate(page.choices)
+    ]
+
+
+def other(i: int) -> str:
+    """The kind of the plot of a task that has no result."""
+    return f"{OTHERS}-{i}"
+
+
+def _show_choices(found: Choices, name: str, kind: str, digits: int) -> Markup:
+    shown = _settings_table(found, digits) + source_line(_sources(found), found.place)
+    tried = inside(found.place, "tried")
+    if len(found.tried) > MAX_ROWS_SHOWN:
+        shown = detail(f"All {len(found.tried)} settings as a table", shown, tried)
+    words = html('<p class="soft"{}>{}</p>', source(found.place), _words(found))
+    return words + shown + figure(settings_plot(found), name, kind, tried)
+
+
+def _words(found: Choices) -> str:
+    seeds = {len(one.seeds) for one in found.systems}
+    mean = (
+        f"The mean {found.metric} over {max(seeds)} seeds"
+        if max(seeds) > 1
+        else f"{found.metric.capitalize()} with one seed"
+    )
+    best = [one for tried in found.tried for one in tried.chosen]
+    chosen = " Bold: what was chosen." if best else ""
+    few = "" if len(found.tried) > 1 else " No other settings were run to the end."
+    drawn = (
+        " The plot has the standard deviation over seeds."
+        if max(seeds) > 1 and settings_plot(found)
+        else ""
+    )
+    return f"{mean} on the examples that settings are chosen on, which no result is told on.{chosen}{few}{drawn}"
+
+
+def _sources(found: Choices) -> str:
+    return " ".join(one.source for tried in found.tried for one in tried.scores.values())
+
+
+def _settings_table(found: Choices, digits: int) -> Markup:
+    heads = [
+        html("{}{}", one.system, small(chosen_on(one), inside(found.place, "systems", i)))
+        for i, one in enumerate(found.systems)
+    ]
+    columns = [*(found.names or ["settings"]), *heads]
+    rows: list[list[str | Cell]] = []
+    for i, tried in enumerate(found.tried):
+        place = inside(found.place, "tried", i)
+        cells = [_setting_cell(tried, name, place) for name in found.names] or ["the defaults"]
+        rows.append([*cells, *(_score_cell(tried, one, place, digits) for one in found.systems)])
+    right = range(max(1, len(found.names)), len(columns))
+    return table(columns, rows, right, "Settings that were tried", found.place)
+
+
+def chosen_on(one: Chooser) -> str:
+    """Which examples settings were chosen on."""
+    n = f"{one.n:,} example{'' if one.n == 1 else 's'}"
+    return f"{n} kept out of {one.set}" if one.kept_out else f"{one.set}, {n}"
+
+
+def _setting_cell(tried: Tried, name: str, place: str) -> str | Cell:
+    if name not in tried.settings:
+        return soft("·", "no model that tried this has it")
+    shown: str = html("{}", format_setting(tried.settings[name]))
+    systems = tried.defaults.get(name, ())
+    if systems:  # it was left as it comes, by all systems or by some
+        is_by_all = set(systems) == set(tried.scores)
+        shown += small("default" if is_by_all else f"default of {', '.join(systems)}")
+    return Cell(shown, inside(place, "settings", name))
+
+
+def format_setting(value: Any) -> str:
+    """The value of a setting as it is printed."""
+    if value is None:
+        return "none"
+    if isinstance(value, float):
+        return f"{value:g}".replace("e-0", "e-").replace("e+0", "e+")
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _score_cell(tried: Tried, one: Chooser, place: str, digits: int) -> str | Cell:
+    system = one.system
+    if system not in tried.scores:
+        return soft("·", "not tried")
+    is_best, own = system in tried.chosen, inside(place, "scores", system)
+    if system in tried.diverged:
+        return Cell(soft("diverged"), own)
+    shown = number(tried.scores[system], digits, best=is_best, spread=own)
+    if tried.seeds[system] < len(one.seeds):
+        words = f"{tried.seeds[system]} of {len(one.seeds)} seeds"
+        shown += small(words, inside(place, "seeds", system))
+    if system in tried.reported and not is_best:
+        shown += small("results are with this")
+    return Cell(shown, own)
+
+
+def settings_plot(found: Choices) -> str:
+    """Scores by the value of the setting, where one is varied and it is a number; what was chosen has a ring."""
+    values: list[Any] = [tried.settings.get(name) for tried in found.tried for name in found.names]
+    known = [float(value) for value in values if _is_number(value)]
+    words = len(known) < len([value for value in values if value is not None])
+    if len(found.names) != 1 or len(set(known)) < 2 or words:
+        return ""
+    name, first = found.names[0], next(iter(found.tried[0].scores.values()))
+    log = min(known) > 0 and (
+        "learning_rate" in name or max(known) >= MIN_SPREAD_FOR_LOG * min(known)
+    )
+    scale = Scale(name, log=log, shown=format_setting, wide=PLOT_WIDTH, tall=PLOT_HEIGHT)
+    paths = [Curve(one.system, _points(found, name, one.system)) for one in found.systems]
+    title = f"{found.metric} of {found.task} by {name}, where settings are chosen"
+    return curves([p for p in paths if p.points], title, scale, within(first.unit, found.metric))
+
+
+def _points(found: Choices, name: str, system: str) -> Sequence[tuple[float, Dot]]:
+    points = []
+    for i, tried in enumerate(found.tried):
+        value, one = tried.settings.get(name), tried.scores.get(system)
+        if one is None or one.value is None or value is None:
+            continue
+        ends = (one.low, one.high) if one.sd is None else (one.value - one.sd, one.value + one.sd)
+        chosen = system in tried.chosen
+        note = f"{system}, {name} {format_setting(value)}: {one.value:.6g}{', chosen' if chosen else ''}"
+        place = inside(found.place, "tried", i, "scores", system)
+        points.append((float(value), Dot(one.value, *ends, note=note, source=place, ring=chosen)))
+    return points

@@ -1,0 +1,516 @@
+"""The analyses of a task as blocks of its section: labels, slices, calibration, overlap, curves, stress, suspects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import inf
+
+from markupsafe import Markup
+
+from nikawa.analysis.results import ClassScore, CrossTable, Overlap, StressCell, Suspects
+from nikawa.records import Unit
+from nikawa.reporting.fragments import (
+    Cell,
+    block,
+    count_cell,
+    detail,
+    dot,
+    figure,
+    figures,
+    multiples,
+    number,
+    p_value,
+    small,
+    soft,
+    spread,
+    table,
+)
+from nikawa.reporting.markup import fragment, html, join, source
+from nikawa.reporting.page_data import Analysed, Number, Section, Sourced
+from nikawa.reporting.plots import (
+    SHEET_HEIGHT,
+    Dot,
+    Heat,
+    Line,
+    Path,
+    Scale,
+    curves,
+    dot_plot,
+    heat,
+    reliability,
+    within,
+)
+from nikawa.reporting.sources import inside, source_line
+from nikawa.stats.results import LEAST_UNITS, TOO_FEW, CrossCell, Slice
+
+MAX_LABELS_DRAWN = 12
+MAX_SYSTEMS_DRAWN = 4
+"""Systems whose slices are drawn: the best."""
+MAX_SLICES_DRAWN = 40
+"""Slices that are drawn: the largest; the table has all."""
+MAX_SUSPECTS_SHOWN = 10
+PARTIAL_COLUMNS = (
+    "system",
+    "accuracy",
+    "always the most frequent",
+    "difference",
+    "p\u00a0(Holm)",
+    "with all inputs",
+)
+STAYS = {
+    "same": "How often an answer stays the same when the example is perturbed; the label of the original decides what should happen.",
+    "pearson": "How alike the answers to originals and to perturbed examples are: Pearson's correlation, in percent.",
+}
+
+Key = tuple[str, str]
+"""What was sliced by, and the value."""
+Slices = dict[Key, tuple[Slice, str]]
+"""The slices of a system, each with its place."""
+StressKey = tuple[str, str, str]
+"""Operation, case and label of the original."""
+
+
+def confusion_plot(section: Section, part: Analysed) -> str:
+    """Gold against answers; empty where there are no labels, or too many."""
+    confusion = part.analysis.confusion
+    if confusion is None or len(confusion.columns) > MAX_LABELS_DRAWN:
+        return ""
+    cells = [
+        [confusion.counts[gold].get(answer, 0.0) for answer in confusion.columns]
+        for gold in confusion.labels
+    ]
+    place = inside(part.source, "confusion", "counts")
+    title = f"Confusion of {part.system} on {section.name}"
+    return heat(Heat(confusion.labels, confusion.columns, cells, place), title)
+
+
+def confusions(section: Section) -> str:
+    """A plot a system, and each label by itself."""
+    shown, places = [], []
+    for part in section.analysed:
+        picture = confusion_plot(section, part)
+        if picture:
+            place = inside(part.source, "confusion")
+            places.append(place)
+            shown.append(fragment("heat_figure", system=part.system, picture=picture, place=place))
+    classes = _classes(section.analysed)
+    if not shown:
+        return block("Labels", classes) if classes else ""
+    words = "Rows are gold, columns answers; the shade is the share of the row. Choose a cell to see its examples."
+    return block("Confusion", multiples(shown) + source_line(*places) + classes, words)
+
+
+def _classes(analysed: Sequence[Analysed]) -> Markup:
+    """Precision, recall and F1 of each label, to be opened."""
+    rows: list[list[str | Cell]] = []
+    places = []
+    for part in analysed:
+        if part.analysis.confusion is None:
+            continue
+        place = inside(part.source, "confusion", "classes")
+        places.append(place)
+        for i, one in enumerate(part.analysis.confusion.classes):
+            rows.append(_class_cells(part.system, one, inside(place, i)))
+    if not rows:
+        return Markup("")
+    columns = ["system", "label", "gold", "answered", "precision", "recall", "F1"]
+    shown = table(columns, rows, range(2, 7), "Labels", " ".join(places))
+    return detail("Precision and recall of each label", shown + source_line(*places))
+
+
+def _class_cells(system: str, one: ClassScore, place: str) -> list[str | Cell]:
+    rates = {"precision": one.precision, "recall": one.recall, "f1": one.f1}
+    return [
+        system,
+        one.label,
+        count_cell(one.gold, inside(place, "gold")),
+        count_cell(one.answered, inside(place, "answered")),
+        *(number(spread(rate, "fraction", inside(place, name)), 1) for name, rate in rates.items()),
+    ]
+
+
+def cross_tables(analysed: Sequence[Analysed], digits: int) -> str:
+    """Gold label by similarity, with intervals and how many examples each cell rests on."""
+    shown = [
+        _cross_table(part, part.analysis.cross, digits)
+        for part in analysed
+        if part.analysis.cross is not None
+    ]
+    return detail("Label by similarity", join(shown)) if shown else ""
+
+
+def _cross_table(part: Analysed, cross: CrossTable, digits: int) -> Markup:
+    place = inside(part.source, "cross")
+    cells: dict[Key, str | Cell] = {}
+    for i, cell in enumerate(cross.cells):
+        own = inside(place, "cells", i)
+        cells[cell.label, cell.bin] = _cross_cell(cell, own, cross.unit, digits)
+    bins = [*cross.bins, *([""] if any(name == "" for _, name in cells) else [])]
+    rows: list[list[str | Cell]] = [
+        [label or "all", *(cells.get((label, name), "") for name in bins)]
+        for label in (*cross.labels, "")
+        if any((label, name) in cells for name in bins)
+    ]
+    columns = ["gold", *(name or "all" for name in bins)]
+    caption = (
+        f"{part.system}: {cross.metric} by gold label and similarity, with 95% intervals and n"
+    )
+    return table(columns, rows, range(1, len(columns)), caption, place) + source_line(place)
+
+
+def _cross_cell(cell: CrossCell, place: str, unit: Unit, digits: int) -> str | Cell:
+    if not cell.n:
+        return ""
+    value = Number(
+        value=cell.value, low=cell.low, high=cell.high, unit=unit, n=cell.n, source=place
+    )
+    return Cell(number(value, digits) + small(f"n {cell.n:,}", inside(place, "n")), place)
+
+
+def reliability_plot(part: Analysed) -> str:
+    """Share right against probability; empty where a model gives none."""
+    found = part.analysis.calibration
+    if found is None:
+        return ""
+    bins = [(b.confidence, b.accuracy, b.low, b.high, b.n) for b in found.bins]
+    place = inside(part.source, "calibration", "bins")
+    return reliability(bins, f"Reliability of {part.system}", place)
+
+
+def calibration(analysed: Sequence[Analysed]) -> str:
+    """How far probabilities can be trusted, a plot a system."""
+    shown, places = [], []
+    for part in analysed:
+        found = part.analysis.calibration
+        if found is None:
+            continue
+        brier = figures(found.brier.value, "fraction", 1)
+        more = "no more" if found.ece <= found.ece_chance else "more"
+        place = inside(part.source, "calibration")
+        places.append(place)
+        shown.append(
+            fragment(
+                "small_figure",
+                caption=part.system,
+                words=f"calibration error {found.ece:.3f}, Brier {brier} ({more} than chance makes)",
+                words_place="",
+                picture=reliability_plot(part),
+                place=place,
+            )
+        )
+    if not shown:
+        return ""
+    words = "How often answers of a given probability are right. Below the diagonal a model is surer than it should be."
+    return block("Calibration", multiples(shown) + source_line(*places), words)
+
+
+def overlap(analysed: Sequence[Analysed], digits: int) -> str:
+    """How much of one input is found in the other, and what that has to do with being right."""
+    parts = [
+        (part, part.analysis.overlap) for part in analysed if part.analysis.overlap is not None
+    ]
+    if not parts:
+        return ""
+    first, places = parts[0][1], [inside(part.source, "overlap") for part, _ in parts]
+    words = (
+        f"Of the words of the {first.of}, a share of {figures(first.mean.value, 'fraction', 1)} is found in the "
+        f"{first.inside} on average (segmentation: {first.segmentation})."
+    )
+    labels = ", ".join(f"{label} {share:.3f}" for label, share in first.labels.items())
+    words += f" By gold: {labels}." if labels else ""
+    rows = [row for part, one in parts for row in _overlap_rows(part, one, digits)]
+    columns = ["system", "overlap", "n", first.metric, "Spearman's ρ"]
+    caption = f"{first.metric} by overlap"
+    shown = table(columns, rows, range(1, 5), caption, " ".join(places))
+    paragraph = html('<p class="soft"{}>{}</p>', source(places[0]), words)
+    return detail("Overlap of the inputs", paragraph + shown + source_line(*places))
+
+
+def _overlap_rows(part: Analysed, found: Overlap, digits: int) -> Iterator[list[str | Cell]]:
+    unit, place = part.analysis.unit, inside(part.source, "overlap")
+    relation = spread(found.correlation, "fraction", inside(place, "correlation"))
+    for i, one in enumerate(found.bins):
+        own = inside(place, "bins", i)
+        score = Number(value=one.value, low=one.low, high=one.high, unit=unit, n=one.n, source=own)
+        yield [
+            "" if i else part.system,
+            Cell(f"{one.least:.2f}–{one.most:.2f}", own),
+            count_cell(one.n, inside(own, "n")),
+            number(score, digits),
+            "" if i else number(relation, 1),
+        ]
+
+
+def slices(section: Section, digits: int) -> str:
+    """What is easy and what is hard, as dots and as a table; empty where nothing was sliced."""
+    parts = [part for part in section.analysed if part.analysis.slices]
+    if not parts:
+        return ""
+    every = [one for part in parts for one in part.analysis.slices]
+    sure = sum(map(_is_sure, every))
+    differ = "1 slice differs" if sure == 1 else f"{sure:,} slices differ"
+    words = (
+        f"Each row is the {parts[0].analysis.metric} on the examples that share a value, with 95% intervals and, at the right, how "
+        f"many they are; the dashed line is {parts[0].system} on all of them. {differ} from the rest of their set (5%, Holm)."
+    )
+    if any(one.units < LEAST_UNITS for one in every):
+        words += f" {TOO_FEW}"
+    if len(parts) > MAX_SYSTEMS_DRAWN:
+        words += f" The best {MAX_SYSTEMS_DRAWN} systems are drawn; the table has all."
+    places = [inside(part.source, "slices") for part in parts]
+    drawn, whole = " ".join(places[:MAX_SYSTEMS_DRAWN]), " ".join(places)
+    picture = figure(slice_plot(section, SHEET_HEIGHT), section.name, "slices", drawn)
+    shown = _slice_table(parts, digits, whole) + source_line(whole)
+    content = picture + detail("All slices as a table", shown)
+    return block("Slices", content, words, whole)
+
+
+def _is_sure(one: Slice) -> bool:
+    return one.p_holm is not None and one.p_holm < 0.05
+
+
+def slice_plot(section: Section, tallest: float = inf) -> str:
+    """Slices as rows, the best systems as dots."""
+    parts = [part for part in section.analysed if part.analysis.slices][:MAX_SYSTEMS_DRAWN]
+    if not parts:
+        return ""
+    first, names = parts[0].analysis, [part.system for part in parts]
+    tables, sizes = list(map(_slices_by_key, parts)), _slice_sizes(parts)
+    kept = set(sorted(sizes, key=lambda key: -sizes[key])[:MAX_SLICES_DRAWN])
+    lines = [
+        Line(key[1], _slice_dots(tables, key, names), key[0], f"{n:,}")
+        for key, n in sizes.items()
+        if key in kept
+    ]
+    title = f"{first.metric} by slice on {section.name}"
+    limits = within(first.unit, first.metric)
+    return dot_plot(lines, title, limits, names, first.score.value, tallest)
+
+
+def _slice_sizes(parts: Sequence[Analysed]) -> dict[Key, int]:
+    """Every slice of the systems and how many examples it has, those by one key together."""
+    sizes: dict[Key, int] = {}
+    for part in parts:
+        for one in part.analysis.slices:
+            sizes.setdefault((one.by, one.where), one.n)
+    order = {by: i for i, by in enumerate(dict.fromkeys(by for by, _ in sizes))}
+    return dict(sorted(sizes.items(), key=lambda item: order[item[0][0]]))
+
+
+def _slices_by_key(part: Analysed) -> Slices:
+    place = inside(part.source, "slices")
+    return {
+        (one.by, one.where): (one, inside(place, i)) for i, one in enumerate(part.analysis.slices)
+    }
+
+
+def _slice_dots(tables: Sequence[Slices], key: Key, systems: Sequence[str]) -> list[Dot]:
+    dots = []
+    for i, (each, system) in enumerate(zip(tables, systems, strict=True)):
+        one, place = each.get(key, (None, ""))
+        if one is not None and one.value is not None:
+            words = f"{system}: {one.value:.4g}, n {one.n:,}"
+            dots.append(Dot(one.value, one.low, one.high, i, words, place))
+    return dots
+
+
+def _slice_table(parts: Sequence[Analysed], digits: int, place: str) -> Markup:
+    tables = list(map(_slices_by_key, parts))
+    rows: list[list[str | Cell]] = []
+    for key, n in _slice_sizes(parts).items():
+        own = next(each[key][1] for each in tables if key in each)
+        name = html("{} {}", soft(key[0]), key[1])
+        cells: list[str | Cell] = [name, count_cell(n, inside(own, "n"))]
+        for part, each in zip(parts, tables, strict=True):
+            known = key in each
+            cells.append(_slice_cell(*each[key], part.analysis.unit, digits) if known else "")
+        rows.append(cells)
+    columns = ["slice", "n", *(part.system for part in parts)]
+    return table(columns, rows, range(1, len(columns)), "Slices", place)
+
+
+def _slice_cell(one: Slice, place: str, unit: Unit, digits: int) -> str | Cell:
+    value = Number(
+        value=one.value, unit=unit, low=one.low, high=one.high, sd=one.sd, n=one.n, source=place
+    )
+    shown = number(value, digits)
+    if one.difference is None or not _is_sure(one):
+        return shown
+    sign = "+" if one.difference > 0 else ""
+    title = f"from the rest, Holm-corrected p {one.p_holm:.3g}"
+    gap = html(
+        '<span class="ci sure"{}>{}</span>',
+        source(inside(place, "difference"), title),
+        f"{sign}{figures(one.difference, unit, digits)}",
+    )
+    return Cell(shown + gap, place)
+
+
+def curves_block(section: Section) -> str:
+    """Learning curves; empty where there is none."""
+    if not section.curves:
+        return ""
+    place = " ".join(curve.source for curve in section.curves)
+    return block("Learning curve", figure(curve_plot(section), section.name, "curve", place))
+
+
+def curve_plot(section: Section) -> str:
+    """Score against training examples."""
+    first = section.curves[0].found
+    paths = []
+    for curve in section.curves:
+        if curve.found.metric != first.metric:
+            continue
+        points = []
+        for i, point in enumerate(curve.found.points):
+            words = f"{point.trained:,} examples: {point.score.value}"
+            place = inside(curve.source, "points", i)
+            points.append((float(point.trained), dot(point.score, note=words, place=place)))
+        paths.append(Path(curve.found.model, points))
+    title = f"{first.metric} on {section.name} by training examples"
+    return curves(paths, title, Scale("training examples"), within(first.unit, first.metric))
+
+
+def partial_block(section: Section, digits: int) -> str:
+    """What systems reach with some of the inputs; empty where none was run so."""
+    if not section.partial:
+        return ""
+    rows: list[list[str | Cell]] = []
+    for part in section.partial:
+        one, place = part.found, part.source
+        majority = html("{}{}", figures(one.majority, "percent", digits), small(one.majority_label))
+        full = "" if one.full is None else figures(one.full, "percent", digits)
+        score = spread(one.score, "percent", inside(place, "score"), one.n)
+        gap = spread(one.difference, "percent", inside(place, "difference"), one.n)
+        rows.append(
+            [
+                html("{} {}", one.model, soft(f"{'+'.join(one.inputs)} only")),
+                number(score, digits),
+                Cell(majority, inside(place, "majority")),
+                number(gap, digits),
+                Cell(p_value(one.p_holm), inside(place, "p_holm")),
+                Cell(full, inside(place, "full")),
+            ]
+        )
+    place = " ".join(part.source for part in section.partial)
+    right = range(1, len(PARTIAL_COLUMNS))
+    shown = table(PARTIAL_COLUMNS, rows, right, "With some of the inputs only", place)
+    return block("What the inputs give away", shown + source_line(place))
+
+
+def stress_block(section: Section, digits: int) -> str:
+    """Answers under perturbation; empty where nothing perturbed was answered."""
+    if not section.stress:
+        return ""
+    place = " ".join(each.source for each in section.stress)
+    picture = figure(stress_plot(section, SHEET_HEIGHT), section.name, "stress", place)
+    shown = _stress_table(section, digits, place) + source_line(place)
+    content = picture + detail("By gold label and case, as a table", shown)
+    return block("Under perturbation", content, STAYS[section.stress[0].found.measure])
+
+
+def stress_plot(section: Section, tallest: float = inf) -> str:
+    """Operations against the share of answers that stay."""
+    systems = [each.found.title for each in section.stress]
+    dots: dict[str, list[Dot]] = {}
+    sizes: dict[str, int] = {}
+    for i, each in enumerate(section.stress):
+        for j, cell in enumerate(each.found.cells):
+            if cell.gold or cell.case or cell.value is None:
+                continue
+            place = inside(each.source, "cells", j)
+            words = f"{systems[i]}: {cell.value:.1f} of {cell.n:,}"
+            own = Dot(cell.value, cell.low, cell.high, i, words, place)
+            dots.setdefault(cell.operation, []).append(own)
+            sizes.setdefault(cell.operation, cell.n)
+    if not dots:
+        return ""
+    lines = [Line(name, each, note=f"{sizes[name]:,}") for name, each in dots.items()]
+    low = -100.0 if section.stress[0].found.measure == "pearson" else 0.0
+    title = f"Answers that stay, {section.name}"
+    return dot_plot(lines, title, (low, 100.0), systems, tallest=tallest)
+
+
+def _stress_table(section: Section, digits: int, place: str) -> Markup:
+    """A row an operation, case and label of the original, a column a system."""
+    cells: dict[tuple[StressKey, int], tuple[StressCell, str]] = {}
+    for i, each in enumerate(section.stress):
+        for j, cell in enumerate(each.found.cells):
+            key = (cell.operation, cell.case, cell.gold)
+            cells[key, i] = (cell, inside(each.source, "cells", j))
+    rows: list[list[str | Cell]] = []
+    for key in stress_keys(dict.fromkeys(key for key, _ in cells)):
+        known = [cells.get((key, i)) for i in range(len(section.stress))]
+        first, own = next(one for one in known if one is not None)
+        operation, case, gold = key
+        rows.append(
+            [
+                operation,
+                case or "all",
+                gold or "all",
+                count_cell(first.n, inside(own, "n")),
+                *("" if one is None else _stress_cell(*one, digits) for one in known),
+            ]
+        )
+    columns = ["operation", "case", "gold", "n", *(each.found.title for each in section.stress)]
+    return table(columns, rows, range(3, len(columns)), "Answers that stay", place)
+
+
+def stress_keys(keys: Iterable[StressKey]) -> list[StressKey]:
+    """By operation, case and label, all together first; a lone case of an operation says nothing new."""
+    every = list(keys)
+    places = [list(dict.fromkeys(["", *(key[i] for key in every)])) for i in range(3)]
+    cases: dict[str, set[str]] = {}
+    for operation, case, _ in every:
+        cases.setdefault(operation, set()).update([case] if case else [])
+    kept = [key for key in every if not key[1] or len(cases[key[0]]) > 1]
+    return sorted(kept, key=lambda key: tuple(places[i].index(key[i]) for i in range(3)))
+
+
+def _stress_cell(cell: StressCell, place: str, digits: int) -> Markup:
+    """The share of answers that stay, and what people did where some were asked."""
+    value = Number(
+        value=cell.value, low=cell.low, high=cell.high, sd=cell.sd, n=cell.n, source=place
+    )
+    shown = number(value, digits)
+    if cell.human is None:
+        return shown
+    words = f"people {figures(cell.human, 'percent', digits)}"
+    return shown + small(words, inside(place, "human"))
+
+
+def suspects(section: Section) -> str:
+    """Labels that systems speak against; those of sets made from others repeat their originals and are not counted."""
+    own = [part for part in section.suspects if part.found.set not in section.derived]
+    shown = [_suspect_table(part) for part in own if part.found.items]
+    if not shown:
+        return ""
+    words = "Labels that the systems speak against with confidence. Models are wrong more often than people: look before you change anything."
+    made = [part.found.set for part in section.suspects if part.found.set in section.derived]
+    if made:
+        words += f" Not listed: {', '.join(made)}, whose examples were made from others."
+    paragraph = html('<p class="soft">{}</p>', words)
+    place = " ".join(inside(part.source, "total") for part in own)
+    total = sum(part.found.total for part in own)
+    return detail(f"Suspected label errors: {total:,}", paragraph + join(shown), place)
+
+
+def _suspect_table(part: Sourced[Suspects]) -> Markup:
+    found, place = part.found, inside(part.source, "items")
+    rows: list[list[str | Cell]] = []
+    for i, item in enumerate(found.items[:MAX_SUSPECTS_SHOWN]):
+        rows.append(
+            [
+                item.example,
+                str(item.gold),
+                str(item.suggested),
+                Cell(f"{item.p_gold:.2f}", inside(place, i, "p_gold")),
+                Cell(f"{item.p_suggested:.2f}", inside(place, i, "p_suggested")),
+                Cell(f"{item.against} of {item.systems}", inside(place, i)),
+            ]
+        )
+    columns = ["example", "gold", "suggested", "p of gold", "p of suggested", "systems against"]
+    listed = f", the likeliest {len(rows)} here" if found.total > len(rows) else ""
+    sheet = f"; nikawa analyse writes the sheet for workers ({found.sheet})" if found.sheet else ""
+    caption = f"{found.set}: {found.total:,} of {found.n:,} examples{listed}{sheet}"
+    return table(columns, rows, range(3, 6), caption, part.source) + source_line(part.source)
