@@ -8,8 +8,8 @@ from math import isnan
 from pathlib import Path
 
 from nikawa.metrics import metrics
-from nikawa.reporting.systems import SystemRuns, TaskRuns, load_task_runs
 from nikawa.reporting.scores import compare_tasks
+from nikawa.reporting.systems import SystemRuns, TaskRuns, load_task_runs
 from studies._place import Place
 from studies._stored import told_runs
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nikawa.errors import BadInput, NikawaError, listed
-from nikawa.runs.job import RunOptions, RunRequest, RunReport, run_all
+from nikawa.errors import BadInput, NikawaError, list_names
+from nikawa.runs.job import RunOptions, RunReport, RunRequest, run_all
 from nikawa.runs.plan import plan_runs
 from nikawa.runs.records import Outcome
 
@@ -69,14 +69,14 @@ def place_of(asked: argparse.Namespace) -> Place:
         raise SystemExit(
             said(
                 BadInput(
-                    f"--only knows no part {listed(sorted(strange))}",
-                    cure=f"name some of {listed(PARTS)}",
+                    f"--only knows no part {list_names(sorted(strange))}",
+                    cure=f"name some of {list_names(PARTS)}",
                 )
             )
         )
     if not parts:
         raise SystemExit(
-            said(BadInput("--only names no part", cure=f"name some of {listed(PARTS)}"))
+            said(BadInput("--only names no part", cure=f"name some of {list_names(PARTS)}"))
         )
     for word in ("workers", "threads", "seeds"):
         if (number := getattr(asked, word)) < 1:

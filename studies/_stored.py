@@ -13,9 +13,9 @@ from nikawa.io.json import encode_json
 from nikawa.metrics import metrics
 from nikawa.runs.data import SELECTION_SET, task_of
 from nikawa.runs.plan import Family, Settings
+from nikawa.runs.records import FILE, RunSpec, Stage, short_name
 from nikawa.runs.store import DONE, StoredRun, official_scores, stored_runs
 from nikawa.runs.summary import Cell, summarise
-from nikawa.runs.records import FILE, RunSpec, Stage, short_name
 
 
 @dataclass(frozen=True)

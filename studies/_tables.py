@@ -7,12 +7,12 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from nikawa.cli.run import format_figure, first_of, results_table
+from nikawa.cli.run import first_of, format_figure, results_table
 from nikawa.io.atomic import atomic_write
 from nikawa.reporting.tables import Table
 from nikawa.runs.job import Cell
-from nikawa.runs.summary import DIFFERENCE
 from nikawa.runs.records import DIVERGED
+from nikawa.runs.summary import DIFFERENCE
 from studies._pairs import Contest
 from studies._stored import counted_runs
 

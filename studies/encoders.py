@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from nikawa.datasets import tasks
-from nikawa.errors import BadInput, NikawaError, listed
+from nikawa.errors import BadInput, NikawaError, list_names
 from nikawa.models.baseline import choose_baseline
-from nikawa.runs.job import Cell, RunRequest, RunReport
+from nikawa.runs.job import Cell, RunReport, RunRequest
 from nikawa.runs.records import short_name
 from studies._folder import without_weights
 from studies._pairs import Contest, contests
@@ -154,9 +154,9 @@ def tell_all(models: Mapping[str, Path], place: Place) -> None:
     }
     rows = [row for side in sides for row in _rows(cells, found, side)]
     if not rows:
-        cure = f"name the encoders by the folders they were run from (--ja, --ko); here are {listed(sorted({c.model for c in cells})) or 'none'}"
+        cure = f"name the encoders by the folders they were run from (--ja, --ko); here are {list_names(sorted({c.model for c in cells})) or 'none'}"
         raise BadInput(
-            f"holds no results of {listed([s.trained for s in sides])}", file=place.runs, cure=cure
+            f"holds no results of {list_names([s.trained for s in sides])}", file=place.runs, cure=cure
         )
     marks = {
         pair: name

@@ -18,7 +18,7 @@ from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import NikawaError
 from nikawa.records import texts_inside
 from nikawa.reporting.job import ReportOptions, report
-from nikawa.runs.job import Cell, RunRequest, RunReport
+from nikawa.runs.job import Cell, RunReport, RunRequest
 from studies._folder import SMALL, TINY, characters
 from studies._place import Place, at_hand, place_of, said, start, tell, words
 from studies._stored import stored_cells

@@ -20,7 +20,7 @@ from nikawa.io.atomic import atomic_write
 from nikawa.io.json import encode_json
 from nikawa.records import Example, texts_inside
 from nikawa.reporting.job import ReportOptions, report
-from nikawa.runs.job import Cell, RunRequest, RunReport
+from nikawa.runs.job import Cell, RunReport, RunRequest
 from studies._ends import marked, share
 from studies._pairs import Contest, contests
 from studies._place import Place, at_hand, place_of, said, start, tell, words

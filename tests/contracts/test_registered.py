@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from nikawa.datasets import Benchmark, benchmarks, load, suites, tasks
-from nikawa.datasets.locate import present
+from nikawa.datasets.locate import files_here
 from nikawa.io.records import read_examples, write_records
 from nikawa.records import Dataset, Example, Span, Task
 
@@ -80,7 +80,7 @@ def test_embedded_examples(name: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in EMBEDDED])
 def test_published_examples(name: str, shared_data: Path, tmp_path: Path) -> None:
-    if not present(benchmarks()[name], shared_data):
+    if not files_here(benchmarks()[name], shared_data):
         pytest.skip(f"no file of {name} here")
     hold(benchmarks()[name], load(name, data=shared_data), tmp_path)
 

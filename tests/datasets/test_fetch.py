@@ -469,7 +469,7 @@ def test_a_file_of_unknown_size_is_bounded_too(
 ) -> None:
     file = Upstream("jglue", "someone/Some", "c0ffee0", "a.tsv", git_blob(CONTENT), None)
     monkeypatch.setattr(module, "pinned_files", lambda name: (file,))
-    monkeypatch.setattr("nikawa.datasets.download.MAX_BYTES_OF_UNKNOWN", 3_000_000)
+    monkeypatch.setattr("nikawa.datasets.fetch.MAX_BYTES_OF_UNKNOWN", 3_000_000)
     server.content = b"more" * 1_000_000
     server.plan = [step]
     with pytest.raises(BadInput, match="brings more than 3 MB; nothing was kept"):

@@ -14,7 +14,7 @@ import pytest
 
 from nikawa.cli.pretrain import EVERY
 from nikawa.pretrain import contamination, corpus, vocabulary
-from nikawa.pretrain import schedule as minutes
+from nikawa.pretrain import training as minutes
 from nikawa.pretrain.evaluation import MAX_TOKENS_ON_CPU, MAX_TOKENS_ON_GPU
 from nikawa.pretrain.personal_data import PLACEHOLDERS
 from nikawa.pretrain.settings import CPU_BATCH, TrainSettings

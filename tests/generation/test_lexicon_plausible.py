@@ -8,8 +8,13 @@ import pytest
 
 from nikawa.errors import BadInput
 from nikawa.generation.lexicon import Frame
-from nikawa.generation.plausibility import REASONS, Plausibility, score_phrase
-from nikawa.generation.review import read_review_sheet, write_review_sheet
+from nikawa.generation.review import (
+    REASONS,
+    Plausibility,
+    read_review_sheet,
+    score_phrase,
+    write_review_sheet,
+)
 from nikawa.records import Example
 
 

@@ -117,7 +117,10 @@ def test_a_second_correction_keeps_the_first(
         tmp_path / "newer",
         options=AmendOptions(version="2.0.0", date=DAY),
     )
-    assert [c.version for c in find_lineage("dev/1", tmp_path / "newer").changes] == ["1.2", "2.0.0"]
+    assert [c.version for c in find_lineage("dev/1", tmp_path / "newer").changes] == [
+        "1.2",
+        "2.0.0",
+    ]
     page = (tmp_path / "newer" / "CHANGELOG.md").read_text("utf-8")
     assert page.index("## 2.0.0") < page.index("## 1.2")
 

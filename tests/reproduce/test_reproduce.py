@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.errors import BadInput, UnknownName
 from nikawa.reproduce.figures import Explained, Figures, Partial, Printed, papers, read_figures
 from nikawa.reproduce.job import decimals, equal_as_printed, judge, reproduce

@@ -13,7 +13,7 @@ from textwrap import dedent
 import pytest
 
 from nikawa.text import analysers
-from nikawa.text import line_program as _child
+from nikawa.text import jumanpp as _child
 from nikawa.text.engine import LoadedAnalyser, SharedEngine
 from nikawa.text.jumanpp import load_jumanpp
 

@@ -20,10 +20,9 @@ from hypothesis import strategies as st
 
 from nikawa.errors import BadInput, MissingExtra
 from nikawa.text import ANALYSERS, analyser
-from nikawa.text import line_program as _child
+from nikawa.text import jumanpp as _child
 from nikawa.text.engine import MAX_PIECE, LoadedAnalyser
-from nikawa.text.jumanpp import MAX_LINE_BYTES, load_jumanpp
-from nikawa.text.line_program import LineProgram
+from nikawa.text.jumanpp import MAX_LINE_BYTES, LineProgram, load_jumanpp
 from nikawa.text.starts import find_starts
 
 PIECES = (

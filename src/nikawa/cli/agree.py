@@ -198,7 +198,9 @@ def agree(
     from nikawa.io.judgements import QUESTION, JudgementOptions, parse_map
 
     mapping = parse_map(columns) if columns else None
-    how = JudgementOptions(form=form, mapping=mapping, question=question or QUESTION, encoding=encoding)
+    how = JudgementOptions(
+        form=form, mapping=mapping, question=question or QUESTION, encoding=encoding
+    )
     options = AgreeOptions(
         question=question,
         level=level,

@@ -24,7 +24,7 @@ from nikawa.cli.terminal.output import (
     progress,
     status,
 )
-from nikawa.errors import BadInput, listed
+from nikawa.errors import BadInput, list_names
 
 if TYPE_CHECKING:
     from nikawa.datasets import Benchmark
@@ -62,7 +62,7 @@ def card(
         typer.echo(f"Written to {report.path}.")
         if report.unstated:
             typer.echo(
-                f"Not stated yet: {listed(report.unstated)}; docs/records.md tells what each is for."
+                f"Not stated yet: {list_names(report.unstated)}; docs/records.md tells what each is for."
             )
 
 

@@ -22,11 +22,10 @@ from nikawa.datasets.lineage import INDEX, LINEAGE, Change, Lineage, read_lineag
 from nikawa.datasets.names import custom_path, find_benchmark
 from nikawa.datasets.shift import name_answer
 from nikawa.errors import BadInput
-from nikawa.io.atomic import atomic_folder
+from nikawa.io.atomic import atomic_folder, recover, staged_files
 from nikawa.io.folders import CARD, split_files, write_card
 from nikawa.io.json import pack_json, read_json
 from nikawa.io.records import write_records
-from nikawa.io.atomic import recover, staged_files
 from nikawa.recipes.changelog import Release, changelog, versions
 from nikawa.recipes.corrections import Checker, Corrected, read_relabels
 from nikawa.recipes.figures import plain_figures, relabelled

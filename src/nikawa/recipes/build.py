@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 
 from nikawa.errors import BadInput, suggest
+from nikawa.io.atomic import recover
 from nikawa.io.folders import CARD
 from nikawa.io.json import plain_fault
 from nikawa.io.lines import read_whole
 from nikawa.io.locks import lock_file
-from nikawa.io.staged import recover
 from nikawa.recipes.people import Waiting, ask
 from nikawa.recipes.recipe import Ask, Config, Recipe, Stage, find_recipe
 from nikawa.recipes.release import Released, release, released_before

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from nikawa.errors import BadInput, listed, suggest
+from nikawa.errors import BadInput, list_names, suggest
 from nikawa.recipes.recipe import Dropped, Inputs, Kept, Outcome
 from nikawa.records import Example, Judgement
 
@@ -127,7 +127,7 @@ def check_split(config: Any, parts: int = 3) -> None:
 def check_removed(removed: Sequence[str], known: Collection[str]) -> None:
     """Refuse to delete by hand what is not there: a mistyped id would leave in what was meant to go."""
     if missing := [one for one in removed if one not in known]:
-        what = f"the setting removed names {listed(missing)}, which no rule let through to here"
+        what = f"the setting removed names {list_names(missing)}, which no rule let through to here"
         raise BadInput(what, cure=f"take it from the list, or {suggest(missing[0], known)}")
 
 

@@ -13,16 +13,25 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from nikawa.errors import BadInput, listed
+from nikawa.errors import BadInput, list_names
 from nikawa.io.atomic import atomic_folder
-from nikawa.io.fit import fit
-from nikawa.io.json import encode_json
-from nikawa.io.judgements import How, Reading, open_judgements
-from nikawa.io.task_sheet import ANSWER_SHAPES, CELLS, TASKS, unquote_cell, write_cells
+from nikawa.io.fit import fit_record
+from nikawa.io.json import encode_json, read_json
+from nikawa.io.judgements import JudgementOptions, Reading, open_judgements
+from nikawa.io.task_sheet import (
+    ANSWER_SHAPES,
+    CELLS,
+    SHEET,
+    TASKS,
+    Sheet,
+    digest_items,
+    unquote_cell,
+    write_cells,
+    write_task_sheet,
+)
 from nikawa.recipes.decide import chance
 from nikawa.recipes.forms import FORMS, Asked, read_answer, vote
 from nikawa.recipes.recipe import Ask
-from nikawa.recipes.sheet import write_sheet
 from nikawa.recipes.store import (
     PEOPLE,
     RECORD,
@@ -39,6 +48,30 @@ from nikawa.version import __version__
 if TYPE_CHECKING:
     from nikawa.aggregation.agree import MeasureRow
     from nikawa.aggregation.table import Table
+
+
+def write_sheet(store: Store, question: Asked, examples: list[Example]) -> None:
+    """The tasks as records and as a sheet, and what is asked; written once for the same items."""
+    place, ask = store.out / PEOPLE / question.ask.name, question.ask
+    sheet = Sheet(
+        recipe=store.recipe.name,
+        name=ask.name,
+        title=ask.title,
+        form=ask.form,
+        question=ask.question,
+        prompt=ask.prompt,
+        labels=ask.labels,
+        scale=ask.scale,
+        texts=question.texts,
+        workers=question.workers,
+        items=len(examples),
+        answer=ANSWER_SHAPES[ask.form],
+        language=store.recipe.language,
+        tasks=digest_items(examples),
+        reports=ask.reports,
+    )
+    if not (place / SHEET).is_file() or read_json(place / SHEET, Sheet) != sheet:
+        write_task_sheet(place, sheet, examples, overwrite=True)
 
 
 ANSWERS = "answers*"
@@ -105,7 +138,7 @@ def answer_files(store: Store, question: Ask) -> list[Path]:
 
 def take_file(path: Path, question: Asked, answers: Answers) -> None:
     """Take the answers of a file; one that is not valid, or given twice, is refused with its place."""
-    how = How(question=question.ask.question)
+    how = JudgementOptions(question=question.ask.question)
     with _without_options():
         asked_for = {judgement.question for _, judgement in open_judgements(path, how).rows}
     mine = (
@@ -130,7 +163,7 @@ def take_file(path: Path, question: Asked, answers: Answers) -> None:
                 judgement.worker in answers.barred.get(item, ())
                 and reading.workers_are != "columns"
             ):
-                what = f"worker {judgement.worker} answered {listed(question.ask.apart)} for {item!r} and may not judge it"
+                what = f"worker {judgement.worker} answered {list_names(question.ask.apart)} for {item!r} and may not judge it"
                 raise reading.fault(place, what, "take the answer out and ask somebody else")
         kept = msgspec.structs.replace(
             judgement, example=item, question=question.ask.question, answer=answer
@@ -161,7 +194,7 @@ def _valid(reading: Reading, place: int, given: tuple[Any, Asked, Example]) -> A
     except ValueError as problem:
         form = FORMS[given[1].ask.form]
         what = f"the answer about {given[2].id!r} does not fit: {problem}"
-        words = f", or {listed(given[1].ask.reports)}" if given[1].ask.reports else ""
+        words = f", or {list_names(given[1].ask.reports)}" if given[1].ask.reports else ""
         raise reading.fault(
             place, what, f"the form {form.name} takes {ANSWER_SHAPES[form.name]}{words}"
         ) from None
@@ -293,7 +326,7 @@ def _finish(store: Store, asked: Asked, answers: Answers, key: str) -> Done:
     question = asked.ask
     judged = list(answers.in_order())
     with atomic_folder(store.folder(question), overwrite=True) as folder:
-        lines = b"".join(fit(judgement)[0] + b"\n" for judgement in judged)
+        lines = b"".join(fit_record(judgement)[0] + b"\n" for judgement in judged)
         (folder / f"{question.name}.jsonl").write_bytes(lines)
         done = Done(
             stage=question.name,
@@ -316,7 +349,7 @@ def _finish(store: Store, asked: Asked, answers: Answers, key: str) -> Done:
 
 def _notes(answers: Answers, workers: int) -> Iterator[str]:
     if answers.unknown:
-        named = listed(list(answers.unknown)[:SHOWN])
+        named = list_names(list(answers.unknown)[:SHOWN])
         yield f"{sum(answers.unknown.values()):,} answers were about items not asked about and not counted: {named}"
     if answers.over:
         yield f"{answers.over:,} answers beyond {workers} an item were not counted"

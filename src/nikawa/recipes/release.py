@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from nikawa.datasets.lineage import INDEX, LINEAGE, Lineage, Sibling, Step, write_lineage
 from nikawa.errors import BadInput
+from nikawa.io.atomic import recover, staged_files
 from nikawa.io.folders import CARD, split_files, write_card
 from nikawa.io.json import encode_json, read_json
 from nikawa.io.records import write_records
-from nikawa.io.staged import recover, staged_files
 from nikawa.recipes.decide import NOT_DRAWN
 from nikawa.recipes.figures import figures_of
 from nikawa.recipes.recipe import FROM, Ask

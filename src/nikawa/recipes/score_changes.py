@@ -12,7 +12,7 @@ from statistics import fmean
 from nikawa.datasets import benchmarks
 from nikawa.datasets.custom import custom_tasks, has_numbered_labels
 from nikawa.datasets.reader import digest_examples
-from nikawa.errors import BadInput, listed
+from nikawa.errors import BadInput, list_names
 from nikawa.io.answers import read_answers
 from nikawa.recipes.changelog import ScoreMove
 from nikawa.recipes.corrections import Corrected
@@ -288,7 +288,7 @@ def _add_answers(result: Found, given: str, versions: Versions) -> None:
             "no such file", file=path, cure="write --answers FILE or --answers TASK=FILE"
         )
     if len(tasks) != 1:
-        cure = f"say --answers TASK={given} with one of: {listed(task.name for task in tasks)}"
+        cure = f"say --answers TASK={given} with one of: {list_names(task.name for task in tasks)}"
         raise BadInput(f"the corrections concern {len(tasks)} tasks", cure=cure)
     system = _best_split(path, tasks[0], versions)
     if versions.corrected.count(system.split, tasks[0].question):

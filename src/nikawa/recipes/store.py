@@ -15,7 +15,7 @@ import msgspec
 
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
-from nikawa.io.fit import fit
+from nikawa.io.fit import fit_record
 from nikawa.io.json import encode_json, read_json, read_json_lines
 from nikawa.io.records import read_examples, read_records
 from nikawa.io.task_sheet import digest_values
@@ -182,7 +182,7 @@ class _Sink:
             what = f"the id {example.id!r} comes a second time in the set {self.name!r}"
             raise BadInput(what, file=place.get("file"), line=place.get("line"), cure=cure)
         self.ids.add(example.id)
-        line = fit(example)[0] + b"\n"
+        line = fit_record(example)[0] + b"\n"
         self.stream.write(line)
         self.hash.update(line)
         self.count += 1

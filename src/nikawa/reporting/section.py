@@ -1,7 +1,4 @@
-"""One task of a report: scores, differences, seen and unseen, further sets, then its analyses, settings, examples, dataset.
-
-Seen and unseen are told as in the JAMP paper's Table 8: what was in the training data against what was not.
-"""
+"""One task of a report: scores, differences, labels, further sets and parts, slices, calibration, curves, examples."""
 
 from __future__ import annotations
 

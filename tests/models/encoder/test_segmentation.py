@@ -13,7 +13,7 @@ import pytest
 from nikawa.errors import MissingExtra
 from nikawa.records import Kind
 from nikawa.text import analysers
-from nikawa.text import line_program as _child
+from nikawa.text import jumanpp as _child
 
 EACH = r"""
 import sys

@@ -12,10 +12,9 @@ import pytest
 
 from nikawa.pretrain.checkpoint import read_progress
 from nikawa.pretrain.evaluation import MAX_TOKENS_ON_CPU, HeldoutEvaluator
-from nikawa.pretrain.schedule import MAX_DEVIATION, MAX_RESTART_SHARE, RESERVED_SHARE, Budget
 from nikawa.pretrain.settings import TrainSettings
 from nikawa.pretrain.steps import FIRST_TIMED_TOKENS, TrainingSteps
-from nikawa.pretrain.training import train
+from nikawa.pretrain.training import MAX_DEVIATION, MAX_RESTART_SHARE, RESERVED_SHARE, Budget, train
 
 MINUTE = TrainSettings(minutes=1, lengths=((128, 0.5), (512, 0.5)))
 
@@ -24,7 +23,7 @@ MINUTE = TrainSettings(minutes=1, lengths=((128, 0.5), (512, 0.5)))
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time it is."""
     now = [0.0]
-    monkeypatch.setattr("nikawa.pretrain.schedule.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("nikawa.pretrain.training.time.perf_counter", lambda: now[0])
     return now
 
 
@@ -79,7 +78,7 @@ def test_a_plan_that_was_far_off_is_made_anew_and_the_steps_make_the_same_model(
 ) -> None:
     monkeypatch.setattr(TrainingSteps, "_time_within", lambda *_: 0.2)
     monkeypatch.setattr("nikawa.pretrain.training.CHECKED_SHARE", 0.0)
-    monkeypatch.setattr("nikawa.pretrain.schedule.MAX_RESTART_SHARE", 1.0)
+    monkeypatch.setattr("nikawa.pretrain.training.MAX_RESTART_SHARE", 1.0)
     said: list[str] = []
     learned = train(replace(course_of(minutes=0.02, looks=1), heldout=None, on_note=said.append))
     assert "times what was measured: begun anew" in said[1]

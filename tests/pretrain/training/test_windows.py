@@ -5,8 +5,8 @@ import pytest
 
 from nikawa.errors import BadInput
 from nikawa.pretrain.batches import MaskVocabulary, WindowOrder, cut_windows
-from nikawa.pretrain.schedule import Phase, Schedule
 from nikawa.pretrain.settings import TrainSettings
+from nikawa.pretrain.training import Phase, Schedule
 
 
 def test_a_round_takes_every_window_once() -> None:

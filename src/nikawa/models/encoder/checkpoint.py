@@ -175,9 +175,7 @@ class Backbone:
             raise BadInput(what, cure="give the folder a checkpoint was saved to")
         new = sorted([*missing, *mismatched])
         if new and not is_trained and auto != BASE_CLASS:
-            what = (
-                f"{self.source} holds no trained head for this task: {list_names(new)} would be random"
-            )
+            what = f"{self.source} holds no trained head for this task: {list_names(new)} would be random"
             raise BadInput(what, cure="train it: set epochs above 0")
 
     def order_classes(self, classes: tuple[str, ...], settings: EncoderSettings) -> tuple[str, ...]:

@@ -14,8 +14,15 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from nikawa.datasets.jsick.rows import LABELS, SPLITS, read_header, check_label, read_cells, parse_score
 from nikawa.datasets.jsick.jsick import DATASET
+from nikawa.datasets.jsick.rows import (
+    LABELS,
+    SPLITS,
+    check_label,
+    parse_score,
+    read_cells,
+    read_header,
+)
 from nikawa.errors import BadInput, suggest
 from nikawa.io.json import read_json_lines
 from nikawa.recipes.decide import NOBODY, add_tags, answers_of, check_tags, decide, need, told
