@@ -74,7 +74,9 @@ def problems(count: int, between: str) -> Iterator[Example]:
 
 def run(path: Path, tokeniser: str, workers: int) -> None:
     began = time.perf_counter()
-    report = probe_artifacts(str(path), options=ProbeOptions(tokeniser=tokeniser, workers=workers)).report
+    report = probe_artifacts(
+        str(path), options=ProbeOptions(tokeniser=tokeniser, workers=workers)
+    ).report
     took = time.perf_counter() - began
     held = "holds" if took * 1_000_000 / report.examples < LIMIT else "MISSED"
     print(

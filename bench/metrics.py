@@ -120,7 +120,11 @@ def against_official() -> None:
         ("klue_ner_char_macro_f1", lambda: characters(ner), 20),
         ("jsquad squad_evaluate (EM+char F1)", lambda: squad(questions), 3),
         ("klue_mrc_rouge_w", lambda: rouge(answers), 3),
-        ("klue_dp_uas_macro_f1", lambda: 100 * klue_dp.uas_macro(klue_dp.encode_words(trees)).value, 3),
+        (
+            "klue_dp_uas_macro_f1",
+            lambda: 100 * klue_dp.uas_macro(klue_dp.encode_words(trees)).value,
+            3,
+        ),
         (
             "klue_dp_las_macro_f1",
             lambda: 100 * klue_dp.las_macro(klue_dp.encode_words(trees), True).value,
@@ -203,7 +207,10 @@ def resampling() -> None:
         evaluation = evaluate(items, "official")
         own, _ = best(lambda evaluation=evaluation, n=n: bootstrap(evaluation, np.arange(n)), 2)  # type: ignore[misc]
         line(
-            f"bootstrap of {name}, {n:,} items: one run x {TEST_RESAMPLES:,}", once * TEST_RESAMPLES, own, 100
+            f"bootstrap of {name}, {n:,} items: one run x {TEST_RESAMPLES:,}",
+            once * TEST_RESAMPLES,
+            own,
+            100,
         )
 
 

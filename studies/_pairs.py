@@ -45,7 +45,9 @@ class Contest:
 def contests(runs: Path, pairs: Sequence[tuple[str, str]], place: Place) -> list[Contest]:
     """Every pair of models wherever both answered the same examples after the same training."""
     parts = [
-        found for part in load_task_runs(told_runs(runs), place.data) for found in _asked(part, pairs)
+        found
+        for part in load_task_runs(told_runs(runs), place.data)
+        for found in _asked(part, pairs)
     ]
     if not parts:
         return []

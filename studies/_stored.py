@@ -102,7 +102,11 @@ def _best(
         if stored.diverged:
             lost.add((_family(spec), _key(spec)))
         sign = -1 if metrics()[metric].better == "lower" else 1
-        found = [sign * s.value for s in official_scores(stored.scores(), SELECTION_SET) if s.metric == metric]
+        found = [
+            sign * s.value
+            for s in official_scores(stored.scores(), SELECTION_SET)
+            if s.metric == metric
+        ]
         values.setdefault(_family(spec), {}).setdefault(_key(spec), []).extend(
             v for v in found if not isnan(v)
         )

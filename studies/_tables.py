@@ -34,7 +34,9 @@ def curve_table(cells: Sequence[Cell]) -> str:
     rows: dict[tuple[str, str, str], dict[float, str]] = {}
     for cell in first_of(cells):
         if "trained on" not in cell.variation:
-            rows.setdefault((cell.task, cell.set, cell.metric), {})[share_of(cell)] = format_figure(cell)
+            rows.setdefault((cell.task, cell.set, cell.metric), {})[share_of(cell)] = format_figure(
+                cell
+            )
     columns = ["task", "set", "metric", *(f"{share:.0%}" for share in shares)]
     body = [
         [*key, *(found.get(share, "") for share in shares)]
@@ -58,8 +60,8 @@ def splits_table(cells: Sequence[Cell], names: dict[str, str]) -> str:
     for cell in cells:
         if cell.task == "jamp" and cell.where in PARTED:
             split = cell.variation.removeprefix("trained on jamp:")
-            rows.setdefault((split, names.get(cell.model, cell.model)), {})[cell.where] = format_figure(
-                cell
+            rows.setdefault((split, names.get(cell.model, cell.model)), {})[cell.where] = (
+                format_figure(cell)
             )
     columns = ["training split", "model", "seen", "unseen", "difference"]
     body = [

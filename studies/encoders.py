@@ -108,7 +108,9 @@ def baselines(language: str, place: Place) -> list[RunRequest]:
 
 def _choice(name: str) -> Mapping[str, tuple[str, ...]]:
     return (
-        {"model": (choose_baseline(tasks()[name]), "majority")} if name.startswith(("klue-", "jamp")) else {}
+        {"model": (choose_baseline(tasks()[name]), "majority")}
+        if name.startswith(("klue-", "jamp"))
+        else {}
     )
 
 
@@ -156,7 +158,9 @@ def tell_all(models: Mapping[str, Path], place: Place) -> None:
     if not rows:
         cure = f"name the encoders by the folders they were run from (--ja, --ko); here are {list_names(sorted({c.model for c in cells})) or 'none'}"
         raise BadInput(
-            f"holds no results of {list_names([s.trained for s in sides])}", file=place.runs, cure=cure
+            f"holds no results of {list_names([s.trained for s in sides])}",
+            file=place.runs,
+            cure=cure,
         )
     marks = {
         pair: name

@@ -97,7 +97,9 @@ def results(
     """Every seed on every share, on JAMP's splits and on the stress sets, with the settings that were chosen."""
     seeds = tuple(range(place.seeds))
     asked = [
-        RunRequest((task,), (model,), seeds, settings[task], shares=found.shares, train=_whole(task))
+        RunRequest(
+            (task,), (model,), seeds, settings[task], shares=found.shares, train=_whole(task)
+        )
         for task in found.tasks
         if task in settings
     ]
@@ -179,7 +181,9 @@ def train(place: Place) -> RunReport:
 def _texts(name: str, reader: ExampleReader) -> list[str]:
     dataset = tasks()[name].dataset
     return [
-        text for example in reader.all_examples(f"{dataset}:train") for text in texts_inside(example.inputs)
+        text
+        for example in reader.all_examples(f"{dataset}:train")
+        for text in texts_inside(example.inputs)
     ]
 
 

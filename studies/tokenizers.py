@@ -100,7 +100,11 @@ def tell_all(place: Place) -> None:
     page = place.out / "report"
     title = f"Characters, sub-words, morphemes{': a trial, whose figures mean nothing' if place.tiny else ''}"
     how = ReportOptions(
-        place.data, title, rounds=500 if place.tiny else None, overwrite=page.is_dir(), on_progress=tell
+        place.data,
+        title,
+        rounds=500 if place.tiny else None,
+        overwrite=page.is_dir(),
+        on_progress=tell,
     )
     report(shown_runs(place.runs), page, how)
     cells = stored_cells(place.runs, place.data)
