@@ -59,7 +59,8 @@ class PlannedCell(NamedTuple):
     """As many as were asked for, or as there are."""
 
 
-class WordShare(NamedTuple):
+@dataclass(frozen=True)
+class WordShare:
     """The words of a cell among those of its template.
 
     Cells of different spans have no words in common, for their times may be the same; those of one span never make the same
@@ -76,26 +77,30 @@ class WordShare(NamedTuple):
     offset: int
     """Which of them this one is."""
 
-    @property
+    @cached_property
     def size(self) -> int:
         """How many words there are for the span."""
         return len(range(self.span, self.space.size, self.spans))
 
+    @cached_property
+    def _ways(self) -> int:
+        return gcd(self.size, self.cells)
+
     def number(self, i: int) -> int:
         """The number of item i's words; all numbers come up before one returns."""
-        return int(self._number(i, self.size))
+        return int(self._number(i))
 
     def numbers(self, items: range) -> Numbers:
         """The numbers of many items."""
         import numpy as np
 
         places = np.arange(items.start, items.stop, dtype=np.int64)
-        numbers: Numbers = self._number(places, self.size).astype(np.uint64)
+        numbers: Numbers = self._number(places).astype(np.uint64)
         return numbers
 
-    def _number(self, i: Any, size: int) -> Any:
+    def _number(self, i: Any) -> Any:
         """For an item, or an array of them."""
-        ways = gcd(size, self.cells)
+        size, ways = self.size, self._ways
         lap, place = i // (size // ways), i % (size // ways)
         own = place * self.cells + self.offset - self.offset % ways + (self.offset + lap) % ways
         return own % size * self.spans + self.span

@@ -53,7 +53,9 @@ def add_ja(text: str, analyser: Analyser) -> str:
 
     None is put in ではない, nor where a pause stands already.
     """
-    tokens = analyse_text(text, analyser) if "は" in text else ()
+    if "は" not in text:
+        return add_stop(text, "。")
+    tokens = analyse_text(text, analyser)
     for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
         if token.surface == "は" and token.pos[1] == "係助詞":
             is_bound = after.pos[0] in _BOUND or after.pos[1] == "非自立"
