@@ -120,7 +120,7 @@ def start(requests: Sequence[RunRequest], place: Place, *, only_choose: bool = F
         only_choose=only_choose,
     )
     there = [replace(request, settings=_placed(request, place)) for request in requests]
-    report = run_all(there, replace(how, told=_told))
+    report = run_all(there, replace(how, on_outcome=_told))
     for problem in report.problems:
         tell(f"not done: {problem.run}: {problem.problem}")
     return report

@@ -197,7 +197,7 @@ def run_with_progress(request: RunRequest, options: RunOptions, quiet: bool) -> 
         def heard(what: str, done: int, total: int | None) -> None:
             bar.update(inner, description=f"  {what}", completed=done, total=total, visible=True)
 
-        return api.run(request, replace(options, told=told, progress=heard))
+        return api.run(request, replace(options, on_outcome=told, on_progress=heard))
 
 
 def report_failures(report: RunReport) -> None:

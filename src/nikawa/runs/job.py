@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,46 +18,16 @@ from nikawa.models import find_model
 from nikawa.models.base import Progress, ignore_progress
 from nikawa.records import Record
 from nikawa.runs.data import task_of
-from nikawa.runs.plan import Family, Plan, RunRequest, Settings, plan_runs, split_model_name
+from nikawa.runs.plan import Family, RunRequest, Settings, plan_runs, split_model_name
 from nikawa.runs.records import Outcome, RunSpec, short_name
 from nikawa.runs.store import StoredRun
 from nikawa.runs.summary import Cell, choose_settings, diverged_settings, model_notes, summarise
 from nikawa.runs.work import RunPlace, do_run
 
-
-def order_longest_first(runs: Sequence[RunSpec]) -> list[RunSpec]:
-    """Runs by what they read, as far as that is known without reading it; of equals the first stays first."""
-    return sorted(runs, key=estimate_work, reverse=True)
-
-
-def estimate_work(run: RunSpec) -> tuple[float, int]:
-    """Examples learned from, each as often as it is met; then examples that are answered."""
-    rows = {part.name: part.n for part in run.data}
-    learned = _varied(run, sum(rows.get(name, 0) for name in run.protocol.train))
-    models = run.protocol.folds - 1 if run.protocol.folds and run.stage == "result" else 1
-    asked = run.protocol.evaluate if run.stage == "result" else (run.protocol.select,)
-    return learned * max(1, models) * _epochs(run), sum(rows.get(name, 0) for name in asked)
-
-
-def _varied(run: RunSpec, rows: int) -> float:
-    """Rows without those that are chosen on, and of them the share or the shots that are learned from."""
-    kept = rows * (1 - run.protocol.select_share) * run.variation.share
-    shots = run.variation.shots * max(1, len(task_of(run).labels))
-    return min(kept, shots) if shots else kept
-
-
-def _epochs(run: RunSpec) -> float:
-    """How often each is met; once by models that have no word for it."""
-    kind = find_model(run.predictor)[0].settings
-    usual = {f.encode_name: f.default for f in msgspec.structs.fields(kind)} if kind else {}
-    told = run.settings.get("epochs", usual.get("epochs", 1))
-    return float(told) if isinstance(told, int | float) else 1.0
-
-
 __all__ = ["Cell", "Chosen", "Problem", "RunOptions", "RunReport", "RunRequest", "run", "run_all"]
 
 RunExecutor = Executor[RunSpec, Outcome | Killed[RunSpec]]
-Told = Callable[[Outcome | None, int, int], None]
+OnOutcome = Callable[[Outcome | None, int, int], None]
 """Called with the outcome of a run (None before the first), how many are done, and of how many."""
 
 
@@ -76,9 +46,9 @@ class RunOptions:
     keep_state: bool = False
     only_choose: bool = False
     """Choose among the values of a grid and stop: no test set is asked."""
-    told: Told = field(default=lambda outcome, done, total: None)
-    progress: Progress = ignore_progress
-    """What a run tells while it is under way; heard only where runs are done in this process."""
+    on_outcome: OnOutcome = lambda outcome, done, total: None
+    on_progress: Progress = ignore_progress
+    """Called while a run is under way, where runs are done in this process."""
 
 
 class Problem(Record, frozen=True, kw_only=True):
@@ -130,82 +100,85 @@ def run(request: RunRequest, options: RunOptions | None = None) -> RunReport:
 
 
 def run_all(requests: Sequence[RunRequest], options: RunOptions | None = None) -> RunReport:
-    """The same for several requests at once: their runs share the processes, and a graphics card."""
-    how = options or RunOptions()
-    plans = [plan_runs(request, how.data) for request in requests]
-    left_out = tuple(dict.fromkeys(line for each in plans for line in each.left_out))
-    planned = Plan(tuple(family for each in plans for family in each.families), left_out)
-    if _open(planned, how.out):
-        _ready(planned)
-        _writable(how.out)
-    executor = _executor(how, requests, planned)
-    with open_executor(executor):  # one pool of processes chooses and tells
-        return _carried_out(planned, how, executor)
+    """The same for several requests at once: their runs share the processes, and a GPU."""
+    options = options or RunOptions()
+    plans = [plan_runs(request, options.data) for request in requests]
+    families = [family for plan in plans for family in plan.families]
+    left_out = dict.fromkeys(line for plan in plans for line in plan.left_out)
+    if _is_work_left(families, options.out):
+        for name in dict.fromkeys(family.predictor for family in families):
+            kind, argument = find_model(name)
+            kind.ready(argument)  # refused before a folder is made for it
+        _check_writable(options.out)
+    executor = _make_executor(options, requests, families)
+    with open_executor(executor):  # one pool of processes chooses settings and makes results
+        return _carry_out(families, tuple(left_out), options, executor)
 
 
-def _carried_out(planned: Plan, how: RunOptions, executor: RunExecutor) -> RunReport:
-    tally = _Tally(how.told, list if isinstance(executor, Here) else order_longest_first)
-    more = 0 if how.only_choose else sum(len(f.seeds) for f in planned.families)
-    tally.take(
-        executor, [spec for family in planned.families for spec in family.choosing()], more=more
-    )
-    winners = [(family, _settings(family, how.out, tally.broken)) for family in planned.families]
-    unchosen = [
-        p for f, found in winners if found is None for p in _unchosen(f, how.out, tally.broken)
-    ]
-    final = [
-        (family, found[1]) for family, found in winners if found is not None and not how.only_choose
-    ]
+def _carry_out(
+    families: Sequence[Family],
+    left_out: tuple[str, ...],
+    options: RunOptions,
+    executor: RunExecutor,
+) -> RunReport:
+    """Choose settings where there is a choice, make the results with them, and sum up."""
+    out = options.out
+    tally = _Tally(options.on_outcome, list if isinstance(executor, Here) else order_longest_first)
+    selection = [spec for family in families for spec in family.choosing()]
+    further = 0 if options.only_choose else sum(len(family.seeds) for family in families)
+    tally.take(executor, selection, further=further)
+    final: list[tuple[Family, Settings]] = []
+    chosen: list[Chosen] = []
+    unchosen: list[Problem] = []
+    for family in families:
+        if len(family.options) == 1:
+            final.append((family, family.options[0]))
+            continue
+        diverged = diverged_settings(family, out, tally.broken)
+        best = choose_settings(family, out, tally.broken)
+        if best is not None:
+            score, settings = best
+            final.append((family, settings))
+            chosen.append(_describe_choice(family, score, settings, diverged))
+        elif diverged:  # runs that failed have lines of their own
+            unchosen.append(_nothing_to_choose(family, len(diverged)))
+    if options.only_choose:
+        final = []
     tally.take(executor, [spec for family, settings in final for spec in family.runs(settings)])
+    cells: list[Cell] = []
+    notes: list[str] = []
+    for family, settings in final:
+        cells += summarise(family, settings, out, tally.broken)
+        for note in model_notes(family, settings, out, tally.broken):
+            notes.append(f"{_title_family(family)}: {note}")
     return RunReport(
-        out=str(how.out),
+        out=str(out),
         done=tally.done,
         skipped=tally.skipped,
-        cells=tuple(
-            cell
-            for family, settings in final
-            for cell in summarise(family, settings, how.out, tally.broken)
-        ),
-        chosen=tuple(
-            _chosen(family, *found, diverged_settings(family, how.out, tally.broken))
-            for family, found in winners
-            if found and len(family.options) > 1
-        ),
+        cells=tuple(cells),
+        chosen=tuple(chosen),
         problems=(*tally.problems, *unchosen),
-        left_out=planned.left_out,
-        notes=tuple(
-            f"{_titled(family)}: {note}"
-            for family, settings in final
-            for note in model_notes(family, settings, how.out, tally.broken)
-        ),
+        left_out=left_out,
+        notes=tuple(notes),
     )
 
 
-def _open(planned: Plan, out: Path) -> bool:
+def _is_work_left(families: Sequence[Family], out: Path) -> bool:
     """Whether something is left to do; where nothing is, results can be shown from a place that cannot be written."""
-    runs = (
-        run
-        for family in planned.families
-        for run in family.choosing() or family.runs(family.options[0])
-    )
-    return any(not StoredRun(out / run.folder).done for run in runs)
+    for family in families:
+        for spec in family.choosing() or family.runs(family.options[0]):
+            if not StoredRun(out / spec.folder).done:
+                return True
+    return False
 
 
-def _ready(planned: Plan) -> None:
-    """Refuse a model that nothing can be made of before a folder is made for it."""
-    for name in dict.fromkeys(family.predictor for family in planned.families):
-        kind, argument = find_model(name)
-        kind.ready(argument)
-
-
-def _writable(out: Path) -> None:
+def _check_writable(out: Path) -> None:
     """Say that a folder cannot be written before the work, not after it."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise BadInput(
-            "is a file, not a folder", file=out, cure="name a folder for the runs"
-        ) from None
+        cure = "name a folder for the runs"
+        raise BadInput("is a file, not a folder", file=out, cure=cure) from None
     probe = out / f".writable.{os.getpid()}"
     try:
         probe.touch()
@@ -215,59 +188,47 @@ def _writable(out: Path) -> None:
         raise
 
 
-def _executor(how: RunOptions, requests: Sequence[RunRequest], planned: Plan) -> RunExecutor:
-    alone = _alone(name for request in requests for name in request.models)
-    workers = how.workers or (1 if alone else _processors())
-    threads = how.threads or (_processors() if alone else 1)
-    most = max(
-        sum(len(f.seeds) for f in planned.families),
-        sum(len(f.choosing()) for f in planned.families),
-    )
-    workers = max(1, min(workers, most))
-    name = how.executor or ("pool" if workers > 1 else "here")
-    heard = how.progress if name == "here" else ignore_progress
+def _make_executor(
+    options: RunOptions, requests: Sequence[RunRequest], families: Sequence[Family]
+) -> RunExecutor:
+    kinds = [
+        find_model(split_model_name(name)[1])[0] for request in requests for name in request.models
+    ]
+    # A model made from something outside (a server, a checkpoint) is not run beside itself.
+    is_alone = any(kind.argument for kind in kinds)
+    processors = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        processors = len(os.sched_getaffinity(0))
+    workers = options.workers or (1 if is_alone else processors)
+    threads = options.threads or (processors if is_alone else 1)
+    results = sum(len(family.seeds) for family in families)
+    selection = sum(len(family.choosing()) for family in families)
+    workers = max(1, min(workers, max(results, selection)))
+    executor = options.executor or ("pool" if workers > 1 else "here")
+    on_progress = options.on_progress if executor == "here" else ignore_progress
     settings = {name: value for request in requests for name, value in request.settings.items()}
-    place = RunPlace(how.out, how.data, how.keep_state, heard, settings)
-    return executors()[name].make(partial(do_run, place=place), workers, threads)
+    place = RunPlace(options.out, options.data, options.keep_state, on_progress, settings)
+    return executors()[executor].make(partial(do_run, place=place), workers, threads)
 
 
-def _alone(models: Iterable[str]) -> bool:
-    """Whether a model is made from something outside (a server, a checkpoint): it is not run beside itself."""
-    return any(find_model(split_model_name(given)[1])[0].argument for given in models)
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _settings(family: Family, out: Path, broken: Collection[str]) -> tuple[float, Settings] | None:
-    """The settings of a family, chosen on dev where there is a choice; None where no run of it was done."""
-    return (
-        (0.0, family.options[0])
-        if len(family.options) == 1
-        else choose_settings(family, out, broken)
-    )
-
-
-def _titled(family: Family) -> str:
+def _title_family(family: Family) -> str:
     parts = (family.task.name, short_name(family.model), family.variation.title)
     return " ".join(part for part in parts if part)
 
 
-def _unchosen(family: Family, out: Path, broken: Collection[str]) -> Iterator[Problem]:
-    """One line where settings that diverged leave nothing to choose; runs that failed have lines of their own."""
-    lost, among = len(diverged_settings(family, out, broken)), len(family.options)
-    if lost:
-        how_many = (
-            f"all {among} settings diverged"
-            if lost == among
-            else f"{lost} of {among} settings diverged, the others failed"
-        )
-        problem = f"{how_many}: none can be chosen; try a smaller learning_rate"
-        yield Problem(run=_titled(family), status="failed", problem=problem, bad_input=True)
+def _nothing_to_choose(family: Family, diverged: int) -> Problem:
+    """One line where settings that diverged leave nothing to choose."""
+    among = len(family.options)
+    which = f"{diverged} of {among} settings diverged, the others failed"
+    if diverged == among:
+        which = f"all {among} settings diverged"
+    problem = f"{which}: none can be chosen; try a smaller learning_rate"
+    return Problem(run=_title_family(family), status="failed", problem=problem, bad_input=True)
 
 
-def _chosen(family: Family, score: float, settings: Settings, lost: Sequence[Settings]) -> Chosen:
+def _describe_choice(
+    family: Family, score: float, settings: Settings, diverged: Sequence[Settings]
+) -> Chosen:
     protocol = family.protocol
     share = f"{protocol.select_share:.0%} of " if protocol.select_share else ""
     return Chosen(
@@ -279,7 +240,7 @@ def _chosen(family: Family, score: float, settings: Settings, lost: Sequence[Set
         score=score,
         among=len(family.options),
         on=share + protocol.select,
-        diverged=tuple(lost),
+        diverged=tuple(diverged),
     )
 
 
@@ -287,7 +248,7 @@ def _chosen(family: Family, score: float, settings: Settings, lost: Sequence[Set
 class _Tally:
     """Counts outcomes as they come."""
 
-    told: Told
+    on_outcome: OnOutcome
     order: Callable[[Sequence[RunSpec]], list[RunSpec]] = list
     """In which order runs are begun."""
     done: int = 0
@@ -301,10 +262,10 @@ class _Tally:
         """Folders of runs that were not done, or are no longer what was written: they are no part of the table."""
         return {problem.run for problem in self.problems}
 
-    def take(self, executor: RunExecutor, runs: Sequence[RunSpec], more: int = 0) -> None:
-        """Do runs; `more` will follow."""
-        self.total = self.seen + len(runs) + more
-        self.told(None, self.seen, self.total)
+    def take(self, executor: RunExecutor, runs: Sequence[RunSpec], further: int = 0) -> None:
+        """Do runs; `further` ones will follow."""
+        self.total = self.seen + len(runs) + further
+        self.on_outcome(None, self.seen, self.total)
         for result in executor.submit(self.order(runs)) if runs else ():
             if isinstance(result, Killed):
                 outcome = Outcome(run=result.item, status="failed", problem=result.problem)
@@ -314,14 +275,43 @@ class _Tally:
             self.done += outcome.status == "done"
             self.skipped += outcome.status == "skipped"
             if not outcome.ok:
-                self.problems.append(_problem(outcome))
-            self.told(outcome, self.seen, self.total)
+                self.problems.append(
+                    Problem(
+                        run=outcome.run.folder,
+                        status=outcome.status,
+                        problem=outcome.problem,
+                        bad_input=outcome.bad_input,
+                    )
+                )
+            self.on_outcome(outcome, self.seen, self.total)
 
 
-def _problem(outcome: Outcome) -> Problem:
-    return Problem(
-        run=outcome.run.folder,
-        status=outcome.status,
-        problem=outcome.problem,
-        bad_input=outcome.bad_input,
-    )
+def order_longest_first(runs: Sequence[RunSpec]) -> list[RunSpec]:
+    """Runs by what they read: the end of a sweep must not wait for a long one that was begun last.
+
+    What comes out does not depend on the order. Of equals the first stays first.
+    """
+    return sorted(runs, key=estimate_work, reverse=True)
+
+
+def estimate_work(run: RunSpec) -> tuple[float, int]:
+    """Examples learned from, each as often as it is met; then examples that are answered.
+
+    As far as that is known without reading them: all but those that settings are chosen on, and of them the share or shots.
+    """
+    rows = {part.name: part.n for part in run.data}
+    learned: float = sum(rows.get(name, 0) for name in run.protocol.train)
+    learned *= (1 - run.protocol.select_share) * run.variation.share
+    shots = run.variation.shots * max(1, len(task_of(run).labels))
+    if shots:
+        learned = min(learned, shots)
+    kind = find_model(run.predictor)[0].settings
+    defaults = {f.encode_name: f.default for f in msgspec.structs.fields(kind)} if kind else {}
+    epochs = run.settings.get("epochs", defaults.get("epochs", 1))
+    if not isinstance(epochs, int | float):  # once by models that have no word for it
+        epochs = 1
+    is_result = run.stage == "result"
+    models = run.protocol.folds - 1 if run.protocol.folds and is_result else 1
+    sets = run.protocol.evaluate if is_result else (run.protocol.select,)
+    answered = sum(rows.get(name, 0) for name in sets)
+    return float(learned * max(1, models) * epochs), answered

@@ -73,25 +73,26 @@ class RunDiff(Record, frozen=True, kw_only=True):
 
 def list_runs(out: Path, task: str | None = None, model: str | None = None) -> list[ListedRun]:
     """Every run below a folder, or those of a task or a model."""
-    found = [_listed(run) for run in stored_runs(out, broken=True)]
-    kept = (
+    rows = [
         row
-        for row in found
+        for row in map(_list_run, stored_runs(out, broken=True))
         if (task is None or row.task == task) and (model is None or row.model == model)
-    )
+    ]
     return sorted(
-        kept, key=lambda row: (row.task, row.model, row.variation, row.stage, row.seed, row.run)
+        rows, key=lambda row: (row.task, row.model, row.variation, row.stage, row.seed, row.run)
     )
 
 
-def _listed(run: StoredRun) -> ListedRun:
+def _list_run(run: StoredRun) -> ListedRun:
+    """A line about a run in whatever state it is."""
+    state = "done" if run.done else "unfinished"
     try:
+        if not run.done and run.busy():
+            state = "running"
         if not run.done and not (run.path / RUN).exists():  # killed before it could say what it is
-            return ListedRun(
-                run=run.path.name, task=run.path.name.partition("--")[0], state=_state(run)
-            )
+            task = run.path.name.partition("--")[0]
+            return ListedRun(run=run.path.name, task=task, state=state)
         spec = run.spec
-        state = _state(run)
         row = ListedRun(
             run=run.path.name,
             task=spec.task,
@@ -109,31 +110,32 @@ def _listed(run: StoredRun) -> ListedRun:
         first = main.scores[0]
         scored = {"state": DIVERGED} if run.diverged else {"value": first.value}
         row = msgspec.structs.replace(row, set=main.set, metric=first.metric, **scored)
-        return msgspec.structs.replace(row, **_finished(run))
+        try:
+            return msgspec.structs.replace(row, finished=run.about().finished)
+        except BadInput as problem:  # a run is whole without its circumstances
+            return msgspec.structs.replace(row, problem=str(problem))
     except (BadInput, IndexError, OSError) as problem:
         return ListedRun(run=run.path.name, state="broken", problem=str(problem))
-
-
-def _state(run: StoredRun) -> str:
-    return "done" if run.done else "running" if run.busy() else "unfinished"
-
-
-def _finished(run: StoredRun) -> dict[str, str]:
-    """When it was done; a run is whole without its circumstances, so that a fault there is told and no more."""
-    try:
-        return {"finished": run.about().finished}
-    except BadInput as problem:
-        return {"problem": str(problem)}
 
 
 def diff_runs(a: str, b: str, out: Path) -> RunDiff:
     """What two runs, named by folder or hash, do not share."""
     one, other = open_run(a, out), open_run(b, out)
+    facts, other_facts = _facts(one), _facts(other)
+    scores, other_scores = _values(one), _values(other)
     return RunDiff(
         a=one.path.name,
         b=other.path.name,
-        changed=tuple(_changes(_facts(one), _facts(other))),
-        scores=tuple(_score_pairs(one, other)),
+        changed=tuple(
+            Changed(what=name, a=facts.get(name), b=other_facts.get(name))
+            for name in dict.fromkeys((*facts, *other_facts))
+            if facts.get(name) != other_facts.get(name)
+        ),
+        scores=tuple(
+            ScorePair(set=key[0], where=key[1], metric=key[2], a=value, b=other_scores[key])
+            for key, value in scores.items()
+            if key in other_scores
+        ),
         answers=tuple(_answer_pairs(one, other)),
     )
 
@@ -157,19 +159,6 @@ def _flat(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield f"data.{part['name']}", f"{part['version']} {part['digest']}"
     else:
         yield prefix, value
-
-
-def _changes(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Changed]:
-    for name in dict.fromkeys((*a, *b)):
-        if a.get(name) != b.get(name):
-            yield Changed(what=name, a=a.get(name), b=b.get(name))
-
-
-def _score_pairs(one: StoredRun, other: StoredRun) -> Iterator[ScorePair]:
-    a, b = _values(one), _values(other)
-    for key in a:
-        if key in b:
-            yield ScorePair(set=key[0], where=key[1], metric=key[2], a=a[key], b=b[key])
 
 
 def _values(run: StoredRun) -> dict[tuple[str, str, str], float]:

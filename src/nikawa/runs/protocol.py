@@ -71,29 +71,39 @@ def choose_protocol(
             cure="nikawa data list shows what is here",
         )
     if not learns:
-        return _answers(sets, sweep)
+        return _ask_at_once(sets, sweep)
+    declared = declared_protocol(task.dataset)
     train = variation.train or ((sets.train,) if sets.train else ())
     if not train:
-        return _without_training(sets, sweep, declared_protocol(task.dataset))
-    evaluate = sets.main if sets.test else ((sets.dev, *sets.more) if sets.dev else sets.more)
+        return _without_training(sets, sweep, declared)
+    evaluate = sets.main
+    if sets.dev and not sets.test:
+        evaluate = (sets.dev, *sets.more)
     if not evaluate:
-        why = "only its train is here"
-        return _folds(sets.train, sweep, why, declared_protocol(task.dataset))
-    return _trained(sets, train, evaluate, sweep, declared_protocol(task.dataset))
+        return _folds(sets.train, sweep, "only its train is here", declared)
+    return _train_and_evaluate(sets, train, evaluate, sweep, declared)
 
 
-def _trained(
+def _train_and_evaluate(
     sets: Sets, train: Sequence[str], evaluate: tuple[str, ...], sweep: bool, declared: RunProtocol
 ) -> Protocol:
-    own = any(name_and_split(name)[0] in _homes(sets) for name in train)
-    on_dev = bool(sets.dev) and evaluate[0] == sets.dev
-    if sets.dev and not on_dev and own:
-        select, share = sets.dev, 0.0
-    elif on_dev or sweep:
+    """Learn from `train`; settings are chosen on dev, or on a part of the training data where dev has the result."""
+    is_on_dev = bool(sets.dev) and evaluate[0] == sets.dev
+    homes = {name_and_split(name)[0] for name in (sets.train, sets.dev) if name}
+    learns_at_home = any(name_and_split(name)[0] in homes for name in train)
+    select, share = "", 0.0
+    if sets.dev and not is_on_dev and learns_at_home:
+        select = sets.dev
+    elif is_on_dev or sweep:
         select, share = "+".join(train), SELECT
-    else:
-        select, share = "", 0.0
-    kind, mark, why = _words(sets, on_dev, declared)
+    kind: ProtocolKind = "standard"
+    mark = why = ""
+    if sets.stand_in:
+        kind, mark = "stand-in", f"{declared.stand_in} test"
+        why = "the test file is not here: two rows of every cell of train are held out and stand in for it"
+    elif is_on_dev:
+        kind, mark = "dev", "on dev"
+        why = f"{_lack(sets)}: settings are chosen on {SELECT:.0%} of the training data, the result is on dev"
     return Protocol(
         kind=kind,
         train=tuple(train),
@@ -105,48 +115,35 @@ def _trained(
     )
 
 
-def _words(sets: Sets, on_dev: bool, declared: RunProtocol) -> tuple[ProtocolKind, str, str]:
-    if sets.stand_in:
-        why = "the test file is not here: two rows of every cell of train are held out and stand in for it"
-        return "stand-in", f"{declared.stand_in} test", why
-    if on_dev:
-        why = f"{_lack(sets)}: settings are chosen on {SELECT:.0%} of the training data, the result is on dev"
-        return "dev", "on dev", why
-    return "standard", "", ""
-
-
 def _lack(sets: Sets) -> str:
-    return (
-        "the labels of the test set are hidden" if sets.hidden else "no test set with gold is here"
-    )
+    """Why there is no test set."""
+    if sets.hidden:
+        return "the labels of the test set are hidden"
+    return "no test set with gold is here"
 
 
-def _homes(sets: Sets) -> set[str]:
-    return {name_and_split(name)[0] for name in (sets.train, sets.dev) if name}
-
-
-def _answers(sets: Sets, sweep: bool) -> Protocol:
+def _ask_at_once(sets: Sets, sweep: bool) -> Protocol:
     """A model that does not learn is asked at once."""
-    evaluate = (
-        sets.main
-        if sets.test
-        else ((sets.dev, *sets.more) if sets.dev else sets.main or (sets.train,))
-    )
-    on_dev = evaluate[0] == sets.dev
-    if sweep and (on_dev or not sets.dev):
+    evaluate = sets.main or (sets.train,)
+    if sets.dev and not sets.test:
+        evaluate = (sets.dev, *sets.more)
+    is_on_dev = evaluate[0] == sets.dev
+    if sweep and (is_on_dev or not sets.dev):
         what = f"settings cannot be chosen: {evaluate[0]} is all there is to ask"
         raise BadInput(what, cure="name one value of each setting: --set KEY=VALUE")
-    mark = (
-        "on dev"
-        if on_dev
-        else f"on {name_and_split(evaluate[0])[1]}"
-        if not sets.test and not sets.more
-        else ""
-    )
-    mark = "stand-in test" if sets.stand_in else mark
-    why = _lack(sets) if mark else ""
+    mark = ""
+    if sets.stand_in:
+        mark = "stand-in test"
+    elif is_on_dev:
+        mark = "on dev"
+    elif not sets.test and not sets.more:
+        mark = f"on {name_and_split(evaluate[0])[1]}"
     return Protocol(
-        kind="answers", select=sets.dev if sweep else "", evaluate=evaluate, mark=mark, why=why
+        kind="answers",
+        select=sets.dev if sweep else "",
+        evaluate=evaluate,
+        mark=mark,
+        why=_lack(sets) if mark else "",
     )
 
 
