@@ -18,6 +18,32 @@ from nikawa.io.json import read_json
 from nikawa.records import Record, Unit
 from nikawa.stats.results import CrossCell, Figure, Slice
 
+__all__ = [
+    "Across",
+    "Analysis",
+    "Calibration",
+    "ClassScore",
+    "Confusion",
+    "CoveragePoint",
+    "CrossCell",
+    "CrossTable",
+    "Curve",
+    "CurvePoint",
+    "Figure",
+    "Index",
+    "Overlap",
+    "OverlapBin",
+    "PartialInput",
+    "ReliabilityBin",
+    "Slice",
+    "Stress",
+    "StressCell",
+    "Surprise",
+    "Suspect",
+    "Suspects",
+    "System",
+]
+
 
 class CrossTable(Record, frozen=True, kw_only=True):
     """Gold label by similarity."""
@@ -139,33 +165,6 @@ class Surprise(Record, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     meta: dict[str, Any] = field(default_factory=dict)
     inputs: dict[str, Any] = field(default_factory=dict)
-
-
-__all__ = [
-    "Across",
-    "Analysis",
-    "Calibration",
-    "ClassScore",
-    "Confusion",
-    "CoveragePoint",
-    "CrossCell",
-    "CrossTable",
-    "Curve",
-    "CurvePoint",
-    "Figure",
-    "Index",
-    "Overlap",
-    "OverlapBin",
-    "PartialInput",
-    "ReliabilityBin",
-    "Slice",
-    "Stress",
-    "StressCell",
-    "Surprise",
-    "Suspect",
-    "Suspects",
-    "System",
-]
 
 
 class System(Record, frozen=True, kw_only=True):

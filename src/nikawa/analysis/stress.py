@@ -9,7 +9,7 @@ Yanaka, Mineshima (2022). Compositional Evaluation on Japanese Textual Entailmen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
@@ -37,6 +37,19 @@ from nikawa.stats.resample import (
     number_groups,
     percentile_interval,
 )
+
+__all__ = [
+    "MEASURES",
+    "Sets",
+    "StressOptions",
+    "StressReport",
+    "Unread",
+    "parent_id",
+    "parent_of",
+    "perturbed_sets",
+    "stress",
+    "stress_item",
+]
 
 NEUTRAL = "neutral"
 
@@ -93,23 +106,23 @@ def stress_cells(
 
     `neutral` says that an answer may be so.
     """
-    return [
-        replace(cell, to_neutral=_to_neutral(part)) if neutral else cell
-        for where, part in _parts(items)
-        for cell in [_cell(where, part, measure, resamples, seed)]
-    ]
-
-
-def _parts(items: Sequence[StressItem]) -> Iterator[tuple[tuple[str, str, str], list[StressItem]]]:
     parts: dict[tuple[str, str, str], list[StressItem]] = {}
     for item in items:
         for case in dict.fromkeys(("", item.case)):
             for gold in dict.fromkeys(("", item.gold)):
                 parts.setdefault((item.operation, case, gold), []).append(item)
-    yield from parts.items()
+    cells = []
+    for where, part in parts.items():
+        cell = _measure_cell(where, part, measure, resamples, seed)
+        if neutral:
+            moved = [item.after == NEUTRAL for item in part if item.before not in (None, NEUTRAL)]
+            share = 100 * sum(moved) / len(moved) if moved else None
+            cell = replace(cell, to_neutral=share)
+        cells.append(cell)
+    return cells
 
 
-def _cell(
+def _measure_cell(
     where: tuple[str, str, str],
     items: Sequence[StressItem],
     measure: Measure,
@@ -171,11 +184,6 @@ def _percent(value: float) -> float | None:
     return None if isnan(value) else 100 * value
 
 
-def _to_neutral(items: Sequence[StressItem]) -> float | None:
-    moved = [item.after == NEUTRAL for item in items if item.before not in (None, NEUTRAL)]
-    return 100 * sum(moved) / len(moved) if moved else None
-
-
 ORIGINAL = "original"
 
 
@@ -207,19 +215,6 @@ class StressReport(Record, frozen=True, kw_only=True):
     unread_items: tuple[Unread, ...] = ()
     """Those that could not be read; one of an original is named once, however many examples were made from it."""
 
-
-__all__ = [
-    "MEASURES",
-    "Sets",
-    "StressOptions",
-    "StressReport",
-    "Unread",
-    "parent_id",
-    "parent_of",
-    "perturbed_sets",
-    "stress",
-    "stress_item",
-]
 
 Sets = dict[str, tuple[Example, ...]]
 """Operation (`swap-o`) to the examples it made."""
