@@ -1,8 +1,8 @@
 """What a worker hands in: answers, drafts, withdrawals, reports; and where they stand afterwards.
 
 Each request is one plain function of a connection, run by the store's writer in a transaction (`store.write(save_answer,
-project, token, …)`). Rows are added, never changed. A key that comes twice is one answer. An answer to a lease that
-ran out counts where its item still needs one, and is kept as surplus (paid, exported on request) where somebody else
+project, token, …)`). Answers, withdrawals and reports are only added; leases, item counts and drafts are working state. A
+key that comes twice is one answer. An answer to a lease that ran out counts where its item still needs one, and is kept as surplus (paid, exported on request) where somebody else
 has the place: work is not lost, nor an item overfilled.
 
 `token` is always the hash of the worker's link, `now` the moment of the request.
