@@ -82,7 +82,7 @@ def calibrate(
         brier=brier,
         nll=nll,
         aurc=_mean([risk.mean() for risk, _ in curves]),
-        aurc_best=_mean([_least_area(run) for run in runs]),
+        aurc_best=_mean(_map_distinct(least_area, runs)),
         bins=_reliability_bins(runs, bins),
         coverage=_coverage_points(curves),
     )
@@ -171,7 +171,7 @@ def risk_coverage(run: RunProbabilities) -> tuple[Floats, Floats]:
     return np.interp(counts, kept, at_ends) / counts, confidence
 
 
-def _least_area(run: RunProbabilities) -> float:
+def least_area(run: RunProbabilities) -> float:
     """The area of the curve if all wrong answers came last."""
     n, wrong = len(run.right), int(len(run.right) - run.right.sum())
     counts = np.arange(1, n + 1)

@@ -141,13 +141,16 @@ def analyse_systems(
 ) -> ComputedAnalyses:
     """The analyses of systems that are loaded; `left_out` are the runs that are not among them, with the reason."""
     options = options or AnalysisOptions()
-    _check_metric(systems, options.metric)
+    kinds = metrics()[options.metric].kinds if options.metric else ()
+    if options.metric and not any(system.task.kind in kinds for system in systems):
+        cure = f"it is for {', '.join(kinds)} tasks"
+        raise BadInput(f"{options.metric} scores none of these tasks", cure=cure)
     left_out, item_sets = dict(left_out), ItemSets()
     every: list[SystemAnswers] = []
     for system in systems:
-        fits = bool(options.metric) and system.task.kind in metrics()[options.metric].kinds
+        metric = options.metric if system.task.kind in kinds else ""
         for name in system.sets.examples:
-            answers = match_system(system, name, item_sets, options.metric if fits else "")
+            answers = match_system(system, name, item_sets, metric)
             if answers is None:
                 left_out[f"{system.stem}--{name}"] = NO_METRIC
             else:
@@ -172,12 +175,6 @@ def analyse_systems(
         Analyses(index, tuple(analyses.values()), across),
         tuple(each for each in suspects if each.items),
     )
-
-
-def _check_metric(systems: Iterable[LoadedSystem], name: str) -> None:
-    if name and not any(system.task.kind in metrics()[name].kinds for system in systems):
-        kinds = ", ".join(metrics()[name].kinds)
-        raise BadInput(f"{name} scores none of these tasks", cure=f"it is for {kinds} tasks")
 
 
 def _check_keys(keys: Iterable[str], analyses: Iterable[Analysis]) -> None:

@@ -145,7 +145,13 @@ def collect_items(task: TaskRuns, language: str, cut: int = 0) -> Items:
 
     inputs: dict[str, Sequence[int]] = {}
     for name in sorted(_input_names(examples), key=rank):
-        inputs[name] = [_number_text(texts, example, name, cut) for example in examples]
+        column = []
+        for example in examples:
+            text = input_text(example, name)
+            if cut and len(text) > cut:
+                text = f"{text[: cut - 1]}…"
+            column.append(texts.number(text) if text else -1)
+        inputs[name] = column
     keys = _filter_keys(examples)
     return Items(
         inputs=inputs,
@@ -182,13 +188,6 @@ def text_lengths(task: TaskRuns) -> Iterator[int]:
 def _input_names(examples: Iterable[Example]) -> list[str]:
     names = dict.fromkeys(name for example in examples for name in example.inputs)
     return [name for name in names if name not in REPEATED_INPUTS]
-
-
-def _number_text(texts: WordNumbers, example: Example, name: str, cut: int) -> int:
-    text = input_text(example, name)
-    if not text:
-        return -1
-    return texts.number(text if not cut or len(text) <= cut else f"{text[: cut - 1]}…")
 
 
 def input_text(example: Example, name: str) -> str:

@@ -20,7 +20,7 @@ from nikawa.errors import BadInput
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.json import pack_json
 from nikawa.metrics import metrics
-from nikawa.records import Example, Record
+from nikawa.records import Record
 from nikawa.reporting.findings import Finding, FindingReader, data_commands
 from nikawa.reporting.items import collect_items, find_text_limit, text_lengths
 from nikawa.reporting.page import write_report
@@ -155,6 +155,11 @@ def task_section(
     names, card = task.task.metrics, task.answered.card
     rows = system_rows(task, compared)
     protocol = task.systems[0].spec.protocol
+    derived = [
+        name
+        for name, examples in task.sets.items()
+        if examples and all(each.origin is not None and each.origin.parents for each in examples)
+    ]
     section = Section(
         name=task.name,
         title=card.title,
@@ -173,16 +178,9 @@ def task_section(
         parts=tuple(part_rows(task)),
         training=training_of(task),
         findings=tuple(finding.note for finding in findings),
-        derived=tuple(name for name, examples in task.sets.items() if _are_derived(examples)),
+        derived=tuple(derived),
     )
     return section if analyses is None else _with_analyses(section, task, analyses)
-
-
-def _are_derived(examples: Sequence[Example]) -> bool:
-    """Whether every example was made from another one."""
-    return bool(examples) and all(
-        example.origin is not None and example.origin.parents for example in examples
-    )
 
 
 def _with_analyses(section: Section, task: TaskRuns, analyses: Analyses) -> Section:

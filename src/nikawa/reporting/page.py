@@ -102,7 +102,7 @@ def document(page: Page, items: Mapping[str, Items], digits: int = DIGITS) -> st
         script=script,
         others=OTHERS,
         lead=[
-            (_plural(len(counted), noun), inside(NUMBERS, key))
+            (f"{len(counted):,} {noun}{'' if len(counted) == 1 else 's'}", inside(NUMBERS, key))
             for noun, key, counted in (
                 ("system", "systems", page.systems),
                 ("task", "sections", page.sections),
@@ -119,10 +119,6 @@ def document(page: Page, items: Mapping[str, Items], digits: int = DIGITS) -> st
         items=[(slug(name), pack_items(each)) for name, each in items.items()],
     )
     return str(made)
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _summary(page: Page, digits: int, place: str) -> Markup:

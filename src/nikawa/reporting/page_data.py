@@ -261,13 +261,12 @@ class Page(Record, frozen=True, kw_only=True):
 
 def placed(page: Page) -> Page:
     """The page with the place of each section, and of what was chosen, in `numbers.json`."""
-    sections = (_placed(s, inside(NUMBERS, "sections", i)) for i, s in enumerate(page.sections))
-    choices = (
+    sections = []
+    for i, section in enumerate(page.sections):
+        place = inside(NUMBERS, "sections", i)
+        choices = section.choices and replace(section.choices, place=inside(place, "choices"))
+        sections.append(replace(section, place=place, choices=choices))
+    others = [
         replace(one, place=inside(NUMBERS, "choices", i)) for i, one in enumerate(page.choices)
-    )
-    return replace(page, sections=tuple(sections), choices=tuple(choices))
-
-
-def _placed(found: Section, place: str) -> Section:
-    chosen = found.choices and replace(found.choices, place=inside(place, "choices"))
-    return replace(found, place=place, choices=chosen)
+    ]
+    return replace(page, sections=tuple(sections), choices=tuple(others))

@@ -285,10 +285,6 @@ class Path:
     points: Sequence[tuple[float, Dot]]
 
 
-def _counted(amount: float) -> str:
-    return f"{amount:,.0f}"
-
-
 @dataclass(frozen=True)
 class Scale:
     """How amounts lie along the bottom, and how large the picture is."""
@@ -296,7 +292,7 @@ class Scale:
     below: str
     """What the amounts are."""
     log: bool = True
-    shown: Callable[[float], str] = _counted
+    shown: Callable[[float], str] = "{:,.0f}".format
     wide: float = WIDTH
     tall: float = CURVE_HEIGHT
 
@@ -378,7 +374,10 @@ def trails(found: Sequence[Trail], title: str, below: str, top: float) -> str:
     key, first = legend([trail.name for trail in found], SMALL_WIDTH)
     bottom, right = first + SMALL_HEIGHT, SMALL_WIDTH - 20
     last = max(trail.points[-1][0] for trail in found)
-    across, up = Axis(0, last, CURVE_LEFT, right), _from_zero(top, bottom, first)
+    across = Axis(0, last, CURVE_LEFT, right)
+    top = top or 1.0
+    step = Axis(0, top, bottom, first).ticks()[1]
+    up = Axis(0, step * ceil(top / step - 1e-9), bottom, first)  # from 0 to a round value
     scale = Scale(below, log=False, wide=SMALL_WIDTH)
     parts = [*_across(up, right), *_names(across.ticks(), across, scale, bottom), *key]
     for i, trail in enumerate(found):
@@ -390,13 +389,6 @@ def trails(found: Sequence[Trail], title: str, below: str, top: float) -> str:
         x, y = trail.points[-1]
         parts.append(mark(across.at(x), up.at(y), i, trail.note, trail.source))
     return svg(SMALL_WIDTH, bottom + 48, parts, title)
-
-
-def _from_zero(top: float, bottom: float, first: float) -> Axis:
-    """An upright axis from 0 to a round value."""
-    rough = Axis(0, top or 1.0, bottom, first)
-    step = rough.ticks()[1]
-    return Axis(0, step * ceil((top or 1.0) / step - 1e-9), bottom, first)
 
 
 HEAT_CELL_HEIGHT, HEAT_TOP = 40.0, 42.0

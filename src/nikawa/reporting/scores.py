@@ -214,11 +214,9 @@ class SeedIntervals:
             else:
                 drawn = self._resample_items_and_seeds(runs, units, rounds)
                 low, high = score_interval(drawn, units, scale)
-        is_few = low is None and self._count_units(name) < LEAST_UNITS
+        units_of_set = count_units(resampling_units(task, self.task.scored(name)))
+        is_few = low is None and units_of_set < LEAST_UNITS
         return replace(number, low=low, high=high, few=is_few, by="t" if is_t else UNSET)
-
-    def _count_units(self, name: str) -> int:
-        return count_units(resampling_units(self.task.task, self.task.scored(name)))
 
     def _evaluate(self, run: ReportRun, name: str, metric: str) -> tuple[Evaluation, Ints]:
         task, examples = self.task.task, self.task.scored(name)

@@ -299,7 +299,8 @@ def other(i: int) -> str:
 
 
 def _show_choices(found: Choices, name: str, kind: str, digits: int) -> Markup:
-    shown = _settings_table(found, digits) + source_line(_sources(found), found.place)
+    sources = (one.source for tried in found.tried for one in tried.scores.values())
+    shown = _settings_table(found, digits) + source_line(*sources, found.place)
     tried = inside(found.place, "tried")
     if len(found.tried) > MAX_ROWS_SHOWN:
         shown = detail(f"All {len(found.tried)} settings as a table", shown, tried)
@@ -323,10 +324,6 @@ def _words(found: Choices) -> str:
         else ""
     )
     return f"{mean} on the examples that settings are chosen on, which no result is told on.{chosen}{few}{drawn}"
-
-
-def _sources(found: Choices) -> str:
-    return " ".join(one.source for tried in found.tried for one in tried.scores.values())
 
 
 def _settings_table(found: Choices, digits: int) -> Markup:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from nikawa.reporting.fragments import figures, plain
 from nikawa.reporting.page_data import Number, Page, Section, SystemRow
 from nikawa.reporting.section import (
-    Known,
     count_answered,
     is_best,
     rows_with_gaps,
@@ -144,7 +143,7 @@ def latex_seen(found: Section, digits: int) -> str:
                 [
                     escape(model) if i == 0 else "",
                     LETTERS.get(where, where),
-                    *(_latex_known(one, digits) for one in line),
+                    *("" if one is None else _latex_number(one[0], digits) for one in line),
                 ]
             )
             for i, (where, line) in enumerate(lines.items())
@@ -164,10 +163,6 @@ def latex_seen(found: Section, digits: int) -> str:
     )
     said = rf"{escape(found.metrics[0].capitalize())} on {escape(found.set)} by what was learned from; $\Delta$ is seen less unseen.{spread}"
     return _floating("ll" + "r" * len(trained), [head], body, said)
-
-
-def _latex_known(one: Known | None, digits: int) -> str:
-    return "" if one is None else _latex_number(one[0], digits)
 
 
 def _latex_number(number: Number, digits: int, best: bool = False) -> str:
