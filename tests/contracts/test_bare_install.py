@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
@@ -22,8 +23,9 @@ main()
 
 def core_distributions() -> dict[str, Distribution]:
     """The distributions that the core requires, with what those require in turn; no extra counts."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     closure: dict[str, Distribution] = {}
-    names = ["nikawa"]
+    names = [re.split(r"[<>=!~]", requirement)[0] for requirement in project["dependencies"]]
     while names:
         name = re.sub(r"[-_.]+", "-", names.pop()).lower()
         if name in closure:
@@ -34,7 +36,6 @@ def core_distributions() -> dict[str, Distribution]:
             unwanted = ("extra", "sys_platform ==", "python_version <", "implementation_name ==")
             if not any(word in marker for word in unwanted):
                 names.append(re.split(r"[\s\[<>=!~(]", words.strip())[0])
-    del closure["nikawa"]
     return closure
 
 
