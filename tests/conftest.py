@@ -73,6 +73,15 @@ def _no_user_data(monkeypatch: pytest.MonkeyPatch, _no_data: str) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", _no_data)
 
 
+@pytest.fixture(autouse=True)
+def _broken_pipes_ignored() -> Iterator[None]:
+    """Fail the test that leaves SIGPIPE as `main` sets it: a later test would end with the client that it kills."""
+    before = signal.getsignal(signal.SIGPIPE)
+    yield
+    after = signal.signal(signal.SIGPIPE, before)
+    assert after == before, "this test leaves SIGPIPE changed; put it back"
+
+
 @contextmanager
 def _as_process(words: tuple[str, ...], env: dict[str, str]) -> Iterator[None]:
     """Words and environment as a process of its own would have them; what `main` changes is put back."""

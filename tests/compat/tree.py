@@ -5,6 +5,7 @@ Older and newer releases of Typer keep the type of a parameter in different plac
 
 from __future__ import annotations
 
+import signal
 import sys
 import types
 from contextlib import suppress
@@ -42,12 +43,14 @@ def _root() -> Any:
         seen.append(self)
         return 0
 
+    pipe = signal.getsignal(signal.SIGPIPE)
     with (
         patch.object(TyperGroup, "main", look),
         patch.object(sys, "argv", ["nikawa", "no-such-verb"]),
         suppress(SystemExit),
     ):
         main()
+    signal.signal(signal.SIGPIPE, pipe)
     return seen[0]
 
 
