@@ -143,6 +143,31 @@ def test_a_batch_that_is_lost_is_lost_whole_and_told(pool: Pool) -> None:
     assert pool.read(numbers) == [6]
 
 
+def test_what_was_submitted_is_written_though_its_client_has_gone(pool: Pool) -> None:
+    gate = threading.Event()
+    pool.submit(lambda _: gate.wait(10))
+    future = pool.submit(add, 7)
+    assert not future.cancel()
+    gate.set()
+    assert future.result(10) == 7
+    assert pool.read(numbers) == [7]
+
+
+def test_a_closed_pool_takes_nothing_more(where: Database) -> None:
+    pool = Pool(where)
+    gate = threading.Event()
+    pool.submit(lambda _: gate.wait(10))
+    last = pool.submit(add, 1)
+    closing = threading.Thread(target=pool.close)
+    closing.start()
+    gate.set()
+    closing.join(10)
+    assert last.result(0) == 1
+    with pytest.raises(Unavailable, match="being stopped"):
+        pool.submit(add, 2)
+    pool.close()
+
+
 def test_addresses(tmp_path: Path) -> None:
     made = open_database("", file=tmp_path / "a.db", schema="x")
     assert isinstance(made, Sqlite)

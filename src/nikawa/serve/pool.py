@@ -38,6 +38,8 @@ class Pool:
         self._outage = Outage()
         self._idle: SimpleQueue[Connection] = SimpleQueue()
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._closing = threading.Lock()
+        self._is_closed = False
         self._writing: Connection | None = database.connect(writes=True)
         self._writer = threading.Thread(
             target=self._write_batches, name="nikawa-writer", daemon=True
@@ -51,9 +53,17 @@ class Pool:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Future[T]:
-        """Have the writer call `function(connection, *args, **kwargs)`; the future is ready when it is on disk."""
+        """Have the writer call `function(connection, *args, **kwargs)`; the future is ready when it is on disk.
+
+        Nothing that was submitted is taken back: cancelling the future, as a request does whose client has
+        gone, stops nobody. Raises Unavailable once the pool is closed.
+        """
         future: Future[T] = Future()
-        self._jobs.put((partial(_call, function, args, kwargs), future))
+        future.set_running_or_notify_cancel()
+        with self._closing:
+            if self._is_closed:
+                raise Unavailable("the server is being stopped; send it again")
+            self._jobs.put((partial(_call, function, args, kwargs), future))
         return future
 
     def write(
@@ -109,7 +119,9 @@ class Pool:
 
     def close(self) -> None:
         """Finish what waits, and let go of the database."""
-        self._jobs.put(None)
+        with self._closing:
+            self._is_closed = True
+            self._jobs.put(None)
         self._writer.join()
         if self._writing is not None:
             self._writing.close()
@@ -128,9 +140,7 @@ class Pool:
             while len(waiting) < MAX_BATCH and not self._jobs.empty():
                 waiting.append(self._jobs.get())
             is_closing = None in waiting
-            jobs = [job for job in waiting if job is not None]
-            batch = [job for job in jobs if job[1].set_running_or_notify_cancel()]
-            if batch:
+            if batch := [job for job in waiting if job is not None]:
                 self._write_batch(batch)
 
     def _write_batch(self, batch: list[Job]) -> None:
