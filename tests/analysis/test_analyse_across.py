@@ -15,7 +15,7 @@ from nikawa.analysis.set_analysis import AnalysisOptions
 from nikawa.analysis.suspects import find_suspects
 from nikawa.records import Card, Example, Origin, Prediction, Task
 from nikawa.runs.load import AnsweredSets, LoadedRun, LoadedSystem
-from nikawa.runs.records import Protocol, RunSpec, Variation
+from nikawa.runs.records import EvaluationProtocol, RunSpec, Variation
 from nikawa.runs.store import StoredRun
 
 TASK = Task(
@@ -64,7 +64,7 @@ def loaded(
             predictor=model,
             seed=seed,
             variation=Variation(share=share),
-            protocol=Protocol(kind="answers", evaluate=tuple(f"{dataset}:{name}" for name in sets)),
+            protocol=EvaluationProtocol(kind="answers", evaluate=tuple(f"{dataset}:{name}" for name in sets)),
             data=(),
         )
         given = {

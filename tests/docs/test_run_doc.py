@@ -17,7 +17,7 @@ from nikawa.cli.terminal.app import build
 from nikawa.execute import ExecutorKind
 from nikawa.models import Predictor
 from nikawa.models.base import Setup
-from nikawa.runs import Outcome, Protocol, RunSpec, SetScores, Variation
+from nikawa.runs import Outcome, EvaluationProtocol, RunSpec, SetScores, Variation
 from nikawa.runs.plan import RunRequest, plan_runs
 from nikawa.runs.preset import Preset, preset_names, read_preset
 
@@ -68,7 +68,7 @@ def check_extensions(space: dict[str, Any]) -> None:
     assert [outcome.run.seed for outcome in outcomes] == [0, 1]
 
 
-@pytest.mark.parametrize("kind", [RunSpec, Variation, Protocol, SetScores])
+@pytest.mark.parametrize("kind", [RunSpec, Variation, EvaluationProtocol, SetScores])
 def test_every_field_is_named(kind: type[msgspec.Struct]) -> None:
     for field in kind.__struct_fields__:
         assert f"`{field}`" in TEXT, field

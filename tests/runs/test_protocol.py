@@ -8,7 +8,7 @@ import pytest
 from nikawa.datasets import tasks
 from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput
-from nikawa.runs import Protocol, Variation
+from nikawa.runs import EvaluationProtocol, Variation
 from nikawa.runs.data import load_run_data
 from nikawa.runs.plan import Family, RunRequest, plan_runs
 from nikawa.runs.protocol import choose_protocol
@@ -16,7 +16,7 @@ from nikawa.runs.protocol import choose_protocol
 
 def protocol(
     name: str, data: Path | None, *, learns: bool = True, sweep: bool = False, **vary: Any
-) -> Protocol:
+) -> EvaluationProtocol:
     return choose_protocol(
         tasks()[name], Variation(**vary), ExampleReader(data), learns=learns, sweep=sweep
     )

@@ -4,14 +4,14 @@ import msgspec
 from msgspec.structs import replace
 
 from nikawa.records import Run
-from nikawa.runs import DataVersion, Protocol, RunSpec, Variation
+from nikawa.runs import DataVersion, EvaluationProtocol, RunSpec, Variation
 
 SPEC = RunSpec(
     task="jnli",
     predictor="replay:answers/of mine.jsonl",
     seed=3,
     settings={"b": 1, "a": [0.5]},
-    protocol=Protocol(
+    protocol=EvaluationProtocol(
         kind="standard", train=("jnli:train",), select="jnli:dev", evaluate=("jnli:test",)
     ),
     data=(DataVersion(name="jnli:train", version="1.3", digest="00", n=2),),

@@ -19,7 +19,7 @@ from nikawa.models import Model, Trainable, find_model, model, models
 from nikawa.models.base import Setup, read_settings
 from nikawa.records import Task
 from nikawa.runs.protocol import choose_protocol
-from nikawa.runs.records import FILE, Protocol, RunSpec, Stage, Variation, short_name
+from nikawa.runs.records import FILE, EvaluationProtocol, RunSpec, Stage, Variation, short_name
 from nikawa.runs.store import digest_of
 from nikawa.spec import name_and_split
 from nikawa.text.compose import compose_text
@@ -91,7 +91,7 @@ class Family:
     task: Task
     predictor: str
     variation: Variation
-    protocol: Protocol
+    protocol: EvaluationProtocol
     seeds: tuple[int, ...]
     options: tuple[Settings, ...]
     """The settings to choose among; one: nothing to choose."""

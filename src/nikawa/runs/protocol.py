@@ -10,7 +10,7 @@ from nikawa.datasets.custom import declared_protocol
 from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput
 from nikawa.records import Task
-from nikawa.runs.records import Protocol, ProtocolKind, Variation
+from nikawa.runs.records import EvaluationProtocol, ProtocolKind, Variation
 from nikawa.spec import name_and_split
 
 ORDINARY = ("train", "dev", "test")
@@ -57,7 +57,7 @@ def find_sets(task: Task, reader: ExampleReader) -> Sets:
 
 def choose_protocol(
     task: Task, variation: Variation, reader: ExampleReader, *, learns: bool, sweep: bool
-) -> Protocol:
+) -> EvaluationProtocol:
     """The protocol of a run; `sweep` where settings are to be chosen."""
     sets = find_sets(task, reader)
     if not (sets.train or sets.dev or sets.main):
@@ -86,7 +86,7 @@ def choose_protocol(
 
 def _train_and_evaluate(
     sets: Sets, train: Sequence[str], evaluate: tuple[str, ...], sweep: bool, declared: RunProtocol
-) -> Protocol:
+) -> EvaluationProtocol:
     """Learn from `train`; settings are chosen on dev, or on a part of the training data where dev has the result."""
     is_on_dev = bool(sets.dev) and evaluate[0] == sets.dev
     homes = {name_and_split(name)[0] for name in (sets.train, sets.dev) if name}
@@ -104,7 +104,7 @@ def _train_and_evaluate(
     elif is_on_dev:
         kind, mark = "dev", "on dev"
         why = f"{_lack(sets)}: settings are chosen on {SELECT:.0%} of the training data, the result is on dev"
-    return Protocol(
+    return EvaluationProtocol(
         kind=kind,
         train=tuple(train),
         select=select,
@@ -122,7 +122,7 @@ def _lack(sets: Sets) -> str:
     return "no test set with gold is here"
 
 
-def _ask_at_once(sets: Sets, sweep: bool) -> Protocol:
+def _ask_at_once(sets: Sets, sweep: bool) -> EvaluationProtocol:
     """A model that does not learn is asked at once."""
     evaluate = sets.main or (sets.train,)
     if sets.dev and not sets.test:
@@ -138,7 +138,7 @@ def _ask_at_once(sets: Sets, sweep: bool) -> Protocol:
         mark = "on dev"
     elif not sets.test and not sets.more:
         mark = f"on {name_and_split(evaluate[0])[1]}"
-    return Protocol(
+    return EvaluationProtocol(
         kind="answers",
         select=sets.dev if sweep else "",
         evaluate=evaluate,
@@ -147,11 +147,11 @@ def _ask_at_once(sets: Sets, sweep: bool) -> Protocol:
     )
 
 
-def _without_training(sets: Sets, sweep: bool, declared: RunProtocol) -> Protocol:
+def _without_training(sets: Sets, sweep: bool, declared: RunProtocol) -> EvaluationProtocol:
     if sets.dev and sets.test:
         why = "no training set is here: dev is learned from"
         share = SELECT if sweep else 0.0
-        return Protocol(
+        return EvaluationProtocol(
             kind="dev",
             train=(sets.dev,),
             select=sets.dev if sweep else "",
@@ -164,10 +164,10 @@ def _without_training(sets: Sets, sweep: bool, declared: RunProtocol) -> Protoco
     return _folds(only, sweep, f"only {name_and_split(only)[1]} is here", declared)
 
 
-def _folds(only: str, sweep: bool, why: str, declared: RunProtocol) -> Protocol:
+def _folds(only: str, sweep: bool, why: str, declared: RunProtocol) -> EvaluationProtocol:
     """Each example answered by a model of the other folds; a fifth is set apart where settings are chosen."""
     split, kept = name_and_split(only)[1], f"{1 - SELECT_OF_FOLDS:.0%} of " if sweep else ""
-    return Protocol(
+    return EvaluationProtocol(
         kind="folds",
         train=(only,),
         select=only if sweep else "",

@@ -61,7 +61,7 @@ class Variation(Record, frozen=True, kw_only=True, omit_defaults=True):
         return ", ".join(part for part in parts if part)
 
 
-class Protocol(Record, frozen=True, kw_only=True, omit_defaults=True):
+class EvaluationProtocol(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Which sets are learned from, chosen on and evaluated, and why these."""
 
     kind: ProtocolKind
@@ -84,7 +84,7 @@ class RunSpec(Run, frozen=True, kw_only=True):
     """A model on a task: everything that defines the outcome."""
 
     variation: Variation = Variation()
-    protocol: Protocol
+    protocol: EvaluationProtocol
     data: tuple[DataVersion, ...]
     """Every set used, with version and digest, and the model's files."""
     stage: Stage = "result"
