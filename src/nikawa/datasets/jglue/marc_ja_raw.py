@@ -11,14 +11,14 @@ import csv
 import io
 import random
 import string
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-from nikawa.datasets.jglue.markup import plain_text
 from nikawa.datasets.locate import CLONES, data_root
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, missing_extra
 from nikawa.io.lines import open_bytes, read_lines
 from nikawa.records import Example
 
@@ -102,6 +102,31 @@ def kept_reviews(path: Path) -> Iterator[Review]:
         text = plain_text(body)
         if len(text) <= MAX_REVIEW_CHARS and not mostly_ascii(text):
             yield Review(review, text, stars)
+
+
+def plain_text(markup: str) -> str:
+    """The text of a review without its mark-up, by BeautifulSoup on Python's own parser, as in the converter.
+
+    Script, style and ruby readings are left out. What the parser refuses, a broken declaration, stays as it
+    is; the converter would stop there. A text without `<` and `&` needs no package.
+
+    >>> plain_text("良い<br />商品")
+    '良い商品'
+    """
+    if "<" not in markup and "&" not in markup:
+        return markup
+    try:
+        from bs4 import BeautifulSoup
+        from bs4.exceptions import ParserRejectedMarkup
+    except ImportError:
+        raise missing_extra(
+            "beautifulsoup4, which takes the mark-up off reviews,", "html"
+        ) from None
+    with warnings.catch_warnings(action="ignore"):  # a review may look like an address or XML
+        try:
+            return BeautifulSoup(markup, "html.parser").get_text()
+        except ParserRejectedMarkup:
+            return markup
 
 
 def read_raw_rows(path: Path) -> Iterator[tuple[int, list[str]]]:

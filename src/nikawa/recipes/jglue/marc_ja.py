@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 from msgspec.structs import replace
 
 from nikawa.datasets.jglue.marc_ja import DATASET
-from nikawa.datasets.jglue.marc_ja_raw import LABELS, mostly_ascii, read_raw_rows
-from nikawa.datasets.jglue.markup import plain_text
+from nikawa.datasets.jglue.marc_ja_raw import LABELS, mostly_ascii, plain_text, read_raw_rows
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
 from nikawa.recipes.decide import check_split, check_votes, decide, need, sorted_into
@@ -24,6 +22,7 @@ from nikawa.recipes.recipe import (
     Inputs,
     Kept,
     Outcome,
+    Positive,
     Recipe,
     Stage,
     found_in,
@@ -34,13 +33,18 @@ from nikawa.records import Card, Example, Origin
 class MarcJa(Config, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper and of the authors' converter."""
 
-    # fmt: off
-    reviews: Annotated[str, Meta(description="File of reviews: the TSV of the Amazon reviews corpus, or JSON lines of {id, text, stars, url, licence}.")] = ""
-    longest: Annotated[int, Meta(description="Characters of a review, at most (the authors' converter).", ge=1)] = 500
-    split: Annotated[str, Meta(description="Shares of train and of the reviews judged for dev and test (the authors' converter; about 12,000 judged, JGLUE 3.1).")] = "0.94,0.03,0.03"
-    workers: Annotated[int, Meta(description="Workers who judge a review of dev and test (JGLUE 3.1).", ge=1)] = 10
-    votes: Annotated[int, Meta(description="Equal answers a review needs (JGLUE 3.1).", ge=1)] = 7
-    # fmt: on
+    reviews: str = ""
+    """File of reviews: the TSV of the Amazon reviews corpus, or JSON lines of {id, text, stars, url,
+    licence}."""
+    longest: Positive = 500
+    """Characters of a review, at most (the authors' converter)."""
+    split: str = "0.94,0.03,0.03"
+    """Shares of train and of the reviews judged for dev and test (the authors' converter; about 12,000
+    judged, JGLUE 3.1)."""
+    workers: Positive = 10
+    """Workers who judge a review of dev and test (JGLUE 3.1)."""
+    votes: Positive = 7
+    """Equal answers a review needs (JGLUE 3.1)."""
 
 
 class Line(msgspec.Struct):
