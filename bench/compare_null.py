@@ -33,7 +33,7 @@ def rates(left: int, right: int, sd: float, times: int) -> tuple[float, float]:
         found, _ = compare_runs(
             a, b, np.arange(ITEMS), rounds=300, seed=int(generator.integers(1 << 30))
         )
-        called += found.p_randomisation < 0.05
+        called += found.p < 0.05
         held += found.low <= 0 <= found.high
     return called / times, held / times
 

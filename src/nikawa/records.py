@@ -24,6 +24,10 @@ Kind = Literal[
     "tree",
     "dialogue",
 ]
+LABELLED_KINDS = ("text", "inference", "relation")
+"""Kinds of task whose answer is a label; their answers form a confusion matrix."""
+CLASS_KINDS = ("text", "inference", "choice", "relation")
+"""Kinds of task whose answer is one of a few classes: labels, and places of choices."""
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

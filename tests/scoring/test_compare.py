@@ -65,7 +65,7 @@ def test_a_clear_difference_is_found(tmp_path: Path, data: Path) -> None:
     assert pair.p_mcnemar < 0.001
     assert pair.wins > pair.losses
     assert pair.wins + pair.losses + pair.ties == N
-    assert {s.system: s.ties for s in found.systems} == {"strong": "a", "weak": "b"}
+    assert {s.system: s.letters for s in found.systems} == {"strong": "a", "weak": "b"}
 
 
 def test_the_same_answers_are_a_tie(tmp_path: Path, data: Path) -> None:
@@ -92,7 +92,7 @@ def test_three_systems_share_letters(tmp_path: Path, data: Path) -> None:
         "high too": [answers(tmp_path / "c.jsonl", 0.85, 3)],
     }
     found = compare(["jnli"], systems, data=data, rounds=1000)
-    letters = {s.system: s.ties for s in found.systems}
+    letters = {s.system: s.letters for s in found.systems}
     assert letters["high"] == letters["high too"] == "a"
     assert letters["low"] == "b"
     assert len(found.pairs) == 3
@@ -237,7 +237,7 @@ def test_what_is_undefined_tells_nothing_apart(tmp_path: Path) -> None:
         rounds=300,
     )
     assert all(np.isnan(pair.p) and np.isnan(pair.p_holm) for pair in found.pairs)
-    assert {(s.system, s.ties) for s in found.systems} == {("noisy", "a"), ("flat", "")}
+    assert {(s.system, s.letters) for s in found.systems} == {("noisy", "a"), ("flat", "")}
 
 
 def test_scale_does_not_matter_to_a_correlation(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from nikawa.analysis.stress import (
 )
 from nikawa.io.json import encode_json
 from nikawa.metrics.accuracy import mark_right
+from nikawa.records import CLASS_KINDS
 from nikawa.runs.data import set_name
 from nikawa.runs.load import LoadedSystem
 from nikawa.runs.records import RunSpec
@@ -32,9 +33,6 @@ from nikawa.stats.resample import Floats, correct_holm, count_units
 from nikawa.stats.results import Figure
 from nikawa.stats.seeds import SHARE_LIMITS, mean_p
 
-KINDS_WITH_MAJORITY = ("text", "inference", "relation", "choice")
-"""Kinds that have a majority label."""
-
 
 def compare_partial_inputs(
     every: Sequence[SystemAnswers], options: AnalysisOptions
@@ -43,7 +41,7 @@ def compare_partial_inputs(
     results = [
         _compare_with_majority(answers, every, options)
         for answers in every
-        if answers.spec.variation.inputs and answers.task.kind in KINDS_WITH_MAJORITY
+        if answers.spec.variation.inputs and answers.task.kind in CLASS_KINDS
     ]
     adjusted = correct_holm([each.p for each in results])
     return tuple(replace(each, p_holm=p) for each, p in zip(results, adjusted, strict=True))

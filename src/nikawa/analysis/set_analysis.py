@@ -22,8 +22,7 @@ from nikawa.analysis.results import Calibration, ClassScore, Confusion, CrossTab
 from nikawa.datasets.custom import declared_protocol
 from nikawa.metrics import metrics
 from nikawa.metrics.confusion import UNREAD, count_confusion
-from nikawa.records import Example
-from nikawa.scoring.match import LABELLED_KINDS
+from nikawa.records import LABELLED_KINDS, Example
 from nikawa.stats.masks import make_figure, measure_parts, resample_sums
 from nikawa.stats.resample import Floats, Ints, count_units
 from nikawa.stats.results import Figure, Slice

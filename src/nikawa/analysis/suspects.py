@@ -17,7 +17,6 @@ from shlex import join
 
 import numpy as np
 
-from nikawa.analysis.across import KINDS_WITH_MAJORITY
 from nikawa.analysis.answers import SystemAnswers
 from nikawa.analysis.results import SUSPECTS, Suspect, Suspects
 from nikawa.analysis.set_analysis import AnalysisOptions
@@ -32,7 +31,7 @@ from nikawa.io.task_sheet import (
     digest_values,
     write_task_sheet,
 )
-from nikawa.records import Example
+from nikawa.records import CLASS_KINDS, Example
 from nikawa.spec import name_and_split
 from nikawa.stats.resample import Floats, Ints
 
@@ -103,7 +102,7 @@ def find_suspects(
     """For every set with labels, the suspects and the items of their sheet."""
     groups: dict[tuple[str, str, str], list[SystemAnswers]] = {}
     for answers in every:
-        if answers.task.kind in KINDS_WITH_MAJORITY and _has_say(answers):
+        if answers.task.kind in CLASS_KINDS and _has_say(answers):
             # Folds of a sweep leave items out: only systems that answered the same ones are pooled.
             ids = digest_values([example.id for example in answers.examples])
             key = (answers.task.name, answers.full_name, ids)

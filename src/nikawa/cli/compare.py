@@ -11,16 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.output import (
-    UNDEFINED,
+from nikawa.cli.terminal.options import (
+    AnsweredSplit,
     Data,
     Json,
     Quiet,
+    TableStyle,
     complete_tasks,
+)
+from nikawa.cli.terminal.output import (
+    UNDEFINED,
     digits,
     plain,
-    print_json,
     print_rendered,
+    print_result,
     print_table,
     progress,
 )
@@ -88,15 +92,7 @@ SMALLEST_P = 0.0001
 
 
 PANEL = "Evaluate"
-
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command(
-        "compare",
-        rich_help_panel=PANEL,
-        epilog="Example: nikawa compare a.jsonl b.jsonl --task jnli",
-    )(compare)
+EXAMPLE = "Example: nikawa compare a.jsonl b.jsonl --task jnli"
 
 
 def compare(
@@ -113,9 +109,7 @@ def compare(
             autocompletion=complete_tasks,
         ),
     ],
-    split: Annotated[
-        str | None, typer.Option(help="The split; else the one whose ids fit.")
-    ] = None,
+    split: AnsweredSplit = None,
     by: Annotated[
         list[str] | None, typer.Option(help="Count wins and losses by tag, source, …")
     ] = None,
@@ -123,7 +117,7 @@ def compare(
         int, typer.Option(help="How many of the items where they differ to list.", min=0)
     ] = 0,
     rounds: Annotated[int, typer.Option(help="Resamples and random swaps.", min=100)] = 10_000,
-    style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")] = None,
+    style: TableStyle = None,
     hidden: Annotated[
         bool,
         typer.Option(
@@ -142,10 +136,9 @@ def compare(
         comparison = api.compare(
             task, parse_systems(systems), split=split, data=data, options=options, rounds=rounds
         )
-    if json:
-        print_json(comparison)
-    elif not quiet:
-        show_comparison(comparison, style, items)
+    print_result(
+        comparison, lambda report: show_comparison(report, style, items), json=json, quiet=quiet
+    )
 
 
 def parse_systems(systems: list[str]) -> dict[str, list[Path]]:
@@ -192,7 +185,7 @@ def show_comparison(comparison: Comparison, style: str | None, items: int) -> No
             _number(s.value, s.unit),
             _number(s.sd, s.unit),
             str(s.runs),
-            s.ties,
+            s.letters,
         )
         for s in comparison.systems
     ]
@@ -283,11 +276,11 @@ def format_data(comparison: Comparison, pair: PairResult) -> tuple[str, ...]:
         one.value,
         one.sd,
         one.runs,
-        one.ties,
+        one.letters,
         two.value,
         two.sd,
         two.runs,
-        two.ties,
+        two.letters,
         pair.difference,
         pair.low,
         pair.high,

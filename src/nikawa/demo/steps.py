@@ -376,7 +376,7 @@ def score_and_compare() -> Outcome:
         }
         comparison = compare([TASK], files, split="train", rounds=2000)
     scores = tuple(
-        (s.system, f"{s.value:.1f}", s.ties) for s in comparison.systems if s.metric == "pearson"
+        (s.system, f"{s.value:.1f}", s.letters) for s in comparison.systems if s.metric == "pearson"
     )
     pair = comparison.pairs[0]
     line = (

@@ -24,6 +24,7 @@ from nikawa.metrics.base import (
     mean,
     ratio,
 )
+from nikawa.records import CLASS_KINDS
 
 
 def accuracy(items: Items, mode: Mode = "official") -> Additive:
@@ -73,7 +74,7 @@ METRICS = (
         "accuracy",
         accuracy,
         "Share of items answered right.",
-        kinds=("text", "inference", "choice", "relation"),
+        kinds=CLASS_KINDS,
     ),
     Metric(
         "mcc",

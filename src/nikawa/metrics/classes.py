@@ -26,6 +26,7 @@ from nikawa.metrics.base import (
     golden_items,
     ratio,
 )
+from nikawa.records import CLASS_KINDS
 
 PARAPHRASE_THRESHOLD = 3.0
 """From this similarity on, KLUE-STS calls a pair a paraphrase."""
@@ -140,27 +141,26 @@ def paraphrase_f1(items: Items, mode: Mode = "official") -> Additive:
     return from_sums(counts, micro_f1_of, np.array(right, dtype=np.float64))
 
 
-LABELLED_KINDS = ("text", "inference", "choice", "relation")
 METRICS = (
     Metric(
         "macro-f1",
         macro_f1,
         "Mean F1 of the classes that occur.",
-        kinds=LABELLED_KINDS,
+        kinds=CLASS_KINDS,
         balances_classes=True,
     ),
     Metric(
         "macro-precision",
         macro_precision,
         "Mean precision of the classes that occur.",
-        kinds=LABELLED_KINDS,
+        kinds=CLASS_KINDS,
         balances_classes=True,
     ),
     Metric(
         "macro-recall",
         macro_recall,
         "Mean recall of the classes that occur.",
-        kinds=LABELLED_KINDS,
+        kinds=CLASS_KINDS,
         balances_classes=True,
     ),
     Metric(

@@ -64,7 +64,7 @@ def exact_match(items: Items, mode: Mode = "official") -> Additive:
     return mean(np.array(items.compute_once(item_scores)[0]))
 
 
-def char_f1(items: Items, mode: Mode = "official") -> Additive:
+def character_f1_mean(items: Items, mode: Mode = "official") -> Additive:
     """Mean character F1."""
     return mean(np.array(items.compute_once(item_scores)[1]))
 
@@ -86,7 +86,7 @@ def golden_case(case: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "f1_per_id": dict(zip(ids, overlap, strict=True)),
         "summary": {
             "exact": exact_match(items).value * 100,
-            "f1": char_f1(items).value * 100,
+            "f1": character_f1_mean(items).value * 100,
             "total": len(case),
         },
     }
@@ -98,7 +98,7 @@ METRICS = (
     ),
     Metric(
         "jsquad-f1",
-        char_f1,
+        character_f1_mean,
         "Overlap in characters with the nearest gold answer.",
         kinds=("reading",),
     ),

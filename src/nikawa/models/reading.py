@@ -304,7 +304,8 @@ def overlap_features(candidates: Candidates, question: str, rarity: dict[str, fl
     body = candidates.body
     s = candidates.starts
     e = candidates.ends
-    total = sum(rarity.get(gram, default) for gram in bigrams) or 1.0
+    # In order, so that the last digit does not depend on how Python hashes strings.
+    total = sum(rarity.get(gram, default) for gram in sorted(bigrams)) or 1.0
     shared = []
     for i in range(len(body)):
         gram = body[i : i + 2]

@@ -21,7 +21,7 @@ from nikawa.errors import BadInput, MissingData
 from nikawa.io.cards import making_command
 from nikawa.io.folders import JUDGEMENTS
 from nikawa.io.json import read_json
-from nikawa.records import Card, Record
+from nikawa.records import LABELLED_KINDS, Card, Record
 from nikawa.reporting.card import BUILT, Built, Figures
 from nikawa.reporting.markup import slug
 from nikawa.reporting.page_data import Note
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 FOLDER = "dataset"
 """Where the files of findings are, beside the page."""
-LABELLED_KINDS = ("text", "inference", "relation")
 MAX_WORDS_SHOWN = 10
 AGREEMENT_RESAMPLES = 200
 SIDES = {"inference": "hypothesis"}

@@ -96,7 +96,7 @@ def _as_scored(task: TaskRuns, run: ReportRun, first_only: bool) -> ScoreResult:
 def system_rows(task: TaskRuns, compared: Compared) -> tuple[SystemRow, ...]:
     """A row a system, the best first."""
     ties = {
-        (score.system, score.metric): score.ties
+        (score.system, score.metric): score.letters
         for score in compared.found.systems
         if score.task == task.name
     }

@@ -41,7 +41,7 @@ from nikawa.reporting.plots import SHEET_HEIGHT, Line, dot_plot, within
 from nikawa.reporting.settings import settings_block
 from nikawa.reporting.sources import inside, source_line
 from nikawa.reporting.training import training_block
-from nikawa.stats.results import Slice
+from nikawa.stats.results import SIGNIFICANCE_LEVEL, Slice
 
 WHOLE, SEEN, UNSEEN, GAP = WHERE = ("all", "seen", "unseen", "Δ")
 PART = "part"
@@ -58,7 +58,6 @@ KINDS = {
     "dialogue": "dialogue states",
 }
 LANGUAGES = {"ja": "Japanese", "ko": "Korean", "en": "English"}
-SIGNIFICANCE_LEVEL = 0.05
 
 Known = tuple[Number, str]
 """A number and where it is kept with its spread."""

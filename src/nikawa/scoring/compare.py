@@ -35,9 +35,8 @@ from nikawa.scoring.score import (
 )
 from nikawa.stats.paired import Paired, compare_pair, compare_pairs, compare_seeds, tie_groups
 from nikawa.stats.resample import TEST_RESAMPLES, Ints, correct_holm, mcnemar
+from nikawa.stats.results import SIGNIFICANCE_LEVEL
 from nikawa.stats.seeds import ENOUGH_RESAMPLES, ResampledRuns
-
-SIGNIFICANCE_LEVEL = 0.05
 
 
 class SystemScore(Record, frozen=True, kw_only=True):
@@ -51,8 +50,8 @@ class SystemScore(Record, frozen=True, kw_only=True):
     sd: float | None
     """Over seeds; None for a single run."""
     runs: int
-    ties: str
-    """Systems that share a letter cannot be told apart; empty where the score is not defined."""
+    letters: str = msgspec.field(name="ties")
+    """Tie letters, stored as `ties`: systems that share one cannot be told apart; empty where the score is not defined."""
 
 
 class PairResult(Record, frozen=True, kw_only=True):
@@ -82,6 +81,7 @@ class PairResult(Record, frozen=True, kw_only=True):
     """Items the second did better on; 0 of all three where the metric is no mean over items but another of the task is."""
     losses: int
     ties: int
+    """Items both did equally well on."""
 
 
 class SliceResult(Record, frozen=True, kw_only=True):
@@ -380,8 +380,8 @@ class TaskComparison:
             difference=difference.value * scale,
             low=difference.low * scale,
             high=difference.high * scale,
-            p=difference.p_randomisation,
-            p_holm=difference.p_randomisation,
+            p=difference.p,
+            p_holm=difference.p,
             p_bootstrap=difference.p_bootstrap,
             p_mcnemar=p_mcnemar,
             effect=effect,
@@ -411,7 +411,7 @@ class TaskComparison:
             return bool(p_holm[frozenset((defined[i], defined[j]))] < SIGNIFICANCE_LEVEL)
 
         letters = tie_groups([means[name] for name in defined], are_apart)
-        ties = dict(zip(defined, letters, strict=True))
+        letters_by_name = dict(zip(defined, letters, strict=True))
         for name, runs in values.items():
             scaled = [value * metric.scale(task) for value in runs]
             yield SystemScore(
@@ -422,7 +422,7 @@ class TaskComparison:
                 value=float(np.mean(scaled)),
                 sd=float(np.std(scaled, ddof=1)) if len(scaled) > 1 else None,
                 runs=len(scaled),
-                ties=ties.get(name, ""),
+                letters=letters_by_name.get(name, ""),
             )
 
 

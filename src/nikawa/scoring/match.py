@@ -16,10 +16,8 @@ from nikawa.datasets.names import canonical_split
 from nikawa.datasets.views import training_views
 from nikawa.errors import BadInput
 from nikawa.io.answers import AnswerFiles, Answers
-from nikawa.records import Dataset, Example, Task
+from nikawa.records import LABELLED_KINDS, Dataset, Example, Task
 
-LABELLED_KINDS = ("text", "inference", "relation")
-"""Kinds whose answers form a confusion matrix."""
 MAX_ANSWER_CHARS = 60
 """Characters of an answer that an error shows."""
 

@@ -21,9 +21,8 @@ from nikawa.datasets.names import benchmarks
 from nikawa.errors import BadInput
 from nikawa.metrics import Evaluation, Items, Metric, Mode, metrics
 from nikawa.metrics.confusion import count_confusion
-from nikawa.records import Example, Prediction, Record, Score, Task
+from nikawa.records import LABELLED_KINDS, Example, Prediction, Record, Score, Task
 from nikawa.scoring.match import (
-    LABELLED_KINDS,
     AnswerSource,
     MatchedAnswers,
     ReadDataset,

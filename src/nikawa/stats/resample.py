@@ -186,8 +186,10 @@ class Difference:
     value: float
     low: float
     high: float
-    p_randomisation: float
+    p: float
+    """Approximate randomisation for one run a side; Welch's t over items and seeds for several."""
     p_bootstrap: float
+    """Paired bootstrap; the same as `p` for several runs a side."""
 
 
 def two_sided_p(null: Floats, seen: float) -> float:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from nikawa.records import Record
 
+SIGNIFICANCE_LEVEL = 0.05
+"""A difference counts as significant where its corrected p is below this."""
 LEAST_UNITS = 10
 """Items, or groups of them, below which a figure has no interval: so few do not tell how far they differ."""
 NO_INTERVAL = "—"
