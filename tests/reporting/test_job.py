@@ -24,7 +24,7 @@ from nikawa.reporting.scores import compare_tasks, system_rows
 from nikawa.reporting.systems import load_task_runs, remake_command
 from nikawa.runs.job import RunOptions, RunRequest, run
 from nikawa.runs.load import find_runs
-from nikawa.runs.store import read_predictions
+from nikawa.runs.store import DONE, SCORES, digest_of, read_predictions
 
 Reach = Callable[[Path, str], Any]
 TASKS = ("mini-ja-nli", "mini-ja-sts", "mini-ja-ner")
@@ -250,6 +250,93 @@ def test_a_changed_file_is_told(runs: Path, tmp_path: Path) -> None:
         stream.write("\n")
     with pytest.raises(BadInput, match="is not what the run wrote"):
         report([str(tmp_path / one.name)], tmp_path / "out")
+
+
+def _change_scores(runs: Path, to: Path, change: Callable[[dict[str, Any]], None]) -> list[str]:
+    """Copies of two runs whose stored scores of each set are changed, as an older version may have written them."""
+    import shutil
+
+    stored = find_runs([str(runs / "mini-ja-nli--majority--*")]).results
+    folders = [one.path for one in sorted(stored, key=lambda one: one.spec.seed)]
+    for folder in folders:
+        path = shutil.copytree(folder, to / folder.name) / SCORES
+        sets = json.loads(path.read_bytes())
+        for each in sets:
+            change(each)
+        path.write_text(json.dumps(sets), "utf-8")
+        marker = path.with_name(DONE)
+        done = json.loads(marker.read_bytes())
+        done["files"][SCORES] = [path.stat().st_size, digest_of(path)]
+        marker.write_text(json.dumps(done), "utf-8")
+    return [folder.name for folder in folders]
+
+
+def _drop_metric(scores: dict[str, Any]) -> None:
+    scores["scores"] = [score for score in scores["scores"] if score["metric"] != "accuracy"]
+
+
+def _count_one_more_item(scores: dict[str, Any]) -> None:
+    scores["n"] += 1
+
+
+def _hide_one_item(scores: dict[str, Any]) -> None:
+    scores["n"] -= 1
+    scores["hidden"] = scores.get("hidden", 0) + 1
+
+
+def _rename_set(scores: dict[str, Any]) -> None:
+    scores["set"] = "other"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (_drop_metric, "its stored scores lack accuracy"),
+        (_count_one_more_item, "its data changed"),
+        (_hide_one_item, "other labels are hidden now"),
+        (_rename_set, "its stored scores lack the set test"),
+    ],
+)
+def test_scores_again_and_says_so(
+    runs: Path, tmp_path: Path, change: Callable[[dict[str, Any]], None], reason: str
+) -> None:
+    folders = _change_scores(runs, tmp_path / "runs", change)
+    progress: list[str] = []
+    options = ReportOptions(analyses=False, dataset=False, on_progress=progress.append)
+    written = report([str(tmp_path / "runs")], tmp_path / "page", options)
+    assert written.scored_again == {reason: tuple(folders)}
+    assert f"scoring {folders[0]} again: {reason}" in progress
+    (task,) = load_task_runs(find_runs([str(tmp_path / "runs")]).results)
+    (whole,) = load_task_runs(find_runs([str(runs / "mini-ja-nli--majority--*")]).results)
+    for again, stored in zip(task.systems[0].runs, whole.systems[0].runs, strict=True):
+        assert again.scores == stored.scores
+
+
+def test_the_command_line_says_what_was_scored_again(runs: Path, tmp_path: Path) -> None:
+    first, second = _change_scores(runs, tmp_path / "runs", _drop_metric)
+    words = ["report", str(tmp_path / "runs"), "--no-analyses", "--no-dataset", "--out"]
+    done = CliRunner().invoke(build("report"), [*words, str(tmp_path / "page")])
+    line = f"scored again, since its stored scores lack accuracy: {first}, {second} (2 runs)"
+    assert line in done.stdout.splitlines()
+    done = CliRunner().invoke(build("report"), [*words, str(tmp_path / "other"), "--json"])
+    reasons = json.loads(done.stdout)["scored_again"]
+    assert reasons == {"its stored scores lack accuracy": [first, second]}
+
+
+def test_takes_stored_scores_where_all_match(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored: list[str] = []
+    monkeypatch.setattr(
+        "nikawa.reporting.systems.score_set", lambda spec, *rest: scored.append(spec.hash)
+    )
+    words = ["report", str(runs), "--no-analyses", "--no-dataset", "--out"]
+    done = CliRunner().invoke(build("report"), [*words, str(tmp_path / "page")])
+    assert done.exit_code == 0, done.output
+    assert not scored
+    assert "scored again" not in done.stdout
+    done = CliRunner().invoke(build("report"), [*words, str(tmp_path / "other"), "--json"])
+    assert "scored_again" not in json.loads(done.stdout)
 
 
 def test_the_command_line(runs: Path, tmp_path: Path) -> None:

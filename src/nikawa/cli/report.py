@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.output import Data, Json, Quiet, print_json, status
-
-if TYPE_CHECKING:
-    pass
+from nikawa.cli.terminal.options import Data, Json, Quiet
+from nikawa.cli.terminal.output import print_json, status
 
 PANEL = "Evaluate"
-
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command(
-        "report", rich_help_panel=PANEL, epilog="Example: nikawa report runs --out report --open"
-    )(report)
+EXAMPLE = "Example: nikawa report runs --out report --open"
+MAX_RUNS_NAMED = 3
 
 
 def report(
@@ -82,6 +75,11 @@ def report(
                 )
             )
         )
+        for reason, folders in written.scored_again.items():
+            names = ", ".join(folders[:MAX_RUNS_NAMED])
+            more = ", …" if len(folders) > MAX_RUNS_NAMED else ""
+            count = f"{len(folders):,} run{'' if len(folders) == 1 else 's'}"
+            typer.echo(f"scored again, since {reason}: {names}{more} ({count})")
         typer.echo(
             f"{written.page}  ({written.bytes / 1e6:.1f} MB; beside it summary.md, .tex, .csv and figures/)"
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import unquote
 
+from msgspec import field
 from msgspec.structs import replace
 
 from nikawa.analysis.job import analyse_systems
@@ -31,6 +32,7 @@ from nikawa.reporting.sources import NUMBERS, address, inside
 from nikawa.reporting.systems import (
     TaskRuns,
     group_by_task,
+    list_scored_again,
     relative_address,
     remake_command,
     title_system,
@@ -68,7 +70,7 @@ class ReportOptions:
     on_progress: OnProgress = lambda what: None
 
 
-class Reported(Record, frozen=True, kw_only=True):
+class Reported(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What was written."""
 
     page: str
@@ -79,13 +81,15 @@ class Reported(Record, frozen=True, kw_only=True):
     systems: tuple[str, ...]
     tasks: tuple[str, ...]
     examples: int
+    scored_again: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Reason to the folders of the runs whose stored scores could not be taken: `its data changed`, …"""
 
 
 def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None) -> Reported:
     """Report runs (folders, folders of runs, patterns) into a folder.
 
     Every dataset, file of answers and card is read once. Scores are those that the runs stored, unless they are of other
-    items or metrics than now: then the answers are scored again.
+    items or metrics than now: then the answers are scored again, and `scored_again` of the result says why.
     """
     options = options or ReportOptions()
     on_progress = options.on_progress
@@ -133,6 +137,7 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
         systems=page.systems,
         tasks=tuple(task.name for task in tasks),
         examples=sum(map(len, items.values())),
+        scored_again=list_scored_again(tasks),
     )
 
 

@@ -181,7 +181,7 @@ def _defaults(spec: RunSpec) -> Settings:
         return {}
     fields = msgspec.structs.fields(kind.settings) if kind.settings else ()
     given = {f.encode_name: f.default for f in fields if f.default is not msgspec.NODEFAULT}
-    plain: Settings = msgspec.to_builtins({n: v for n, v in given.items() if n not in kind.outside})
+    plain: Settings = msgspec.to_builtins({n: v for n, v in given.items() if n not in kind.runtime_settings})
     return plain
 
 

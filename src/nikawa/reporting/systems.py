@@ -35,8 +35,8 @@ class ReportRun:
     scores: tuple[SetScores, ...]
     folder: str
     """Its folder as an address from the folder of the report."""
-    is_scored_again: bool = False
-    """Whether the scores are not those that the run stored."""
+    why_scored_again: str = ""
+    """Why the scores are not those that the run stored, such as `its data changed`; empty where they are."""
 
     @property
     def stored(self) -> StoredRun:
@@ -59,7 +59,7 @@ class ReportRun:
 
     def score_place(self, number: int, *steps: str | int) -> str:
         """Where a score is, as an address: in the run's scores, or the answers that were scored again."""
-        if self.is_scored_again:
+        if self.why_scored_again:
             return self.answers_place(self.scores[number].set)
         return f"{self.folder}/{SCORES}#/{'/'.join(map(str, (number, *steps)))}"
 
@@ -191,45 +191,60 @@ def _name_systems(
         words.append((title_system(first.spec), settings, f"#{first.spec.hash[:4]}"))
     named = []
     for name, system in zip(_tell_apart(words), systems, strict=True):
-        runs = tuple(_report_run(run, system.sets, out, on_progress) for run in system.runs)
+        runs = tuple(take_or_score(run, system.sets, out, on_progress) for run in system.runs)
         named.append(SystemRuns(name, runs, system))
     return tuple(named)
 
 
-def _report_run(
+def take_or_score(
     run: LoadedRun, sets: AnsweredSets, out: Path | None, on_progress: OnProgress
 ) -> ReportRun:
     """A run with its stored scores; where those are not of these examples and metrics, it is scored again."""
     folder = relative_address(out, run.stored.path)
-    if _are_scores_current(run, sets):
+    reason = explain_stale_scores(run, sets)
+    if not reason:
         return ReportRun(run, run.scores, folder)
-    on_progress(f"scoring {run.stored.path.name} again: its scores are of other items or metrics")
+    on_progress(f"scoring {run.stored.path.name} again: {reason}")
     scores = [
         score_set(run.spec, sets.task, name, sets.examples[name], answers)
         for name, answers in run.answers.items()
     ]
-    return ReportRun(run, tuple(scores), folder, is_scored_again=True)
+    return ReportRun(run, tuple(scores), folder, reason)
 
 
-def _are_scores_current(run: LoadedRun, sets: AnsweredSets) -> bool:
-    """Whether the stored scores are of the items that may be scored now, under every metric of the task.
+def explain_stale_scores(run: LoadedRun, sets: AnsweredSets) -> str:
+    """Why the stored scores of a run cannot be taken; empty where they can.
 
-    The data is that of the run: its digests were checked when it was loaded.
+    They can where they are of all items that may be scored now, under every metric of the task that these answers allow.
     """
     stored = {scores.set: scores for scores in run.scores}
     for name, answers in run.answers.items():
         scores = stored.get(name)
-        shown = len(sets.shown[name])
-        if scores is None or (scores.n, scores.hidden) != (shown, len(answers) - shown):
-            return False
+        if scores is None:
+            return f"its stored scores lack the set {name}"
+        if scores.n + scores.hidden != len(answers):
+            return "its data changed"
+        if scores.n != len(sets.shown[name]):
+            return "other labels are hidden now"
         known = {score.metric for score in scores.scores}
         for metric in sets.task.metrics:
             can_be_computed = not metrics()[metric].needs_scores or all(
                 answer.scores is not None for answer in answers
             )
             if can_be_computed and metric not in known:
-                return False
-    return True
+                return f"its stored scores lack {metric}"
+    return ""
+
+
+def list_scored_again(tasks: Iterable[TaskRuns]) -> dict[str, tuple[str, ...]]:
+    """The reasons for which runs were scored again, each with the folders of its runs."""
+    folders: dict[str, list[str]] = {}
+    for task in tasks:
+        for system in (*task.systems, *task.shares):
+            for run in system.runs:
+                if run.why_scored_again:
+                    folders.setdefault(run.why_scored_again, []).append(run.stored.path.name)
+    return {reason: tuple(names) for reason, names in folders.items()}
 
 
 def _telling_settings(spec: RunSpec, others: Sequence[RunSpec]) -> str:
