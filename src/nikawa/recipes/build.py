@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import msgspec
@@ -187,16 +191,33 @@ def show_config(recipe: Recipe) -> str:
 def settings_of(recipe: Recipe) -> list[dict[str, Any]]:
     """Name, default and meaning of every setting; those of the recipe itself first."""
     shared = {field.name for field in msgspec.structs.fields(Config)}
-    described = msgspec.json.schema(recipe.config)["$defs"][recipe.config.__name__]["properties"]
+    notes = {
+        name: text for cls in reversed(recipe.config.__mro__) for name, text in _field_notes(cls)
+    }
+    schema = msgspec.json.schema(recipe.config)["$defs"][recipe.config.__name__]["properties"]
     rows = [
         {
             "name": field.name,
             "default": msgspec.to_builtins(field.default),
-            "about": described[field.name].get("description", ""),
+            "about": schema[field.name].get("description") or notes.get(field.name, ""),
         }
         for field in msgspec.structs.fields(recipe.config)
     ]
     return sorted(rows, key=lambda row: row["name"] in shared)
+
+
+def _field_notes(config: type) -> Iterator[tuple[str, str]]:
+    """The string below each field of a class, by field; none where its source is not at hand."""
+    try:
+        source = ast.parse(dedent(inspect.getsource(config))).body[0]
+    except (OSError, TypeError):  # typed in at a prompt, or a class of C
+        return
+    assert isinstance(source, ast.ClassDef)
+    for field, below in pairwise(source.body):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            match below:
+                case ast.Expr(ast.Constant(str(text))):
+                    yield field.target.id, " ".join(text.split())
 
 
 def toml_of(value: Any) -> str:

@@ -4,7 +4,7 @@ A recipe is the name `RECIPE` in a file `build_NAME.py` of a folder of this pack
 
     RECIPE = Recipe(name, title, config=MyConfig, card=card, stages=(Stage(...), Ask(...), ...), splits={...})
 
-- `config` is a `Config` with the paper's numbers as defaults, each with a `field(...)` note that says where it comes from.
+- `config` is a `Config` with the paper's numbers as defaults; a string below each field says where the number comes from.
 - A `Stage` is a pure function `(inputs, config) -> Iterator[Kept | Dropped]`. It reads the sets named in `reads` (what
   other stages wrote, or a config field that names a file) and sees only the config fields named in `uses`, so that a change
   of another field does not run it again. Every item has an id of its own, the same in every set it passes through; an item
@@ -36,19 +36,29 @@ FROM = "from"
 """The meta value of an item that was read from a source file: file, line, and url and licence where known."""
 
 
-class Config(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What every recipe can be told; each adds its own fields, with the paper's numbers as defaults."""
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+NotNegative = Annotated[int, msgspec.Meta(ge=0)]
+One = Annotated[int, msgspec.Meta(ge=1, le=1)]
+"""A number the recipe cannot do otherwise with; it stays a setting so that the config shows it."""
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
-    name: Annotated[
-        str, msgspec.Meta(description="Name of the dataset; that of the recipe when empty.")
-    ] = ""
-    version: Annotated[str, msgspec.Meta(description="Version of the release.")] = "1.0"
-    licence: Annotated[str, msgspec.Meta(description="Licence of the release.")] = "CC BY-SA 4.0"
-    seed: Annotated[int, msgspec.Meta(description="Another seed draws other items.", ge=0)] = 0
-    answers: Annotated[
-        str,
-        msgspec.Meta(description="A further folder of answers, such as people/ of another build."),
-    ] = ""
+
+class Config(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What every recipe can be told; each adds its own fields, with the paper's numbers as defaults.
+
+    `nikawa build NAME --show-config` prints the string below each field as a comment.
+    """
+
+    name: str = ""
+    """Name of the dataset; that of the recipe when empty."""
+    version: str = "1.0"
+    """Version of the release."""
+    licence: str = "CC BY-SA 4.0"
+    """Licence of the release."""
+    seed: NotNegative = 0
+    """Another seed draws other items."""
+    answers: str = ""
+    """A further folder of answers, such as people/ of another build."""
 
 
 class Kept(NamedTuple):

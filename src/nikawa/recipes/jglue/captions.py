@@ -32,7 +32,18 @@ from nikawa.recipes.decide import (
     need,
     sorted_into,
 )
-from nikawa.recipes.recipe import Ask, Config, Dropped, Inputs, Kept, Outcome, Stage, found_in
+from nikawa.recipes.recipe import (
+    Ask,
+    Config,
+    Dropped,
+    Inputs,
+    Kept,
+    NotNegative,
+    Outcome,
+    Positive,
+    Stage,
+    found_in,
+)
 from nikawa.records import Example, Origin
 from nikawa.text.distance import relative_distance
 
@@ -169,22 +180,38 @@ STOP = "。"
 class Captions(Config, kw_only=True):
     """Settings of both recipes; the numbers are those of the paper."""
 
-    # fmt: off
-    captions: Annotated[str, Meta(description="File of captions: JSON lines of {id, image, text, url, licence}, records, or the JSON of YJ Captions.")] = ""
-    similar_pairs: Annotated[int, Meta(description="Pairs of captions of one image that are judged (JGLUE 3.2.2, step 1).", ge=1)] = 16000
-    similarity_workers: Annotated[int, Meta(description="Workers who say how similar a pair is (step 1; Table 6 says 10, but all published scores are multiples of 0.2).", ge=1)] = 5
-    similarity_variance: Annotated[float, Meta(description="Pairs whose answers vary by this or more are deleted (step 1): the mean squared distance from their mean; the paper does not say whether over n or n - 1.", gt=0)] = 1.0
-    inference_workers: Annotated[int, Meta(description="Workers who judge an inference (steps 3 and 4).", ge=1)] = 10
-    inference_votes: Annotated[int, Meta(description="Equal answers an inference needs (steps 3 and 4).", ge=1)] = 6
-    contradicted_captions: Annotated[int, Meta(description="Captions for which contradictions are written (step 4).", ge=0)] = 1800
-    contradictions: Annotated[int, Meta(description="Contradictions written for a caption (step 4).", ge=1)] = 4
-    contradiction_writers: Annotated[int, Meta(description="Workers who each write that many; the paper does not say how they are shared out.", ge=1)] = 1
-    edit_distance: Annotated[float, Meta(description="Written pairs this far apart or more are deleted: Levenshtein over the longer text, with the final stop (step 4).", gt=0)] = 0.75
-    removed: Annotated[tuple[str, ...], Meta(description="Ids of pairs deleted by hand; the paper deleted 12 of JSTS and 44 of JNLI.")] = ()
-    split: Annotated[str, Meta(description="Sizes of train, dev and test; the published ones come to these shares.")] = "0.8,0.1,0.1"
-    split_by: Annotated[str, Meta(description="What stays together: pair, as in the published files, or image, which keeps captions of dev and test out of train.", pattern="^(pair|image)$")] = "pair"
-    tags: Annotated[str, Meta(description="A tag pack (docs/tags.md) whose tags the release gets; none for no tags.")] = "none"
-    # fmt: on
+    captions: str = ""
+    """File of captions: JSON lines of {id, image, text, url, licence}, records, or the JSON of YJ Captions."""
+    similar_pairs: Positive = 16000
+    """Pairs of captions of one image that are judged (JGLUE 3.2.2, step 1)."""
+    similarity_workers: Positive = 5
+    """Workers who say how similar a pair is (step 1; Table 6 says 10, but all published scores are multiples
+    of 0.2)."""
+    similarity_variance: Annotated[float, Meta(gt=0)] = 1.0
+    """Pairs whose answers vary by this or more are deleted (step 1): the mean squared distance from their
+    mean; the paper does not say whether over n or n - 1."""
+    inference_workers: Positive = 10
+    """Workers who judge an inference (steps 3 and 4)."""
+    inference_votes: Positive = 6
+    """Equal answers an inference needs (steps 3 and 4)."""
+    contradicted_captions: NotNegative = 1800
+    """Captions for which contradictions are written (step 4)."""
+    contradictions: Positive = 4
+    """Contradictions written for a caption (step 4)."""
+    contradiction_writers: Positive = 1
+    """Workers who each write that many; the paper does not say how they are shared out."""
+    edit_distance: Annotated[float, Meta(gt=0)] = 0.75
+    """Written pairs this far apart or more are deleted: Levenshtein over the longer text, with the final stop
+    (step 4)."""
+    removed: tuple[str, ...] = ()
+    """Ids of pairs deleted by hand; the paper deleted 12 of JSTS and 44 of JNLI."""
+    split: str = "0.8,0.1,0.1"
+    """Sizes of train, dev and test; the published ones come to these shares."""
+    split_by: Annotated[str, Meta(pattern="^(pair|image)$")] = "pair"
+    """What stays together: pair, as in the published files, or image, which keeps captions of dev and test
+    out of train."""
+    tags: str = "none"
+    """A tag pack (docs/tags.md) whose tags the release gets; none for no tags."""
 
 
 def take_captions(inputs: Inputs, config: Any) -> Iterator[Outcome]:

@@ -34,7 +34,9 @@ from nikawa.recipes.recipe import (
     Dropped,
     Inputs,
     Kept,
+    One,
     Outcome,
+    Positive,
     Recipe,
     Stage,
     found_in,
@@ -164,22 +166,35 @@ SETS = {"train": "train", "dev": "dev", "test": "test"}
 class Jcqa(Config, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper."""
 
-    # fmt: off
-    triples: Annotated[str, Meta(description="Assertions of ConceptNet: tab-separated edge, relation, start, end, JSON; .gz too.")] = ""
-    language: Annotated[str, Meta(description="Language of the concepts, as in /c/ja/.")] = "ja"
-    relations: Annotated[tuple[str, ...], Meta(description="Relations used, in both directions (JGLUE 3.4.2, footnote 5).")] = FORWARD
-    targets: Annotated[int, Meta(description="Target concepts of a question set (step 1).", ge=2)] = 3
-    question_sets: Annotated[int, Meta(description="Question sets drawn (step 1).", ge=1)] = 7500
-    analyser: Annotated[str, Meta(description="What tells spelling variants: juman, whose dictionary the paper used (step 2), another analyser, or none to fold width and kana alone.")] = "juman"
-    synonym_workers: Annotated[int, Meta(description="Workers who look for synonyms (step 2); the paper does not say how many.", ge=1)] = 3
-    writers: Annotated[int, Meta(description="Workers who write a question for a target (step 3).", ge=1)] = 1
-    distractors: Annotated[int, Meta(description="Distractors added to a question (step 4).", ge=1)] = 2
-    distractor_writers: Annotated[int, Meta(description="Workers who add them; the paper does not say how they are shared out.", ge=1, le=1)] = 1
-    answerers: Annotated[int, Meta(description="Workers who answer a question (step 5).", ge=1)] = 3
-    right: Annotated[int, Meta(description="Of whom so many must be right (step 5).", ge=1)] = 2
-    removed: Annotated[tuple[str, ...], Meta(description="Ids of questions deleted by hand; the paper deleted 14.")] = ()
-    split: Annotated[str, Meta(description="Sizes of train, dev and test; the published ones come to these shares.")] = "0.8,0.1,0.1"
-    # fmt: on
+    triples: str = ""
+    """Assertions of ConceptNet: tab-separated edge, relation, start, end, JSON; .gz too."""
+    language: str = "ja"
+    """Language of the concepts, as in /c/ja/."""
+    relations: tuple[str, ...] = FORWARD
+    """Relations used, in both directions (JGLUE 3.4.2, footnote 5)."""
+    targets: Annotated[int, Meta(ge=2)] = 3
+    """Target concepts of a question set (step 1)."""
+    question_sets: Positive = 7500
+    """Question sets drawn (step 1)."""
+    analyser: str = "juman"
+    """What tells spelling variants: juman, whose dictionary the paper used (step 2), another analyser, or
+    none to fold width and kana alone."""
+    synonym_workers: Positive = 3
+    """Workers who look for synonyms (step 2); the paper does not say how many."""
+    writers: Positive = 1
+    """Workers who write a question for a target (step 3)."""
+    distractors: Positive = 2
+    """Distractors added to a question (step 4)."""
+    distractor_writers: One = 1
+    """Workers who add them; the paper does not say how they are shared out."""
+    answerers: Positive = 3
+    """Workers who answer a question (step 5)."""
+    right: Positive = 2
+    """Of whom so many must be right (step 5)."""
+    removed: tuple[str, ...] = ()
+    """Ids of questions deleted by hand; the paper deleted 14."""
+    split: str = "0.8,0.1,0.1"
+    """Sizes of train, dev and test; the published ones come to these shares."""
 
 
 def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 from msgspec.structs import replace
 
 from nikawa.datasets.jglue.jsquad import DATASET, SEPARATOR
@@ -20,7 +19,9 @@ from nikawa.recipes.recipe import (
     Dropped,
     Inputs,
     Kept,
+    NotNegative,
     Outcome,
+    Positive,
     Recipe,
     Stage,
     found_in,
@@ -33,18 +34,28 @@ SETS = {"train": "train-articles", "dev": "dev-articles", "test": "test-articles
 class Jsquad(Config, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper where it gives any."""
 
-    # fmt: off
-    articles: Annotated[str, Meta(description="File of articles: JSON lines of {id, title, text, rank, url, licence}; paragraphs are lines of the text, rank 1 is the best (the order of the file without one).")] = ""
-    best: Annotated[int, Meta(description="Articles of the highest rank that are drawn from; the paper ranked by hyperlinks (JGLUE 3.3).", ge=1)] = 10000
-    articles_drawn: Annotated[int, Meta(description="Articles drawn (JGLUE 3.3).", ge=1)] = 822
-    shortest: Annotated[int, Meta(description="Characters of a paragraph, at least; the paper does not say, the shortest published one of dev has 19.", ge=1)] = 19
-    longest: Annotated[int, Meta(description="Characters of a paragraph, at most; the paper does not say, the longest published one of dev has 896.", ge=1)] = 896
-    writers: Annotated[int, Meta(description="Workers who write questions on a paragraph; the paper does not say.", ge=1)] = 1
-    questions: Annotated[int, Meta(description="Questions each writes; the paper does not say, the published paragraphs of dev have 1 to 5, most of them 4.", ge=1)] = 4
-    further_answers: Annotated[int, Meta(description="Further answers to each question of dev and test, by as many workers (JGLUE 3.3).", ge=0)] = 2
-    split: Annotated[str, Meta(description="Shares of articles; of the published 822, dev and test have 59 each.")] = "0.856,0.072,0.072"
-    removed: Annotated[tuple[str, ...], Meta(description="Ids of questions deleted by hand; version 1.3 deleted 162 of train.")] = ()
-    # fmt: on
+    articles: str = ""
+    """File of articles: JSON lines of {id, title, text, rank, url, licence}; paragraphs are lines of the
+    text, rank 1 is the best (the order of the file without one)."""
+    best: Positive = 10000
+    """Articles of the highest rank that are drawn from; the paper ranked by hyperlinks (JGLUE 3.3)."""
+    articles_drawn: Positive = 822
+    """Articles drawn (JGLUE 3.3)."""
+    shortest: Positive = 19
+    """Characters of a paragraph, at least; the paper does not say, the shortest published one of dev has 19."""
+    longest: Positive = 896
+    """Characters of a paragraph, at most; the paper does not say, the longest published one of dev has 896."""
+    writers: Positive = 1
+    """Workers who write questions on a paragraph; the paper does not say."""
+    questions: Positive = 4
+    """Questions each writes; the paper does not say, the published paragraphs of dev have 1 to 5, most of
+    them 4."""
+    further_answers: NotNegative = 2
+    """Further answers to each question of dev and test, by as many workers (JGLUE 3.3)."""
+    split: str = "0.856,0.072,0.072"
+    """Shares of articles; of the published 822, dev and test have 59 each."""
+    removed: tuple[str, ...] = ()
+    """Ids of questions deleted by hand; version 1.3 deleted 162 of train."""
 
 
 class Line(msgspec.Struct):

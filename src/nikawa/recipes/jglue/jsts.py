@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Any
 
-from msgspec import Meta
 from msgspec.structs import replace
 
 from nikawa.datasets.jglue.jsts import DATASET
@@ -26,16 +25,15 @@ from nikawa.recipes.jglue.captions import (
     similarity,
     splitting,
 )
-from nikawa.recipes.recipe import Inputs, Kept, Outcome, Recipe, Stage
+from nikawa.recipes.recipe import Inputs, Kept, NotNegative, Outcome, Recipe, Stage
 from nikawa.records import Card
 
 
 class Jsts(Captions, kw_only=True):
     """Settings of the recipe."""
 
-    # fmt: off
-    different_pairs: Annotated[int, Meta(description="Pairs of captions of two images that are judged (JGLUE 3.2.2, step 2).", ge=0)] = 4000
-    # fmt: on
+    different_pairs: NotNegative = 4000
+    """Pairs of captions of two images that are judged (JGLUE 3.2.2, step 2)."""
 
 
 def compare(inputs: Inputs, config: Any) -> Iterator[Outcome]:

@@ -34,7 +34,9 @@ from nikawa.recipes.recipe import (
     Dropped,
     Inputs,
     Kept,
+    One,
     Outcome,
+    Positive,
     Recipe,
     Stage,
     found_in,
@@ -193,17 +195,25 @@ VOTES = "votes"
 class Jsick(Config, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper."""
 
-    # fmt: off
-    pairs: Annotated[str, Meta(description="English pairs: SICK's own table, jsick.tsv, or JSON lines of {id, premise, hypothesis, split, label, relatedness, url, licence}.")] = ""
-    source_licence: Annotated[str, Meta(description="Licence of the English pairs, where the file does not say.")] = ""
-    translators: Annotated[int, Meta(description="Translators of a sentence: one expert (JSICK 3.1).", ge=1, le=1)] = 1
-    validators: Annotated[int, Meta(description="Bilinguals who look at a translation; the paper does not say how many (3.1).", ge=1)] = 1
-    workers: Annotated[int, Meta(description="Workers who judge a pair (3.2).", ge=1)] = 3
-    decimals: Annotated[int, Meta(description="Decimals of the mean relatedness; the released scores have one.", ge=0, le=6)] = 1
-    review: Annotated[str, Meta(description="What the authors look at: all pairs, as in the paper, or only the ties (3.2).", pattern="^(all|ties)$")] = "all"
-    adjudicators: Annotated[int, Meta(description="Answers to a pair on the authors' list: their consensus is one (3.2).", ge=1)] = 1
-    tags: Annotated[str, Meta(description="A tag pack (docs/tags.md) whose tags the release gets (3.3); none for no tags.")] = "jsick"
-    # fmt: on
+    pairs: str = ""
+    """English pairs: SICK's own table, jsick.tsv, or JSON lines of {id, premise, hypothesis, split, label,
+    relatedness, url, licence}."""
+    source_licence: str = ""
+    """Licence of the English pairs, where the file does not say."""
+    translators: One = 1
+    """Translators of a sentence: one expert (JSICK 3.1)."""
+    validators: Positive = 1
+    """Bilinguals who look at a translation; the paper does not say how many (3.1)."""
+    workers: Positive = 3
+    """Workers who judge a pair (3.2)."""
+    decimals: Annotated[int, Meta(ge=0, le=6)] = 1
+    """Decimals of the mean relatedness; the released scores have one."""
+    review: Annotated[str, Meta(pattern="^(all|ties)$")] = "all"
+    """What the authors look at: all pairs, as in the paper, or only the ties (3.2)."""
+    adjudicators: Positive = 1
+    """Answers to a pair on the authors' list: their consensus is one (3.2)."""
+    tags: str = "jsick"
+    """A tag pack (docs/tags.md) whose tags the release gets (3.3); none for no tags."""
 
 
 def take_pairs(inputs: Inputs, config: Any) -> Iterator[Outcome]:

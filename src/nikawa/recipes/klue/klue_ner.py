@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from random import Random
-from typing import Annotated, Any
+from typing import Any
 
-from msgspec import Meta, convert, to_builtins
+from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
 from nikawa.datasets.klue.klue_ner import DATASET, TYPES
@@ -15,7 +15,7 @@ from nikawa.recipes.decide import answers_of, check_split, told
 from nikawa.recipes.klue.reports import ETHICS, given_answers, is_report
 from nikawa.recipes.klue.taggers import apart, given_spans, tagger_of
 from nikawa.recipes.klue.texts import SETS, Texts, into_sets, texts
-from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome, Recipe, Stage
+from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome, Positive, Recipe, Stage
 from nikawa.records import Card, Example, Judgement, Span
 
 RIGHT, WRONG = "right", "wrong"
@@ -26,16 +26,23 @@ PERSON = "PS"
 class KlueNer(Texts, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper."""
 
-    # fmt: off
-    sentences: Annotated[str, Meta(description="File of sentences: JSON lines of {id, text, source, spans, url, licence}, or records.")] = ""
-    tagger: Annotated[str, Meta(description="What proposes entities: a lexicon (.tsv), records a CRF learns from (.jsonl), or a program (KLUE 3.4.1: BERT-CRF learned from another corpus).")] = ""
-    longest: Annotated[int, Meta(description="Characters of a sentence, at most (3.4.1).", ge=1)] = 400
-    workers: Annotated[int, Meta(description="Workers who correct the entities of a sentence; the paper does not say how many of its 51 saw each.", ge=1)] = 1
-    checkers: Annotated[int, Meta(description="Linguists who check what workers marked (3.4.1).", ge=1)] = 2
-    correctors: Annotated[int, Meta(description="Researchers who mend a sentence that was found wrong; the paper had six in all (3.4.1).", ge=1)] = 1
-    inspectors: Annotated[int, Meta(description="People who look whether persons named are public figures; the paper does not say how many.", ge=1)] = 1
-    split: Annotated[str, Meta(description="Sizes of train, dev and test (3.4.1: 21,008, 5,000, 5,000).")] = "0.6774,0.1613,0.1613"
-    # fmt: on
+    sentences: str = ""
+    """File of sentences: JSON lines of {id, text, source, spans, url, licence}, or records."""
+    tagger: str = ""
+    """What proposes entities: a lexicon (.tsv), records a CRF learns from (.jsonl), or a program (KLUE 3.4.1:
+    BERT-CRF learned from another corpus)."""
+    longest: Positive = 400
+    """Characters of a sentence, at most (3.4.1)."""
+    workers: Positive = 1
+    """Workers who correct the entities of a sentence; the paper does not say how many of its 51 saw each."""
+    checkers: Positive = 2
+    """Linguists who check what workers marked (3.4.1)."""
+    correctors: Positive = 1
+    """Researchers who mend a sentence that was found wrong; the paper had six in all (3.4.1)."""
+    inspectors: Positive = 1
+    """People who look whether persons named are public figures; the paper does not say how many."""
+    split: str = "0.6774,0.1613,0.1613"
+    """Sizes of train, dev and test (3.4.1: 21,008, 5,000, 5,000)."""
 
 
 def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:

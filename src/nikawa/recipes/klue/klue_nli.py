@@ -24,7 +24,18 @@ from nikawa.recipes.klue.reports import (
     set_apart,
 )
 from nikawa.recipes.klue.texts import SETS, drawn_by, into_sets, texts
-from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome, Recipe, Stage
+from nikawa.recipes.recipe import (
+    Ask,
+    Dropped,
+    Inputs,
+    Kept,
+    One,
+    Outcome,
+    Positive,
+    Recipe,
+    Share,
+    Stage,
+)
 from nikawa.records import Card, Example, Judgement, Origin
 
 FORMAL, COLLOQUIAL = "formal", "colloquial"
@@ -152,20 +163,33 @@ FOLDS = 5
 class KlueNli(Reviewed, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper."""
 
-    # fmt: off
-    sentences: Annotated[str, Meta(description="File of sentences: JSON lines of {id, text, source, style, url, licence}, or records; style is formal or colloquial.")] = ""
-    shortest: Annotated[int, Meta(description="Characters of a premise, at least, blanks included (KLUE 3.3.1).", ge=1)] = MIN_PREMISE_CHARS
-    longest: Annotated[int, Meta(description="Characters of a premise, at most (3.3.1).", ge=1)] = MAX_PREMISE_CHARS
-    propositions: Annotated[bool, Meta(description="Whether questions, formulae, lists and sentences that do not end in a predicate are left out, by a rough rule (3.3.1 asks for declarative sentences with a predicate).")] = True
-    premises: Annotated[int, Meta(description="Premises drawn, as many of each source as can be (3.3.1).", ge=1)] = 10000
-    writers: Annotated[int, Meta(description="Workers who write hypotheses for a premise (3.3.1).", ge=1, le=1)] = 1
-    hypotheses: Annotated[int, Meta(description="Hypotheses a worker writes: that follows, contradicts, does neither, in this order (3.3.1).", ge=3, le=3)] = 3
-    validators: Annotated[int, Meta(description="Further workers who label a pair (3.3.1).", ge=1)] = 4
-    votes: Annotated[int, Meta(description="Equal labels of the writer's and the validators' that make gold (3.3.1).", ge=1)] = 3
-    split: Annotated[str, Meta(description="Sizes of train, dev and test (3.3.1: 24,998, 3,000, 3,000; both from the lowest 20%).")] = "0.8064,0.0968,0.0968"
-    colloquial: Annotated[float, Meta(description="Share of colloquial sources in dev and test (3.3.1).", ge=0, le=1)] = 0.4
-    model: Annotated[str, Meta(description="The model that sees hypotheses alone; the paper fine-tuned KLUE-RoBERTa-base (3.3.1), as encoder:PATH can.")] = "char-linear"
-    # fmt: on
+    sentences: str = ""
+    """File of sentences: JSON lines of {id, text, source, style, url, licence}, or records; style is formal
+    or colloquial."""
+    shortest: Positive = MIN_PREMISE_CHARS
+    """Characters of a premise, at least, blanks included (KLUE 3.3.1)."""
+    longest: Positive = MAX_PREMISE_CHARS
+    """Characters of a premise, at most (3.3.1)."""
+    propositions: bool = True
+    """Whether questions, formulae, lists and sentences that do not end in a predicate are left out, by a
+    rough rule (3.3.1 asks for declarative sentences with a predicate)."""
+    premises: Positive = 10000
+    """Premises drawn, as many of each source as can be (3.3.1)."""
+    writers: One = 1
+    """Workers who write hypotheses for a premise (3.3.1)."""
+    hypotheses: Annotated[int, Meta(ge=3, le=3)] = 3
+    """Hypotheses a worker writes: that follows, contradicts, does neither, in this order (3.3.1)."""
+    validators: Positive = 4
+    """Further workers who label a pair (3.3.1)."""
+    votes: Positive = 3
+    """Equal labels of the writer's and the validators' that make gold (3.3.1)."""
+    split: str = "0.8064,0.0968,0.0968"
+    """Sizes of train, dev and test (3.3.1: 24,998, 3,000, 3,000; both from the lowest 20%)."""
+    colloquial: Share = 0.4
+    """Share of colloquial sources in dev and test (3.3.1)."""
+    model: str = "char-linear"
+    """The model that sees hypotheses alone; the paper fine-tuned KLUE-RoBERTa-base (3.3.1), as encoder:PATH
+    can."""
 
 
 def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:

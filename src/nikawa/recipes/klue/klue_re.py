@@ -33,7 +33,18 @@ from nikawa.recipes.klue.reports import (
 )
 from nikawa.recipes.klue.taggers import apart, given_spans, tagger_of
 from nikawa.recipes.klue.texts import SETS, texts
-from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome, Recipe, Stage
+from nikawa.recipes.recipe import (
+    Ask,
+    Dropped,
+    Inputs,
+    Kept,
+    NotNegative,
+    One,
+    Outcome,
+    Positive,
+    Recipe,
+    Stage,
+)
 from nikawa.records import Card, Example, Origin, Span
 
 TYPES = ("PER", "ORG", "LOC", "DAT", "POH", "NOH")
@@ -228,19 +239,29 @@ MISPLACED = "broken"
 class KlueRe(Reviewed, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper."""
 
-    # fmt: off
-    sentences: Annotated[str, Meta(description="File of sentences: JSON lines of {id, text, source, spans, url, licence}, or records.")] = ""
-    tagger: Annotated[str, Meta(description="What finds entities: a lexicon (.tsv), records a CRF learns from (.jsonl), or a program; united with the spans of the lines (KLUE 3.5.1, step 3: two models).")] = ""
-    triples: Annotated[str, Meta(description="Knowledge base: subject, relation, object, tab-separated (step 4).")] = ""
-    co_occurrences: Annotated[int, Meta(description="Sentences about the same two entities, at most (step 4; the paper does not say how many).", ge=1)] = 10
-    uniform: Annotated[int, Meta(description="Pairs drawn by chance in each sentence (step 4; the paper does not say how many).", ge=0)] = 1
-    workers: Annotated[int, Meta(description="Workers who label a pair (step 5).", ge=1)] = 3
-    votes: Annotated[int, Meta(description="Equal answers that make a label; other pairs are adjudicated. The paper at hand ends before it says.", ge=1)] = 2
-    adjudicators: Annotated[int, Meta(description="People who decide on pairs without such a majority; the paper at hand ends before it says.", ge=1)] = 1
-    correctors: Annotated[int, Meta(description="Workers who mend wrong boundaries of entities (step 3; the paper does not say how many).", ge=1, le=1)] = 1
-    no_relation: Annotated[float, Meta(description="Share of no_relation in the release, at most; 1 leaves the workers' own share.", gt=0, le=1)] = 1.0
-    split: Annotated[str, Meta(description="Sizes of train, dev and test (Table 1: 32k, 8k, 8k; published: 32,470, 7,765, 7,766).")] = "0.6764,0.1618,0.1618"
-    # fmt: on
+    sentences: str = ""
+    """File of sentences: JSON lines of {id, text, source, spans, url, licence}, or records."""
+    tagger: str = ""
+    """What finds entities: a lexicon (.tsv), records a CRF learns from (.jsonl), or a program; united with
+    the spans of the lines (KLUE 3.5.1, step 3: two models)."""
+    triples: str = ""
+    """Knowledge base: subject, relation, object, tab-separated (step 4)."""
+    co_occurrences: Positive = 10
+    """Sentences about the same two entities, at most (step 4; the paper does not say how many)."""
+    uniform: NotNegative = 1
+    """Pairs drawn by chance in each sentence (step 4; the paper does not say how many)."""
+    workers: Positive = 3
+    """Workers who label a pair (step 5)."""
+    votes: Positive = 2
+    """Equal answers that make a label; other pairs are adjudicated. The paper at hand ends before it says."""
+    adjudicators: Positive = 1
+    """People who decide on pairs without such a majority; the paper at hand ends before it says."""
+    correctors: One = 1
+    """Workers who mend wrong boundaries of entities (step 3; the paper does not say how many)."""
+    no_relation: Annotated[float, Meta(gt=0, le=1)] = 1.0
+    """Share of no_relation in the release, at most; 1 leaves the workers' own share."""
+    split: str = "0.6764,0.1618,0.1618"
+    """Sizes of train, dev and test (Table 1: 32k, 8k, 8k; published: 32,470, 7,765, 7,766)."""
 
 
 def set_aside(inputs: Inputs, config: Any) -> Iterator[Outcome]:

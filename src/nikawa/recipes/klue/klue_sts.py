@@ -22,7 +22,17 @@ from nikawa.recipes.klue.texts import (
     texts,
     words_of,
 )
-from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome, Recipe, Stage
+from nikawa.recipes.recipe import (
+    Ask,
+    Dropped,
+    Inputs,
+    Kept,
+    Outcome,
+    Positive,
+    Recipe,
+    Share,
+    Stage,
+)
 from nikawa.records import Card, Example, Origin
 
 PAIRED = ("translated", "matched", "alike", "unlike")
@@ -147,25 +157,43 @@ def _pair(way: str, sentences: Sequence[Example], second: str, kind: str) -> Exa
 class KlueSts(Reviewed, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper."""
 
-    # fmt: off
-    sentences: Annotated[str, Meta(description="File of sentences: JSON lines of {id, text, source, intent, topic, round_trip, url, licence}, or records.")] = ""
-    translators: Annotated[tuple[str, ...], Meta(description="Commands that translate there and back, a line for a line (KLUE 3.2.1: over English); none where lines bring their round_trip.")] = ()
-    round_trip_share: Annotated[float, Meta(description="Share of the sentences without intent that are translated; the paper does not say.", ge=0, le=1)] = 0.5
-    rouge: Annotated[str, Meta(description="ROUGE of greedy matching: 1, 2 or L; the paper does not say which (3.2.1).", pattern="^[12L]$")] = "L"
-    units: Annotated[str, Meta(description="What it counts: words, characters, or the morphemes of an analyser; the paper does not say.")] = "words"
-    same_intent: Annotated[int, Meta(description="Pairs of each intent, at most; the paper does not say.", ge=1)] = 2
-    pairs: Annotated[tuple[str, ...], Meta(description="Pairs that are rated, by corpus; all of a corpus that is not named (3.2.1).")] = ("airbnb=7375", "policy=2956", "paraKQC=4538")
-    pilot: Annotated[tuple[str, ...], Meta(description="Ids of pairs used in a pilot, which are left out (3.2.1).")] = ()
-    workers: Annotated[int, Meta(description="Workers who rate a pair (3.2.1).", ge=1)] = 7
-    least_r: Annotated[float, Meta(description="Workers who correlate less with the others are left out (3.2.1).", ge=-1, le=1)] = 0.80
-    least_alpha: Annotated[float, Meta(description="Workers whose nominal alpha with the others is below are left out (3.2.1).", ge=-1, le=1)] = 0.20
-    ratings: Annotated[int, Meta(description="Ratings a pair must be left with (3.2.1).", ge=1)] = 5
-    deviation: Annotated[float, Meta(description="Pairs whose ratings have a larger standard deviation are deleted (3.2.1).", gt=0)] = 2.0
-    split: Annotated[str, Meta(description="Sizes of train, dev and test (3.2.1: 11,668, 519, 1,037; dev to test 1 to 2).")] = "0.8824,0.0392,0.0784"
-    bins: Annotated[int, Meta(description="Bins of the scores over which dev and test are flat (3.2.1).", ge=2)] = 51
-    paraphrase: Annotated[float, Meta(description="Score from which a pair is a paraphrase, and from which little word overlap is preferred in dev and test (3.2.1).", ge=0, le=5)] = 3.0
-    analyser: Annotated[str, Meta(description="What cuts the words whose overlap is measured (3.2.1: MeCab); none for what stands between blanks.")] = "ko"
-    # fmt: on
+    sentences: str = ""
+    """File of sentences: JSON lines of {id, text, source, intent, topic, round_trip, url, licence}, or
+    records."""
+    translators: tuple[str, ...] = ()
+    """Commands that translate there and back, a line for a line (KLUE 3.2.1: over English); none where lines
+    bring their round_trip."""
+    round_trip_share: Share = 0.5
+    """Share of the sentences without intent that are translated; the paper does not say."""
+    rouge: Annotated[str, Meta(pattern="^[12L]$")] = "L"
+    """ROUGE of greedy matching: 1, 2 or L; the paper does not say which (3.2.1)."""
+    units: str = "words"
+    """What it counts: words, characters, or the morphemes of an analyser; the paper does not say."""
+    same_intent: Positive = 2
+    """Pairs of each intent, at most; the paper does not say."""
+    pairs: tuple[str, ...] = ("airbnb=7375", "policy=2956", "paraKQC=4538")
+    """Pairs that are rated, by corpus; all of a corpus that is not named (3.2.1)."""
+    pilot: tuple[str, ...] = ()
+    """Ids of pairs used in a pilot, which are left out (3.2.1)."""
+    workers: Positive = 7
+    """Workers who rate a pair (3.2.1)."""
+    least_r: Annotated[float, Meta(ge=-1, le=1)] = 0.80
+    """Workers who correlate less with the others are left out (3.2.1)."""
+    least_alpha: Annotated[float, Meta(ge=-1, le=1)] = 0.20
+    """Workers whose nominal alpha with the others is below are left out (3.2.1)."""
+    ratings: Positive = 5
+    """Ratings a pair must be left with (3.2.1)."""
+    deviation: Annotated[float, Meta(gt=0)] = 2.0
+    """Pairs whose ratings have a larger standard deviation are deleted (3.2.1)."""
+    split: str = "0.8824,0.0392,0.0784"
+    """Sizes of train, dev and test (3.2.1: 11,668, 519, 1,037; dev to test 1 to 2)."""
+    bins: Annotated[int, Meta(ge=2)] = 51
+    """Bins of the scores over which dev and test are flat (3.2.1)."""
+    paraphrase: Annotated[float, Meta(ge=0, le=5)] = 3.0
+    """Score from which a pair is a paraphrase, and from which little word overlap is preferred in dev and
+    test (3.2.1)."""
+    analyser: str = "ko"
+    """What cuts the words whose overlap is measured (3.2.1: MeCab); none for what stands between blanks."""
 
 
 def score(inputs: Inputs, config: Any) -> Iterator[Outcome]:

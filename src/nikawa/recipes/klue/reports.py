@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from random import Random
-from typing import Annotated, Any
-
-from msgspec import Meta
+from typing import Any
 
 from nikawa.recipes.decide import answers_of
 from nikawa.recipes.klue.texts import Texts
-from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome
+from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome, Positive
 from nikawa.records import Example, Judgement
 
 ETHICS = ("personal", "hate", "bias")
@@ -28,9 +26,8 @@ KEEP, DISCARD = "keep", "discard"
 class Reviewed(Texts, kw_only=True):
     """Settings of recipes whose reported items are looked at once more."""
 
-    # fmt: off
-    reviewers: Annotated[int, Meta(description="People who look at what workers reported; the paper does not say how many.", ge=1)] = 1
-    # fmt: on
+    reviewers: Positive = 1
+    """People who look at what workers reported; the paper does not say how many."""
 
 
 def is_report(answer: Any) -> bool:

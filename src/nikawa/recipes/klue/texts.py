@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
@@ -64,9 +63,9 @@ class Line(msgspec.Struct):
 class Texts(Config, kw_only=True):
     """Settings of every recipe that starts from text."""
 
-    # fmt: off
-    cleaning: Annotated[bool, Meta(description="Whether noise is taken off, and texts with personal data or too much of another script are left out (KLUE 2.3).")] = True
-    # fmt: on
+    cleaning: bool = True
+    """Whether noise is taken off, and texts with personal data or too much of another script are left out
+    (KLUE 2.3)."""
 
 
 def texts(

@@ -32,7 +32,17 @@ from nikawa.recipes.klue.texts import (
     texts,
     words_of,
 )
-from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome, Recipe, Stage
+from nikawa.recipes.recipe import (
+    Ask,
+    Dropped,
+    Inputs,
+    Kept,
+    Outcome,
+    Positive,
+    Recipe,
+    Share,
+    Stage,
+)
 from nikawa.records import Card, Example
 
 DAY = r"^\d{4}-\d{2}-\d{2}$"
@@ -41,21 +51,34 @@ DAY = r"^\d{4}-\d{2}-\d{2}$"
 class Ynat(Reviewed, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper."""
 
-    # fmt: off
-    headlines: Annotated[str, Meta(description="File of headlines: JSON lines of {id, text, category, date, url, licence}, or records.")] = ""
-    since: Annotated[str, Meta(description="First day of publication (KLUE 3.1.1).", pattern=DAY)] = "2016-01-01"
-    until: Annotated[str, Meta(description="Last day of publication (3.1.1).", pattern=DAY)] = "2020-12-31"
-    section: Annotated[int, Meta(description="Headlines drawn of each section (3.1.1).", ge=1)] = 10000
-    sections: Annotated[tuple[str, ...], Meta(description="Sections of which another number is drawn (3.1.1).")] = ("스포츠=9000", "IT과학=11000")
-    workers: Annotated[int, Meta(description="Workers who label a headline (3.1.1).", ge=1)] = 3
-    topics: Annotated[int, Meta(description="Topics a worker may rank (3.1.1).", ge=1)] = 3
-    undecided: Annotated[int, Meta(description="Workers unable to decide from whom on a headline is left out; the paper does not say how many.", ge=1)] = 1
-    votes: Annotated[int, Meta(description="Workers whose first topic must be the same (3.1.1).", ge=1)] = 2
-    split: Annotated[str, Meta(description="Shares of train, dev and test: the ratio of dev to test, and of how many the share unseen is taken (published: 45,678, 9,107, 9,107).")] = "0.715,0.1425,0.1425"
-    after: Annotated[str, Meta(description="First day of dev and test (3.1.1: headlines of 2020).", pattern=DAY)] = "2020-01-01"
-    unseen: Annotated[float, Meta(description="Share of dev and test that is older but holds terms train does not (3.1.1; the paper does not say how many).", ge=0, le=1)] = 0.1
-    analyser: Annotated[str, Meta(description="What cuts terms for that: an analyser, or none for what stands between blanks.")] = "none"
-    # fmt: on
+    headlines: str = ""
+    """File of headlines: JSON lines of {id, text, category, date, url, licence}, or records."""
+    since: Annotated[str, Meta(pattern=DAY)] = "2016-01-01"
+    """First day of publication (KLUE 3.1.1)."""
+    until: Annotated[str, Meta(pattern=DAY)] = "2020-12-31"
+    """Last day of publication (3.1.1)."""
+    section: Positive = 10000
+    """Headlines drawn of each section (3.1.1)."""
+    sections: tuple[str, ...] = ("스포츠=9000", "IT과학=11000")
+    """Sections of which another number is drawn (3.1.1)."""
+    workers: Positive = 3
+    """Workers who label a headline (3.1.1)."""
+    topics: Positive = 3
+    """Topics a worker may rank (3.1.1)."""
+    undecided: Positive = 1
+    """Workers unable to decide from whom on a headline is left out; the paper does not say how many."""
+    votes: Positive = 2
+    """Workers whose first topic must be the same (3.1.1)."""
+    split: str = "0.715,0.1425,0.1425"
+    """Shares of train, dev and test: the ratio of dev to test, and of how many the share unseen is taken
+    (published: 45,678, 9,107, 9,107)."""
+    after: Annotated[str, Meta(pattern=DAY)] = "2020-01-01"
+    """First day of dev and test (3.1.1: headlines of 2020)."""
+    unseen: Share = 0.1
+    """Share of dev and test that is older but holds terms train does not (3.1.1; the paper does not say how
+    many)."""
+    analyser: str = "none"
+    """What cuts terms for that: an analyser, or none for what stands between blanks."""
 
 
 def is_day(text: str) -> bool:
