@@ -10,7 +10,7 @@ import msgspec
 from nikawa.collect.dashboard import item_row
 from nikawa.collect.form import Answer, Problem
 from nikawa.collect.project import Project
-from nikawa.collect.store import ANSWERS, STANDING, decode_example, format_time
+from nikawa.collect.store import ANSWERS, IS_COUNTED, decode_example, format_time
 from nikawa.serve.audit import add_audit
 from nikawa.serve.database import Connection, Row
 from nikawa.serve.errors import Refused
@@ -25,7 +25,7 @@ Describe = Callable[[Problem], str]
 _ITEM = (
     "SELECT i.ref, i.id, t.body FROM items i JOIN texts t ON t.item = i.id WHERE i.kind = 'main'"
 )
-_HAS_DIFFERENT_ANSWERS = f"i.done > 1 AND (SELECT count(DISTINCT a.body) FROM {ANSWERS} WHERE a.item = i.id AND {STANDING}) > 1"  # noqa: S608
+_HAS_DIFFERENT_ANSWERS = f"i.done > 1 AND (SELECT count(DISTINCT a.body) FROM {ANSWERS} WHERE a.item = i.id AND {IS_COUNTED}) > 1"  # noqa: S608
 _IS_UNDECIDED = "NOT EXISTS (SELECT 1 FROM decisions d WHERE d.item = i.id)"
 
 
@@ -91,7 +91,7 @@ def _read_case(db: Connection, project: Project, row: Row, describe: Describe) -
     example = decode_example(body)
     answers = []
     for worker, given, comment, seconds in db.rows(
-        f"SELECT w.name, a.body, a.comment, a.seconds FROM {ANSWERS} WHERE a.item = ? AND {STANDING} ORDER BY a.seq",  # noqa: S608
+        f"SELECT w.name, a.body, a.comment, a.seconds FROM {ANSWERS} WHERE a.item = ? AND {IS_COUNTED} ORDER BY a.seq",  # noqa: S608
         item,
     ):
         answer: Answer = msgspec.json.decode(given)
@@ -146,9 +146,9 @@ def resolve_item(
 ) -> str:
     """Open an item that was set aside (`reopen`), or set one aside for good (`drop`); its state then."""
     _, item, _ = find_item(db, ref)
-    held = {"reopen": 0, "drop": 1}.get(action)
-    if held is None:
+    is_set_aside = {"reopen": 0, "drop": 1}.get(action)
+    if is_set_aside is None:
         raise Refused("bad_request", 400)
-    db.execute("UPDATE items SET held = ? WHERE id = ?", held, item)
+    db.execute("UPDATE items SET held = ? WHERE id = ?", is_set_aside, item)
     add_audit(db, who, action, {"ref": ref, "reason": reason}, now)
     return str(item_row(db, item)["state"])

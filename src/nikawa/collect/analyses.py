@@ -76,7 +76,7 @@ def analyse_judgements(project: Project, store: Store) -> dict[str, Any]:
 
 
 def _read_columns(project: Project, store: Store) -> dict[str, Columns]:
-    """The standing answers by question, the project's own question first."""
+    """The answers that count, by question, the project's own question first."""
     columns = {project.form.main_question(project.options): Columns()}
     is_ordered = hasattr(project.options, "low")
     with store.connection() as db:

@@ -17,7 +17,7 @@ from nikawa.aggregation.workers import wilson
 from nikawa.checks.artifacts import Pair, Tally, find_pairs, rank_associations, tabulate
 from nikawa.checks.lengths import measure_explained, measure_lengths
 from nikawa.checks.overlap import Shared, shared_tokens
-from nikawa.collect.dashboard import StandingAnswer, latest_answers
+from nikawa.collect.dashboard import CountedAnswer, latest_answers
 from nikawa.collect.project import Project
 from nikawa.collect.store import Store
 from nikawa.errors import BadInput, MissingExtra
@@ -113,7 +113,7 @@ def read_texts(project: Project, store: Store) -> list[Text]:
     return list(texts(project, answers))
 
 
-def _written_texts(project: Project, answers: Iterable[StandingAnswer]) -> Iterator[Text]:
+def _written_texts(project: Project, answers: Iterable[CountedAnswer]) -> Iterator[Text]:
     """What workers wrote, with the label each text was asked for, where there is one."""
     labels = getattr(project.options, "labels", ())
     for one in answers:
@@ -129,11 +129,11 @@ def _written_texts(project: Project, answers: Iterable[StandingAnswer]) -> Itera
                 yield Text(one.ref, one.worker, label, text, source)
 
 
-def _judged_texts(project: Project, answers: Iterable[StandingAnswer]) -> Iterator[Text]:
+def _judged_texts(project: Project, answers: Iterable[CountedAnswer]) -> Iterator[Text]:
     """Each hypothesis once, with the label most workers chose; a tie is left out."""
     question = project.form.main_question(project.options)
     votes: dict[str, Counter[str]] = {}
-    items: dict[str, StandingAnswer] = {}
+    items: dict[str, CountedAnswer] = {}
     for one in answers:
         label = one.answer.get(question)
         if isinstance(label, str) and isinstance(one.inputs.get(SIDE), str):

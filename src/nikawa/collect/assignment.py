@@ -59,7 +59,7 @@ class Candidate(NamedTuple):
     gold: str | None
 
 
-class Situation(NamedTuple):
+class AssignmentState(NamedTuple):
     """What must be known before an item is chosen; the query of a request brings it along (`SITUATION`)."""
 
     has_leases: bool
@@ -70,7 +70,7 @@ class Situation(NamedTuple):
     """How many main items there are."""
 
 
-SITUATION = (
+ASSIGNMENT_STATE_COLUMNS = (
     "EXISTS (SELECT 1 FROM leases o WHERE o.worker = w.id AND o.state IN ('open', 'expired') AND o.id <> ?),"
     " EXISTS (SELECT 1 FROM leases o WHERE o.state = 'open' AND o.expires <= ?),"
     " (SELECT coalesce(max(position) + 1, 0) FROM items WHERE kind = 'main')"
@@ -82,7 +82,7 @@ def assign_item(
     db: Connection,
     writes: Writes,
     worker: Worker,
-    situation: Situation,
+    state: AssignmentState,
     settings: Settings,
     now: float,
 ) -> Assigned | None:
@@ -90,17 +90,17 @@ def assign_item(
 
     A fresh item raises `worker.serial`; the caller saves the worker and sends the writes.
     """
-    if situation.is_overdue:
+    if state.is_overdue:
         writes.send()
         take_back_overdue(db, now)
     if not worker.may_work:
         return None
-    if situation.has_leases:
+    if state.has_leases:
         writes.send()
-        assigned = _find_held(db, worker) or _resume_expired(db, worker, settings, now)
+        assigned = _find_open_lease(db, worker) or _resume_expired(db, worker, settings, now)
         if assigned is not None:
             return assigned
-    candidate = _choose_item(db, worker, settings, situation.items)
+    candidate = _choose_item(db, worker, settings, state.items)
     return None if candidate is None else _hand_out(writes, worker, candidate, settings, now)
 
 
@@ -116,7 +116,7 @@ def take_back_overdue(db: Connection, now: float) -> None:
         db.execute("UPDATE items SET leased = leased - 1 WHERE id = ?", item)
 
 
-def _find_held(db: Connection, worker: Worker) -> Assigned | None:
+def _find_open_lease(db: Connection, worker: Worker) -> Assigned | None:
     """The item of the latest open lease."""
     row = db.one(
         "SELECT l.id, l.item, i.kind, l.expires, t.body, t.gold, d.body, a.body FROM leases l"
@@ -145,7 +145,7 @@ def _resume_expired(
                 lease,
             )
             db.execute("UPDATE items SET leased = leased + 1 WHERE id = ?", item)
-            return _find_held(db, worker)
+            return _find_open_lease(db, worker)
         db.execute("UPDATE leases SET state = 'lost' WHERE id = ?", lease)
     return None
 

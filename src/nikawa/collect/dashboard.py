@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from nikawa.collect.project import Project
-from nikawa.collect.store import ANSWERS, STANDING, decode_example, format_time
+from nikawa.collect.store import ANSWERS, IS_COUNTED, decode_example, format_time
 from nikawa.collect.workers import AUTHOR, all_workers
 from nikawa.collect.writers import WRITER
 from nikawa.serve import audit
@@ -41,7 +41,7 @@ def overview(db: Connection, project: Project) -> dict[str, Any]:
 
 def count_progress(db: Connection) -> dict[str, Any]:
     """How far the project is: `done` counts as many answers as an item asks for, `uncounted` is all that came beside."""
-    items, needed, done, complete, held, leased = db.required(
+    items, needed, done, complete, set_aside, leased = db.required(
         "SELECT count(*), coalesce(sum(asked), 0), coalesce(sum(CASE WHEN done > asked THEN asked ELSE done END), 0),"
         " coalesce(sum(CASE WHEN done >= asked THEN 1 ELSE 0 END), 0), coalesce(sum(held), 0),"
         " coalesce(sum(leased), 0) FROM items WHERE kind = 'main'",
@@ -51,7 +51,7 @@ def count_progress(db: Connection) -> dict[str, Any]:
     return {
         "items": int(items),
         "complete": int(complete),
-        "set_aside": int(held),
+        "set_aside": int(set_aside),
         "in_hand": int(leased),
         "asked": int(needed),
         "done": int(done),
@@ -148,9 +148,9 @@ def item_row(db: Connection, item: int) -> dict[str, Any]:
 
 
 def _item_row(
-    ref: str, asked: int, done: int, leased: int, reports: int, held: int, is_open: int
+    ref: str, asked: int, done: int, leased: int, reports: int, is_set_aside: int, is_open: int
 ) -> dict[str, Any]:
-    if held:
+    if is_set_aside:
         state = "set-aside"
     elif done >= asked:
         state = "complete"
@@ -174,8 +174,8 @@ def audit_rows(db: Connection, after: int = 0, *, latest: bool = False) -> list[
     ]
 
 
-class StandingAnswer(NamedTuple):
-    """An answer that stands, with the texts it was given to."""
+class CountedAnswer(NamedTuple):
+    """An answer that counts, with the texts it was given to."""
 
     ref: str
     worker: str
@@ -185,17 +185,17 @@ class StandingAnswer(NamedTuple):
     """Who wrote the text that was judged; empty where nobody said."""
 
 
-def latest_answers(db: Connection, limit: int) -> Iterator[StandingAnswer]:
-    """The last answers to the main items that stand, the latest first."""
+def latest_answers(db: Connection, limit: int) -> Iterator[CountedAnswer]:
+    """The last answers to the main items that count, the latest first."""
     for ref, worker, text, body in db.stream(
         f"SELECT i.ref, w.name, t.body, a.body FROM {ANSWERS} JOIN items i ON i.id = a.item"  # noqa: S608
         " JOIN texts t ON t.item = i.id"
-        f" WHERE a.kind = 'main' AND {STANDING} ORDER BY a.seq DESC LIMIT ?",
+        f" WHERE a.kind = 'main' AND {IS_COUNTED} ORDER BY a.seq DESC LIMIT ?",
         limit,
     ):
         example = decode_example(text)
         writer = str(example.meta.get(WRITER, ""))
-        yield StandingAnswer(ref, worker, example.inputs, msgspec.json.decode(body), writer)
+        yield CountedAnswer(ref, worker, example.inputs, msgspec.json.decode(body), writer)
 
 
 def reported_items(db: Connection, limit: int) -> list[tuple[str, int, bool]]:

@@ -19,7 +19,7 @@ from nikawa.collect.items import open_synced
 from nikawa.collect.project import EXAMPLES, Project, open_project
 from nikawa.collect.store import (
     ANSWERS,
-    STANDING,
+    IS_COUNTED,
     Store,
     decode_example,
     format_time,
@@ -39,7 +39,7 @@ PARTS = ("main", "gold", "pilot", "surplus", "withdrawn", "excluded", "decisions
 """What an export may hold; without a word it is `main`: the answers that stand."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """Comes before comma-separated lines: without it Excel reads Japanese as another encoding."""
-COLUMNS = ("example", "worker", "question", "answer", "seconds", "at")
+JUDGEMENT_COLUMNS = ("example", "worker", "question", "answer", "seconds", "at")
 DECISION_COLUMNS = ("example", "question", "answer", "person", "reason")
 BYTES_PER_BLOCK = 1 << 16
 
@@ -181,11 +181,11 @@ def csv_lines(judgements: Iterable[Judgement]) -> Iterator[bytes]:
     """The judgements as comma-separated lines in blocks, headings first, for Excel too."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(JUDGEMENT_COLUMNS)
     yield BYTE_ORDER_MARK
     for judgement in judgements:
         cells = []
-        for column in COLUMNS:
+        for column in JUDGEMENT_COLUMNS:
             value = getattr(judgement, column)
             if value is not None and not isinstance(value, str | int | float):
                 value = msgspec.json.encode(value).decode()
@@ -229,7 +229,7 @@ def _written_examples(
     rows = db.stream(
         f"SELECT i.ref, w.name, t.body, a.body FROM {ANSWERS} JOIN items i ON i.id = a.item"  # noqa: S608
         " JOIN texts t ON t.item = i.id"
-        f" WHERE a.kind = 'main' AND {STANDING} ORDER BY i.position, a.seq"
+        f" WHERE a.kind = 'main' AND {IS_COUNTED} ORDER BY i.position, a.seq"
     )
     for ref, answers in groupby(rows, key=lambda row: str(row[0])):
         drawn: list[tuple[bytes, str, Written]] = []

@@ -97,8 +97,8 @@ def add_judgements(
         answers.setdefault(name, {}).setdefault(judgement.example, []).append(judgement)
     added = 0
     for name in sorted(answers):
-        token, language = hash_token(project.token(name)), project.settings.language
-        worker = add_worker(db, name, token, "import", language=language, now=now)
+        token_hash, language = hash_token(project.token(name)), project.settings.language
+        worker = add_worker(db, name, token_hash, "import", language=language, now=now)
         theirs = [(*items[ref], judgements) for ref, judgements in answers[name].items()]
         added += _add_answers(db, project, worker, theirs, now)
     db.analyse("answers", "seen")

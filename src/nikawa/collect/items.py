@@ -163,6 +163,6 @@ def _bar_writers(db: Connection, project: Project, written_by: dict[str, list[in
     """Nobody judges a text of their own: who wrote an item counts as one who has seen it, before they ever come."""
     language = project.settings.language
     for name, items in written_by.items():
-        token = hash_token(project.token(name))
-        worker = add_worker(db, name, token, AUTHOR, language=language, now=time.time())
+        token_hash = hash_token(project.token(name))
+        worker = add_worker(db, name, token_hash, AUTHOR, language=language, now=time.time())
         remember_seen(db, [(worker.id, item, None) for item in items])

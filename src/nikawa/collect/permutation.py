@@ -37,14 +37,14 @@ def permute(turns: Iterable[int], size: int, key: int) -> list[int]:
     """
     half = max(1, (max(size - 1, 1).bit_length() + 1) // 2)
     low = (1 << half) - 1
-    keys = [_mix(key, step + 1) for step in range(ROUNDS)]
+    keys = [mix_bits(key, step + 1) for step in range(ROUNDS)]
     positions = []
     for turn in turns:
         value = turn
         while True:  # a value beyond the size walks on: the cycle comes back below it
             left, right = value >> half, value & low
             for round_key in keys:
-                left, right = right, left ^ _mix(right, round_key) & low
+                left, right = right, left ^ mix_bits(right, round_key) & low
             value = left << half | right
             if value < size:
                 break
@@ -52,7 +52,8 @@ def permute(turns: Iterable[int], size: int, key: int) -> list[int]:
     return positions
 
 
-def _mix(value: int, key: int) -> int:
+def mix_bits(value: int, key: int) -> int:
+    """64 bits in which every bit of a value and a key has a part: the round function of the permutation."""
     value = (value ^ key) * 0x9E3779B97F4A7C15 & _MASK
     value = (value ^ value >> 32) * 0xD6E8FEB86659FD93 & _MASK
     return value ^ value >> 32

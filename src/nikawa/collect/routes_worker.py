@@ -20,8 +20,8 @@ from nikawa.collect.project import Project, is_person_name
 from nikawa.collect.site import Site
 from nikawa.collect.store import decode_example
 from nikawa.collect.submissions import (
+    PageState,
     Report,
-    Standing,
     Submission,
     leased_text,
     next_item,
@@ -47,14 +47,14 @@ LINK_UNKNOWN = "link_unknown"
 Handler = Callable[["Request"], Awaitable["Response"]]
 
 
-def state_json(project: Project, standing: Standing) -> dict[str, Any]:
+def state_json(project: Project, state: PageState) -> dict[str, Any]:
     """What a worker's page learns: stage, item in hand, progress and earnings. Never gold, never others."""
-    worker, settings, assigned = standing.worker, project.settings, standing.assigned
+    worker, settings, assigned = state.worker, project.settings, state.assigned
     item = None
     if not worker.may_work:
         stage = worker.state
     elif assigned is None:
-        stage = "waiting" if standing.waiting else "done"
+        stage = "waiting" if state.waiting else "done"
     else:
         stage = "pilot" if assigned.kind == "pilot" else "main"
         previous, draft = assigned.previous, assigned.draft
@@ -76,14 +76,14 @@ def state_json(project: Project, standing: Standing) -> dict[str, Any]:
         "progress": {
             "answered": worker.answered,
             "left": max(0, limit - worker.answered) if limit else None,
-            "pilot_left": max(0, standing.pilot_items - worker.pilot),
+            "pilot_left": max(0, state.pilot_items - worker.pilot),
         },
         "earned": {
             "amount": round(worker.earned, 4),
             "currency": settings.pay.currency,
             "per_item": settings.pay.per_item,
         },
-        "can_undo": standing.can_undo,
+        "can_undo": state.can_undo,
         "code": project.code(worker.name) if has_ended else None,
         "language": worker.language,
     }
@@ -124,49 +124,49 @@ class WorkerRoutes:
 
         return handle
 
-    def token(self, request: Request) -> str:
+    def token_hash(self, request: Request) -> str:
         """The hash of the link, once the rate is within its limit."""
-        token = hash_token(request.path_params["token"])
-        self.site.worker_requests.count(token)
-        return token
+        token_hash = hash_token(request.path_params["token"])
+        self.site.worker_requests.count(token_hash)
+        return token_hash
 
     async def page(self, request: Request) -> Response:
         """The page itself; the script asks for the item."""
-        worker = await self.site.read(find_worker, self.token(request))
+        worker = await self.site.read(find_worker, self.token_hash(request))
         base = f"/w/{request.path_params['token']}"
         return self.site.page("worker.html", worker.language, base=base)
 
     async def next(self, request: Request) -> Response:
         """The item in hand, or a fresh one."""
-        token, now = self.token(request), self.site.clock()
-        standing = await self.site.write(next_item, self.project, token, now)
-        return json_response(state_json(self.project, standing))
+        token_hash, now = self.token_hash(request), self.site.clock()
+        state = await self.site.write(next_item, self.project, token_hash, now)
+        return json_response(state_json(self.project, state))
 
     async def answer(self, request: Request) -> Response:
         """Take an answer once it is within the form's rules."""
-        token, now = self.token(request), self.site.clock()
+        token_hash, now = self.token_hash(request), self.site.clock()
         body = await self.site.read_body(request, AnswerBody)
         self._refuse_long(body.comment)
-        worker, problems, correct = await self.site.read(self._check, token, body)
+        worker, problems, correct = await self.site.read(self._check, token_hash, body)
         if any(not problem.warning for problem in problems):
             return self.site.problems_response(worker.language, problems)
         text = msgspec.json.encode(body.answer, order="deterministic").decode()
         submission = Submission(body.lease, body.key, text, body.comment, body.seconds, correct)
-        saved, standing = await self.site.write(save_answer, self.project, token, submission, now)
+        saved, state = await self.site.write(save_answer, self.project, token_hash, submission, now)
         return json_response(
             {
                 "saved": True,
                 "duplicate": saved.duplicate,
                 "surplus": saved.surplus,
-                "state": state_json(self.project, standing),
+                "state": state_json(self.project, state),
             }
         )
 
     def _check(
-        self, db: Connection, token: str, body: AnswerBody | CheckBody
+        self, db: Connection, token_hash: str, body: AnswerBody | CheckBody
     ) -> tuple[Worker, list[Problem], bool | None]:
         """Who answers, what is wrong with the answer, and whether it matches the gold of a control item."""
-        worker, text, gold = leased_text(db, token, body.lease)
+        worker, text, gold = leased_text(db, token_hash, body.lease)
         form, options = self.project.form, self.project.options
         problems = form.validate(body.answer, decode_example(text), options)
         if gold is None or any(not problem.warning for problem in problems):
@@ -179,42 +179,49 @@ class WorkerRoutes:
 
     async def check(self, request: Request) -> Response:
         """The rules of the form while the worker types."""
-        token = self.token(request)
+        token_hash = self.token_hash(request)
         body = await self.site.read_body(request, CheckBody)
-        worker, problems, _ = await self.site.read(self._check, token, body)
+        worker, problems, _ = await self.site.read(self._check, token_hash, body)
         rows = [self.site.problem_json(worker.language, problem) for problem in problems]
         return json_response({"problems": rows})
 
     async def draft(self, request: Request) -> Response:
         """Keep half-written work."""
-        token, now = self.token(request), self.site.clock()
+        token_hash, now = self.token_hash(request), self.site.clock()
         body = await self.site.read_body(request, DraftBody)
         text = msgspec.json.encode(body.draft).decode()
-        held = await self.site.write(save_draft, self.project, token, body.lease, text, now)
-        return json_response({"saved": True, "held": held})
+        is_leased = await self.site.write(
+            save_draft, self.project, token_hash, body.lease, text, now
+        )
+        return json_response({"saved": True, "held": is_leased})
 
     async def undo(self, request: Request) -> Response:
         """Withdraw the last answer."""
-        token, now = self.token(request), self.site.clock()
+        token_hash, now = self.token_hash(request), self.site.clock()
         body = await self.site.read_body(request, UndoBody)
-        standing = await self.site.write(undo_answer, self.project, token, body.key, now)
-        return json_response({"state": state_json(self.project, standing)})
+        state = await self.site.write(undo_answer, self.project, token_hash, body.key, now)
+        return json_response({"state": state_json(self.project, state)})
 
     async def report(self, request: Request) -> Response:
         """Hand an item back."""
-        token, now = self.token(request), self.site.clock()
+        token_hash, now = self.token_hash(request), self.site.clock()
         body = await self.site.read_body(request, ReportBody)
         self._refuse_long(body.comment)
         report = Report(body.lease, body.key, body.code, body.comment)
-        saved, standing = await self.site.write(report_item, self.project, token, report, now)
-        state = state_json(self.project, standing)
-        return json_response({"saved": True, "duplicate": saved.duplicate, "state": state})
+        saved, state = await self.site.write(report_item, self.project, token_hash, report, now)
+        return json_response(
+            {
+                "saved": True,
+                "duplicate": saved.duplicate,
+                "state": state_json(self.project, state),
+            }
+        )
 
     async def language(self, request: Request) -> Response:
         """Another language for the pages."""
-        token = self.token(request)
+        token_hash = self.token_hash(request)
         body = await self.site.read_body(request, LanguageBody)
-        await self.site.write(set_language, token, body.language)
+        await self.site.write(set_language, token_hash, body.language)
         return json_response({"language": body.language})
 
     async def join(self, request: Request) -> Response:

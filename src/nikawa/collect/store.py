@@ -71,8 +71,8 @@ CREATE TABLE decisions (
 CREATE INDEX decisions_item ON decisions (item, seq)"""
 
 ANSWERS = "answers a JOIN workers w ON w.id = a.worker LEFT JOIN withdrawals x ON x.answer = a.seq"
-STANDING = "a.surplus = 0 AND x.answer IS NULL AND w.state <> 'excluded'"
-"""The answers of `ANSWERS` that stand: not surplus, not withdrawn, not of an excluded worker."""
+IS_COUNTED = "a.surplus = 0 AND x.answer IS NULL AND w.state <> 'excluded'"
+"""The condition that an answer of `ANSWERS` counts: it is not surplus, not withdrawn, not of an excluded worker."""
 
 
 class Store(Pool):

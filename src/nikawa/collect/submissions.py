@@ -1,11 +1,11 @@
-"""What a worker hands in: answers, drafts, withdrawals, reports; and where they stand afterwards.
+"""What a worker hands in: answers, drafts, withdrawals, reports; and the state of their page afterwards.
 
 Each request is one plain function of a connection, run by the store's writer in a transaction (`store.write(save_answer,
 project, token, …)`). Answers, withdrawals and reports are only added; leases, item counts and drafts are working state. A
 key that comes twice is one answer. An answer to a lease that ran out counts where its item still needs one, and is kept as surplus (paid, exported on request) where somebody else
 has the place: work is not lost, nor an item overfilled.
 
-`token` is always the hash of the worker's link, `now` the moment of the request.
+`token_hash` is always the hash of the worker's link, `now` the moment of the request.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from nikawa.collect.assignment import (
-    SITUATION,
+    ASSIGNMENT_STATE_COLUMNS,
     Assigned,
-    Situation,
+    AssignmentState,
     add_lease,
     assign_item,
     has_reached_limit,
@@ -25,7 +25,7 @@ from nikawa.collect.assignment import (
 from nikawa.collect.project import Project
 from nikawa.collect.settings import Settings
 from nikawa.collect.workers import (
-    COLUMNS,
+    WORKER_COLUMNS,
     Worker,
     apply_rules,
     count_items,
@@ -34,7 +34,7 @@ from nikawa.collect.workers import (
 from nikawa.serve.database import Connection, Row, Writes
 from nikawa.serve.errors import Refused
 
-_WORKER_COLUMNS = ", ".join(f"w.{name.strip()}" for name in COLUMNS.split(","))
+_WORKER_COLUMNS = ", ".join(f"w.{name.strip()}" for name in WORKER_COLUMNS.split(","))
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class Saved:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Where a worker stands after a request."""
+class PageState:
+    """The state that a worker's page is drawn from after a request."""
 
     worker: Worker
     assigned: Assigned | None
@@ -97,24 +97,27 @@ class Lease:
 
 
 @dataclass(frozen=True)
-class Visit:
-    """All that a request must know beforehand, from one query."""
+class RequestState:
+    """The state a request finds: the worker, the lease it is about, and what decides which item comes next.
+
+    One query reads all of it.
+    """
 
     worker: Worker
     lease: Lease | None
     """The lease the request is about, where it is one of the worker's."""
     earlier: tuple[str, bool] | None
     """Lease of the answer that came with the same key before, and whether it was surplus."""
-    situation: Situation
+    assignment: AssignmentState
 
 
-def find_visit(
-    db: Connection, token: str, now: float, *, lease: str = "", key: str | None = None
-) -> Visit:
+def read_request_state(
+    db: Connection, token_hash: str, now: float, *, lease: str = "", key: str | None = None
+) -> RequestState:
     """What is known of the worker of a link, one of their leases, and the key of an answer."""
     row = db.one(
         f"SELECT {_WORKER_COLUMNS}, l.id, l.item, l.state, l.issued, i.kind, i.open, d.lease, a.lease, a.surplus,"  # noqa: S608
-        f" {SITUATION}"
+        f" {ASSIGNMENT_STATE_COLUMNS}"
         " FROM workers w LEFT JOIN answers a ON a.worker = w.id AND a.key = ?"
         " LEFT JOIN leases l ON l.id = ? AND l.worker = w.id LEFT JOIN items i ON i.id = l.item"
         " LEFT JOIN drafts d ON d.lease = l.id WHERE w.link = ?",
@@ -122,44 +125,46 @@ def find_visit(
         now,
         key,
         lease,
-        token,
+        token_hash,
     )
     if row is None:
         raise Refused("link_unknown", 404)
     *worker, lease_id, item, state, issued, kind, is_open, draft, answered, surplus = row[:-3]
-    held = None
+    own_lease = None
     if lease_id is not None:
-        held = Lease(lease_id, item, state, issued, kind, bool(is_open), draft is not None)
+        own_lease = Lease(lease_id, item, state, issued, kind, bool(is_open), draft is not None)
     earlier = None if answered is None else (answered, bool(surplus))
-    return Visit(Worker(*worker), held, earlier, Situation(*row[-3:]))
+    return RequestState(Worker(*worker), own_lease, earlier, AssignmentState(*row[-3:]))
 
 
-def next_item(db: Connection, project: Project, token: str, now: float) -> Standing:
+def next_item(db: Connection, project: Project, token_hash: str, now: float) -> PageState:
     """The item in hand, or a fresh one."""
-    return _stand(db, project.settings, find_visit(db, token, now), now)
+    return _finish_request(db, project.settings, read_request_state(db, token_hash, now), now)
 
 
 def save_answer(
-    db: Connection, project: Project, token: str, submission: Submission, now: float
-) -> tuple[Saved, Standing]:
+    db: Connection, project: Project, token_hash: str, submission: Submission, now: float
+) -> tuple[Saved, PageState]:
     """Add an answer, unless its key is known; the next item comes along."""
     settings = project.settings
-    visit = find_visit(db, token, now, lease=submission.lease, key=submission.key)
-    if visit.earlier is not None:
-        lease_id, was_surplus = visit.earlier
+    request = read_request_state(db, token_hash, now, lease=submission.lease, key=submission.key)
+    if request.earlier is not None:
+        lease_id, was_surplus = request.earlier
         if lease_id != submission.lease:
             raise Refused("key_used")
-        return Saved(duplicate=True, surplus=was_surplus), _stand(db, settings, visit, now)
-    worker, lease = visit.worker, _require_unused(visit.lease)
+        return Saved(duplicate=True, surplus=was_surplus), _finish_request(
+            db, settings, request, now
+        )
+    worker, lease = request.worker, _require_unused(request.lease)
     writes = Writes(db)
-    is_held = lease.state == "open"
-    is_needed = is_held or lease.kind != "main" or lease.has_room
+    is_open = lease.state == "open"
+    is_needed = is_open or lease.kind != "main" or lease.has_room
     is_surplus = not worker.may_work or not is_needed
     writes.add("UPDATE leases SET state = 'answered' WHERE id = ?", lease.id)
-    if is_held or not is_surplus:
+    if is_open or not is_surplus:
         writes.add(
             "UPDATE items SET leased = leased - ?, done = done + ? WHERE id = ?",
-            int(is_held),
+            int(is_open),
             int(not is_surplus),
             lease.item,
         )
@@ -169,8 +174,10 @@ def save_answer(
     if not is_surplus:
         apply_rules(db, writes, worker, settings, now)
     can_undo = not is_surplus and _is_of_stage(worker, lease.kind)
-    standing = _stand(db, settings, visit, now, writes=writes, has_changed=True, can_undo=can_undo)
-    return Saved(surplus=is_surplus), standing
+    state = _finish_request(
+        db, settings, request, now, writes=writes, has_changed=True, can_undo=can_undo
+    )
+    return Saved(surplus=is_surplus), state
 
 
 def _add_answer(
@@ -229,12 +236,14 @@ def _count_answer(
         worker.gold_right += sign * correct
 
 
-def undo_answer(db: Connection, project: Project, token: str, key: str, now: float) -> Standing:
+def undo_answer(
+    db: Connection, project: Project, token_hash: str, key: str, now: float
+) -> PageState:
     """Withdraw the last answer and hand its item out again; the place at the item is kept."""
-    settings, visit = project.settings, find_visit(db, token, now)
-    worker = visit.worker
+    settings, request = project.settings, read_request_state(db, token_hash, now)
+    worker = request.worker
     if db.one("SELECT 1 FROM withdrawals WHERE worker = ? AND key = ?", worker.id, key):
-        return _stand(db, settings, visit, now)
+        return _finish_request(db, settings, request, now)
     row = _last_answer(db, worker)
     if row is None:
         raise Refused("nothing_to_undo")
@@ -251,15 +260,15 @@ def undo_answer(db: Connection, project: Project, token: str, key: str, now: flo
     add_lease(writes, worker, item, settings, now, redo=answer)
     worker.earned -= pay
     _count_answer(worker, kind, -1, correct or 0, quick, seconds)
-    visit = replace(visit, situation=visit.situation._replace(has_leases=True))
-    return _stand(db, settings, visit, now, writes=writes, has_changed=True)
+    request = replace(request, assignment=request.assignment._replace(has_leases=True))
+    return _finish_request(db, settings, request, now, writes=writes, has_changed=True)
 
 
 def save_draft(
-    db: Connection, project: Project, token: str, lease_id: str, body: str, now: float
+    db: Connection, project: Project, token_hash: str, lease_id: str, body: str, now: float
 ) -> bool:
     """Keep half-written work and prolong the lease; whether the item is still the worker's."""
-    lease = _require_unused(find_visit(db, token, now, lease=lease_id).lease)
+    lease = _require_unused(read_request_state(db, token_hash, now, lease=lease_id).lease)
     writes = Writes(db)
     writes.add(
         "INSERT INTO drafts (lease, body, at) VALUES (?, ?, ?)"
@@ -268,29 +277,29 @@ def save_draft(
         body,
         now,
     )
-    is_held = lease.state == "open"
-    if is_held:
+    is_open = lease.state == "open"
+    if is_open:
         expires = lease_end(project.settings, now)
         writes.add("UPDATE leases SET expires = ? WHERE id = ?", expires, lease.id)
     writes.send()
-    return is_held
+    return is_open
 
 
 def report_item(
-    db: Connection, project: Project, token: str, report: Report, now: float
-) -> tuple[Saved, Standing]:
+    db: Connection, project: Project, token_hash: str, report: Report, now: float
+) -> tuple[Saved, PageState]:
     """Hand an item back with a reason; reported often enough, it is set aside for the owner."""
     settings = project.settings
-    visit = find_visit(db, token, now, lease=report.lease)
-    worker = visit.worker
+    request = read_request_state(db, token_hash, now, lease=report.lease)
+    worker = request.worker
     earlier = db.one(
         "SELECT lease FROM reports WHERE worker = ? AND key = ?", worker.id, report.key
     )
     if earlier is not None:
         if earlier[0] != report.lease:
             raise Refused("key_used")
-        return Saved(duplicate=True), _stand(db, settings, visit, now)
-    lease = _require_unused(visit.lease)
+        return Saved(duplicate=True), _finish_request(db, settings, request, now)
+    lease = _require_unused(request.lease)
     writes = Writes(db)
     writes.add("UPDATE leases SET state = 'reported' WHERE id = ?", lease.id)
     writes.add(
@@ -315,23 +324,23 @@ def report_item(
     if is_pilot:
         worker.pilot += 1
         apply_rules(db, writes, worker, settings, now)
-    return Saved(), _stand(db, settings, visit, now, writes=writes, has_changed=is_pilot)
+    return Saved(), _finish_request(db, settings, request, now, writes=writes, has_changed=is_pilot)
 
 
-def _stand(
+def _finish_request(
     db: Connection,
     settings: Settings,
-    visit: Visit,
+    request: RequestState,
     now: float,
     *,
     writes: Writes | None = None,
     has_changed: bool = False,
     can_undo: bool | None = None,
-) -> Standing:
-    """Hand the worker an item, send what is to be written, and tell where they stand."""
-    worker, writes = visit.worker, writes or Writes(db)
+) -> PageState:
+    """Hand the worker an item, send what is to be written, and return the state of their page."""
+    worker, writes = request.worker, writes or Writes(db)
     serial = worker.serial
-    assigned = assign_item(db, writes, worker, visit.situation, settings, now)
+    assigned = assign_item(db, writes, worker, request.assignment, settings, now)
     if has_changed or worker.serial != serial:
         save_worker(writes, worker, now)
     writes.send()
@@ -340,7 +349,7 @@ def _stand(
     if can_undo is None:
         can_undo = _last_answer(db, worker) is not None
     pilot_items = count_items(db, "pilot") if worker.state == "pilot" else 0
-    return Standing(worker, assigned, waiting, can_undo, pilot_items)
+    return PageState(worker, assigned, waiting, can_undo, pilot_items)
 
 
 def _require_unused(lease: Lease | None) -> Lease:
@@ -375,14 +384,14 @@ def _is_of_stage(worker: Worker, kind: str) -> bool:
     return worker.may_work and (kind == "pilot") == (worker.state == "pilot")
 
 
-def leased_text(db: Connection, token: str, lease: str) -> tuple[Worker, str, str | None]:
+def leased_text(db: Connection, token_hash: str, lease: str) -> tuple[Worker, str, str | None]:
     """The worker of a link, and text and gold of one of their leases, whatever became of it."""
     row = db.one(
         f"SELECT {_WORKER_COLUMNS}, t.body, t.gold FROM workers w"  # noqa: S608
         " LEFT JOIN leases l ON l.id = ? AND l.worker = w.id LEFT JOIN texts t ON t.item = l.item"
         " WHERE w.link = ?",
         lease,
-        token,
+        token_hash,
     )
     if row is None:
         raise Refused("link_unknown", 404)

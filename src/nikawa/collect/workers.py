@@ -15,7 +15,7 @@ from nikawa.serve.database import Connection, Writes
 from nikawa.serve.errors import Refused
 from nikawa.serve.login import hash_token
 
-COLUMNS = (
+WORKER_COLUMNS = (
     "id, name, origin, state, reason, language, serial, place, answered, pilot, pilot_right, gold, gold_right,"
     " quick, seconds, earned, created, last"
 )
@@ -68,9 +68,9 @@ class Worker:
         return {name: getattr(self, name) for name in COUNTS}
 
 
-def find_worker(db: Connection, token: str) -> Worker:
+def find_worker(db: Connection, token_hash: str) -> Worker:
     """The worker of a link, given as its hash."""
-    row = db.one(f"SELECT {COLUMNS} FROM workers WHERE link = ?", token)  # noqa: S608  (our own columns)
+    row = db.one(f"SELECT {WORKER_COLUMNS} FROM workers WHERE link = ?", token_hash)  # noqa: S608  (our own columns)
     if row is None:
         raise Refused("link_unknown", 404)
     return Worker(*row)
@@ -78,13 +78,13 @@ def find_worker(db: Connection, token: str) -> Worker:
 
 def find_worker_by_name(db: Connection, name: str) -> Worker | None:
     """The worker of a name."""
-    row = db.one(f"SELECT {COLUMNS} FROM workers WHERE name = ?", name)  # noqa: S608  (our own columns)
+    row = db.one(f"SELECT {WORKER_COLUMNS} FROM workers WHERE name = ?", name)  # noqa: S608  (our own columns)
     return None if row is None else Worker(*row)
 
 
 def all_workers(db: Connection) -> list[Worker]:
     """Everybody, in the order they came."""
-    return [Worker(*row) for row in db.rows(f"SELECT {COLUMNS} FROM workers ORDER BY id")]  # noqa: S608
+    return [Worker(*row) for row in db.rows(f"SELECT {WORKER_COLUMNS} FROM workers ORDER BY id")]  # noqa: S608
 
 
 def save_worker(writes: Writes, worker: Worker, now: float) -> None:
@@ -108,14 +108,14 @@ def save_worker(writes: Writes, worker: Worker, now: float) -> None:
     )
 
 
-def set_language(db: Connection, token: str, language: str) -> None:
+def set_language(db: Connection, token_hash: str, language: str) -> None:
     """Another language for the pages of the worker of a link, given as its hash."""
-    worker = find_worker(db, token)
+    worker = find_worker(db, token_hash)
     db.execute("UPDATE workers SET language = ? WHERE id = ?", language, worker.id)
 
 
 def add_worker(
-    db: Connection, name: str, token: str, origin: str, *, language: str, now: float
+    db: Connection, name: str, token_hash: str, origin: str, *, language: str, now: float
 ) -> Worker:
     """The worker of a name, made where there is none; `token` is the hash of their link.
 
@@ -131,7 +131,7 @@ def add_worker(
     db.execute(
         "INSERT INTO workers (name, link, origin, state, language, created, last) VALUES (?, ?, ?, ?, ?, ?, ?)",
         name,
-        token,
+        token_hash,
         origin,
         "pilot" if has_pilot and origin != "import" else "active",
         language,
@@ -158,7 +158,7 @@ def make_links(
 
 
 def join_worker(
-    db: Connection, name: str, token: str, settings: Settings, *, language: str, now: float
+    db: Connection, name: str, token_hash: str, settings: Settings, *, language: str, now: float
 ) -> Worker:
     """The worker a platform sends; there are as many as the settings allow."""
     worker = find_worker_by_name(db, name)
@@ -169,7 +169,7 @@ def join_worker(
     (count,) = db.required("SELECT count(*) FROM workers WHERE origin <> ? OR serial > 0", AUTHOR)
     if count >= settings.crowd.max_workers:
         raise Refused("worker_full", 403)
-    return add_worker(db, name, token, "join", language=language, now=now)
+    return add_worker(db, name, token_hash, "join", language=language, now=now)
 
 
 def exclude(db: Connection, worker: Worker, reason: str, who: str, now: float) -> None:
