@@ -11,9 +11,10 @@ from statistics import fmean
 from nikawa.datasets.reader import ExampleReader
 from nikawa.io.json import encode_json
 from nikawa.metrics import metrics
+from nikawa.models import parse_model_name
 from nikawa.runs.data import SELECTION_SET, task_of
 from nikawa.runs.plan import Family, Settings
-from nikawa.runs.records import FILE, RunSpec, Stage, short_name
+from nikawa.runs.records import FILE, RunSpec, Stage
 from nikawa.runs.store import DONE, StoredRun, official_scores, stored_runs
 from nikawa.runs.summary import Cell, summarise
 
@@ -85,7 +86,7 @@ def _own(spec: RunSpec) -> str:
         (
             part.digest
             for part in spec.data
-            if part.version == FILE and part.name == short_name(spec.predictor)
+            if part.version == FILE and part.name == parse_model_name(spec.predictor).short
         ),
         "",
     )

@@ -15,9 +15,9 @@ from typing import Any
 
 from nikawa.datasets import tasks
 from nikawa.errors import BadInput, NikawaError, list_names
+from nikawa.models import parse_model_name
 from nikawa.models.baseline import choose_baseline
 from nikawa.runs.job import Cell, RunReport, RunRequest
-from nikawa.runs.records import short_name
 from studies._folder import without_weights
 from studies._pairs import Contest, contests
 from studies._place import Place, at_hand, place_of, said, start, tell, words
@@ -135,7 +135,9 @@ def tell_all(models: Mapping[str, Path], place: Place) -> None:
     tried = TINY if place.tiny else EPOCHS
     sides = [
         Sides(
-            short_name(f"encoder:{m}"), f"encoder:{bare_name(models, which)}", tuple(tried[which])
+            parse_model_name(f"encoder:{m}").short,
+            f"encoder:{bare_name(models, which)}",
+            tuple(tried[which]),
         )
         for which, m in models.items()
     ]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nikawa.records import Dataset, Example, Judgement, Task
     from nikawa.reporting.job import Reported, ReportOptions
     from nikawa.runs.job import RunOptions, RunReport
-    from nikawa.runs.plan import RunRequest
+    from nikawa.runs.request import RunRequest
     from nikawa.scoring.compare import Comparison
     from nikawa.scoring.score import ScoreOptions, ScoreResult
     from nikawa.splitting.job import SplitOptions, SplitReport

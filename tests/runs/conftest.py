@@ -142,7 +142,7 @@ def spy() -> Iterator[Seen]:
         get_args(Kind),
         lambda setup: Spy(setup, seen),
         SpySettings,
-        outside=("pace",),
+        runtime_settings=("pace",),
     )
     models().add("spy", kind)
     yield seen

@@ -15,7 +15,8 @@ from nikawa.execute.base import KILLED
 from nikawa.execute.here import Here
 from nikawa.execute.pool import Pool
 from nikawa.runs import Outcome, RunSpec
-from nikawa.runs.plan import RunRequest, plan_runs
+from nikawa.runs.plan import plan_runs
+from nikawa.runs.request import RunRequest
 from nikawa.runs.work import RunPlace, do_run
 
 

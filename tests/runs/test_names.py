@@ -5,7 +5,9 @@ from unicodedata import normalize
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.runs.plan import RunRequest, plan_runs, refuse_shared_names, split_model_name
+from nikawa.models import parse_model_name
+from nikawa.runs.plan import plan_runs
+from nikawa.runs.request import RunRequest, refuse_shared_names
 
 
 @pytest.mark.parametrize(
@@ -20,7 +22,8 @@ from nikawa.runs.plan import RunRequest, plan_runs, refuse_shared_names, split_m
     ],
 )
 def test_a_name_stands_before_the_model(given: str, name: str, model: str) -> None:
-    assert split_model_name(given) == (name, model)
+    parsed = parse_model_name(given, may_have_label=True)
+    assert (parsed.label, parsed.full) == (name, model)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +31,7 @@ def test_a_name_stands_before_the_model(given: str, name: str, model: str) -> No
 )
 def test_what_cannot_be_a_name_is_refused(name: str) -> None:
     with pytest.raises(BadInput, match="write NAME=majority"):
-        split_model_name(f"{name}=majority")
+        parse_model_name(f"{name}=majority", may_have_label=True)
 
 
 @pytest.mark.parametrize(

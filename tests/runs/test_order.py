@@ -7,7 +7,8 @@ from typing import Any
 
 from nikawa.runs import RunSpec
 from nikawa.runs.job import estimate_work, order_longest_first
-from nikawa.runs.plan import RunRequest, plan_runs
+from nikawa.runs.plan import plan_runs
+from nikawa.runs.request import RunRequest
 
 
 def runs(published: Path | None = None, **asked: Any) -> list[RunSpec]:
@@ -16,7 +17,7 @@ def runs(published: Path | None = None, **asked: Any) -> list[RunSpec]:
         run
         for family in plan_runs(request, published).families
         for settings in family.options
-        for run in (*family.choosing()[:1], *family.runs(settings))
+        for run in (*family.selection_runs()[:1], *family.runs(settings))
     ]
 
 

@@ -10,7 +10,8 @@ from nikawa.errors import BadInput
 from nikawa.io.records import write_records
 from nikawa.records import Example
 from nikawa.runs.data import load_run_data
-from nikawa.runs.plan import Family, Plan, RunRequest, plan_runs
+from nikawa.runs.plan import Family, Plan, plan_runs
+from nikawa.runs.request import RunRequest
 
 
 def planned(data: Path | None = None, **asked: Any) -> Plan:
@@ -61,13 +62,13 @@ def test_an_encoder_counts_by_what_makes_it_however_it_is_named(
 def test_a_grid_is_every_combination_and_choosing_never_names_the_test_set(spy: Any) -> None:
     family = only(grid={"level": (0, 1), "trouble": ("", "x", "y")}, seeds=(0, 1))
     assert len(family.options) == 6
-    assert len(family.choosing()) == 12
-    assert all(part.name != "mini-ja:test" for run in family.choosing() for part in run.data)
+    assert len(family.selection_runs()) == 12
+    assert all(part.name != "mini-ja:test" for run in family.selection_runs() for part in run.data)
 
 
 def test_some_seeds_may_choose_for_all(spy: Any) -> None:
     family = only(grid={"level": (0, 1)}, seeds=(3, 4, 5), choose_seeds=1)
-    assert [run.seed for run in family.choosing()] == [3, 3]
+    assert [run.seed for run in family.selection_runs()] == [3, 3]
     assert [run.seed for run in family.runs({})] == [3, 4, 5]
     with pytest.raises(BadInput, match="-1 seeds cannot choose"):
         only(choose_seeds=-1)

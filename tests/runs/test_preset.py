@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.runs.preset import read_preset
+from nikawa.runs.request import read_preset
 
 GIVEN = 'seeds = 2\n[task.mini-ja-sts]\nsettings = { model = "char-linear" }\n'
 

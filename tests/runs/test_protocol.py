@@ -10,8 +10,9 @@ from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput
 from nikawa.runs import EvaluationProtocol, Variation
 from nikawa.runs.data import load_run_data
-from nikawa.runs.plan import Family, RunRequest, plan_runs
+from nikawa.runs.plan import Family, plan_runs
 from nikawa.runs.protocol import choose_protocol
+from nikawa.runs.request import RunRequest
 
 
 def protocol(

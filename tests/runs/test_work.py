@@ -14,7 +14,8 @@ import pytest
 from nikawa.models import model
 from nikawa.records import Example, Prediction
 from nikawa.runs import Outcome, RunSpec, StoredRun
-from nikawa.runs.plan import RunRequest, plan_runs
+from nikawa.runs.plan import plan_runs
+from nikawa.runs.request import RunRequest
 from nikawa.runs.work import RunPlace, do_run
 
 Files = Callable[[Path], dict[str, bytes]]
@@ -92,7 +93,7 @@ def test_a_sweep_over_folds_sets_a_fifth_apart_to_choose_on(
 ) -> None:
     request = RunRequest(tasks=("jnli",), models=("spy",), grid={"level": (0, 1)})
     (family,) = plan_runs(request, published).families
-    for spec in (family.choosing()[0], *family.runs({"level": 1})):
+    for spec in (family.selection_runs()[0], *family.runs({"level": 1})):
         assert do(spec, tmp_path / "runs", published).status == "done"
     chosen_on = {example.id for example in spy.asked[0][1]}
     assert len(chosen_on) == 6
@@ -116,7 +117,7 @@ def test_a_row_of_every_cell_of_jamp_is_chosen_on(
 ) -> None:
     request = RunRequest(tasks=("jamp",), models=("spy",), grid={"level": (0, 1)}, train=("jamp",))
     (family,) = plan_runs(request, published).families
-    do(family.choosing()[0], tmp_path / "runs", published)
+    do(family.selection_runs()[0], tmp_path / "runs", published)
     ((_, learned, dev),) = spy.fits
     assert (len(learned), len(dev)) == (28, 4)
     assert family.variation.title == ""

@@ -10,13 +10,11 @@ import msgspec
 import typer
 
 from nikawa import api
+from nikawa.cli.terminal.options import Data, Json, Quiet, TableStyle, complete_tasks
 from nikawa.cli.terminal.output import (
-    Data,
-    Json,
-    Quiet,
-    complete_tasks,
     print_json,
     print_rendered,
+    print_result,
     print_table,
     progress,
 )
@@ -27,10 +25,10 @@ if TYPE_CHECKING:
     from nikawa.models import Model
     from nikawa.runs.job import Cell, RunOptions, RunReport
     from nikawa.runs.manage import ListedRun, RunDiff
-    from nikawa.runs.plan import RunRequest
-
+    from nikawa.runs.request import RunRequest
 
 PANEL = "Evaluate"
+
 
 Out = Annotated[Path, typer.Option(help="Folder of the runs.")]
 Tasks = Annotated[
@@ -132,7 +130,7 @@ def start(
     keep_state: Annotated[
         bool, typer.Option("--keep-state", help="Keep what models wrote while at work.")
     ] = False,
-    style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")] = None,
+    style: TableStyle = None,
     main: Annotated[
         bool,
         typer.Option(
@@ -172,10 +170,9 @@ def start(
     except KeyboardInterrupt:
         typer.echo("nikawa: interrupted; the same command goes on from here", err=True)
         raise typer.Exit(130) from None
-    if json:
-        print_json(report)
-    elif not quiet:
-        show_results(report, style, main=main)
+    print_result(
+        report, lambda report: show_results(report, style, main=main), json=json, quiet=quiet
+    )
     report_failures(report)
 
 
@@ -225,10 +222,7 @@ def list_(
     from nikawa.runs.manage import list_runs
 
     rows = list_runs(out, task, model)
-    if json:
-        print_json(rows)
-    elif not quiet:
-        show_list(rows)
+    print_result(rows, show_list, json=json, quiet=quiet)
 
 
 def diff(
@@ -242,10 +236,7 @@ def diff(
     from nikawa.runs.manage import diff_runs
 
     difference = diff_runs(a, b, out)
-    if json:
-        print_json(difference)
-    elif not quiet:
-        show_diff(difference)
+    print_result(difference, show_diff, json=json, quiet=quiet)
 
 
 def remove(
@@ -374,9 +365,9 @@ def results_table(cells: Sequence[Cell]) -> tuple[list[str], list[list[str]], li
     rows = group_cells(cells)
     keep = [0, *([1] if any(key[1] for key in rows) else []), 2, 3]
     protocol = any(key[4] for key in rows)
-    from nikawa.runs.records import short_name
+    from nikawa.models import parse_model_name
 
-    short = [short_name(model) for model in models]
+    short = [parse_model_name(model).short for model in models]
     shown = short if len(set(short)) == len(short) else list(models)
     columns = [NAMES[i] for i in keep] + shown + ["n"] + (["protocol"] if protocol else [])
     body = [
@@ -535,8 +526,7 @@ MAX_SEED = 2**32 - 1
 
 def parse_request(models: list[str], tasks: list[str], words: Mapping[str, Any]) -> RunRequest:
     """The request that options spell."""
-    from nikawa.runs.plan import RunRequest
-    from nikawa.runs.preset import Preset, apply_preset, read_preset
+    from nikawa.runs.request import Preset, RunRequest, apply_preset, read_preset
 
     names = [name for entry in tasks for name in split_list(entry)]
     if not models:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,22 @@ from nikawa.models.base import (
     read_settings,
 )
 from nikawa.registry import Registry, collect_plugins
+from nikawa.text.compose import compose_text
 
-__all__ = ["Model", "Predictor", "Setup", "Trainable", "find_model", "model", "models"]
+__all__ = [
+    "Model",
+    "ModelName",
+    "Predictor",
+    "Setup",
+    "Trainable",
+    "find_model",
+    "model",
+    "models",
+    "parse_model_name",
+]
+
+MAX_LABEL_CHARS = 80
+"""Most characters of a user's name for a model."""
 
 
 @cache
@@ -33,20 +48,68 @@ def models() -> Registry[Model]:
     return table
 
 
+@dataclass(frozen=True)
+class ModelName:
+    """A model as a user names it: `majority`, `replay:FILE`, `mine=encoder:models/base`."""
+
+    kind: str
+    """The name of the kind of model; it may be unknown here."""
+    argument: str | None = None
+    """What follows the colon, often a path; None: there is no colon."""
+    label: str = ""
+    """The user's name for the model, which stands before `=`; empty: none."""
+
+    @property
+    def full(self) -> str:
+        """Kind and argument: `encoder:models/base`. This is what a run stores."""
+        return self.kind if self.argument is None else f"{self.kind}:{self.argument}"
+
+    @property
+    def short(self) -> str:
+        """The full name without the folders of its path: `encoder:base`."""
+        if self.argument is None:
+            return self.kind
+        return f"{self.kind}:{self.argument.rstrip('/').rpartition('/')[2]}"
+
+
+def parse_model_name(text: str, *, may_have_label: bool = False) -> ModelName:
+    """Read the name of a model; whether its kind exists is for `find_model` to say.
+
+    With `may_have_label`, a user's name may stand before it. Raises BadInput for a label that cannot name a model.
+
+    >>> parse_model_name("encoder:models/base").short
+    'encoder:base'
+    >>> parse_model_name("mine=replay:a=b.jsonl", may_have_label=True)
+    ModelName(kind='replay', argument='a=b.jsonl', label='mine')
+    """
+    kind, colon, argument = text.partition(":")
+    is_path = bool(colon) and kind in models()  # then the path has the sign: replay:a=b.jsonl
+    if not may_have_label or "=" not in text or is_path:
+        return ModelName(kind, argument if colon else None)
+    label, _, rest = text.partition("=")
+    label = compose_text(label.strip())  # one name, whichever system it was typed on
+    if not label or len(label) > MAX_LABEL_CHARS or ":" in label or not label.isprintable():
+        what = f"{label!r} cannot name a model" if label else "a model is given an empty name"
+        cure = f"write NAME={rest}, NAME of up to {MAX_LABEL_CHARS} characters that can be seen, and no colon"
+        raise BadInput(what, cure=cure)
+    return replace(parse_model_name(rest), label=label)
+
+
 def find_model(name: str) -> tuple[Model, str]:
     """The kind of model that a full name means (`majority`, `replay:FILE`), and what follows the colon.
 
     Raises UnknownName for a name that is not registered, and BadInput where an argument is missing or not taken.
     """
-    head, colon, argument = name.partition(":")
+    parsed = parse_model_name(name)
+    head = parsed.kind
     kind = models()[head]
-    if kind.argument and not argument:
+    if kind.argument and not parsed.argument:
         raise BadInput(
             f"the model {head} needs a {kind.argument}", cure=f"write {head}:{kind.argument}"
         )
-    if colon and not kind.argument:
+    if parsed.argument is not None and not kind.argument:
         raise BadInput(f"the model {head} takes nothing after its name", cure=f"write {head}")
-    return kind, argument
+    return kind, parsed.argument or ""
 
 
 def model(

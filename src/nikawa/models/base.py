@@ -79,12 +79,21 @@ class Model:
     """The settings it takes, with their defaults; None: none at all."""
     argument: str = ""
     """What must follow the colon (`FILE`, `NAME`); empty: the name stands alone."""
-    outside: tuple[str, ...] = ()
+    runtime_settings: tuple[str, ...] = ()
     """Settings that change how the work is done, not its result: they are no part of what defines a run."""
     home: Callable[[str], str] = str
     """The file or folder that its argument stands for; its content is a part of what defines a run."""
-    ready: Callable[[str], None] = lambda _argument: None
+    check_argument: Callable[[str], None] = lambda _argument: None
     """Raises BadInput for an unusable argument. It is called before a run begins, so it must be quick."""
+    task_settings: Callable[[Task], Mapping[str, Any]] = lambda _task: {}
+    """Settings that the model would choose by the task. A run stores them: a later version may choose others."""
+
+    @property
+    def default_settings(self) -> dict[str, Any]:
+        """Each setting it takes and the default; `msgspec.NODEFAULT` where a factory makes one."""
+        if self.settings is None:
+            return {}
+        return {field.encode_name: field.default for field in msgspec.structs.fields(self.settings)}
 
 
 S = TypeVar("S", bound=msgspec.Struct)

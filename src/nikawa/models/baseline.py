@@ -76,5 +76,6 @@ MODELS = (
         get_args(Kind),
         Baseline,
         BaselineSettings,
+        task_settings=lambda task: {"model": choose_baseline(task)},
     ),
 )

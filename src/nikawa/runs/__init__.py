@@ -1,14 +1,14 @@
 """Run models on tasks: plan (a sweep is a list of runs), execute (here or on a cluster), store (a folder a run)."""
 
 from nikawa.datasets.reader import DataVersion
-from nikawa.runs.records import About, Outcome, EvaluationProtocol, RunSpec, SetScores, Variation
+from nikawa.runs.records import About, EvaluationProtocol, Outcome, RunSpec, SetScores, Variation
 from nikawa.runs.store import StoredRun, open_run, stored_runs
 
 __all__ = [
     "About",
     "DataVersion",
-    "Outcome",
     "EvaluationProtocol",
+    "Outcome",
     "RunSpec",
     "SetScores",
     "StoredRun",

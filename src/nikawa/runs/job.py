@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from nikawa.errors import BadInput
 from nikawa.execute import Executor, Killed, executors, open_executor
 from nikawa.execute.here import Here
-from nikawa.models import find_model
+from nikawa.models import find_model, parse_model_name
 from nikawa.models.base import Progress, ignore_progress
 from nikawa.records import Record
 from nikawa.runs.data import task_of
-from nikawa.runs.plan import Family, RunRequest, Settings, plan_runs, split_model_name
-from nikawa.runs.records import Outcome, RunSpec, short_name
+from nikawa.runs.plan import Family, Settings, plan_runs
+from nikawa.runs.records import Outcome, RunSpec
+from nikawa.runs.request import RunRequest
 from nikawa.runs.store import StoredRun
 from nikawa.runs.summary import Cell, choose_settings, diverged_settings, model_notes, summarise
 from nikawa.runs.work import RunPlace, do_run
@@ -105,17 +104,23 @@ def run_all(requests: Sequence[RunRequest], options: RunOptions | None = None) -
     plans = [plan_runs(request, options.data) for request in requests]
     families = [family for plan in plans for family in plan.families]
     left_out = dict.fromkeys(line for plan in plans for line in plan.left_out)
-    if _is_work_left(families, options.out):
+    first_runs = (
+        run
+        for family in families
+        for run in family.selection_runs() or family.runs(family.options[0])
+    )
+    # where all is done, results can be shown from a place that cannot be written
+    if any(not StoredRun(options.out / run.folder).done for run in first_runs):
         for name in dict.fromkeys(family.predictor for family in families):
             kind, argument = find_model(name)
-            kind.ready(argument)  # refused before a folder is made for it
-        _check_writable(options.out)
-    executor = _make_executor(options, requests, families)
+            kind.check_argument(argument)  # refused before a folder is made for it
+        check_writable(options.out)
+    executor = make_executor(options, requests, families)
     with open_executor(executor):  # one pool of processes chooses settings and makes results
-        return _carry_out(families, tuple(left_out), options, executor)
+        return run_families(families, tuple(left_out), options, executor)
 
 
-def _carry_out(
+def run_families(
     families: Sequence[Family],
     left_out: tuple[str, ...],
     options: RunOptions,
@@ -124,24 +129,10 @@ def _carry_out(
     """Choose settings where there is a choice, make the results with them, and sum up."""
     out = options.out
     tally = _Tally(options.on_outcome, list if isinstance(executor, Here) else order_longest_first)
-    selection = [spec for family in families for spec in family.choosing()]
+    selection = [spec for family in families for spec in family.selection_runs()]
     further = 0 if options.only_choose else sum(len(family.seeds) for family in families)
     tally.take(executor, selection, further=further)
-    final: list[tuple[Family, Settings]] = []
-    chosen: list[Chosen] = []
-    unchosen: list[Problem] = []
-    for family in families:
-        if len(family.options) == 1:
-            final.append((family, family.options[0]))
-            continue
-        diverged = diverged_settings(family, out, tally.broken)
-        best = choose_settings(family, out, tally.broken)
-        if best is not None:
-            score, settings = best
-            final.append((family, settings))
-            chosen.append(_describe_choice(family, score, settings, diverged))
-        elif diverged:  # runs that failed have lines of their own
-            unchosen.append(_nothing_to_choose(family, len(diverged)))
+    final, chosen, unchosen = choose_all_settings(families, out, tally.broken)
     if options.only_choose:
         final = []
     tally.take(executor, [spec for family, settings in final for spec in family.runs(settings)])
@@ -150,7 +141,7 @@ def _carry_out(
     for family, settings in final:
         cells += summarise(family, settings, out, tally.broken)
         for note in model_notes(family, settings, out, tally.broken):
-            notes.append(f"{_title_family(family)}: {note}")
+            notes.append(f"{family.title}: {note}")
     return RunReport(
         out=str(out),
         done=tally.done,
@@ -163,17 +154,54 @@ def _carry_out(
     )
 
 
-def _is_work_left(families: Sequence[Family], out: Path) -> bool:
-    """Whether something is left to do; where nothing is, results can be shown from a place that cannot be written."""
+def choose_all_settings(
+    families: Sequence[Family], out: Path, broken: Collection[str]
+) -> tuple[list[tuple[Family, Settings]], list[Chosen], list[Problem]]:
+    """The settings of each family that has some, what was chosen, and where nothing can be chosen.
+
+    A family without a choice has its only settings. `broken` names the folders of runs that were not done.
+    """
+    final: list[tuple[Family, Settings]] = []
+    chosen: list[Chosen] = []
+    problems: list[Problem] = []
     for family in families:
-        for spec in family.choosing() or family.runs(family.options[0]):
-            if not StoredRun(out / spec.folder).done:
-                return True
-    return False
+        among = len(family.options)
+        if among == 1:
+            final.append((family, family.options[0]))
+            continue
+        diverged = diverged_settings(family, out, broken)
+        best = choose_settings(family, out, broken)
+        if best is not None:
+            score, settings = best
+            final.append((family, settings))
+            protocol = family.protocol
+            share = f"{protocol.select_share:.0%} of " if protocol.select_share else ""
+            chosen.append(
+                Chosen(
+                    task=family.task.name,
+                    model=family.model,
+                    variation=family.variation.title,
+                    settings=settings,
+                    metric=family.task.metrics[0],
+                    score=score,
+                    among=among,
+                    on=share + protocol.select,
+                    diverged=tuple(diverged),
+                )
+            )
+        elif diverged:  # runs that failed have lines of their own
+            which = f"{len(diverged)} of {among} settings diverged, the others failed"
+            if len(diverged) == among:
+                which = f"all {among} settings diverged"
+            problem = f"{which}: none can be chosen; try a smaller learning_rate"
+            problems.append(
+                Problem(run=family.title, status="failed", problem=problem, bad_input=True)
+            )
+    return final, chosen, problems
 
 
-def _check_writable(out: Path) -> None:
-    """Say that a folder cannot be written before the work, not after it."""
+def check_writable(out: Path) -> None:
+    """Make the folder of runs; raises BadInput or OSError if it cannot be written, before the work and not after it."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
@@ -188,60 +216,29 @@ def _check_writable(out: Path) -> None:
         raise
 
 
-def _make_executor(
+def make_executor(
     options: RunOptions, requests: Sequence[RunRequest], families: Sequence[Family]
 ) -> RunExecutor:
-    kinds = [
-        find_model(split_model_name(name)[1])[0] for request in requests for name in request.models
-    ]
+    """The executor that the options name, with no more workers than there are runs at a time."""
+    names = [name for request in requests for name in request.models]
+    full_names = [parse_model_name(name, may_have_label=True).full for name in names]
     # A model made from something outside (a server, a checkpoint) is not run beside itself.
-    is_alone = any(kind.argument for kind in kinds)
+    is_alone = any(find_model(name)[0].argument for name in full_names)
     processors = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
         processors = len(os.sched_getaffinity(0))
     workers = options.workers or (1 if is_alone else processors)
     threads = options.threads or (processors if is_alone else 1)
     results = sum(len(family.seeds) for family in families)
-    selection = sum(len(family.choosing()) for family in families)
+    selection = sum(len(family.selection_runs()) for family in families)
     workers = max(1, min(workers, max(results, selection)))
     executor = options.executor or ("pool" if workers > 1 else "here")
     on_progress = options.on_progress if executor == "here" else ignore_progress
-    settings = {name: value for request in requests for name, value in request.settings.items()}
+    settings: Settings = {}
+    for request in requests:
+        settings.update(request.settings)
     place = RunPlace(options.out, options.data, options.keep_state, on_progress, settings)
     return executors()[executor].make(partial(do_run, place=place), workers, threads)
-
-
-def _title_family(family: Family) -> str:
-    parts = (family.task.name, short_name(family.model), family.variation.title)
-    return " ".join(part for part in parts if part)
-
-
-def _nothing_to_choose(family: Family, diverged: int) -> Problem:
-    """One line where settings that diverged leave nothing to choose."""
-    among = len(family.options)
-    which = f"{diverged} of {among} settings diverged, the others failed"
-    if diverged == among:
-        which = f"all {among} settings diverged"
-    problem = f"{which}: none can be chosen; try a smaller learning_rate"
-    return Problem(run=_title_family(family), status="failed", problem=problem, bad_input=True)
-
-
-def _describe_choice(
-    family: Family, score: float, settings: Settings, diverged: Sequence[Settings]
-) -> Chosen:
-    protocol = family.protocol
-    share = f"{protocol.select_share:.0%} of " if protocol.select_share else ""
-    return Chosen(
-        task=family.task.name,
-        model=family.model,
-        variation=family.variation.title,
-        settings=settings,
-        metric=family.task.metrics[0],
-        score=score,
-        among=len(family.options),
-        on=share + protocol.select,
-        diverged=tuple(diverged),
-    )
 
 
 @dataclass
@@ -305,8 +302,7 @@ def estimate_work(run: RunSpec) -> tuple[float, int]:
     shots = run.variation.shots * max(1, len(task_of(run).labels))
     if shots:
         learned = min(learned, shots)
-    kind = find_model(run.predictor)[0].settings
-    defaults = {f.encode_name: f.default for f in msgspec.structs.fields(kind)} if kind else {}
+    defaults = find_model(run.predictor)[0].default_settings
     epochs = run.settings.get("epochs", defaults.get("epochs", 1))
     if not isinstance(epochs, int | float):  # once by models that have no word for it
         epochs = 1

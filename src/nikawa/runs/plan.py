@@ -1,8 +1,8 @@
-"""From what is asked for (tasks, models, seeds, settings, variations) to a list of runs."""
+"""From a request (tasks, models, seeds, settings, variations) to a list of runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -15,73 +15,16 @@ from nikawa.datasets.custom import declared_protocol, find_tasks, is_custom
 from nikawa.datasets.names import custom_path
 from nikawa.datasets.reader import DataVersion, ExampleReader, source_task
 from nikawa.errors import BadInput
-from nikawa.models import Model, Trainable, find_model, model, models
-from nikawa.models.base import Setup, read_settings
+from nikawa.models import Model, Trainable, find_model, model, parse_model_name
+from nikawa.models.base import Setup, check_kind, read_settings
 from nikawa.records import Task
 from nikawa.runs.protocol import choose_protocol
-from nikawa.runs.records import FILE, EvaluationProtocol, RunSpec, Stage, Variation, short_name
+from nikawa.runs.records import FILE, EvaluationProtocol, RunSpec, Stage, Variation
+from nikawa.runs.request import RunRequest, check_request
 from nikawa.runs.store import digest_of
 from nikawa.spec import name_and_split
-from nikawa.text.compose import compose_text
-
-MAX_NAME_CHARS = 80
-"""Most characters of a name."""
-
-
-def split_model_name(given: str) -> tuple[str, str]:
-    """`mine=replay:FILE` as the user's name for a model and the model; the name is empty where there is none."""
-    name, equals, model = given.partition("=")
-    kind, colon, _ = name.partition(":")
-    if not equals or (colon and kind in models()):  # the path has the sign: replay:a=b.jsonl
-        return "", given
-    name = compose_text(name.strip())  # one name, whichever system it was typed on
-    if not name or len(name) > MAX_NAME_CHARS or ":" in name or not name.isprintable():
-        what = f"{name!r} cannot name a model" if name else "a model is given an empty name"
-        cure = f"write NAME={model}, NAME of up to {MAX_NAME_CHARS} characters that can be seen, and no colon"
-        raise BadInput(what, cure=cure)
-    return name, model
-
-
-def refuse_shared_names(given: Iterable[str]) -> None:
-    """A name stands for one model: two under it could not be told apart in a table."""
-    known: dict[str, str] = {}
-    for name, predictor in map(split_model_name, dict.fromkeys(given)):
-        called = name or predictor
-        if known.setdefault(called, predictor) != predictor:
-            raise BadInput(
-                f"{called!r} names {known[called]} and {predictor}",
-                cure="give each a name of its own",
-            )
-
 
 Settings = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class RunRequest:
-    """What is asked for; every combination of it is run."""
-
-    tasks: tuple[str, ...]
-    """Tasks, datasets, suites, or dataset folders and records files of one's own."""
-    models: tuple[str, ...]
-    """Models, each with a name of one's own before it or not: `majority`, `mine=replay:FILE`."""
-    seeds: tuple[int, ...] = (0,)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of the models that have them."""
-    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    """Settings with several values, one of which is chosen on dev."""
-    inputs: tuple[str, ...] = ()
-    """The inputs that are kept; empty: all."""
-    shares: tuple[float, ...] = (1.0,)
-    """Shares of the training data, each a run of its own."""
-    shots: int = 0
-    train: tuple[str, ...] = ()
-    """Training sets instead of the task's own."""
-    labels: Mapping[str, str] = field(default_factory=dict)
-    choose_seeds: int = 0
-    """How many of the seeds choose among the values of a grid; 0: all of them."""
-    per_task: Mapping[str, RunRequest] = field(default_factory=dict)
-    """Settings and grid of single tasks, from a preset."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +50,24 @@ class Family:
         """What tables call the model: the user's name, else its own with the whole path."""
         return self.name or self.predictor
 
+    @property
+    def title(self) -> str:
+        """Task, model and variation on one line, for messages."""
+        short = parse_model_name(self.model).short
+        return " ".join(filter(None, (self.task.name, short, self.variation.title)))
+
     def runs(self, settings: Settings, stage: Stage = "result") -> list[RunSpec]:
-        """A run a seed."""
+        """One run a seed, with these settings."""
+        protocol = self.protocol
+        seeds = self.seeds
+        sets = [*protocol.train]
+        if protocol.select and not protocol.select_share:
+            sets.append(protocol.select)
+        if stage == "result":
+            sets += protocol.evaluate
+        elif self.choosers:
+            seeds = self.choosers
+        versions = [self.reader.describe(name) for name in dict.fromkeys(sets)]
         return [
             RunSpec(
                 task=self.task.name,
@@ -116,23 +75,16 @@ class Family:
                 seed=seed,
                 settings=settings,
                 variation=self.variation,
-                protocol=self.protocol,
-                data=self._data(stage),
+                protocol=protocol,
+                data=(*versions, *self.data),
                 stage=stage,
                 own=self.task if is_custom(self.task.dataset) else msgspec.UNSET,
                 name=self.name or msgspec.UNSET,
             )
-            for seed in (self.choosers if stage == "selection" and self.choosers else self.seeds)
+            for seed in seeds
         ]
 
-    def _data(self, stage: Stage) -> tuple[DataVersion, ...]:
-        protocol = self.protocol
-        evaluated = () if stage == "selection" else protocol.evaluate
-        chosen_on = (protocol.select,) if protocol.select and not protocol.select_share else ()
-        names = dict.fromkeys((*protocol.train, *chosen_on, *evaluated))
-        return (*(self.reader.describe(name) for name in names), *self.data)
-
-    def choosing(self) -> list[RunSpec]:
+    def selection_runs(self) -> list[RunSpec]:
         """The runs settings are chosen by; none where there is no choice."""
         if len(self.options) == 1:
             return []
@@ -148,198 +100,154 @@ class Plan:
 
 
 def plan_runs(request: RunRequest, data: Path | None = None) -> Plan:
-    """Every family of runs that is asked for; a part of a suite that cannot be run is left out and told."""
-    _check(request)
-    reader, families, left_out = ExampleReader(data), list[Family](), list[str]()
+    """Every family of runs that a request names; `data` is the folder of datasets.
+
+    Raises BadInput for a task that cannot be run. One that is a part of a suite is skipped instead; `Plan.left_out` says why.
+    """
+    check_request(request)
+    reader = ExampleReader(data)
+    families: list[Family] = []
+    left_out: dict[str, None] = {}
     for name in request.tasks:
-        asked = find_tasks(name, reader.custom)
-        for task, given in product(asked, request.models):
+        tasks = find_tasks(name, reader.custom)
+        for task, model_name in product(tasks, request.models):
+            task_request = request.per_task.get(task.name, request)
             try:
-                families += _families(task, given, request.per_task.get(task.name, request), reader)
+                families += plan_families(task, model_name, task_request, reader)
             except BadInput as problem:
-                if len(asked) == 1:
+                if len(tasks) == 1:
                     raise
-                left_out.append(f"{task.name}: {problem}")
+                left_out[f"{task.name}: {problem}"] = None
     if not families:
-        raise BadInput(
-            "nothing of it can be run", cure=left_out[0] if left_out else "name tasks and models"
-        )
-    _refuse_namesakes(families)
-    unique = {(f.task.name, f.model, msgspec.json.encode(f.variation)): f for f in families}
-    return Plan(tuple(unique.values()), tuple(dict.fromkeys(left_out)))
-
-
-def _refuse_namesakes(families: Iterable[Family]) -> None:
-    """Two datasets of one's own that are called alike could not be told apart in a table."""
+        cure = next(iter(left_out), "name tasks and models")
+        raise BadInput("nothing of it can be run", cure=cure)
     places: dict[str, str] = {}
-    for name, place in ((f.task.name, f.task.dataset) for f in families):
-        if places.setdefault(name, place) != place:
+    unique: dict[tuple[str, str, bytes], Family] = {}
+    for family in families:
+        name, place = family.task.name, family.task.dataset
+        if places.setdefault(name, place) != place:  # a table could not tell them apart
             what = f"{places[name]} and {place} are both called {name}"
             raise BadInput(what, cure="rename one of them, or run one at a time")
+        unique[name, family.model, msgspec.json.encode(family.variation)] = family
+    return Plan(tuple(unique.values()), tuple(left_out))
 
 
-def _check(request: RunRequest) -> None:
-    """Refuse what no task or model could make good."""
-    models = [find_model(split_model_name(given)[1])[0] for given in request.models]
-    refuse_shared_names(request.models)
-    asked = (request, *request.per_task.values())
-    for name in sorted({name for part in asked for name in (*part.settings, *part.grid)}):
-        if not any(name in _setting_names(kind) for kind in models):
-            known = sorted({known for kind in models for known in _setting_names(kind)})
-            cure = f"they have: {', '.join(known)}" if known else "none of them has settings"
-            raise BadInput(f"no model here has the setting {name!r}", cure=cure)
-    for name in sorted(
-        {name for part in asked for name, values in part.grid.items() if not values}
-    ):
-        raise BadInput(f"the grid of {name!r} has no value", cure=f"write --grid {name}=V1,V2")
-    for share in request.shares:
-        if not 0 < share <= 1:
-            raise BadInput(
-                f"{share} is no share", cure="write numbers above 0 and up to 1: 0.25,0.5,1.0"
-            )
-    if not request.seeds:
-        raise BadInput("no seed is given", cure="give at least one")
-    if request.choose_seeds < 0:
-        raise BadInput(
-            f"{request.choose_seeds} seeds cannot choose", cure="write a number from 0 on"
-        )
-    if request.shots < 0:
-        raise BadInput(f"{request.shots} shots cannot be drawn", cure="write a number from 0 on")
-    if request.labels and not request.train:
-        raise BadInput(
-            "labels are renamed in other training sets only", cure="name them: --train DATASET"
-        )
-
-
-def _setting_names(kind: Model) -> set[str]:
-    return (
-        {f.encode_name for f in msgspec.structs.fields(kind.settings)} if kind.settings else set()
-    )
-
-
-def _families(
-    task: Task, given: str, request: RunRequest, reader: ExampleReader
+def plan_families(
+    task: Task, model_name: str, request: RunRequest, reader: ExampleReader
 ) -> Iterator[Family]:
-    name, predictor = split_model_name(given)
-    kind, argument = find_model(predictor)
-    if task.kind not in kind.kinds:
-        raise BadInput(
-            f"{kind.name} does not answer {task.kind} tasks",
-            cure=f"it answers: {', '.join(kind.kinds)}",
-        )
-    options = _different(_options(kind, task, request))
-    made = model(predictor, settings=options[0] | runtime_settings(kind, request.settings))
-    shown = any(settings.get("shots", "shots" not in _setting_names(kind)) for settings in options)
-    learns = (
-        isinstance(made, Trainable) and shown
-    )  # one that is shown examples, but none, learns nothing
-    files = tuple(_files(predictor, kind.home(argument), options))
-    for variation in _variations(task, request):
+    """The families of one task and one model, as the user wrote it: one for each variation of the request."""
+    name = parse_model_name(model_name, may_have_label=True)
+    kind, argument = find_model(name.full)
+    check_kind(kind.name, kind.kinds, task)
+    # a grid may name a value twice, or one that holds anyway
+    options = {
+        msgspec.json.encode(settings, order="sorted"): settings
+        for settings in combine_settings(kind, task, request)
+    }
+    settings = tuple(options.values())
+    made = model(name.full, settings=settings[0] | runtime_settings(kind, request.settings))
+    # a model that is shown examples learns nothing where it is shown none
+    takes_shots = "shots" in kind.default_settings
+    is_shown_any = any(option.get("shots", not takes_shots) for option in settings)
+    learns = isinstance(made, Trainable) and is_shown_any
+    files = tuple(digest_files(name.short, kind.home(argument), settings))
+    for variation in vary_request(task, request):
         for train in variation.train:
-            reader.training_examples(
-                train, task, variation.labels
-            )  # labels that do not fit are told now
-        protocol = choose_protocol(task, variation, reader, learns=learns, sweep=len(options) > 1)
+            # refuses labels that do not fit before any run begins
+            reader.training_examples(train, task, variation.labels)
         yield Family(
-            task,
-            predictor,
-            variation,
-            protocol,
-            request.seeds,
-            options,
-            files,
-            reader,
-            request.seeds[: request.choose_seeds],
-            name=name,
+            task=task,
+            predictor=name.full,
+            variation=variation,
+            protocol=choose_protocol(
+                task, variation, reader, learns=learns, sweep=len(settings) > 1
+            ),
+            seeds=request.seeds,
+            options=settings,
+            data=files,
+            reader=reader,
+            choosers=request.seeds[: request.choose_seeds],
+            name=name.label,
         )
 
 
-def _files(predictor: str, argument: str, options: Sequence[Settings]) -> Iterator[DataVersion]:
-    """Files and folders a model is made from, or that a setting names, are a part of what defines the run."""
-    told = {value for settings in options for value in settings.values() if isinstance(value, str)}
-    for name, path in (
-        (short_name(predictor), argument),
-        *((value, value) for value in sorted(told)),
-    ):
+def digest_files(name: str, home: str, options: Sequence[Settings]) -> Iterator[DataVersion]:
+    """The files and folders that a model is made from (`home`) or that a setting names: they define the run too."""
+    values = [value for settings in options for value in settings.values()]
+    texts = {value for value in values if isinstance(value, str)}
+    for title, path in ((name, home), *((text, text) for text in sorted(texts))):
         if path and ("/" in path or "." in path) and Path(path).exists():
-            yield DataVersion(name=name, version=FILE, digest=digest_of(Path(path)), n=0)
-
-
-def _different(options: Iterable[Settings]) -> tuple[Settings, ...]:
-    """Settings without repeats: a grid may name a value twice, or one that holds anyway."""
-    return tuple(
-        {msgspec.json.encode(settings, order="sorted"): settings for settings in options}.values()
-    )
+            yield DataVersion(name=title, version=FILE, digest=digest_of(Path(path)), n=0)
 
 
 def runtime_settings(kind: Model, settings: Mapping[str, Any]) -> Settings:
-    """Settings that tell how the work is done, which define nothing."""
-    return {name: settings[name] for name in kind.outside if name in settings}
+    """The settings that change how the work is done, and not its result."""
+    return {name: settings[name] for name in kind.runtime_settings if name in settings}
 
 
-def _options(kind: Model, task: Task, request: RunRequest) -> Iterator[Settings]:
-    """Every combination of settings the model has, checked; those that say what holds anyway are left out."""
-    known = _setting_names(kind)
-    fixed = {name: value for name, value in request.settings.items() if name in known}
-    grid = {name: values for name, values in request.grid.items() if name in known}
+def combine_settings(kind: Model, task: Task, request: RunRequest) -> Iterator[Settings]:
+    """Every combination of the request's settings and grid that the model takes, without values that are the default.
+
+    Raises BadInput for a value of a wrong type or range.
+    """
+    if kind.settings is None:
+        yield {}
+        return
+    defaults = kind.default_settings
+    fixed = {name: value for name, value in request.settings.items() if name in defaults}
+    grid = {name: values for name, values in request.grid.items() if name in defaults}
     for values in product(*grid.values()):
         settings = {**fixed, **dict(zip(grid, values, strict=True))}
-        if kind.settings is None:
-            yield {}
-            continue
-        made = read_settings(kind.settings, Setup(settings=settings))
-        plain = msgspec.to_builtins(made)
-        defaults = {f.encode_name: f.default for f in msgspec.structs.fields(kind.settings)}
-        given = {
-            name: plain[name] for name in settings if name in plain and name not in kind.outside
-        }
-        kept = {name: value for name, value in given.items() if value != defaults[name]}
-        shown = (
-            {"shots": "all"} if request.shots and "shots" in known and "shots" not in kept else {}
-        )
-        yield kept | shown | _picked(kind, task, kept)
+        plain = msgspec.to_builtins(read_settings(kind.settings, Setup(settings=settings)))
+        kept = {}
+        for name in settings:
+            is_stored = name in plain and name not in kind.runtime_settings
+            if is_stored and plain[name] != defaults[name]:
+                kept[name] = plain[name]
+        if request.shots and "shots" in defaults:
+            kept.setdefault("shots", "all")
+        for name, value in kind.task_settings(task).items():
+            kept.setdefault(name, value)
+        yield kept
 
 
-def _picked(kind: Model, task: Task, settings: Settings) -> Settings:
-    """The model that `baseline` stands for is written down: what it is may change with a later version."""
-    if kind.name != "baseline" or settings.get("model"):
-        return {}
-    from nikawa.models.baseline import choose_baseline
+def vary_request(task: Task, request: RunRequest) -> Iterator[Variation]:
+    """Every way in which the request departs from the task as published: inputs, training sets, shares.
 
-    return {"model": choose_baseline(task)}
-
-
-def _variations(task: Task, request: RunRequest) -> Iterator[Variation]:
-    inputs = _kept(task, request.inputs)
-    own = declared_protocol(task.dataset).training_sets
-    trainings: Sequence[tuple[str, ...]] = (
-        [request.train] if request.train else [(), *((t,) for t in own)]
-    )
-    for train, share in product(trainings, request.shares):
-        named_sets = tuple(_spelled(name, task) for name in train)
-        if named_sets == (f"{task.dataset}:train",):  # as without being told
-            named_sets = ()
-        labels = dict(request.labels) if named_sets else {}
-        yield Variation(
-            inputs=inputs, share=share, shots=request.shots, train=named_sets, labels=labels
-        )
-
-
-def _kept(task: Task, inputs: tuple[str, ...]) -> tuple[str, ...]:
-    for name in inputs:
+    Raises BadInput for an input that the task does not have, and a training set that it cannot learn from.
+    """
+    for name in request.inputs:
         if name not in task.inputs:
-            raise BadInput(
-                f"{task.name} has no input {name!r}", cure=f"it has: {', '.join(task.inputs)}"
-            )
-    return () if set(inputs) == set(task.inputs) else tuple(n for n in task.inputs if n in inputs)
+            cure = f"it has: {', '.join(task.inputs)}"
+            raise BadInput(f"{task.name} has no input {name!r}", cure=cure)
+    inputs = tuple(name for name in task.inputs if name in request.inputs)
+    if inputs == task.inputs:
+        inputs = ()
+    trainings: list[tuple[str, ...]] = [request.train]
+    if not request.train:
+        trainings += [(name,) for name in declared_protocol(task.dataset).training_sets]
+    for names, share in product(trainings, request.shares):
+        train = tuple(complete_set_name(name, task) for name in names)
+        if train == (f"{task.dataset}:train",):  # what it learns from anyway
+            train = ()
+        yield Variation(
+            inputs=inputs,
+            share=share,
+            shots=request.shots,
+            train=train,
+            labels=dict(request.labels) if train else {},
+        )
 
 
-def _spelled(name: str, task: Task) -> str:
-    """A training set by its full name, after a look at whether the task can learn from it."""
+def complete_set_name(name: str, task: Task) -> str:
+    """The full name of a training set: `jnli` is `jnli:train`.
+
+    Raises BadInput where the task cannot learn from it.
+    """
     source_task(name, task)
     dataset, _ = name_and_split(name)
     if dataset in benchmarks():
         return f"{name}:train" if name == dataset else name
     path, split = custom_path(name)
-    home = is_custom(task.dataset) and path.resolve() == Path(task.dataset).resolve()
-    return f"{task.dataset}:{split or 'train'}" if home else name
+    is_home = is_custom(task.dataset) and path.resolve() == Path(task.dataset).resolve()
+    return f"{task.dataset}:{split or 'train'}" if is_home else name

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from nikawa.datasets.reader import DataVersion
 from nikawa.io.json import encode_json
+from nikawa.models import parse_model_name
 from nikawa.records import Record, Run, Score, Task
 from nikawa.spec import name_and_split
 
@@ -27,12 +28,6 @@ DIVERGED = "diverged"
 """The reason of answers that a diverged training could not give."""
 MAX_MODEL_CHARS = 48
 """Most characters of a model's name in a folder's name."""
-
-
-def short_name(predictor: str) -> str:
-    """`encoder:some/where/mine` as `encoder:mine`."""
-    head, colon, path = predictor.partition(":")
-    return f"{head}{colon}{path.rstrip('/').rpartition('/')[2]}"
 
 
 class Variation(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -102,7 +97,7 @@ class RunSpec(Run, frozen=True, kw_only=True):
     @property
     def _plain(self) -> str:
         """The model's own name; one made from a file or folder here is called by its name, wherever that lies."""
-        short = short_name(self.predictor)
+        short = parse_model_name(self.predictor).short
         own = any(part.version == FILE and part.name == short for part in self.data)
         return short if own else self.predictor
 

@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from nikawa.cli.terminal.app import build
 from nikawa.models.encoder.settings import EncoderSettings
-from nikawa.runs.preset import preset_names, read_preset
+from nikawa.runs.request import preset_names, read_preset
 
 TEXT = (Path(__file__).parents[3] / "docs" / "encoder.md").read_text("utf-8")
 

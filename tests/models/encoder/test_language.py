@@ -139,7 +139,7 @@ def test_it_defines_neither_a_run_nor_a_state(
     from nikawa.models.encoder.heads import make_rows
     from nikawa.models.encoder.train import Training
 
-    assert "any_language" in models()["encoder"].outside
+    assert "any_language" in models()["encoder"].runtime_settings
     case, encoder = invented["text"], made()
     work, model = encoder._prepare(case.task, case.learn)
     rows = make_rows(encoder._head, work, case.learn, learn=True)

@@ -17,7 +17,8 @@ from nikawa.models.encoder.batches import Rows
 from nikawa.models.encoder.settings import EncoderSettings
 from nikawa.models.encoder.train import NO_EVALUATION, put_metric_first
 from nikawa.records import Kind, Task
-from nikawa.runs.plan import RunRequest, plan_runs
+from nikawa.runs.plan import plan_runs
+from nikawa.runs.request import RunRequest
 from nikawa.runs.scores import score_first
 
 FAST = {"batch": 48, "device": "cpu", "learning_rate": 1e-2, "warmup": 0.0}

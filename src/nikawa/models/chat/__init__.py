@@ -28,6 +28,6 @@ MODELS = (
         make,
         settings=ChatSettings,
         argument="NAME",
-        outside=RUNTIME_SETTINGS,
+        runtime_settings=RUNTIME_SETTINGS,
     ),
 )

@@ -1,0 +1,167 @@
+"""What a user asks to run: tasks, models, seeds, settings; and presets, which fill in what they leave open.
+
+A preset is a named choice of seeds, settings, grids and variations: one readable TOML file.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nikawa.errors import BadInput, unknown
+from nikawa.io.lines import read_whole
+from nikawa.models import find_model, parse_model_name
+
+PRESETS = Path(__file__).parent / "presets"
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What is asked for; every combination of it is run."""
+
+    tasks: tuple[str, ...]
+    """Tasks, datasets, suites, or dataset folders and records files of one's own."""
+    models: tuple[str, ...]
+    """Models, each with a name of one's own before it or not: `majority`, `mine=replay:FILE`."""
+    seeds: tuple[int, ...] = (0,)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the models that have them."""
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """Settings with several values, one of which is chosen on dev."""
+    inputs: tuple[str, ...] = ()
+    """The inputs that are kept; empty: all."""
+    shares: tuple[float, ...] = (1.0,)
+    """Shares of the training data, each a run of its own."""
+    shots: int = 0
+    train: tuple[str, ...] = ()
+    """Training sets instead of the task's own."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    choose_seeds: int = 0
+    """How many of the seeds choose among the values of a grid; 0: all of them."""
+    per_task: Mapping[str, RunRequest] = field(default_factory=dict)
+    """Settings and grid of single tasks, from a preset."""
+
+
+def check_request(request: RunRequest) -> None:
+    """Refuse what no task or model could make good.
+
+    Raises BadInput for an unknown model or setting, two models of one name, and numbers out of their range.
+    """
+    names = [parse_model_name(text, may_have_label=True).full for text in request.models]
+    kinds = [find_model(name)[0] for name in names]
+    refuse_shared_names(request.models)
+    known = sorted({name for kind in kinds for name in kind.default_settings})
+    parts = (request, *request.per_task.values())
+    for name in sorted({name for part in parts for name in (*part.settings, *part.grid)}):
+        if name not in known:
+            cure = f"they have: {', '.join(known)}" if known else "none of them has settings"
+            raise BadInput(f"no model here has the setting {name!r}", cure=cure)
+    grid = [item for part in parts for item in part.grid.items()]
+    for name in sorted(name for name, values in grid if not values):
+        raise BadInput(f"the grid of {name!r} has no value", cure=f"write --grid {name}=V1,V2")
+    for share in request.shares:
+        if not 0 < share <= 1:
+            cure = "write numbers above 0 and up to 1: 0.25,0.5,1.0"
+            raise BadInput(f"{share} is no share", cure=cure)
+    if not request.seeds:
+        raise BadInput("no seed is given", cure="give at least one")
+    cure = "write a number from 0 on"
+    if request.choose_seeds < 0:
+        raise BadInput(f"{request.choose_seeds} seeds cannot choose", cure=cure)
+    if request.shots < 0:
+        raise BadInput(f"{request.shots} shots cannot be drawn", cure=cure)
+    if request.labels and not request.train:
+        what = "labels are renamed in other training sets only"
+        raise BadInput(what, cure="name them: --train DATASET")
+
+
+def refuse_shared_names(texts: Iterable[str]) -> None:
+    """Raise BadInput where two models have one name: a table could not tell them apart."""
+    known: dict[str, str] = {}
+    for text in texts:
+        name = parse_model_name(text, may_have_label=True)
+        title = name.label or name.full
+        if known.setdefault(title, name.full) != name.full:
+            what = f"{title!r} names {known[title]} and {name.full}"
+            raise BadInput(what, cure="give each a name of its own")
+
+
+class TaskPreset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a preset says of one task."""
+
+    settings: dict[str, Any] = msgspec.field(default_factory=dict)
+    grid: dict[str, list[Any]] = msgspec.field(default_factory=dict)
+
+
+class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of a preset file; what the command line says goes before it."""
+
+    seeds: int | None = None
+    settings: dict[str, Any] = msgspec.field(default_factory=dict)
+    grid: dict[str, list[Any]] = msgspec.field(default_factory=dict)
+    shares: list[float] = msgspec.field(default_factory=list)
+    shots: int = 0
+    choose_seeds: int = 0
+    inputs: list[str] = msgspec.field(default_factory=list)
+    train: list[str] = msgspec.field(default_factory=list)
+    task: dict[str, TaskPreset] = msgspec.field(default_factory=dict)
+
+
+def preset_names() -> list[str]:
+    """The presets that come with the package."""
+    return sorted(path.stem for path in PRESETS.glob("*.toml"))
+
+
+def read_preset(name: str) -> Preset:
+    """A preset by its name, or from a file."""
+    path = Path(name) if name.endswith(".toml") else PRESETS / f"{name}.toml"
+    if not path.is_file():
+        if name.endswith(".toml"):
+            raise BadInput("no such file", file=path, cure="check the path")
+        raise unknown("preset", name, preset_names())
+    try:
+        return msgspec.convert(tomllib.loads(read_whole(path)), Preset)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as problem:
+        cure = "docs/run.md shows one"
+        raise BadInput(f"is no preset: {problem}", file=path, cure=cure) from None
+
+
+def apply_preset(preset: Preset, request: RunRequest) -> RunRequest:
+    """The request with what the preset says where it says nothing itself."""
+    general = replace(
+        request,
+        seeds=request.seeds or tuple(range(preset.seeds or 1)),
+        settings={**preset.settings, **request.settings},
+        grid=_grid(preset.grid, request),
+        shares=request.shares if request.shares != (1.0,) else tuple(preset.shares) or (1.0,),
+        shots=request.shots or preset.shots,
+        choose_seeds=request.choose_seeds or preset.choose_seeds,
+        inputs=request.inputs or tuple(preset.inputs),
+        train=request.train or tuple(preset.train),
+    )
+    return replace(
+        general,
+        per_task={
+            name: _apply_task_preset(general, part, request) for name, part in preset.task.items()
+        },
+    )
+
+
+def _grid(grid: dict[str, list[Any]], request: RunRequest) -> dict[str, tuple[Any, ...]]:
+    """The preset's grid less what the request sets, and the request's."""
+    kept = {name: tuple(values) for name, values in grid.items() if name not in request.settings}
+    return {**kept, **request.grid}
+
+
+def _apply_task_preset(general: RunRequest, part: TaskPreset, request: RunRequest) -> RunRequest:
+    """The `general` request with what the preset says of one task; the user's own `request` goes before both."""
+    fixed = {name: value for name, value in part.settings.items() if name not in request.grid}
+    grid = {**general.grid, **_grid(part.grid, request)}
+    for name in fixed.keys() - part.grid.keys():
+        grid.pop(name, None)
+    return replace(general, settings={**general.settings, **fixed, **request.settings}, grid=grid)
