@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.output import (
+from nikawa.cli.terminal.options import (
     Data,
     Json,
+    JudgementForm,
+    OverwriteFolder,
+    Question,
     Quiet,
+    SheetColumns,
     complete_datasets,
     complete_from,
-    print_json,
-    print_table,
-    status,
 )
+from nikawa.cli.terminal.output import format_number, print_result, print_table, status
 from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
     from nikawa.aggregation.human import HumanReport
-    from nikawa.aggregation.job import AggregateOptions, WorkersReport
+    from nikawa.aggregation.job import WorkersReport
     from nikawa.aggregation.report import AggregateReport, RuleReport
 
 PANEL = "Build"
+EXAMPLE = "Example: nikawa aggregate judgements.jsonl --rule votes:3/5 --ties adjudicate --examples examples.jsonl --out gold"
+MAX_ITEMS_NAMED = 5
+"""Ties and differences named on the terminal; `--json` has more of them."""
 NUMBERS = ("items", "accepted", "dropped", "tied", "settled", "answers", "value", "as published")
 FIGURES = (
     "worker",
@@ -52,15 +58,6 @@ EFFECTS = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command(
-        "aggregate",
-        rich_help_panel=PANEL,
-        epilog="Example: nikawa aggregate judgements.jsonl --rule votes:3/5 --ties adjudicate --examples examples.jsonl --out gold",
-    )(aggregate)
-
-
 def aggregate(
     judgements: Annotated[
         str,
@@ -85,9 +82,7 @@ def aggregate(
             autocompletion=complete_from("drop", "adjudicate", "prefer:"),
         ),
     ] = "adjudicate",
-    question: Annotated[
-        str | None, typer.Option(help="The question, where there are several.")
-    ] = None,
+    question: Question = None,
     examples: Annotated[
         str | None,
         typer.Option(
@@ -137,25 +132,22 @@ def aggregate(
             "--workers-are-columns", help="A worker is only a column of the file, not a person."
         ),
     ] = False,
-    columns: Annotated[
-        str | None,
-        typer.Option("--map", help="Columns of a sheet: example=task_id,worker=user,answer=label."),
-    ] = None,
-    form: Annotated[
-        str | None, typer.Option(help="records, sheet, label-studio, doccano; else by content.")
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the folder.")] = False,
+    columns: SheetColumns = None,
+    form: JudgementForm = None,
+    overwrite: OverwriteFolder = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Make gold of judgements by a named rule; ties are never settled in silence."""
-    from nikawa.aggregation.job import AggregateOptions
+    from dataclasses import replace
+
+    from nikawa.aggregation.job import AggregateOptions, report_workers
     from nikawa.io.judgements import JudgementOptions, parse_map
 
     how = JudgementOptions(form=form, mapping=parse_map(columns) if columns else None)
     if question is not None:
-        how = JudgementOptions(form=how.form, mapping=how.mapping, question=question)
+        how = replace(how, question=question)
     options = AggregateOptions(
         rules=tuple(rule or ("majority",)),
         ties=ties,
@@ -171,37 +163,29 @@ def aggregate(
     if workers and human:
         raise BadInput("--workers and --human are two reports", cure="ask for one of them")
     if workers:
-        return check_workers(judgements, data, options, pass_mark, (json, quiet))
+        with status(f"looking at the workers of {judgements}", quiet or json):
+            about = report_workers(judgements, data, options, pass_mark)
+        return print_result(about, show_workers, json=json, quiet=quiet)
     if human:
-        return score_people(judgements, data, options, task, (json, quiet))
+        from nikawa.aggregation.human import score_humans
+
+        with status(f"scoring the workers of {judgements}", quiet or json):
+            people = score_humans(judgements, data, options, task)
+        return print_result(people, show_human, json=json, quiet=quiet)
     if not rule:
         raise BadInput(
             "which rule makes the gold?",
             cure="say --rule majority, votes:3/5, mean, dawid-skene, …",
         )
-    return make_gold(judgements, data, options, (out, overwrite), (json, quiet))
-
-
-def make_gold(
-    spec: str,
-    data: Path | None,
-    options: AggregateOptions,
-    target: tuple[Path | None, bool],
-    how: tuple[bool, bool],
-) -> None:
-    """Aggregate, write what the options name, and print the report."""
     from nikawa.aggregation.report import write_result
 
-    (out, overwrite), (json, quiet) = target, how
-    with status(f"making gold of {spec}", quiet or json):
-        report = api.aggregate(spec, data=data, options=options)
-        files = write_result(report, out, overwrite=overwrite) if out is not None else []
-    if json:
-        print_json(report.report)
-    elif not quiet:
-        show(report.report)
-        if out is not None:
-            typer.echo(f"{out}: {', '.join(files)}")
+    with status(f"making gold of {judgements}", quiet or json):
+        result = api.aggregate(judgements, data=data, options=options)
+        files = write_result(result, out, overwrite=overwrite) if out is not None else []
+    print_result(result.report, show, json=json, quiet=quiet)
+    if out is not None and not json and not quiet:
+        typer.echo(f"{out}: {', '.join(files)}")
+    return None
 
 
 def show(report: AggregateReport) -> None:
@@ -216,18 +200,16 @@ def show(report: AggregateReport) -> None:
         "settled",
         "as published",
     )
-    print_table(columns, [_rule(r) for r in report.rules], numbers=NUMBERS)
+    print_table(columns, [format_rule(r) for r in report.rules], numbers=NUMBERS)
     if report.excluded:
-        _effects(report.excluded)
+        show_exclusions(report.excluded)
     for r in report.rules:
         lines = [f"{r.question}: {count:,} dropped by {step}" for step, count in r.dropped.items()]
         if r.tied:
-            shown = ", ".join(r.tied_items[:5]) + (", …" if r.tied > 5 else "")
+            shown = _first_items(r.tied_items, r.tied)
             lines.append(f"{r.question}: {r.tied:,} ties to adjudicate ({shown})")
         if r.published is not None and r.published.differing:
-            shown = ", ".join(r.published.different[:5]) + (
-                ", …" if r.published.differing > 5 else ""
-            )
+            shown = _first_items(r.published.different, r.published.differing)
             lines.append(
                 f"{r.question}: {r.published.differing:,} differ from the examples' gold ({shown})"
             )
@@ -242,7 +224,12 @@ def show(report: AggregateReport) -> None:
     )
 
 
-def _rule(r: RuleReport) -> tuple[object, ...]:
+def _first_items(items: Sequence[str], count: int) -> str:
+    return ", ".join(items[:MAX_ITEMS_NAMED]) + (", …" if count > MAX_ITEMS_NAMED else "")
+
+
+def format_rule(r: RuleReport) -> tuple[object, ...]:
+    """The row of a rule: how many items it gave gold, and how many agree with gold that was there before."""
     agreement = "" if r.published is None else f"{r.published.same:,} of {r.published.items:,}"
     return (
         r.question,
@@ -256,36 +243,18 @@ def _rule(r: RuleReport) -> tuple[object, ...]:
     )
 
 
-def check_workers(
-    spec: str,
-    data: Path | None,
-    options: AggregateOptions,
-    pass_mark: float | None,
-    how: tuple[bool, bool],
-) -> None:
-    """Print or write how well each worker works."""
-    from nikawa.aggregation.job import report_workers
-
-    with status(f"looking at the workers of {spec}", any(how)):
-        report = report_workers(spec, data, options, pass_mark)
-    if how[0]:
-        print_json(report)
-    elif not how[1]:
-        show_workers(report)
-
-
 def show_workers(report: WorkersReport) -> None:
     """Print a row for each worker, then what excluding some of them changes."""
     rows = [
         (
             w.worker,
             w.answers,
-            _number(w.r),
-            _number(w.agreement),
-            _number(w.alpha),
+            format_number(w.r),
+            format_number(w.agreement),
+            format_number(w.alpha),
             w.gold_items,
-            _number(w.accuracy),
-            _number(w.seconds, 1),
+            format_number(w.accuracy),
+            format_number(w.seconds, 1),
             w.longest_run,
             ", ".join(w.flags),
         )
@@ -300,10 +269,11 @@ def show_workers(report: WorkersReport) -> None:
         ]
         print_table(columns, trials, numbers=columns[1:4])
     if report.excluded:
-        _effects(report.excluded)
+        show_exclusions(report.excluded)
 
 
-def _effects(excluded: tuple[object, ...]) -> None:
+def show_exclusions(excluded: tuple[object, ...]) -> None:
+    """Print what each worker's exclusion changes, and what all of them change together."""
     from nikawa.aggregation.workers import ExclusionEffect
 
     rows = [
@@ -316,30 +286,12 @@ def _effects(excluded: tuple[object, ...]) -> None:
             c.changed,
             c.lost,
             c.gained,
-            _number(c.mean_change),
+            format_number(c.mean_change),
         )
         for c in excluded
         if isinstance(c, ExclusionEffect)
     ]
     print_table(EFFECTS, rows, title="what leaving workers out changes", numbers=EFFECTS[2:])
-
-
-def score_people(
-    spec: str,
-    data: Path | None,
-    options: AggregateOptions,
-    task: str | None,
-    how: tuple[bool, bool],
-) -> None:
-    """Print how well people do the task, by their own judgements."""
-    from nikawa.aggregation.human import score_humans
-
-    with status(f"scoring the workers of {spec}", any(how)):
-        report = score_humans(spec, data, options, task)
-    if how[0]:
-        print_json(report)
-    elif not how[1]:
-        show_human(report)
 
 
 def show_human(report: HumanReport) -> None:
@@ -361,7 +313,7 @@ def show_human(report: HumanReport) -> None:
     if report.by_worker:
         names = list(dict.fromkeys(name for values in report.by_worker.values() for name in values))
         each = [
-            (w, *(_number(values.get(name), 2) for name in names))
+            (w, *(format_number(values.get(name), 2) for name in names))
             for w, values in report.by_worker.items()
         ]
         print_table(("worker", *names), each, numbers=names)
@@ -370,7 +322,3 @@ def show_human(report: HumanReport) -> None:
             f"The rest is tied for {report.tied:,} answers: with the tie drawn by lot people come out too low, "
             "without those answers too high."
         )
-
-
-def _number(value: float | None, digits: int = 3) -> str:
-    return "" if value is None else f"{value:.{digits}f}"

@@ -8,22 +8,34 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.output import (
+from nikawa.cli.terminal.options import (
     Data,
     Json,
+    JudgementForm,
+    Question,
     Quiet,
+    ResampleSeed,
+    SheetColumns,
     complete_datasets,
     complete_from,
-    print_json,
+)
+from nikawa.cli.terminal.output import (
+    format_interval,
+    format_number,
+    print_result,
     print_table,
     status,
 )
 
 if TYPE_CHECKING:
-    from nikawa.aggregation.agree import AgreeOptions, AgreeReport, AgreeResult, MeasureRow
+    from nikawa.aggregation.agree import AgreeReport, MeasureRow
     from nikawa.aggregation.plan import Plan
 
-
+PANEL = "Build"
+EXAMPLE = "Example: nikawa agree judgements.jsonl --question label"
+WORKERS_ARE = {"columns": "columns, not persons", "unknown": "persons or columns: not said"}
+"""What the summary calls workers who may not be persons."""
+COLUMNS = ("measure", "level", "value", "95% interval")
 PLAN_COLUMNS = (
     "workers",
     "reliability",
@@ -34,73 +46,8 @@ PLAN_COLUMNS = (
     "cost",
     "",
 )
-PLAN_RULE = 0.9
-
-
-def show_plan(
-    spec: str,
-    data: Path | None,
-    options: AgreeOptions,
-    wish: tuple[float | None, float | None, str | None, int, float],
-    *,
-    json: bool,
-    quiet: bool,
-) -> None:
-    """Make the plan and print it; `wish` is reliability, yield, rule, items, price."""
-    from nikawa.aggregation.agree import plan_from_pilot
-    from nikawa.aggregation.plan import PlanGoal
-
-    reliability, share, rule, items, price = wish
-    if reliability is None and share is None:
-        reliability = PLAN_RULE
-    wished = PlanGoal(reliability=reliability, yield_=share, rule=rule, items=items, price=price)
-    with status(f"planning from {spec}", quiet or json):
-        plan = plan_from_pilot(spec, data, options, wished)
-    if json:
-        print_json(plan)
-    elif not quiet:
-        print_plan(plan, items)
-
-
-def print_plan(plan: Plan, items: int) -> None:
-    """Print a row for each number of workers that the pilot was extended to."""
-    rows = [
-        (
-            row.workers,
-            "" if row.reliability is None else f"{row.reliability:.3f}",
-            "" if row.low is None else f"{row.low:.3f} to {row.high:.3f}",
-            f"{row.yield_:.3f}",
-            row.judged,
-            row.answers,
-            f"{row.cost:,.2f}",
-            ("enough, " if row.enough else "") + row.how,
-        )
-        for row in plan.rows
-    ]
-    print_table(PLAN_COLUMNS, rows, numbers=PLAN_COLUMNS[:-1])
-    told = (
-        f"{plan.workers} workers an item will do"
-        if plan.workers
-        else "no number of workers shown here will do"
-    )
-    typer.echo(
-        f"{plan.question}: {told} for {items:,} items with gold (rule {plan.rule}, from {plan.answers:,} answers)."
-    )
-    for note in plan.notes:
-        typer.echo(note)
-
-
-PANEL = "Build"
-COLUMNS = ("measure", "level", "value", "95% interval")
-
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command(
-        "agree",
-        rich_help_panel=PANEL,
-        epilog="Example: nikawa agree judgements.jsonl --question label",
-    )(agree)
+DEFAULT_RELIABILITY = 0.9
+"""What a plan aims at where neither --reliability nor --yield is given."""
 
 
 def agree(
@@ -111,9 +58,7 @@ def agree(
             autocompletion=complete_datasets,
         ),
     ],
-    question: Annotated[
-        str | None, typer.Option(help="The question, where there are several.")
-    ] = None,
+    question: Question = None,
     level: Annotated[
         str | None,
         typer.Option(
@@ -140,13 +85,8 @@ def agree(
             help="Answers asked for an item: fewer make it incomplete. Else guessed.", min=2
         ),
     ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option("--map", help="Columns of a sheet: example=task_id,worker=user,answer=label."),
-    ] = None,
-    form: Annotated[
-        str | None, typer.Option(help="records, sheet, label-studio, doccano; else by content.")
-    ] = None,
+    columns: SheetColumns = None,
+    form: JudgementForm = None,
     encoding: Annotated[
         str | None, typer.Option(help="Encoding of a sheet, where the detected one is wrong.")
     ] = None,
@@ -188,13 +128,14 @@ def agree(
     ] = 1000,
     price: Annotated[float, typer.Option(help="With --plan: paid for one answer.", min=0)] = 0.0,
     resamples: Annotated[int, typer.Option(help="Resamples of the intervals.", min=10)] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of the resamples.")] = 0,
+    seed: ResampleSeed = 0,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Measure how far workers agree: alpha, kappas, shares, variance, F1 of spans, each with a 95% interval over items."""
-    from nikawa.aggregation.agree import AgreeOptions
+    from nikawa.aggregation.agree import AgreeOptions, plan_from_pilot, save_judgements
+    from nikawa.aggregation.plan import PlanGoal
     from nikawa.io.judgements import QUESTION, JudgementOptions, parse_map
 
     mapping = parse_map(columns) if columns else None
@@ -213,59 +154,79 @@ def agree(
         each=each,
     )
     if plan:
-        wish = (reliability, wished_yield, rule, items, price)
-        return show_plan(judgements, data, options, wish, json=json, quiet=quiet)
+        if reliability is None and wished_yield is None:
+            reliability = DEFAULT_RELIABILITY
+        goal = PlanGoal(
+            reliability=reliability, yield_=wished_yield, rule=rule, items=items, price=price
+        )
+        with status(f"planning from {judgements}", quiet or json):
+            planned = plan_from_pilot(judgements, data, options, goal)
+        return print_result(planned, lambda p: print_plan(p, items), json=json, quiet=quiet)
     with status(f"measuring the agreement of {judgements}", quiet or json):
         report = api.agree(judgements, data=data, options=options)
-    write_files(report, judgements, (page, save, save_as), options, data, overwrite)
-    if json:
-        print_json(report.report)
-    elif not quiet:
-        show(report.report)
-    return None
-
-
-def write_files(
-    report: AgreeResult,
-    spec: str,
-    targets: tuple[Path | None, Path | None, str | None],
-    options: AgreeOptions,
-    data: Path | None,
-    overwrite: bool,
-) -> None:
-    """Write the page and the judgements where the options ask for them."""
-    page, save, save_as = targets
     if page is not None:
         from nikawa.reporting.agreement import write_page
 
         write_page(page, report.report, report.table, overwrite=overwrite)
     if save is not None:
-        from nikawa.aggregation.agree import save_judgements as write
+        save_judgements(save, judgements, data, options, form=save_as, overwrite=overwrite)
+    print_result(report.report, show, json=json, quiet=quiet)
+    return None
 
-        write(save, spec, data, options, form=save_as, overwrite=overwrite)
+
+def print_plan(plan: Plan, items: int) -> None:
+    """Print a row for each number of workers that the pilot was extended to."""
+    rows = [
+        (
+            row.workers,
+            format_number(row.reliability),
+            format_interval(row.low, row.high),
+            f"{row.yield_:.3f}",
+            row.judged,
+            row.answers,
+            f"{row.cost:,.2f}",
+            ("enough, " if row.enough else "") + row.how,
+        )
+        for row in plan.rows
+    ]
+    print_table(PLAN_COLUMNS, rows, numbers=PLAN_COLUMNS[:-1])
+    verdict = (
+        f"{plan.workers} workers an item will do"
+        if plan.workers
+        else "no number of workers shown here will do"
+    )
+    typer.echo(
+        f"{plan.question}: {verdict} for {items:,} items with gold (rule {plan.rule}, from {plan.answers:,} answers)."
+    )
+    for note in plan.notes:
+        typer.echo(note)
 
 
 def show(report: AgreeReport) -> None:
     """The measures as a table, what was counted and what was odd."""
-    print_table(COLUMNS, [_row(m) for m in report.measures], numbers=COLUMNS[2:])
+    print_table(COLUMNS, [format_measure(m) for m in report.measures], numbers=COLUMNS[2:])
     for part in report.slices:
         title = f"{part.where} ({part.items:,} items, {part.answers:,} answers)"
-        print_table(COLUMNS, [_row(m) for m in part.measures], title=title, numbers=COLUMNS[2:])
+        print_table(
+            COLUMNS, [format_measure(m) for m in part.measures], title=title, numbers=COLUMNS[2:]
+        )
     for line in sentences(report):
         typer.echo(line)
 
 
-def _row(measure: MeasureRow) -> tuple[str, str, str, str]:
+def format_measure(measure: MeasureRow) -> tuple[str, str, str, str]:
+    """The row of a measure: name, level, value and 95% interval; `undefined` where it has no value."""
     if measure.value is None:
         return measure.name, measure.level, "undefined", ""
-    interval = "" if measure.low is None else f"{measure.low:.4f} to {measure.high:.4f}"
+    interval = format_interval(measure.low, measure.high, 4)
     return measure.name, measure.level, f"{measure.value:.4f}", interval
 
 
 def sentences(report: AgreeReport) -> list[str]:
     """What was counted, who the workers are, and what was odd about the file."""
+    who = WORKERS_ARE.get(report.workers_are, report.workers_are)
     lines = [
-        f"{report.question}: {report.items:,} items, {report.workers:,} workers ({_who(report.workers_are)}), "
+        f"{report.question}: {report.items:,} items, {report.workers:,} workers ({who}), "
         f"{report.answers:,} answers; {report.form}."
     ]
     if report.counts:
@@ -279,9 +240,3 @@ def sentences(report: AgreeReport) -> list[str]:
         where = ", ".join(map(str, note.lines)) + (", …" if note.count > len(note.lines) else "")
         lines.append(f"{note.what}: {note.count:,} ({note.done}; line {where})")
     return lines
-
-
-def _who(workers_are: str) -> str:
-    return {"columns": "columns, not persons", "unknown": "persons or columns: not said"}.get(
-        workers_are, workers_are
-    )

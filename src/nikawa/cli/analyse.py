@@ -9,21 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.output import Data, Json, Quiet, print_json, print_table, progress
+from nikawa.cli.terminal.options import Data, Json, Quiet, Resamples
+from nikawa.cli.terminal.output import print_json, print_table, progress_bar
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
     from nikawa.analysis.results import Analyses, Analysis, Figure, Slice
 
-
 PANEL = "Evaluate"
-
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command(
-        "analyse", rich_help_panel=PANEL, epilog="Example: nikawa analyse runs --by tag --by source"
-    )(analyse)
+EXAMPLE = "Example: nikawa analyse runs --by tag --by source"
 
 
 def analyse(
@@ -57,7 +51,7 @@ def analyse(
     workers: Annotated[
         int, typer.Option("--workers-each", help="Workers to judge each suspect.", min=1)
     ] = 3,
-    resamples: Annotated[int, typer.Option(help="Resamples of the intervals.", min=100)] = 1_000,
+    resamples: Resamples = 1_000,
     seed: Annotated[int, typer.Option(help="Seed of the resamples.", min=0)] = 0,
     rows: Annotated[int, typer.Option("-n", help="Rows of each table to show.", min=0)] = 20,
     overwrite: Annotated[
@@ -71,17 +65,14 @@ def analyse(
     from nikawa.analysis.job import AnalysisOptions, analyses_folder, collect_commands
 
     options = AnalysisOptions(tuple(by or ()), metric, resamples, seed, tokeniser, top, workers)
-    with progress(quiet or json) as bar:
-        bar_task = bar.add_task("reading", total=None)
+    with progress_bar("reading", quiet or json) as bar:
         analyses = api.analyse(
             runs,
             out=out,
             data=data,
             options=options,
             overwrite=overwrite,
-            on_progress=lambda what, done, total: bar.update(
-                bar_task, description=what, completed=done, total=total
-            ),
+            on_progress=bar.update_stage,
         )
     place = analyses_folder(runs, out)
     sheets = collect_commands(place, analyses)

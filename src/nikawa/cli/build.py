@@ -7,93 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli.terminal.output import (
-    Data,
-    Json,
-    Quiet,
-    complete_datasets,
-    print_json,
-    print_table,
-    progress,
-    status,
-)
+from nikawa.cli.terminal.options import Data, Json, Quiet, complete_datasets
+from nikawa.cli.terminal.output import print_json, print_result, print_table, progress_bar, status
 from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
     from nikawa.recipes.amend import AmendOptions, AmendReport
-    from nikawa.recipes.build import BuildOptions, BuildReport
-
-
-MAX_CHANGES_SHOWN = 20
-"""Corrections shown; all of them are in the changelog."""
-
-
-def run_amend(
-    spec: str,
-    relabel: Path | None,
-    out: Path | None,
-    data: Path | None,
-    options: AmendOptions,
-    *,
-    json: bool,
-    quiet: bool,
-) -> None:
-    """Amend, and tell what was corrected and which scores move."""
-    from nikawa.recipes.amend import amend
-
-    if relabel is None:
-        raise BadInput(
-            f"{spec}: which answers are corrected?", cure="say --relabel FILE; see docs/release.md"
-        )
-    if out is None:
-        raise BadInput(f"{spec}: into which folder?", cure="say --out DIR")
-    with status(f"amending {spec}", quiet or json):
-        report = amend(spec, relabel, out, data=data, options=options)
-    if json:
-        print_json(report)
-    elif not quiet:
-        show_amended(report)
-
-
-def show_amended(report: AmendReport) -> None:
-    """The corrections, the scores that move, and where the release is."""
-    from nikawa.cli.terminal.examples import answer_text
-    from nikawa.recipes.changelog import SCORE_COLUMNS, describe_moves, score_row
-
-    release = report.release
-    rows = [
-        (c.example, c.question, answer_text(c.before), answer_text(c.after), c.why, c.by)
-        for c in release.corrections[:MAX_CHANGES_SHOWN]
-    ]
-    print_table(("example", "question", "before", "after", "why", "by"), rows)
-    if len(release.corrections) > MAX_CHANGES_SHOWN:
-        typer.echo(
-            f"… and {len(release.corrections) - MAX_CHANGES_SHOWN:,} more: CHANGELOG.md has them all"
-        )
-    moved = [score for score in release.scores if score.moves]
-    if moved:
-        print_table(SCORE_COLUMNS, [score_row(score) for score in moved], numbers=SCORE_COLUMNS[4:])
-    if release.scores:
-        typer.echo(describe_moves(release.scores))
-    for note in release.notes:
-        typer.echo(note)
-    sizes = ", ".join(f"{split} {count:,}" for split, count in report.splits.items())
-    sentence = f"{report.dataset} {release.previous} -> {release.version}, {len(release.corrections):,} corrected"
-    typer.echo(f"{sentence} ({sizes}) written to {report.out}")
-
+    from nikawa.recipes.build import BuildReport
 
 PANEL = "Build"
+EXAMPLE = "Example: nikawa build jnli --config jnli.toml --out my-jnli --simulate 1"
 LIST = "list"
 AMEND = "Corrected versions"
-
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command(
-        "build",
-        rich_help_panel=PANEL,
-        epilog="Example: nikawa build jnli --config jnli.toml --out my-jnli --simulate 1",
-    )(build)
+MAX_CHANGES_SHOWN = 20
+"""Corrections shown; all of them are in the changelog."""
 
 
 def complete_recipes(incomplete: str) -> list[str]:
@@ -180,8 +107,10 @@ def build(
     quiet: Quiet = False,
 ) -> None:
     """Build a dataset as its paper describes: sources to items, task sheets to people, answers to gold, with lineage."""
-    from nikawa.errors import BadInput
-    from nikawa.recipes.build import BuildOptions
+    from nikawa.recipes.build import BuildOptions, settings_of
+    from nikawa.recipes.build import build as run
+    from nikawa.recipes.build import show_config as format_settings
+    from nikawa.recipes.recipe import Ask, find_recipe, recipes
 
     if amend is not None and recipe != LIST:
         raise BadInput(f"build the recipe {recipe}, or amend {amend}?", cure="say one of them")
@@ -192,23 +121,21 @@ def build(
     if amend is not None:
         from nikawa.recipes.amend import AmendOptions
 
-        options = AmendOptions(
+        changes = AmendOptions(
             version, reason, tuple(runs or ()), tuple(answers or ()), date, overwrite
         )
-        return run_amend(amend, relabel, out, data, options, json=json, quiet=quiet)
+        return run_amend(amend, relabel, out, data, changes, json=json, quiet=quiet)
     if recipe == LIST:
-        from nikawa.recipes.recipe import Ask, recipes
-
         rows = [
             {
-                "recipe": recipes_found.name,
-                "language": recipes_found.language,
-                "stages": len(recipes_found.stages),
-                "asks people": sum(isinstance(stage, Ask) for stage in recipes_found.stages),
-                "needs": ", ".join(recipes_found.sources),
-                "makes": recipes_found.title,
+                "recipe": r.name,
+                "language": r.language,
+                "stages": len(r.stages),
+                "asks people": sum(isinstance(stage, Ask) for stage in r.stages),
+                "needs": ", ".join(r.sources),
+                "makes": r.title,
             }
-            for recipes_found in recipes().values()
+            for r in recipes().values()
         ]
         if json:
             return print_json(rows)
@@ -216,40 +143,66 @@ def build(
             list(rows[0]), [list(row.values()) for row in rows], numbers=("stages", "asks people")
         )
     if show_config:
-        return _show_config(recipe, json)
+        known = find_recipe(recipe)
+        return print_json(settings_of(known)) if json else typer.echo(format_settings(known))
     if out is None:
         raise BadInput(f"{recipe}: into which folder?", cure="say --out DIR")
-    report = _run(recipe, out, BuildOptions(config, simulate, overwrite), quiet or json)
-    if json:
-        print_json(report)
-    elif not quiet:
-        show(report)
+    with progress_bar(f"building {recipe}", quiet or json) as bar:
+        options = BuildOptions(config, simulate, overwrite)
+        report = run(recipe, out, options, progress=bar.update_stage)
+    print_result(report, show, json=json, quiet=quiet)
     return None
 
 
-def _show_config(name: str, json: bool) -> None:
-    from nikawa.recipes.build import settings_of, show_config
-    from nikawa.recipes.recipe import find_recipe
+def run_amend(
+    spec: str,
+    relabel: Path | None,
+    out: Path | None,
+    data: Path | None,
+    options: AmendOptions,
+    *,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Amend, and tell what was corrected and which scores move."""
+    from nikawa.recipes.amend import amend
 
-    recipe = find_recipe(name)
-    if json:
-        return print_json(settings_of(recipe))
-    return typer.echo(show_config(recipe))
-
-
-def _run(name: str, out: Path, options: BuildOptions, quiet: bool) -> BuildReport:
-    from nikawa.recipes.build import build as run
-
-    with progress(quiet) as bar:
-        bar_task = bar.add_task(f"building {name}", total=None)
-        return run(
-            name,
-            out,
-            options,
-            progress=lambda stage, done, total: bar.update(
-                bar_task, completed=done, total=total, description=stage
-            ),
+    if relabel is None:
+        raise BadInput(
+            f"{spec}: which answers are corrected?", cure="say --relabel FILE; see docs/release.md"
         )
+    if out is None:
+        raise BadInput(f"{spec}: into which folder?", cure="say --out DIR")
+    with status(f"amending {spec}", quiet or json):
+        report = amend(spec, relabel, out, data=data, options=options)
+    print_result(report, show_amended, json=json, quiet=quiet)
+
+
+def show_amended(report: AmendReport) -> None:
+    """The corrections, the scores that move, and where the release is."""
+    from nikawa.cli.terminal.examples import answer_text
+    from nikawa.recipes.changelog import SCORE_COLUMNS, describe_moves, score_row
+
+    release = report.release
+    rows = [
+        (c.example, c.question, answer_text(c.before), answer_text(c.after), c.why, c.by)
+        for c in release.corrections[:MAX_CHANGES_SHOWN]
+    ]
+    print_table(("example", "question", "before", "after", "why", "by"), rows)
+    if len(release.corrections) > MAX_CHANGES_SHOWN:
+        typer.echo(
+            f"… and {len(release.corrections) - MAX_CHANGES_SHOWN:,} more: CHANGELOG.md has them all"
+        )
+    moved = [score for score in release.scores if score.moves]
+    if moved:
+        print_table(SCORE_COLUMNS, [score_row(score) for score in moved], numbers=SCORE_COLUMNS[4:])
+    if release.scores:
+        typer.echo(describe_moves(release.scores))
+    for note in release.notes:
+        typer.echo(note)
+    sizes = ", ".join(f"{split} {count:,}" for split, count in report.splits.items())
+    sentence = f"{report.dataset} {release.previous} -> {release.version}, {len(release.corrections):,} corrected"
+    typer.echo(f"{sentence} ({sizes}) written to {report.out}")
 
 
 def show(report: BuildReport) -> None:
@@ -259,8 +212,8 @@ def show(report: BuildReport) -> None:
             stage.name,
             "people" if stage.people else "",
             stage.state,
-            _told(stage.wrote),
-            _told(stage.dropped),
+            format_counts(stage.wrote),
+            format_counts(stage.dropped),
         )
         for stage in report.stages
     ]
@@ -281,9 +234,10 @@ def show(report: BuildReport) -> None:
         )
         word = "written to" if released.fresh else "is there already, unchanged, in"
         typer.echo(
-            f"{released.name} {released.version} ({_told(released.splits)}; {sentence}) {word} {report.out}"
+            f"{released.name} {released.version} ({format_counts(released.splits)}; {sentence}) {word} {report.out}"
         )
 
 
-def _told(counts: dict[str, int]) -> str:
+def format_counts(counts: dict[str, int]) -> str:
+    """`train 20,073, dev 2,434`."""
     return ", ".join(f"{name} {count:,}" for name, count in counts.items())

@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.output import Json, Quiet, complete_from, print_json, print_table, progress
+from nikawa.cli.terminal.options import Json, Overwrite, Processes, Quiet, TextField, complete_from
+from nikawa.cli.terminal.output import print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
     from nikawa.cleaning.job import CleanReport
 
 PANEL = "Build"
 EXAMPLE = "Example: nikawa clean news.txt --out candidates.jsonl --removed removed.jsonl"
-
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command("clean", rich_help_panel=PANEL, epilog=EXAMPLE)(clean)
 
 
 def clean(
@@ -80,19 +76,15 @@ def clean(
     only: Annotated[
         Path | None, typer.Option(help="Take only the documents this file names (see nikawa rank).")
     ] = None,
-    field: Annotated[
-        str, typer.Option(help="The field of JSON lines that holds the text.")
-    ] = "text",
+    field: TextField = "text",
     encoding: Annotated[
         str | None, typer.Option(help="Encoding of the files, where it cannot be told.")
     ] = None,
     removed: Annotated[
         Path | None, typer.Option(help="Write what was removed, and why, to this file.")
     ] = None,
-    workers: Annotated[
-        int, typer.Option(help="Processes; the result is the same for any number.", min=1)
-    ] = 1,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    workers: Processes = 1,
+    overwrite: Overwrite = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -129,14 +121,13 @@ def clean(
         workers=workers,
         overwrite=overwrite,
     )
-    with progress(quiet or json) as bar:
-        bar_task = bar.add_task("cleaning, characters", total=None)
+    with progress_bar("cleaning, characters", quiet or json) as bar:
         report = api.clean(
             texts,
             out,
             options=chosen,
             scorer=command_scorer(toxicity) if toxicity is not None else None,
-            on_progress=lambda documents, characters: bar.update(bar_task, completed=characters),
+            on_progress=lambda documents, characters: bar.update(characters),
         )
     if json:
         print_json(report)

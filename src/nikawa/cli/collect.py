@@ -12,18 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from nikawa.cli.terminal.output import (
-    Data,
-    Json,
-    Quiet,
-    complete_from,
-    print_json,
-    print_table,
-    status,
-)
+from nikawa.cli.terminal.options import Data, Json, Overwrite, Port, Quiet, complete_from
+from nikawa.cli.terminal.output import print_json, print_table, status
 
 if TYPE_CHECKING:
     from nikawa.collect.job import NewReport
+
+PANEL = "Build"
 
 
 _LANGUAGES = {"ja": "Japanese", "ko": "Korean", "en": "English"}
@@ -186,7 +181,7 @@ def demo(
     project: Annotated[Path, typer.Argument(help="The folder to make.")] = Path(
         "nikawa-collect-demo"
     ),
-    port: Annotated[int, typer.Option(help="The port; 0 for a free one.", min=0, max=65535)] = 8000,
+    port: Port = 8000,
     start: Annotated[
         bool, typer.Option("--serve/--no-serve", help="Serve it, or only make it.")
     ] = True,
@@ -212,7 +207,6 @@ def demo(
             typer.echo(f"{name}\thttp://127.0.0.1:{port}{path}")
 
 
-PANEL = "Build"
 Project = Annotated[Path, typer.Argument(help="The folder of the project.")]
 Database = Annotated[
     str,
@@ -222,7 +216,6 @@ Database = Annotated[
         show_default=False,
     ),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -304,7 +297,7 @@ def serve(
     host: Annotated[
         str, typer.Option(help="The address to listen at; 0.0.0.0 for all.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 for a free one.", min=0, max=65535)] = 8000,
+    port: Port = 8000,
     database: Database = "",
     json: Json = False,
     quiet: Quiet = False,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,13 +25,16 @@ from nikawa.cli.terminal.output import (
     print_rendered,
     print_result,
     print_table,
-    progress,
+    progress_bar,
 )
 from nikawa.errors import BadInput
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
     from nikawa.scoring.compare import Comparison, PairResult
+
+PANEL = "Evaluate"
+EXAMPLE = "Example: nikawa compare a.jsonl b.jsonl --task jnli"
 
 SYSTEMS = ("task", "metric", "system", "score", "sd", "runs", "ties")
 PAIRS = (
@@ -91,10 +93,6 @@ CSV = (
 SMALLEST_P = 0.0001
 
 
-PANEL = "Evaluate"
-EXAMPLE = "Example: nikawa compare a.jsonl b.jsonl --task jnli"
-
-
 def compare(
     systems: Annotated[
         list[str],
@@ -131,8 +129,8 @@ def compare(
     """Compare systems on the same items: paired tests, intervals, ties."""
     from nikawa.scoring.score import ScoreOptions
 
-    with show_progress(quiet or json) as tell:
-        options = ScoreOptions(by=tuple(by or ()), hidden=hidden, on_progress=tell)
+    with progress_bar("reading", quiet or json) as bar:
+        options = ScoreOptions(by=tuple(by or ()), hidden=hidden, on_progress=bar.start_stage)
         comparison = api.compare(
             task, parse_systems(systems), split=split, data=data, options=options, rounds=rounds
         )
@@ -153,22 +151,6 @@ def parse_systems(systems: list[str]) -> dict[str, list[Path]]:
             raise BadInput(f"{label!r} is given twice", cure="name the systems: a=FILE b=FILE")
         by_name[label] = paths
     return by_name
-
-
-@contextmanager
-def show_progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """A bar for what is being done, with its share and the time left."""
-    with progress(quiet) as bar:
-        bars: dict[str, Any] = {}
-
-        def tell(what: str, done: int, total: int) -> None:
-            if what not in bars:
-                for old in bars.values():
-                    bar.remove_task(old)
-                bars[what] = bar.add_task(what, total=total)
-            bar.update(bars[what], completed=done, total=total)
-
-        yield tell
 
 
 def show_comparison(comparison: Comparison, style: str | None, items: int) -> None:

@@ -7,20 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli.terminal.output import Json, Quiet, print_json, print_table
+from nikawa.cli.terminal.options import Json, Quiet
+from nikawa.cli.terminal.output import print_json, print_table
 
 if TYPE_CHECKING:
     from nikawa.scoring.conformance import GroupResult
 
-
 PANEL = "Data"
-
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command(
-        "conformance", rich_help_panel=PANEL, epilog="Example: nikawa conformance golden.json"
-    )(conformance)
+EXAMPLE = "Example: nikawa conformance golden.json"
 
 
 def conformance(

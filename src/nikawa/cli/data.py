@@ -9,19 +9,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nikawa.cli.terminal.output import (
+from nikawa.cli.terminal.options import (
+    CardFields,
     Data,
     Json,
+    OutFolder,
+    Overwrite,
     Quiet,
     complete_datasets,
     complete_from,
     complete_tasks,
+)
+from nikawa.cli.terminal.output import (
     console,
     counted,
+    format_number,
     print_json,
     print_rendered,
+    print_result,
     print_table,
-    progress,
+    progress_bar,
     status,
 )
 from nikawa.errors import BadInput, list_names
@@ -32,19 +39,15 @@ if TYPE_CHECKING:
     from nikawa.datasets.shift import ShiftPart, ShiftReport
     from nikawa.records import Dataset, Example
 
+PANEL = "Data"
+
 
 def card(
     folder: Annotated[
         Path,
         typer.Argument(help="A folder with train.jsonl, dev.jsonl, test.jsonl or other splits."),
     ],
-    say: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="What the card is to say: name=my-nli, version=1.0, licence=…, source=…, citation=…; may be repeated.",
-            metavar="FIELD=TEXT",
-        ),
-    ] = None,
+    say: CardFields = None,
     overwrite: Annotated[
         bool,
         typer.Option("--overwrite", help="Add to the card that is there; it keeps what it says."),
@@ -222,7 +225,7 @@ def _by_part(report: ShiftReport) -> tuple[tuple[str, ...], list[tuple[Any, ...]
         (
             *_head(part),
             f"{100 * part.low:.1f}-{100 * part.high:.1f}",
-            _decimals(part.kappa),
+            format_number(part.kappa),
             *[part.table.get(one, {}).get(other, 0) for one, other in moves],
         )
         for part in report.parts
@@ -245,11 +248,7 @@ def _figures(part: ShiftPart) -> list[str]:
         numbers.distance,
         numbers.pearson,
     )
-    return [_decimals(figure) for figure in figures]
-
-
-def _decimals(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
+    return [format_number(figure) for figure in figures]
 
 
 def _format_cell(cell: Any) -> str:
@@ -264,9 +263,6 @@ Name = Annotated[
         autocompletion=complete_datasets,
     ),
 ]
-
-
-PANEL = "Data"
 
 
 def register(app: typer.Typer) -> None:
@@ -387,19 +383,9 @@ def check(name: Name, data: Data = None, json: Json = False, quiet: Quiet = Fals
     from nikawa.checks.job import check as run
     from nikawa.cli.terminal.check_report import print_check
 
-    with progress(quiet or json) as bar:
-        row = bar.add_task(f"checking {name}", total=None)
-        report = run(
-            name,
-            data,
-            lambda what, done, total: bar.update(
-                row, description=what, completed=done, total=total
-            ),
-        )
-    if json:
-        print_json(report)
-    elif not quiet:
-        print_check(report)
+    with progress_bar(f"checking {name}", quiet or json) as bar:
+        report = run(name, data, bar.update_stage)
+    print_result(report, print_check, json=json, quiet=quiet)
     raise typer.Exit(int(report.new))
 
 
@@ -439,9 +425,9 @@ def export(
             help="parquet, jsonl, hf or croissant.", autocompletion=complete_from(*FORMATS)
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The folder to write.")],
+    out: OutFolder,
     data: Data = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:

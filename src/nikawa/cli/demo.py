@@ -7,19 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli.terminal.output import Json, Quiet, console, print_json, print_table
+from nikawa.cli.terminal.options import Json, Quiet
+from nikawa.cli.terminal.output import console, print_json, print_table
 
 if TYPE_CHECKING:
     from nikawa.demo.job import Step
     from nikawa.demo.steps import Outcome
 
-
 PANEL = "Data"
-
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command("demo", rich_help_panel=PANEL, epilog="Example: nikawa demo")(demo)
+EXAMPLE = "Example: nikawa demo"
 
 
 def demo(

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.output import Data, Json, Quiet, counted, print_json, print_table, progress
+from nikawa.cli.terminal.options import Data, Json, Quiet
+from nikawa.cli.terminal.output import counted, name_first, print_result, print_table, progress_bar
 
 if TYPE_CHECKING:
     from nikawa.generation.job import GenerateReport
 
 PANEL = "Probe"
+EXAMPLE = "Example: nikawa generate temporal-ja -n 10 --per cell --seed 1 --out my-temporal"
 SHOWN = 8
 """Cells or tokens named of a list; all of them are in the JSON."""
 
@@ -23,15 +25,6 @@ def complete_packs(incomplete: str) -> list[str]:
     from nikawa.generation.pack import pack_names
 
     return [name for name in pack_names() if name.startswith(incomplete)]
-
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command(
-        "generate",
-        rich_help_panel=PANEL,
-        epilog="Example: nikawa generate temporal-ja -n 10 --per cell --seed 1 --out my-temporal",
-    )(generate)
 
 
 def generate(
@@ -98,22 +91,18 @@ def generate(
         tokeniser=tokeniser,
     )
     try:
-        with progress(quiet or json) as bar:
-            task = bar.add_task("generating", total=None)
+        with progress_bar("generating", quiet or json) as bar:
             report = api.generate(
                 pack,
                 out,
                 data=data,
                 options=options,
-                on_progress=(lambda done, total: bar.update(task, completed=done, total=total)),
+                on_progress=bar.update,
             )
     except KeyboardInterrupt:
         typer.echo(f"nikawa: interrupted; {_left(out)}", err=True)
         raise typer.Exit(130) from None
-    if json:
-        print_json(report)
-    elif not quiet:
-        print_report(report)
+    print_result(report, print_report, json=json, quiet=quiet)
     raise typer.Exit(int(report.gate is not None and not report.gate.passed))
 
 
@@ -144,11 +133,13 @@ def print_report(report: GenerateReport) -> None:
     print_table(columns, rows, numbers=columns[1:])
     if report.unreachable:
         typer.echo(
-            f"Out of reach: {counted(len(report.unreachable), 'cell')}, {_some(report.unreachable)}"
+            f"Out of reach: {counted(len(report.unreachable), 'cell')}, {name_first(report.unreachable, SHOWN)}"
         )
     if report.short:
         named = [f"{name} ({n})" for name, n in report.short.items()]
-        typer.echo(f"Fewer problems than asked for: {counted(len(named), 'cell')}, {_some(named)}")
+        typer.echo(
+            f"Fewer problems than asked for: {counted(len(named), 'cell')}, {name_first(named, SHOWN)}"
+        )
     print_shortfall(report)
     if report.gate is not None:
         print_gate(report)
@@ -163,7 +154,9 @@ def print_shortfall(report: GenerateReport) -> None:
         each = f"{made.per:,} from each of {counted(made.cells, 'cell')}"
         typer.echo(f"{split}: {made.problems:,} of the {n:,} problems asked for, {each}.")
     for split, names in report.untested.items():
-        typer.echo(f"No words keep {split} apart, so it has no problem of: {_some(names)}")
+        typer.echo(
+            f"No words keep {split} apart, so it has no problem of: {name_first(names, SHOWN)}"
+        )
     for split, n in report.repeated.items():
         whole = report.splits[split].problems
         typer.echo(
@@ -172,11 +165,6 @@ def print_shortfall(report: GenerateReport) -> None:
 
 
 LABELS = ("entailment", "contradiction", "neutral")
-
-
-def _some(names: list[str] | tuple[str, ...]) -> str:
-    more = f" … +{len(names) - SHOWN:,}" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
 
 
 def print_gate(report: GenerateReport) -> None:
@@ -191,7 +179,7 @@ def print_gate(report: GenerateReport) -> None:
     typer.echo(f"Gate: failed, {over}; nothing was kept.")
     if not gate.impossible:
         named = [f"{pair.token} {pair.label}" for pair in gate.over]
-        typer.echo(f"Chance did not help with: {_some(named)}")
+        typer.echo(f"Chance did not help with: {name_first(named, SHOWN)}")
         return
     typer.echo("No words can help, these literals give the label away:")
     for culprit in gate.impossible[:SHOWN]:

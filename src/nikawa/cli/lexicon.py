@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nikawa.cli.terminal.output import Json, Quiet, print_json, print_table, progress
+from nikawa.cli.terminal.options import Json, OutFolder, OverwriteFolder, Quiet
+from nikawa.cli.terminal.output import print_json, print_result, print_table, progress_bar
 
 if TYPE_CHECKING:
     from nikawa.generation.lexicon import Frame, Lexicon
     from nikawa.generation.lexicon_build import LexiconReport
+
+PANEL = "Probe"
 
 
 def register(app: typer.Typer) -> None:
@@ -25,14 +28,14 @@ def register(app: typer.Typer) -> None:
         build
     )
     lexicon.command("show", epilog="Example: nikawa lexicon show ja --verb 読む")(show)
-    app.add_typer(lexicon, name="lexicon", rich_help_panel="Probe")
+    app.add_typer(lexicon, name="lexicon", rich_help_panel=PANEL)
 
 
 def build(
     texts: Annotated[
         list[Path], typer.Argument(help="Japanese text files: plain, .gz, .zst or .xz.")
     ],
-    out: Annotated[Path, typer.Option(help="The folder to write.")],
+    out: OutFolder,
     method: Annotated[
         str, typer.Option(help="adjacency, or ginza (slow, an extra).")
     ] = "adjacency",
@@ -50,7 +53,7 @@ def build(
     licence: Annotated[
         str | None, typer.Option(help="Licence of the texts, kept with the lexicon.")
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the folder.")] = False,
+    overwrite: OverwriteFolder = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -67,19 +70,15 @@ def build(
         exclude=exclude or shipped.exclude,
         licence=licence or shipped.licence,
     )
-    with progress(quiet or json) as bar:
-        task = bar.add_task("counting lines", total=None)
+    with progress_bar("counting lines", quiet or json) as bar:
         report = build_lexicon(
             texts,
             out,
             options,
             overwrite=overwrite,
-            on_progress=lambda lines: bar.update(task, completed=lines),
+            on_progress=bar.update,
         )
-    if json:
-        print_json(report)
-    elif not quiet:
-        print_report(report, out)
+    print_result(report, lambda report: print_report(report, out), json=json, quiet=quiet)
 
 
 def print_report(report: LexiconReport, out: Path) -> None:

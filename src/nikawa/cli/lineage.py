@@ -7,19 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nikawa.cli.terminal.output import Json, Quiet, print_json, print_table
+from nikawa.cli.terminal.options import Json, Quiet
+from nikawa.cli.terminal.output import print_result, print_table
 
 if TYPE_CHECKING:
     from nikawa.datasets.lineage import Lineage
 
 PANEL = "Build"
-
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command(
-        "lineage", rich_help_panel=PANEL, epilog="Example: nikawa lineage dev/3 --in my-jnli"
-    )(lineage)
+EXAMPLE = "Example: nikawa lineage dev/3 --in my-jnli"
 
 
 def lineage(
@@ -36,10 +31,7 @@ def lineage(
     from nikawa.datasets.lineage import find_lineage
 
     record = find_lineage(example, folder)
-    if json:
-        print_json(record)
-    elif not quiet:
-        show(record)
+    print_result(record, show, json=json, quiet=quiet)
 
 
 def show(record: Lineage) -> None:

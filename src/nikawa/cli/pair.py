@@ -8,21 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.output import Json, Quiet, complete_from, print_json, print_table, progress
+from nikawa.cli.terminal.options import Json, Overwrite, Quiet, complete_from
+from nikawa.cli.terminal.output import print_json, print_result, print_table, progress_bar
 
 if TYPE_CHECKING:
     from nikawa.pairing.job import PairReport
 
 PANEL = "Build"
-
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command(
-        "pair",
-        rich_help_panel=PANEL,
-        epilog="Example: nikawa pair greedy sentences.txt --units characters --out pairs.jsonl",
-    )(pair)
+EXAMPLE = "Example: nikawa pair greedy sentences.txt --units characters --out pairs.jsonl"
 
 
 def complete_methods(incomplete: str) -> list[str]:
@@ -75,7 +68,7 @@ def pair(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Another seed draws others.", min=0)] = 0,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    overwrite: Overwrite = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -100,18 +93,14 @@ def pair(
         out=out,
         overwrite=overwrite,
     )
-    with progress(quiet or json) as bar:
-        bar_task = bar.add_task(f"pairing {file.name}", total=None)
+    with progress_bar(f"pairing {file.name}", quiet or json) as bar:
         report = api.pair(
             method,
             file,
             options=options,
-            on_progress=lambda done, total: bar.update(bar_task, completed=done, total=total),
+            on_progress=bar.update,
         )
-    if json:
-        print_json(report)
-    elif not quiet:
-        show(report)
+    print_result(report, show, json=json, quiet=quiet)
     return None
 
 

@@ -9,20 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.output import (
-    Data,
-    Json,
-    Quiet,
-    complete_datasets,
-    print_json,
-    print_table,
-    progress,
-)
+from nikawa.cli.terminal.options import Data, DrawSeed, Json, Overwrite, Quiet, complete_datasets
+from nikawa.cli.terminal.output import print_json, print_result, print_table, progress_bar
 
 if TYPE_CHECKING:
     from nikawa.perturbation.job import PerturbReport
 
 PANEL = "Probe"
+EXAMPLE = "Example: nikawa perturb swap --case o mini-ja --split dev --out swapped.jsonl"
 REASONS = 3
 """Reasons shown, an operation."""
 
@@ -32,15 +26,6 @@ class AugmentGold(StrEnum):
 
     random = "random"
     neutral = "neutral"
-
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command(
-        "perturb",
-        rich_help_panel=PANEL,
-        epilog="Example: nikawa perturb swap --case o mini-ja --split dev --out swapped.jsonl",
-    )(perturb)
 
 
 def complete_operations(incomplete: str) -> list[str]:
@@ -95,8 +80,8 @@ def perturb(
     augment_gold: Annotated[
         AugmentGold, typer.Option(help="Label of additions whose meaning changed.")
     ] = AugmentGold.random,
-    seed: Annotated[int, typer.Option(help="Another seed draws others.")] = 0,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    seed: DrawSeed = 0,
+    overwrite: Overwrite = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -127,21 +112,15 @@ def perturb(
         out=out,
         overwrite=overwrite,
     )
-    with progress(quiet or json) as bar:
-        bar_task = bar.add_task(f"perturbing {dataset}", total=None)
+    with progress_bar(f"perturbing {dataset}", quiet or json) as bar:
         report = api.perturb(
             operation,
             dataset,
             data=data,
             options=options,
-            on_progress=lambda name, done, total: bar.update(
-                bar_task, description=name, completed=done, total=total
-            ),
+            on_progress=bar.update_stage,
         )
-    if json:
-        print_json(report)
-    elif not quiet:
-        show(report)
+    print_result(report, show, json=json, quiet=quiet)
     return None
 
 

@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
-from nikawa.cli.terminal.output import (
-    Data,
-    Json,
-    Quiet,
-    complete_from,
-    print_json,
-    print_table,
-    progress,
-)
+from nikawa.cli.terminal.options import Data, Json, Processes, Quiet, TextField, complete_from
+from nikawa.cli.terminal.output import counted, print_json, print_table, progress
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -26,6 +19,11 @@ if TYPE_CHECKING:
     from nikawa.pretrain.coverage import CoverageReport
     from nikawa.pretrain.job import PretrainOptions, PretrainReport
     from nikawa.pretrain.prepare import CorpusReport
+
+PANEL = "Evaluate"
+EXAMPLE = (
+    "Example: nikawa pretrain corpus.txt --language ja --size mini --minutes 8 --out my-encoder"
+)
 
 
 ENOUGH = 20
@@ -115,7 +113,7 @@ def show_stage(stage: str, report: PretrainReport) -> None:
         )
         if v.crowded:
             typer.echo(
-                f"No room for {_counted(v.crowded, 'character')} more that occur {v.floor} times or more: spelled in bytes; "
+                f"No room for {counted(v.crowded, 'character')} more that occur {v.floor} times or more: spelled in bytes; "
                 f"--vocabulary {v.size_for_all} has room for all"
             )
         show_coverage(report.coverage)
@@ -124,7 +122,7 @@ def show_stage(stage: str, report: PretrainReport) -> None:
             typer.echo(f"Packed {name}: {about['pieces']:,} pieces, {about['words']:,} words")
     if stage == "model" and report.model is not None:
         typer.echo(
-            f"Trained {report.model['parameters']:,} parameters in {_counted(report.model['steps'], 'step')}, {report.model['seconds']:.0f} s, "
+            f"Trained {report.model['parameters']:,} parameters in {counted(report.model['steps'], 'step')}, {report.model['seconds']:.0f} s, "
             f"{report.model['pieces_a_second']:,} pieces a second on {report.model['device']}"
         )
         if report.model.get("heldout") is not None:
@@ -144,12 +142,12 @@ def show_text(text: CorpusReport) -> None:
         if file.broken:
             more = "" if len(file.broken_at) == file.broken else ", …"
             typer.echo(
-                f"{_counted(file.broken, 'broken line')} dropped: {', '.join(file.broken_at)}{more}"
+                f"{counted(file.broken, 'broken line')} dropped: {', '.join(file.broken_at)}{more}"
             )
         if file.cut:
             typer.echo(f"{file.file}: lines too long were cut at {file.cut:,} places")
         if file.outside:
-            lines = f"{_counted(file.outside, 'line')} of text in no row of {text.sources}"
+            lines = f"{counted(file.outside, 'line')} of text in no row of {text.sources}"
             typer.echo(f"{file.file}: {lines}, taken for part of the document before")
     rows = [
         (step, text.changed.get(step, 0), text.removed.get(step, 0))
@@ -169,7 +167,7 @@ def show_text(text: CorpusReport) -> None:
         print_table(columns, met, numbers=columns[1:4])
     for part, size in (("Text", text.train), ("Held out", text.heldout)):
         typer.echo(
-            f"{part}: {_counted(size.documents, 'document')}, {_counted(size.lines, 'line')}, {_counted(size.characters, 'character')}"
+            f"{part}: {counted(size.documents, 'document')}, {counted(size.lines, 'line')}, {counted(size.characters, 'character')}"
         )
     if not text.heldout.lines:
         many = text.train.documents >= ENOUGH
@@ -179,13 +177,9 @@ def show_text(text: CorpusReport) -> None:
             else "part documents by blank lines, or name more text"
         )
         typer.echo(
-            f"Nothing was held out of {_counted(text.train.documents, 'document')}, so no loss can be measured on "
+            f"Nothing was held out of {counted(text.train.documents, 'document')}, so no loss can be measured on "
             f"unseen text: {cure}"
         )
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def show_coverage(covered: CoverageReport) -> None:
@@ -216,17 +210,6 @@ def show_coverage(covered: CoverageReport) -> None:
     typer.echo(
         f"Longest pieces: {' '.join(words)}" if words else "No piece is longer than a character"
     )
-
-
-PANEL = "Evaluate"
-EXAMPLE = (
-    "Example: nikawa pretrain corpus.txt --language ja --size mini --minutes 8 --out my-encoder"
-)
-
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command("pretrain", rich_help_panel=PANEL, epilog=EXAMPLE)(pretrain)
 
 
 def pretrain(
@@ -308,9 +291,7 @@ def pretrain(
             help="A dataset or text file whose texts must not be in the corpus, beside all benchmarks at hand; may be repeated."
         ),
     ] = None,
-    field: Annotated[
-        str, typer.Option(help="The field of JSON lines that holds the text.")
-    ] = "text",
+    field: TextField = "text",
     sources: Annotated[
         Path | None,
         typer.Option(
@@ -334,9 +315,7 @@ def pretrain(
             "--squeeze", help="Store packed text as small as it gets, to be carried elsewhere."
         ),
     ] = False,
-    workers: Annotated[
-        int, typer.Option(help="Processes; the result is the same for any number.", min=1)
-    ] = 1,
+    workers: Processes = 1,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace what was made with other settings.")
     ] = False,

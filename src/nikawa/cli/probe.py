@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli.terminal.output import Data, Json, Quiet, counted, print_json, print_table, progress
+from nikawa.cli.terminal.options import Data, Json, Quiet
+from nikawa.cli.terminal.output import counted, print_result, print_table, progress_bar
 
 if TYPE_CHECKING:
     from nikawa.checks.probe import ArtifactReport
+
+PANEL = "Probe"
 
 OVER = ("token", "label", "examples", "with label", "share", "line", "p")
 LENGTHS = ("side", "unit", "label", "mean", "sd", "median", "least", "most")
@@ -25,7 +28,7 @@ def register(app: typer.Typer) -> None:
     )(artifacts)
     # A group with a single command would swallow its name.
     probe.callback()(lambda: None)
-    app.add_typer(probe, name="probe", rich_help_panel="Probe")
+    app.add_typer(probe, name="probe", rich_help_panel=PANEL)
 
 
 def artifacts(
@@ -98,11 +101,8 @@ def artifacts(
         smoothing=smoothing,
         workers=workers,
     )
-    with progress(quiet or json) as bar:
-        task = bar.add_task(f"testing the tokens of {dataset}", total=None)
-        report = run(
-            dataset, data, options, lambda done, of: bar.update(task, completed=done, total=of)
-        )
+    with progress_bar(f"testing the tokens of {dataset}", quiet or json) as bar:
+        report = run(dataset, data, options, bar.update)
     if plot is not None:
         from nikawa.reporting.scatter import write_scatter
 
@@ -113,10 +113,12 @@ def artifacts(
             title=f"{report.report.dataset}: {' and '.join(report.report.sides)}, tokens by {report.report.tokeniser}",
             overwrite=overwrite,
         )
-    if json:
-        print_json(report.report)
-    elif not quiet:
-        show_artifacts(report.report, rows, fail_over)
+    print_result(
+        report.report,
+        lambda report: show_artifacts(report, rows, fail_over),
+        json=json,
+        quiet=quiet,
+    )
     raise typer.Exit(int(fail_over is not None and len(report.report.over) > fail_over))
 
 

@@ -7,19 +7,12 @@ from typing import Annotated
 
 import typer
 
-from nikawa.cli.terminal.output import Json, Quiet, print_json, print_table, status
+from nikawa.cli.terminal.options import Json, Overwrite, Quiet
+from nikawa.cli.terminal.output import print_json, print_table, status
 
 PANEL = "Build"
+EXAMPLE = "Example: nikawa rank links.tsv -n 10000 --out articles.tsv"
 SHOWN = 20
-
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command(
-        "rank",
-        rich_help_panel=PANEL,
-        epilog="Example: nikawa rank links.tsv -n 10000 --out articles.tsv",
-    )(rank)
 
 
 def rank(
@@ -32,7 +25,7 @@ def rank(
     out: Annotated[
         Path | None, typer.Option(help="Write name and rank to this file (for clean --only).")
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    overwrite: Overwrite = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

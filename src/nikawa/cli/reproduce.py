@@ -7,19 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli.terminal.output import (
-    Data,
-    Json,
-    Quiet,
-    complete_from,
-    print_json,
-    print_rendered,
-    print_table,
-    status,
-)
+from nikawa.cli.terminal.options import Data, Json, Quiet, complete_from
+from nikawa.cli.terminal.output import print_json, print_rendered, print_table, status
 
 if TYPE_CHECKING:
     from nikawa.reproduce.job import FigureResult
+
+PANEL = "Data"
+EXAMPLE = "Example: nikawa reproduce jsick --markdown"
 
 STYLES = {
     "equal": "green",
@@ -30,16 +25,6 @@ STYLES = {
 }
 PAPERS = ("jglue", "klue", "jsick", "jamp")
 COLUMNS = ("figure", "paper", "recomputed", "verdict", "note")
-
-
-PANEL = "Data"
-
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command(
-        "reproduce", rich_help_panel=PANEL, epilog="Example: nikawa reproduce jsick --markdown"
-    )(reproduce)
 
 
 def reproduce(

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nikawa import api
+from nikawa.cli.terminal.options import AnsweredSplit, Data, Json, Quiet, TableStyle, complete_tasks
 from nikawa.cli.terminal.output import (
     UNDEFINED,
-    Data,
-    Json,
-    Quiet,
-    complete_tasks,
     digits,
     plain,
-    print_json,
     print_rendered,
+    print_result,
     print_table,
     status,
 )
@@ -30,22 +27,13 @@ if TYPE_CHECKING:
     from nikawa.records import Score
     from nikawa.scoring.score import ScoreReport, VersionReport
 
-Columns = ("where", "metric", "mode", "score", "95% interval", "n")
-DATA = ("where", "metric", "mode", "unit", "score", "low", "high", "n")
-NAMED = 5
-"""Odd ids of a sort that are named; --json names all."""
-
-
 PANEL = "Evaluate"
+EXAMPLE = "Example: nikawa score jsquad answers.jsonl --by article"
 
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command(
-        "score",
-        rich_help_panel=PANEL,
-        epilog="Example: nikawa score jsquad answers.jsonl --by article",
-    )(score)
+COLUMNS = ("where", "metric", "mode", "score", "95% interval", "n")
+DATA = ("where", "metric", "mode", "unit", "score", "low", "high", "n")
+MAX_IDS_NAMED = 5
+"""Odd ids of a sort that are named; --json names all."""
 
 
 def score(
@@ -59,9 +47,7 @@ def score(
     answers: Annotated[
         Path, typer.Argument(help="A file or folder of answers, of any tool (see docs/answers.md).")
     ],
-    split: Annotated[
-        str | None, typer.Option(help="The split; else the one whose ids fit.")
-    ] = None,
+    split: AnsweredSplit = None,
     by: Annotated[
         list[str] | None,
         typer.Option(help="Slice by tag, gold, source, category, …; may be repeated."),
@@ -87,7 +73,7 @@ def score(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace what --per-item finds.")
     ] = False,
-    style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")] = None,
+    style: TableStyle = None,
     hidden: Annotated[
         bool,
         typer.Option(
@@ -99,8 +85,9 @@ def score(
     quiet: Quiet = False,
 ) -> None:
     """Score answers exactly as the official scorer does, with 95% intervals."""
-    from nikawa.io.atomic import refuse_existing
-    from nikawa.scoring.score import ScoreOptions, score_versions
+    from nikawa.io.atomic import atomic_write, refuse_existing
+    from nikawa.io.json import encode_json
+    from nikawa.scoring.score import ScoreOptions, list_item_details, score_versions
 
     options = ScoreOptions(
         by=tuple(by or ()), partial=partial, metrics=tuple(metric or ()), form=form, hidden=hidden
@@ -112,29 +99,20 @@ def score(
             )
         with status(f"scoring {answers}", quiet or json):
             report = score_versions(task, answers, split=split, data=data, options=options)
-        return (
-            print_json(report)
-            if json
-            else None
-            if quiet
-            else show_versions(report, style, confusion)
+        return print_result(
+            report, lambda r: show_versions(r, style, confusion), json=json, quiet=quiet
         )
     if per_item is not None:
         refuse_existing(per_item, overwrite, [Path(answers)])
     with status(f"scoring {answers}", quiet or json):
         scored = api.score(task, answers, split=split, data=data, options=options)
     if per_item is not None:
-        from nikawa.io.atomic import atomic_write
-        from nikawa.io.json import encode_json
-        from nikawa.scoring.score import list_item_details
-
         with atomic_write(per_item, overwrite=overwrite) as stream:
             for item in list_item_details(scored):
                 stream.write(encode_json(item) + b"\n")
-    if json:
-        print_json(scored.report)
-    elif not quiet:
-        _show_all(scored.report, style, confusion)
+    print_result(
+        scored.report, lambda report: _show_all(report, style, confusion), json=json, quiet=quiet
+    )
     return None
 
 
@@ -197,17 +175,19 @@ def oddities(report: ScoreReport) -> Iterator[str]:
         ("repeated ids", report.duplicate_ids),
     ):
         if ids:
-            yield f"{word}: {', '.join(ids[:NAMED])}{_more(len(ids))}"
-    for item in report.unparsed_items[:NAMED]:
+            yield f"{word}: {', '.join(ids[:MAX_IDS_NAMED])}{_more(len(ids))}"
+    for item in report.unparsed_items[:MAX_IDS_NAMED]:
         from nikawa.scoring.match import shorten
 
         yield f"unreadable: {item.example}: {shorten(item.raw)!r} ({item.why})"
-    if len(report.unparsed_items) > NAMED:
+    if len(report.unparsed_items) > MAX_IDS_NAMED:
         yield f"unreadable:{_more(len(report.unparsed_items))}"
 
 
 def _more(count: int) -> str:
-    return f" and {count - NAMED:,} more (--json names all)" if count > NAMED else ""
+    return (
+        f" and {count - MAX_IDS_NAMED:,} more (--json names all)" if count > MAX_IDS_NAMED else ""
+    )
 
 
 def counted(report: ScoreReport) -> str:
@@ -233,8 +213,8 @@ def _table(
     """The scores for people; as CSV they are data, with all digits."""
     if style == "csv":
         return DATA, [_data(s) for s in report.scores]
-    columns = Columns if any(s.where for s in report.scores) else Columns[1:]
-    return columns, [_row(s)[len(Columns) - len(columns) :] for s in report.scores]
+    columns = COLUMNS if any(s.where for s in report.scores) else COLUMNS[1:]
+    return columns, [_row(s)[len(COLUMNS) - len(columns) :] for s in report.scores]
 
 
 def _data(s: Score) -> tuple[str, ...]:

@@ -10,29 +10,22 @@ import typer
 from nikawa import api
 from nikawa.cli.data import parse_card_fields
 from nikawa.cli.terminal.check_report import format_views
-from nikawa.cli.terminal.output import (
+from nikawa.cli.terminal.options import (
+    CardFields,
     Data,
+    DrawSeed,
     Json,
+    Overwrite,
     Quiet,
     complete_datasets,
-    print_json,
-    print_table,
-    progress,
 )
+from nikawa.cli.terminal.output import print_json, print_result, print_table, progress_bar
 
 if TYPE_CHECKING:
     from nikawa.splitting.job import SplitReport
 
 PANEL = "Build"
-
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command(
-        "split",
-        rich_help_panel=PANEL,
-        epilog="Example: nikawa split mini-ja --by stratified --question label --out parts",
-    )(split)
+EXAMPLE = "Example: nikawa split mini-ja --by stratified --question label --out parts"
 
 
 def complete_ways(incomplete: str) -> list[str]:
@@ -91,16 +84,10 @@ def split(
     model: Annotated[
         str, typer.Option(help="Least-artifact: the hypothesis-only model.")
     ] = "char-linear",
-    seed: Annotated[int, typer.Option(help="Another seed draws others.")] = 0,
+    seed: DrawSeed = 0,
     out: Annotated[Path | None, typer.Option(help="Write a dataset folder.")] = None,
-    card: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="What the card is to say: name=my-nli, version=1.0, licence=…, source=…, citation=…; may be repeated.",
-            metavar="FIELD=TEXT",
-        ),
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    card: CardFields = None,
+    overwrite: Overwrite = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -135,20 +122,14 @@ def split(
         overwrite=overwrite,
         card=parse_card_fields(card or (), "--card"),
     )
-    with progress(quiet or json) as bar:
-        row = bar.add_task(f"splitting {dataset}", total=None)
+    with progress_bar(f"splitting {dataset}", quiet or json) as bar:
         report = api.split(
             dataset,
             data=data,
             options=options,
-            on_progress=lambda what, done, total: bar.update(
-                row, description=what, completed=done, total=total
-            ),
+            on_progress=bar.update_stage,
         )
-    if json:
-        print_json(report)
-    elif not quiet:
-        show(report)
+    print_result(report, show, json=json, quiet=quiet)
     return None
 
 

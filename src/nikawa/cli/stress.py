@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli.terminal.output import (
+from nikawa.cli.terminal.options import (
     Data,
     Json,
     Quiet,
+    Resamples,
+    ResampleSeed,
+    TableStyle,
     complete_tasks,
+)
+from nikawa.cli.terminal.output import (
     counted,
-    print_json,
+    format_number,
     print_rendered,
+    print_result,
     print_table,
     status,
 )
@@ -25,17 +31,9 @@ if TYPE_CHECKING:
     from nikawa.analysis.stress import StressCount, StressReport
 
 PANEL = "Probe"
+EXAMPLE = "Example: nikawa stress test.jsonl perturbed/ --task jsick-stress-nli"
 NAMED, NAMED_CHARACTERS = 5, 60
 """Unreadable answers named, and the characters shown of each."""
-
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command(
-        "stress",
-        rich_help_panel=PANEL,
-        epilog="Example: nikawa stress test.jsonl perturbed/ --task jsick-stress-nli",
-    )(stress)
 
 
 def stress(
@@ -62,9 +60,9 @@ def stress(
         str | None,
         typer.Option(help="The form of the answer files, where their content does not tell."),
     ] = None,
-    resamples: Annotated[int, typer.Option(help="Resamples of the intervals.", min=100)] = 10_000,
-    seed: Annotated[int, typer.Option(help="Seed of the resamples.")] = 0,
-    style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")] = None,
+    resamples: Resamples = 10_000,
+    seed: ResampleSeed = 0,
+    style: TableStyle = None,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -76,10 +74,7 @@ def stress(
     options = StressOptions(sets, partial, resamples, seed, form)
     with status("comparing", quiet or json):
         report = run(original, perturbed, task=task, data=data, options=options)
-    if json:
-        print_json(report)
-    elif not quiet:
-        show(report, style)
+    print_result(report, lambda report: show(report, style), json=json, quiet=quiet)
 
 
 def show(report: StressReport, style: str | None) -> None:
@@ -123,19 +118,15 @@ def format_row(cell: StressCount, by_label: list[StressCount | None]) -> tuple[s
     return (
         cell.operation,
         cell.case or "all",
-        *("" if count is None else _number(count.value) for count in by_label),
-        _number(cell.value),
+        *("" if count is None else format_number(count.value, 1) for count in by_label),
+        format_number(cell.value, 1),
         span,
         f"{cell.n:,}",
-        _number(cell.to_neutral),
-        _number(cell.human),
-        _number(cell.judged),
+        format_number(cell.to_neutral, 1),
+        format_number(cell.human, 1),
+        format_number(cell.judged, 1),
         f"{cell.human_n:,}" if cell.human_n else "",
     )
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"
 
 
 def format_notes(report: StressReport) -> list[str]:

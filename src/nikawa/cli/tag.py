@@ -8,31 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.output import (
-    Data,
-    Json,
-    Quiet,
-    print_json,
-    print_rendered,
-    print_table,
-    progress,
-)
+from nikawa.cli.terminal.options import Data, Json, Overwrite, Quiet, TableStyle
+from nikawa.cli.terminal.output import print_json, print_rendered, print_table, progress_bar
 
 if TYPE_CHECKING:
     from nikawa.tagging import Pack
     from nikawa.tagging.job import Comparison, TagReport
 
+PANEL = "Probe"
+EXAMPLE = "Example: nikawa tag mini-ja --pack jsick --out tagged"
 SHOWN = 20
 """Differences shown; all of them are in the JSON."""
-
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command(
-        "tag",
-        rich_help_panel="Probe",
-        epilog="Example: nikawa tag mini-ja --pack jsick --out tagged",
-    )(tag)
 
 
 def tag(
@@ -62,8 +48,8 @@ def tag(
     inputs: Annotated[
         list[str] | None, typer.Option("--input", help="Look at this input only; may be repeated.")
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
-    style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")] = None,
+    overwrite: Overwrite = False,
+    style: TableStyle = None,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -74,13 +60,12 @@ def tag(
     if dataset is None:
         return _packs(json) if pack is None else show_pack(pack, json)
     options = TagOptions(pack, tuple(inputs or ()), instead, out, overwrite, compare)
-    with progress(quiet or json) as bar:
-        bar_task = bar.add_task(f"tagging {dataset}", total=None)
+    with progress_bar(f"tagging {dataset}", quiet or json) as bar:
         report = api.tag(
             dataset,
             data=data,
             options=options,
-            on_progress=lambda done, total: bar.update(bar_task, completed=done, total=total),
+            on_progress=bar.update,
         )
     if json:
         print_json(report)

@@ -6,14 +6,11 @@ from typing import Annotated
 
 import typer
 
-from nikawa.cli.terminal.output import Json, Quiet, complete_tasks, print_json, print_table
+from nikawa.cli.terminal.options import Json, Quiet, complete_tasks
+from nikawa.cli.terminal.output import print_json, print_table
 
 PANEL = "Data"
-
-
-def register(app: typer.Typer) -> None:
-    """Attach the verb."""
-    app.command("tasks", rich_help_panel=PANEL, epilog="Example: nikawa tasks jglue")(tasks)
+EXAMPLE = "Example: nikawa tasks jglue"
 
 
 def tasks(

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli.terminal.output import Data, Json, Quiet, counted, print_json, print_table, status
+from nikawa.cli.terminal.options import Data, Json, Overwrite, Quiet
+from nikawa.cli.terminal.output import (
+    counted,
+    name_first,
+    print_json,
+    print_result,
+    print_table,
+    status,
+)
 
 if TYPE_CHECKING:
     from nikawa.generation.review import ReviewReport
@@ -21,6 +29,9 @@ Templates = Annotated[
         help="A pack's name or folder, a template file, or jamp for the published templates."
     ),
 ]
+
+
+PANEL = "Probe"
 
 
 def register(app: typer.Typer) -> None:
@@ -37,7 +48,7 @@ def register(app: typer.Typer) -> None:
     templates.command(
         "review", epilog="Example: nikawa templates review my-temporal --export sheet.tsv -n 200"
     )(review)
-    app.add_typer(templates, name="templates", rich_help_panel="Probe")
+    app.add_typer(templates, name="templates", rich_help_panel=PANEL)
 
 
 def check(
@@ -132,7 +143,7 @@ def audit(
     if json:
         print_json(report)
     elif not quiet:
-        rows = [(f.check, f.count, _named(f.ids), f.note) for f in report.findings]
+        rows = [(f.check, f.count, name_first(f.ids, SHOWN), f.note) for f in report.findings]
         if rows:
             print_table(("finding", "rows", "for example", "what"), rows, numbers=("rows",))
         typer.echo(
@@ -141,11 +152,6 @@ def audit(
         if report.disagree:
             typer.echo(f"Labels disagree: {', '.join(map(str, report.disagree))}")
     raise typer.Exit(int(bool(report.disagree) or report.parsed < report.rows))
-
-
-def _named(ids: tuple[str, ...]) -> str:
-    more = f" … +{len(ids) - SHOWN:,}" if len(ids) > SHOWN else ""
-    return ", ".join(ids[:SHOWN]) + more
 
 
 def review(
@@ -166,7 +172,7 @@ def review(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the dataset without what was dropped.")
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    overwrite: Overwrite = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -184,10 +190,12 @@ def review(
         else:
             assert import_ is not None
             report = apply_review(dataset, import_, data=data, out=out, overwrite=overwrite)
-    if json:
-        print_json(report)
-    elif not quiet:
-        print_review(report, exported=export is not None)
+    print_result(
+        report,
+        lambda report: print_review(report, exported=export is not None),
+        json=json,
+        quiet=quiet,
+    )
 
 
 def print_review(report: ReviewReport, exported: bool) -> None:

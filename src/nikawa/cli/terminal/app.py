@@ -15,7 +15,6 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import typer
@@ -156,9 +155,21 @@ def build(only: str | None = None) -> typer.Typer:
     )
     app.callback(help=app.info.help)(_root)
     modules = [import_module(f"{PACKAGE}.{verb}") for verb in ([only] if only else verb_files())]
-    for module in sorted(modules, key=_panel):
-        module.register(app)
+    for module in sorted(modules, key=lambda module: PANELS.index(module.PANEL)):
+        attach(module, app)
     return app
+
+
+def attach(module: Any, app: typer.Typer) -> None:
+    """Attach the verb of a file: the function that has the file's name, with the file's `PANEL` and `EXAMPLE`.
+
+    A verb with parts of its own, such as `nikawa data list`, has a `register(app)` instead.
+    """
+    if hasattr(module, "register"):
+        module.register(app)
+        return
+    verb = module.__name__.rpartition(".")[2]
+    app.command(verb, rich_help_panel=module.PANEL, epilog=module.EXAMPLE)(getattr(module, verb))
 
 
 def build_overview() -> typer.Typer:
@@ -187,10 +198,6 @@ def _requested_verb(words: Sequence[str]) -> str | None:
     """The verb that is asked for; None when all are needed: for help, completion, an unknown verb."""
     verb = words[0] if words and "_NIKAWA_COMPLETE" not in os.environ else None
     return verb if verb in verb_files() else None
-
-
-def _panel(module: ModuleType) -> int:
-    return PANELS.index(getattr(module, "PANEL", "Probe"))
 
 
 def _print_version(wanted: bool) -> None:

@@ -8,8 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isnan
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import typer
 
@@ -17,48 +16,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+R = TypeVar("R")
 
 WHOLE = 100_000
 """Columns of a line that is never folded."""
-
-
-def complete_datasets(incomplete: str) -> list[str]:
-    """Dataset names, and the splits of one once its name and a colon stand there."""
-    from nikawa.datasets import benchmarks
-    from nikawa.spec import name_and_split
-
-    name, _ = name_and_split(incomplete)
-    if name != incomplete and name in benchmarks():
-        return [
-            f"{name}:{split}"
-            for split in benchmarks()[name].split_names()
-            if f"{name}:{split}".startswith(incomplete)
-        ]
-    return [known for known in benchmarks() if known.startswith(incomplete)]
-
-
-def complete_tasks(incomplete: str) -> list[str]:
-    """Task, dataset and suite names."""
-    from nikawa.datasets import benchmarks, suites, tasks
-
-    return sorted(
-        {name for name in (*tasks(), *benchmarks(), *suites()) if name.startswith(incomplete)}
-    )
-
-
-def complete_from(*words: str) -> Callable[[str], list[str]]:
-    """The words that start as typed."""
-    return lambda incomplete: [word for word in words if word.startswith(incomplete)]
-
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-Data = Annotated[
-    Path | None,
-    typer.Option(
-        "--data", help="Folder with the published datasets.", envvar="NIKAWA_DATA", show_envvar=True
-    ),
-]
 
 
 def console(stderr: bool = False) -> Console:
@@ -75,6 +36,17 @@ def print_json(value: Any) -> None:
     import msgspec
 
     sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+
+
+def print_result(report: R, show: Callable[[R], None], *, json: bool, quiet: bool) -> None:
+    """Print what a verb found in the form that `--json` and `--quiet` ask for.
+
+    `json` prints the report itself and wins over `quiet`, which prints nothing; else `show` prints it for people.
+    """
+    if json:
+        print_json(report)
+    elif not quiet:
+        show(report)
 
 
 def print_table(
@@ -130,11 +102,27 @@ def print_rendered(
 ) -> None:
     """Print a table as Markdown, LaTeX or CSV."""
     from nikawa.errors import unknown
-    from nikawa.reporting.tables import NOTATIONS, Table
+    from nikawa.reporting.tables import NOTATIONS, TextTable
 
     if notation not in NOTATIONS:
         raise unknown("notation", notation, NOTATIONS)
-    typer.echo(Table(columns, list(rows), numbers).render(notation))
+    typer.echo(TextTable(columns, list(rows), numbers).render(notation))
+
+
+def format_number(value: float | None, digits: int = 3, missing: str = "") -> str:
+    """A figure with so many decimals; `missing` where there is none."""
+    return missing if value is None else f"{value:.{digits}f}"
+
+
+def format_interval(low: float | None, high: float | None, digits: int = 3) -> str:
+    """`0.712 to 0.754`; empty where no interval was computed."""
+    return "" if low is None or high is None else f"{low:.{digits}f} to {high:.{digits}f}"
+
+
+def name_first(names: Sequence[str], most: int) -> str:
+    """The first names of a list, and how many more there are: `a, b … +3`."""
+    more = f" … +{len(names) - most:,}" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def counted(n: int, noun: str) -> str:
@@ -172,6 +160,41 @@ def progress(quiet: bool = False) -> Iterator[Any]:
         disable=quiet or not sys.stderr.isatty(),
     ) as bar:
         yield bar
+
+
+class ProgressBar:
+    """One bar of a progress display; its methods are the `on_progress` callbacks that jobs take."""
+
+    def __init__(self, display: Any, what: str) -> None:
+        self._display, self._stage = display, what
+        self._task = display.add_task(what, total=None)
+
+    def update(self, done: int, total: int | None = None) -> None:
+        """Move the bar; without a total it keeps the one it has, or only counts."""
+        self._display.update(self._task, completed=done, total=total)
+
+    def update_stage(self, stage: str, done: int, total: int | None) -> None:
+        """Move the bar of a job with several stages, and name the one under way."""
+        self._display.update(self._task, description=stage, completed=done, total=total)
+
+    def start_stage(self, stage: str, done: int, total: int | None) -> None:
+        """As `update_stage`, with a new estimate of the time left for each stage."""
+        if stage != self._stage:
+            self._display.remove_task(self._task)
+            self._task = self._display.add_task(stage, total=total)
+            self._stage = stage
+        self.update(done, total)
+
+
+@contextmanager
+def progress_bar(what: str, quiet: bool = False) -> Iterator[ProgressBar]:
+    """A single bar on stderr for work that tells how far it is.
+
+    with progress_bar("tagging mini-ja", quiet or json) as bar:
+        report = api.tag("mini-ja", on_progress=bar.update)
+    """
+    with progress(quiet) as display:
+        yield ProgressBar(display, what)
 
 
 @contextmanager

@@ -1,0 +1,93 @@
+"""Options that several verbs have, each declared once with its help text, and what the shell completes for them.
+
+A verb takes one as the type of a parameter, `json: Json = False`; the default stays with the verb.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def complete_datasets(incomplete: str) -> list[str]:
+    """Dataset names, and the splits of one once its name and a colon stand there."""
+    from nikawa.datasets import benchmarks
+    from nikawa.spec import name_and_split
+
+    name, _ = name_and_split(incomplete)
+    if name != incomplete and name in benchmarks():
+        splits = benchmarks()[name].split_names()
+        return [f"{name}:{s}" for s in splits if f"{name}:{s}".startswith(incomplete)]
+    return [known for known in benchmarks() if known.startswith(incomplete)]
+
+
+def complete_tasks(incomplete: str) -> list[str]:
+    """Task, dataset and suite names."""
+    from nikawa.datasets import benchmarks, suites, tasks
+
+    names = {*tasks(), *benchmarks(), *suites()}
+    return sorted(name for name in names if name.startswith(incomplete))
+
+
+def complete_from(*words: str) -> Callable[[str], list[str]]:
+    """A completion for an option that takes one of a few words."""
+    return lambda incomplete: [word for word in words if word.startswith(incomplete)]
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+"""The whole report on stdout, whatever `--quiet` says; no progress is shown."""
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+"""Files are written and the exit status is the same."""
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data", help="Folder with the published datasets.", envvar="NIKAWA_DATA", show_envvar=True
+    ),
+]
+"""None: the folder that `nikawa.datasets.locate.data_root` finds."""
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
+"""Without it a file or folder that exists is a `BadInput`."""
+OverwriteFolder = Annotated[bool, typer.Option("--overwrite", help="Replace the folder.")]
+"""The same for verbs whose `--out` is a folder of many files."""
+OutFolder = Annotated[Path, typer.Option(help="The folder to write.")]
+"""A folder that the verb cannot do without."""
+TableStyle = Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")]
+"""A notation of `print_rendered`; None prints the table for a terminal."""
+AnsweredSplit = Annotated[str | None, typer.Option(help="The split; else the one whose ids fit.")]
+"""The split that a file of answers belongs to."""
+Resamples = Annotated[int, typer.Option(help="Resamples of the intervals.", min=100)]
+"""Rounds of the bootstrap."""
+ResampleSeed = Annotated[int, typer.Option(help="Seed of the resamples.")]
+"""Changes intervals in their last digits, never a score."""
+DrawSeed = Annotated[int, typer.Option(help="Another seed draws others.")]
+"""The seed of verbs that draw examples or words; the same seed draws the same ones."""
+Processes = Annotated[
+    int, typer.Option(help="Processes; the result is the same for any number.", min=1)
+]
+"""How many processes share the work."""
+TextField = Annotated[str, typer.Option(help="The field of JSON lines that holds the text.")]
+"""Read where a corpus is JSON lines; plain text has no fields."""
+CardFields = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="What the card is to say: name=my-nli, version=1.0, licence=…, source=…, citation=…; may be repeated.",
+        metavar="FIELD=TEXT",
+    ),
+]
+"""Parsed by `parse_card_fields`."""
+Question = Annotated[str | None, typer.Option(help="The question, where there are several.")]
+"""None: the only question of the judgements."""
+SheetColumns = Annotated[
+    str | None,
+    typer.Option("--map", help="Columns of a sheet: example=task_id,worker=user,answer=label."),
+]
+"""Parsed by `nikawa.io.judgements.parse_map`; None takes the columns by their usual names."""
+JudgementForm = Annotated[
+    str | None, typer.Option(help="records, sheet, label-studio, doccano; else by content.")
+]
+"""The tool that wrote a file of judgements."""
+Port = Annotated[int, typer.Option(help="The port; 0 for a free one.", min=0, max=65535)]
+"""Where the server of workers' pages listens."""
