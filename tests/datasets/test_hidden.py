@@ -21,8 +21,8 @@ from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
 from nikawa.io.records import write_records
 from nikawa.records import Card, Dataset, Example, Origin, Prediction
-from nikawa.reporting.findings import FindingReader
-from nikawa.reporting.items import collect_items
+from nikawa.reporting.browser_items import collect_items
+from nikawa.reporting.dataset_notes import DatasetNoteReader
 from nikawa.reporting.scores import compare_tasks, part_rows, system_rows
 from nikawa.reporting.systems import load_task_runs
 from nikawa.runs import stored_runs
@@ -410,7 +410,7 @@ def test_the_answers_of_workers_do_not_tell_them_either(lay: Lay) -> None:
     (folder / "judgements.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     majority(folder)
     (part,) = load_task_runs(find_runs(["runs"]).results)
-    found = next(FindingReader().read(part))
+    found = next(DatasetNoteReader().read(part))
     assert isinstance(found.whole, AgreeReport)
     assert (found.whole.items, found.whole.distribution) == (20, {})
 

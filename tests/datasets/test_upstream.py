@@ -7,23 +7,25 @@ from pathlib import Path
 import pytest
 
 from nikawa.datasets import benchmarks
+from nikawa.datasets.fetch import datasets_of
 from nikawa.datasets.upstream import (
-    FILES,
-    WITHDRAWN,
     blob_id,
+    clone_name,
     is_published,
     pinned_files,
     repositories,
     upstream_files,
 )
 
+PUBLISHED = [b.name for b in benchmarks().values() if b.repository]
+
 
 def test_every_file_belongs_to_a_dataset() -> None:
-    owned = {file.place for dataset in FILES for file in pinned_files(dataset)}
+    owned = {file.place for dataset in PUBLISHED for file in pinned_files(dataset)}
     assert owned == {file.place for file in upstream_files()}
 
 
-@pytest.mark.parametrize("dataset", FILES)
+@pytest.mark.parametrize("dataset", PUBLISHED)
 def test_every_dataset_has_files(dataset: str) -> None:
     assert pinned_files(dataset)
 
@@ -36,13 +38,12 @@ def test_the_ids_have_the_form_of_git() -> None:
 
 
 def test_every_published_dataset_can_be_fetched() -> None:
-    published = {b.name for b in benchmarks().values() if b.repository}
-    assert published <= set(FILES)
+    assert set(datasets_of("all")) == set(PUBLISHED)
 
 
 def test_the_files_of_a_dataset_match_its_sources() -> None:
     for benchmark in benchmarks().values():
-        if not benchmark.repository or benchmark.name in WITHDRAWN:
+        if not benchmark.repository or benchmark.withdrawn:
             continue
         paths = [Path(file.path) for file in pinned_files(benchmark.name)]
         wanted = [pattern for source in benchmark.sources for pattern in source.patterns]
@@ -60,3 +61,9 @@ def test_the_files_that_are_here_are_the_pinned_ones(shared_data: Path) -> None:
         assert blob_id(shared_data / place) == file.git_blob, place
         assert file.size in (None, (shared_data / place).stat().st_size), place
         assert is_published(file, shared_data / place)
+
+
+@pytest.mark.parametrize(("folder", "clone"), [("jglue", "JGLUE"), ("jamp", "temporalNLI_dataset")])
+def test_a_clone_has_the_name_of_its_repository(folder: str, clone: str) -> None:
+    assert clone_name(folder) == clone
+    assert clone_name("no-such-repository") == "no-such-repository"

@@ -1,4 +1,10 @@
-"""What a dataset file declares: its card, where its files lie, how they are read, which tasks it asks."""
+"""What a dataset file declares: its card, where its files lie, how they are read, which tasks it asks.
+
+To add a dataset, write `PAPER/NAME.py` beside this file with `DATASET = Benchmark(...)`; the folder is scanned. Three
+things lie elsewhere: `upstream.json` pins the published files that `nikawa data fetch` brings (commit, checksum and
+size of each), `known.toml` of the paper's folder holds the problems that are known, and metrics are in
+`nikawa.metrics`.
+"""
 
 from __future__ import annotations
 
@@ -76,14 +82,24 @@ class Benchmark:
     sources: tuple[Source, ...]
     read: Callable[[Path], Iterator[Example]]
     """The examples of one published file, in file order."""
+    suite: str = ""
+    """The suite it belongs to, such as `klue`: a name for all its datasets, in `run`, `tasks` and `data fetch`."""
+    suite_place: int = 0
+    """Its place in the suite, counted from 1 as in the paper's tables."""
+    further_files: tuple[str, ...] = ()
+    """Globs below the repository folder of what a fetch brings beside the files of `sources`."""
+    withdrawn: str = ""
+    """What a fetch cannot bring, for the note at its end."""
+    instead_of_fetch: str = ""
+    """What to do where a fetch cannot help; `{folder}` is the folder of the repository."""
     split_of: Callable[[Example], str] | None = None
     """The split of an example, where one file holds several."""
     version_of: Callable[[Splits], str | None] | None = None
     """The version, told from the content; None where the content does not tell."""
     judgements: Callable[[Path], Iterator[Judgement]] | None = None
     """Every published worker's answer, from the repository folder."""
-    counted: Callable[[Path], Iterator[Judgement]] | None = None
-    """Those of them that the published gold was made from, where it is not all."""
+    gold_judgements: Callable[[Path], Iterator[Judgement]] | None = None
+    """Those of the judgements that the published gold was made from, where it is not all."""
     find_problems: Callable[[Path, Dataset], Iterable[Finding]] | None = None
     """What is special to this dataset's files, for `nikawa data check`."""
     aliases: Mapping[str, str] = field(default_factory=dict)

@@ -18,9 +18,9 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
-from nikawa.datasets.locate import CLONES, data_root
+from nikawa.datasets.locate import data_root
 from nikawa.datasets.names import benchmarks, suites
-from nikawa.datasets.upstream import FILES, WITHDRAWN, Upstream, is_published, pinned_files
+from nikawa.datasets.upstream import Upstream, clone_name, is_published, pinned_files, repositories
 from nikawa.errors import BadInput, clip, unknown
 from nikawa.records import Record
 
@@ -306,7 +306,11 @@ def fetch(
                 break  # the others would fare no better
     if failed:
         raise _incomplete(failed, len(files), len(wanted))
-    notes = tuple(f"{dataset}: {WITHDRAWN[dataset]}" for dataset in names if dataset in WITHDRAWN)
+    notes = tuple(
+        f"{dataset}: {benchmarks()[dataset].withdrawn}"
+        for dataset in names
+        if benchmarks()[dataset].withdrawn
+    )
     return FetchReport(files=tuple(files), notes=notes)
 
 
@@ -355,13 +359,17 @@ def datasets_of(name: str) -> Sequence[str]:
     `jsick` is a dataset and a suite; the suite is meant, since its datasets lie in one repository and the
     stress sets are of little use without the pairs they were made from.
     """
+    order = list(repositories())
+    published = [each for each in benchmarks().values() if each.repository in order]
+    published.sort(key=lambda each: (order.index(each.repository), each.suite_place))
+    names = [each.name for each in published]
     if name == "all":
-        return list(FILES)
+        return names
     if name in suites():
-        return [dataset for dataset in suites()[name] if dataset in FILES]
+        return [dataset for dataset in suites()[name] if dataset in names]
     if name in benchmarks():
-        return [name] if name in FILES else []
-    raise unknown("published dataset", name, {*FILES, *suites(), "all"})
+        return [name] if name in names else []
+    raise unknown("published dataset", name, {*names, *suites(), "all"})
 
 
 def fetch_file(file: Upstream, settings: FetchSettings) -> FetchedFile:
@@ -384,7 +392,7 @@ def fetch_file(file: Upstream, settings: FetchSettings) -> FetchedFile:
 
 def folder_of(file: Upstream, root: Path) -> Path:
     """The repository's folder; a clone under its own name is filled up rather than put in the shade."""
-    own, clone = root / file.folder, root / CLONES.get(file.folder, file.folder)
+    own, clone = root / file.folder, root / clone_name(file.folder)
     return clone if clone.is_dir() and not own.is_dir() else own
 
 

@@ -78,7 +78,7 @@ def read_judgements(
         raise BadInput(what, cure=f"these do: {', '.join(have)}")
     if split not in (None, "all", *benchmark.split_names()):
         raise unknown(f"split of {benchmark.name}", str(split), benchmark.split_names())
-    read = benchmark.counted if counted and benchmark.counted is not None else benchmark.judgements
+    read = (benchmark.gold_judgements if counted else None) or benchmark.judgements
     judgements = read(repository_folder(benchmark, data))
     return judgements if split is None else _keep_split(judgements, benchmark, split)
 

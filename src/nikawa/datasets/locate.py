@@ -8,19 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from nikawa.datasets.base import Benchmark, Source
-from nikawa.datasets.upstream import INSTEAD, pinned_files
+from nikawa.datasets.upstream import clone_name, pinned_files
 from nikawa.errors import BadInput, MissingData
 
 VARIABLE = "NIKAWA_DATA"
-CLONES = {
-    "jglue": "JGLUE",
-    "jcola": "JCoLA",
-    "klue": "KLUE",
-    "jsick": "JSICK",
-    "jamp": "temporalNLI_dataset",
-    "jsem": "JSeM",
-}
-"""What a clone of each upstream repository is called."""
 EMBEDDED = Path(__file__).parent
 _ANY_VERSION, _VERSION = "v*", r"v[0-9]+(?:\.[0-9]+)*"
 
@@ -51,8 +42,8 @@ def repository_folder(benchmark: Benchmark, data: Path | None = None) -> Path:
     if not benchmark.repository:
         return EMBEDDED
     root = data_root(data)
-    for name in (benchmark.repository, CLONES.get(benchmark.repository, "")):
-        if name and (root / name).is_dir():
+    for name in (benchmark.repository, clone_name(benchmark.repository)):
+        if (root / name).is_dir():
             return root / name
     return root / benchmark.repository
 
@@ -107,8 +98,8 @@ def missing_data(benchmark: Benchmark, data: Path | None, what: str = "") -> Mis
     """The error for a dataset none of whose files is here."""
     folder = repository_folder(benchmark, data)
     cure = f"run: nikawa data fetch {benchmark.name}, or set {VARIABLE} to the folder that holds {benchmark.repository}/"
-    if benchmark.name in INSTEAD:
-        cure = INSTEAD[benchmark.name].format(folder=folder)
+    if benchmark.instead_of_fetch:
+        cure = benchmark.instead_of_fetch.format(folder=folder)
     return MissingData(f"{benchmark.name}{what} is not in {folder}", cure=cure)
 
 

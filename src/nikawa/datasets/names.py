@@ -5,6 +5,7 @@ Here the names that users write are looked up: `spec_of` for datasets, `tasks_of
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -17,15 +18,6 @@ from nikawa.registry import Registry, collect_plugins
 from nikawa.spec import Spec, parse_spec
 
 SPLIT_ALIASES = {"valid": "dev", "validation": "dev", "trial": "dev"}
-
-SUITES = {
-    "jglue": ("marc-ja", "jcola", "jsts", "jnli", "jsquad", "jcommonsenseqa"),
-    "klue": ("ynat", "klue-sts", "klue-nli", "klue-ner", "klue-re", "klue-dp", "klue-mrc", "wos"),
-    "jsick": ("jsick", "jsick-en", "jsick-stress"),
-    "jamp": ("jamp",),
-    "demo": ("mini-ja", "mini-ko"),
-}
-"""Where a suite and a dataset share a name, tasks are those of the dataset and a fetch brings the suite."""
 
 
 @cache
@@ -50,9 +42,17 @@ def tasks() -> Registry[Task]:
     return table
 
 
-def suites() -> dict[str, tuple[str, ...]]:
-    """Suite name to the datasets it holds."""
-    return dict(SUITES)
+@cache
+def suites() -> Mapping[str, tuple[str, ...]]:
+    """Suite name to the datasets it holds, in the order of the paper.
+
+    Where a suite and a dataset share a name, tasks are those of the dataset and a fetch brings the suite.
+    """
+    members: dict[str, list[str]] = {}
+    for benchmark in sorted(benchmarks().values(), key=lambda each: each.suite_place):
+        if benchmark.suite:
+            members.setdefault(benchmark.suite, []).append(benchmark.name)
+    return {suite: tuple(names) for suite, names in members.items()}
 
 
 def tasks_of(name: str) -> list[Task]:
@@ -61,9 +61,9 @@ def tasks_of(name: str) -> list[Task]:
         return [tasks()[name]]
     if name in benchmarks():
         return list(benchmarks()[name].tasks)
-    if name in SUITES:
-        return [task for dataset in SUITES[name] for task in benchmarks()[dataset].tasks]
-    raise unknown("task", name, {*tasks(), *benchmarks(), *SUITES})
+    if name in suites():
+        return [task for dataset in suites()[name] for task in benchmarks()[dataset].tasks]
+    raise unknown("task", name, {*tasks(), *benchmarks(), *suites()})
 
 
 def spec_of(text: str, split: str | None = None) -> Spec:

@@ -1,6 +1,7 @@
 """The published files at their pinned revisions: which there are, how large, with which checksum.
 
-`upstream.json` holds facts only (repository, commit, git blob id and bytes of each file), no content.
+`upstream.json` holds facts only (repository, commit, git blob id and bytes of each file), no content. The key of a repository is
+`Benchmark.repository`; which of its files belong to a dataset its declaration says.
 """
 
 from __future__ import annotations
@@ -13,38 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-FILES: dict[str, tuple[str, ...]] = {
-    "marc-ja": ("jglue/preprocess/marc-ja/*",),
-    "jsts": ("jglue/datasets/jsts-*",),
-    "jnli": ("jglue/datasets/jnli-*",),
-    "jsquad": ("jglue/datasets/jsquad-*",),
-    "jcommonsenseqa": ("jglue/datasets/jcommonsenseqa-*",),
-    "jcola": ("jcola/*",),
-    "ynat": ("klue/klue_benchmark/ynat-*",),
-    "klue-sts": ("klue/klue_benchmark/klue-sts-*",),
-    "klue-nli": ("klue/klue_benchmark/klue-nli-*",),
-    "klue-ner": ("klue/klue_benchmark/klue-ner-*",),
-    "klue-re": ("klue/klue_benchmark/klue-re-*",),
-    "klue-dp": ("klue/klue_benchmark/klue-dp-*",),
-    "klue-mrc": ("klue/klue_benchmark/klue-mrc-*",),
-    "wos": ("klue/klue_benchmark/wos-*",),
-    "jsick": ("jsick/jsick/*",),
-    "jsick-en": ("jsick/jsick/*",),
-    "jsick-stress": ("jsick/jsick-stress/*", "jsick/jsick/jsick.tsv", "jsick/jsick/test.tsv"),
-    "jamp": ("jamp/*",),
-    "jsem": ("jsem/*",),
-}
-"""Dataset to globs over `repository/path`: its splits and what its readers use beside them."""
+from nikawa.datasets.names import benchmarks
 
-WITHDRAWN = {
-    "marc-ja": "the reviews themselves were withdrawn by Amazon and cannot be fetched, only JGLUE's lists of review ids; "
-    "a copy of the reviews you already have can be converted",
-}
-"""What a fetch cannot bring, by dataset."""
-INSTEAD = {
-    "marc-ja": "the reviews were withdrawn and cannot be fetched: put your own copy of amazon_reviews_multilingual_JP_v1_00.tsv.gz into {folder}, or use marc-ja@FILE",
-}
-"""What to do where a fetch cannot help; `{folder}` is the folder of the repository."""
 CHUNK = 1 << 20
 
 
@@ -100,11 +71,20 @@ def upstream_files() -> tuple[Upstream, ...]:
 
 def pinned_files(dataset: str) -> tuple[Upstream, ...]:
     """The published files of a dataset, with what its readers use beside the splits; none where it is embedded."""
+    benchmark = benchmarks()[dataset]
+    globs = [pattern for source in benchmark.sources for pattern in source.patterns]
+    globs += benchmark.further_files
     return tuple(
         file
         for file in upstream_files()
-        if any(fnmatchcase(file.place, glob) for glob in FILES.get(dataset, ()))
+        if file.folder == benchmark.repository and any(fnmatchcase(file.path, g) for g in globs)
     )
+
+
+def clone_name(folder: str) -> str:
+    """What a clone of an upstream repository is called: `JGLUE` for the key `jglue`; the key where none is pinned."""
+    pinned = repositories().get(folder)
+    return pinned.repository.rpartition("/")[2] if pinned else folder
 
 
 def blob_id(path: Path) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from nikawa.datasets.klue import klue_ner, klue_nli, klue_sts
 from nikawa.datasets.load import load
-from nikawa.datasets.names import SUITES, benchmarks
+from nikawa.datasets.names import benchmarks, suites
 from nikawa.errors import BadInput
 from nikawa.metrics import metrics
 
@@ -25,7 +25,7 @@ RECORD = {
 }
 
 
-@pytest.mark.parametrize("name", SUITES["klue"])
+@pytest.mark.parametrize("name", suites()["klue"])
 def test_every_dataset_is_declared_alike(name: str) -> None:
     benchmark = benchmarks()[name]
     card = benchmark.card
@@ -37,7 +37,7 @@ def test_every_dataset_is_declared_alike(name: str) -> None:
     assert (benchmark.judgements is not None) == (card.workers_are != "none")
 
 
-@pytest.mark.parametrize("name", SUITES["klue"])
+@pytest.mark.parametrize("name", suites()["klue"])
 def test_every_task_names_metrics_of_its_kind(name: str) -> None:
     for task in benchmarks()[name].tasks:
         assert all(task.kind in metrics()[metric].kinds for metric in task.metrics)

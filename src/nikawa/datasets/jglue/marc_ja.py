@@ -85,6 +85,12 @@ DATASET = Benchmark(
     name="marc-ja",
     language="ja",
     repository="jglue",
+    suite="jglue",
+    suite_place=1,
+    further_files=("preprocess/marc-ja/*",),
+    withdrawn="the reviews themselves were withdrawn by Amazon and cannot be fetched, only JGLUE's lists of review ids; "
+    "a copy of the reviews you already have can be converted",
+    instead_of_fetch=f"the reviews were withdrawn and cannot be fetched: put your own copy of {RAW}.gz into {{folder}}, or use marc-ja@FILE",
     card=Card(
         name="marc-ja",
         title="MARC-ja: sentiment of Japanese product reviews (JGLUE)",

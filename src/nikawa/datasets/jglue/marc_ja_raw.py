@@ -17,7 +17,8 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.datasets.locate import CLONES, data_root
+from nikawa.datasets.locate import data_root
+from nikawa.datasets.upstream import clone_name
 from nikawa.errors import BadInput, missing_extra
 from nikawa.io.lines import open_bytes, read_lines
 from nikawa.records import Example
@@ -159,7 +160,7 @@ def find_lists(path: Path) -> Path:
     """The folder of the id lists: above the raw file, beside it, or in the data folder."""
     places = [parent / LISTS for parent in path.absolute().parents]
     places += [path.absolute().parent, path.absolute().parent.parent / "data"]
-    places += [data_root() / name / LISTS for name in ("jglue", CLONES["jglue"])]
+    places += [data_root() / name / LISTS for name in ("jglue", clone_name("jglue"))]
     for place in places:
         if (place / "filter_review_id_list").is_dir():
             return place

@@ -155,6 +155,7 @@ DATASET = Benchmark(
     name="jsem",
     language="ja",
     repository="jsem",
+    further_files=("*",),
     card=Card(
         name="jsem",
         title="JSeM: Japanese semantics test suite (Japanese FraCaS and extensions)",

@@ -109,7 +109,7 @@ def judgements(folder: Path) -> Iterator[Judgement]:
     yield from _read_judgements(folder, drop_full_width=False)
 
 
-def counted_judgements(folder: Path) -> Iterator[Judgement]:
+def gold_judgements(folder: Path) -> Iterator[Judgement]:
     """The answers that made the published gold: scores in full-width digits were lost on the way."""
     yield from _read_judgements(folder, drop_full_width=True)
 

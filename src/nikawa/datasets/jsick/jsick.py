@@ -14,7 +14,7 @@ from typing import NamedTuple
 from nikawa.datasets.base import Benchmark, Source
 from nikawa.datasets.jsick.answers import (
     Answers,
-    counted_judgements,
+    gold_judgements,
     judgements,
     majority,
     narrow,
@@ -231,6 +231,9 @@ DATASET = Benchmark(
     name="jsick",
     language="ja",
     repository="jsick",
+    suite="jsick",
+    suite_place=1,
+    further_files=("jsick/*",),
     card=Card(
         name="jsick",
         title="JSICK: Japanese Sentences Involving Compositional Knowledge",
@@ -277,6 +280,6 @@ DATASET = Benchmark(
     read=read,
     split_of=split_of,
     judgements=judgements,
-    counted=counted_judgements,
+    gold_judgements=gold_judgements,
     find_problems=find_problems,
 )

@@ -197,6 +197,8 @@ DATASET = Benchmark(
     name=NAME,
     language="ko",
     repository="klue",
+    suite="klue",
+    suite_place=6,
     card=make_card(
         NAME,
         title="KLUE-DP: Korean dependency parsing (KLUE)",

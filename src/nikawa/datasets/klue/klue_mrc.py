@@ -148,6 +148,8 @@ DATASET = Benchmark(
     name=NAME,
     language="ko",
     repository="klue",
+    suite="klue",
+    suite_place=7,
     card=make_card(
         NAME,
         title="KLUE-MRC: Korean machine reading comprehension (KLUE)",

@@ -153,6 +153,8 @@ DATASET = Benchmark(
     name=NAME,
     language="ko",
     repository="klue",
+    suite="klue",
+    suite_place=4,
     card=make_card(
         NAME,
         title="KLUE-NER: Korean named entity recognition (KLUE)",

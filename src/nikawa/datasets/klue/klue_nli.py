@@ -98,6 +98,8 @@ DATASET = Benchmark(
     name=NAME,
     language="ko",
     repository="klue",
+    suite="klue",
+    suite_place=3,
     card=make_card(
         NAME,
         title="KLUE-NLI: Korean natural language inference (KLUE)",

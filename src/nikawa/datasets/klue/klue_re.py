@@ -163,6 +163,9 @@ DATASET = Benchmark(
     name=NAME,
     language="ko",
     repository="klue",
+    suite="klue",
+    suite_place=5,
+    further_files=("klue_benchmark/klue-re-v*/relation_list.json",),
     card=make_card(
         NAME,
         title="KLUE-RE: Korean relation extraction (KLUE)",

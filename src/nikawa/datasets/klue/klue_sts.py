@@ -143,6 +143,8 @@ DATASET = Benchmark(
     name=NAME,
     language="ko",
     repository="klue",
+    suite="klue",
+    suite_place=2,
     card=make_card(
         NAME,
         title="KLUE-STS: Korean semantic textual similarity (KLUE)",

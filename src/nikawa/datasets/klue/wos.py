@@ -115,6 +115,9 @@ DATASET = Benchmark(
     name=NAME,
     language="ko",
     repository="klue",
+    suite="klue",
+    suite_place=8,
+    further_files=("klue_benchmark/wos-v*/ontology.json",),
     card=make_card(
         NAME,
         title="WoS: Wizard of Seoul, Korean dialogue state tracking (KLUE-DST)",

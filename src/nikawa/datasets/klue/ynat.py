@@ -121,6 +121,8 @@ DATASET = Benchmark(
     name=NAME,
     language="ko",
     repository="klue",
+    suite="klue",
+    suite_place=1,
     card=make_card(
         NAME,
         title="YNAT: topics of Korean news headlines (KLUE-TC)",

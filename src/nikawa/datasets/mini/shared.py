@@ -33,6 +33,7 @@ def mini(language: str, title: str, description: str) -> Benchmark:
         name=name,
         language=language,
         repository="",
+        suite="demo",
         card=Card(
             name=name,
             title=title,
