@@ -8,7 +8,7 @@ in when the server starts.
 
 **A form is one file** in `forms/` with `FORM = Form(...)` (`form.Form` documents each field; `form.forms()` lists them). An answer is a JSON
 object keyed by question, so it becomes one judgement a question. Its script is `pages/static/NAME.js`, which calls
-`start` of `form.js`; its page is `pages/forms/NAME.html`, or `_fields.html` where the script fills the page; its
+`start` of `form.js`; its page is `pages/forms/_fields.html`, which the script fills, or another that it names; its
 messages are its `words`. Forms may share a script or a page; nothing else is touched to add one.
 
 **Templates** (Jinja2, autoescaped, in `pages/`) get: `project` (title, form, language), `form` (the `Form`),

@@ -110,8 +110,8 @@ class Form:
     """The inputs an example must have."""
     validate: Callable[[Answer, Example, Options], list[Problem]]
     """All that is wrong with an answer, shape included; the example comes without gold. It must never raise."""
-    template: str = ""
-    """The file in `pages/forms`; empty: NAME.html, or where there is none a place that the script fills."""
+    template: str = "_fields.html"
+    """The file in `pages/forms`; the usual one is a place that the script fills."""
     script: str = ""
     """The file in `pages/static`; empty: NAME.js."""
     optional: tuple[str, ...] = ()
@@ -140,7 +140,7 @@ class Form:
     @property
     def page(self) -> str:
         """The template of the form, as Jinja finds it."""
-        return f"forms/{self.template or self.name + '.html'}"
+        return f"forms/{self.template}"
 
     @property
     def code(self) -> str:

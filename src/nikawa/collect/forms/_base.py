@@ -1,20 +1,26 @@
-"""What forms share: common settings, reading an answer and the inputs of an example, guidelines."""
+"""What forms share: common settings, the checks of a choice, the inputs that are shown, guidelines.
+
+A form that asks for texts of the worker's own is declared with `WritingForm` and checks them with `_rules.check_written`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, keeps_rules
 from nikawa.records import Example, Span
 
-FIELDS_TEMPLATE = "_fields.html"
-"""The template of forms whose script fills the page."""
 MISSING = object()
+"""What `only_answer` returns for an answer that holds something else."""
 Labels = Annotated[tuple[str, ...], Meta(min_length=2, max_length=200)]
 Count = Annotated[int, Meta(ge=1, le=50)]
+WritingForm = partial(Form, script="write.js", gold_matches=keeps_rules)
+"""A form that asks for texts of the worker's own: its answers are never compared with each other."""
 RELATIONS = ("entailment", "contradiction", "neutral")
 
 _REPORTING = {
@@ -39,14 +45,24 @@ def only_answer(answer: Answer, question: str) -> Any:
     return answer.get(question) if set(answer) <= {question} else MISSING
 
 
-def check_label(answer: Answer, options: Options) -> list[Problem]:
-    """Whether the answer is one of the labels."""
-    label = only_answer(answer, options.question)
-    if label is MISSING:
+def check_choice(
+    answer: Answer, options: Options, is_choice: Callable[[Any], bool]
+) -> list[Problem]:
+    """Whether the answer to the form's one question is a choice that the form offers.
+
+    `is_choice` gets what was answered, None where nothing was: a page may send anything.
+    """
+    choice = only_answer(answer, options.question)
+    if choice is MISSING:
         return [Problem(REFUSED)]
-    if isinstance(label, str) and label in options.labels:
-        return []
-    return [Problem("choose_one", where=options.question)]
+    return [] if is_choice(choice) else [Problem("choose_one", where=options.question)]
+
+
+def check_label(answer: Answer, _example: Example, options: Options) -> list[Problem]:
+    """Whether the answer is one of the labels; the rule of a form that offers just these."""
+    return check_choice(
+        answer, options, lambda label: isinstance(label, str) and label in options.labels
+    )
 
 
 READING_ORDER = (
@@ -74,6 +90,11 @@ def pick_texts(example: Example, names: tuple[str, ...] = ()) -> dict[str, Any]:
 def show_texts(_form: Form, example: Example, options: Options) -> dict[str, Any]:
     """The texts the setting `shows` names, or all."""
     return pick_texts(example, options.shows)
+
+
+def show_inputs(form: Form, example: Example, _options: Options) -> dict[str, Any]:
+    """The texts among the inputs the form names, the optional ones first."""
+    return pick_texts(example, (*form.optional, *form.inputs))
 
 
 def list_choices(example: Example) -> list[str]:

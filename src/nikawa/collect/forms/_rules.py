@@ -7,9 +7,9 @@ that only look like it (少ない, 안내, 못지않게) are set aside first. Di
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
-from nikawa.collect.form import Problem
+from nikawa.collect.form import REFUSED, Problem
 from nikawa.text.distance import relative_distance
 
 MAX_TEXT_CHARS = 2000
@@ -49,13 +49,31 @@ def is_far(first: str, second: str, limit: float) -> bool:
     return relative_distance(first, second) >= limit
 
 
-def parse_texts(value: Any, count: int) -> list[str] | None:
-    """So many texts, stripped; None where the value is something else."""
-    if not isinstance(value, list) or len(value) != count:
-        return None
-    if not all(isinstance(text, str) for text in value):
-        return None
-    return [text.strip() for text in value]
+class CheckedTexts(NamedTuple):
+    """The texts of an answer after the checks that all forms share."""
+
+    texts: list[str]
+    """All of them, stripped; empty where the answer is something else than so many texts."""
+    problems: list[Problem]
+    sound: dict[str, str]
+    """Those without a problem so far, by the field they were written in."""
+
+
+def check_written(value: Any, count: int) -> CheckedTexts:
+    """Check that a value is so many texts, and each of them by itself; a form's own rules go on with the sound ones.
+
+    >>> check_written(["a dog", "a dog"], 2).sound
+    {'text-0': 'a dog'}
+    """
+    is_list = isinstance(value, list) and len(value) == count
+    if not is_list or not all(isinstance(text, str) for text in value):
+        return CheckedTexts([], [Problem(REFUSED)], {})
+    texts = [text.strip() for text in value]
+    problems = check_texts(texts)
+    fields = {f"text-{place}": text for place, text in enumerate(texts)}
+    for problem in problems:
+        fields.pop(problem.where, None)
+    return CheckedTexts(texts, problems, fields)
 
 
 def check_texts(texts: list[str]) -> list[Problem]:
@@ -72,3 +90,17 @@ def check_texts(texts: list[str]) -> list[Problem]:
         elif text in texts[:place]:
             problems.append(Problem("text_twice", where=where))
     return problems
+
+
+def check_marked(text: str, start: Any, context: str, longest: int, where: str) -> list[Problem]:
+    """Whether a text was marked in a paragraph: it stands there at `start`, and is not longer than allowed.
+
+    `start` may be anything a page sends; `where` is the field a problem is shown at.
+    """
+    if not text.strip():
+        return [Problem("answer_missing", where=where)]
+    if type(start) is not int or start < 0 or context[start : start + len(text)] != text:
+        return [Problem("answer_absent", where=where)]
+    if len(text) > longest:
+        return [Problem("text_long", {"most": longest}, where)]
+    return []

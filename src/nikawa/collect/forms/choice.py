@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from nikawa.collect.form import Answer, Form, Options, Problem, Sample
+from nikawa.collect.form import Form, Sample
 from nikawa.collect.forms._base import (
-    FIELDS_TEMPLATE,
     RELATIONS,
     FormSettings,
     Labels,
@@ -12,7 +11,6 @@ from nikawa.collect.forms._base import (
     make_guideline,
     show_texts,
 )
-from nikawa.records import Example
 
 
 class Choice(FormSettings, frozen=True, kw_only=True):
@@ -26,18 +24,12 @@ class Choice(FormSettings, frozen=True, kw_only=True):
     """Whether a choice is sent at once; it can be undone."""
 
 
-def validate(answer: Answer, _example: Example, options: Options) -> list[Problem]:
-    """One of the labels."""
-    return check_label(answer, options)
-
-
 FORM = Form(
     name="choice",
     title={"ja": "一つ選ぶ", "ko": "하나 고르기", "en": "Choose one"},
     questions=("label",),
     inputs=(),
-    validate=validate,
-    template=FIELDS_TEMPLATE,
+    validate=check_label,
     settings=Choice,
     view=show_texts,
     words={

@@ -5,24 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nikawa.collect.form import (
-    REFUSED,
-    Answer,
-    Form,
-    Options,
-    Problem,
-    Sample,
-    Written,
-    keeps_rules,
-)
+from nikawa.collect.form import Answer, Form, Options, Problem, Sample, Written
 from nikawa.collect.forms._base import (
-    FIELDS_TEMPLATE,
     FormSettings,
+    WritingForm,
     list_choices,
     make_guideline,
     only_answer,
 )
-from nikawa.collect.forms._rules import check_texts, parse_texts
+from nikawa.collect.forms._rules import check_written
 from nikawa.records import Example
 
 QUESTION_MARKS = ("？", "?")
@@ -41,20 +32,15 @@ class ConceptQuestion(FormSettings, frozen=True, kw_only=True):
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
     """A question that holds no choice, asks for no number of characters, and ends in a question mark."""
-    texts = parse_texts([only_answer(answer, options.question)], 1)
-    if texts is None:
-        return [Problem(REFUSED)]
-    problems = check_texts(texts)
-    if problems:
-        return problems
-    text, where = texts[0], "text-0"
-    inside = [choice for choice in list_choices(example) if choice and choice in text]
-    if inside:
-        problems.append(Problem("question_holds", {"choice": inside[0]}, where))
-    if ASKS_FOR_LENGTH.search(text):
-        problems.append(Problem("question_characters", where=where))
-    if not text.endswith(QUESTION_MARKS):
-        problems.append(Problem("question_mark", where=where))
+    _, problems, sound = check_written([only_answer(answer, options.question)], 1)
+    for where, text in sound.items():
+        inside = [choice for choice in list_choices(example) if choice and choice in text]
+        if inside:
+            problems.append(Problem("question_holds", {"choice": inside[0]}, where))
+        if ASKS_FOR_LENGTH.search(text):
+            problems.append(Problem("question_characters", where=where))
+        if not text.endswith(QUESTION_MARKS):
+            problems.append(Problem("question_mark", where=where))
     return problems
 
 
@@ -68,7 +54,7 @@ def to_judge(answer: Answer, example: Example, options: Options) -> list[Written
     return [Written({**example.inputs, "question": answer[options.question]})]
 
 
-FORM = Form(
+FORM = WritingForm(
     name="concept-question",
     title={
         "ja": "語が答えになる質問を書く",
@@ -78,10 +64,7 @@ FORM = Form(
     questions=("question",),
     inputs=("choices", "answer"),
     validate=validate,
-    template=FIELDS_TEMPLATE,
-    script="write.js",
     settings=ConceptQuestion,
-    gold_matches=keeps_rules,
     to_judge=to_judge,
     view=view,
     words={

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from nikawa.collect.form import (
-    REFUSED,
-    Answer,
-    Form,
-    Options,
-    Problem,
-    Sample,
-    Written,
-    keeps_rules,
-)
+from nikawa.collect.form import Answer, Form, Options, Problem, Sample, Written
 from nikawa.collect.forms._base import (
-    FIELDS_TEMPLATE,
     Count,
     FormSettings,
+    WritingForm,
     list_choices,
     make_guideline,
     only_answer,
 )
-from nikawa.collect.forms._rules import check_texts, parse_texts
+from nikawa.collect.forms._rules import check_written
 from nikawa.records import Example
 
 
@@ -35,17 +26,10 @@ class Distractors(FormSettings, frozen=True, kw_only=True):
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
     """So many words that are neither in the question nor a choice already."""
-    texts = parse_texts(only_answer(answer, options.question), options.texts)
-    if texts is None:
-        return [Problem(REFUSED)]
     question = str(example.inputs.get("question", ""))
     known = {choice.strip() for choice in list_choices(example)}
-    problems = check_texts(texts)
-    faulty = {problem.where for problem in problems}
-    for place, text in enumerate(texts):
-        where = f"text-{place}"
-        if where in faulty:
-            continue
+    _, problems, sound = check_written(only_answer(answer, options.question), options.texts)
+    for where, text in sound.items():
         if text in question:
             problems.append(Problem("distractor_asked", where=where))
         elif text in known:
@@ -69,17 +53,14 @@ def to_judge(answer: Answer, example: Example, options: Options) -> list[Written
     return [Written({**example.inputs, "choices": choices})]
 
 
-FORM = Form(
+FORM = WritingForm(
     name="distractors",
     title={"ja": "誤りの選択肢を足す", "ko": "틀린 선택지 더하기", "en": "Add wrong choices"},
     questions=("distractors",),
     inputs=("question", "choices"),
     optional=("answer",),
     validate=validate,
-    template=FIELDS_TEMPLATE,
-    script="write.js",
     settings=Distractors,
-    gold_matches=keeps_rules,
     to_judge=to_judge,
     view=view,
     words={

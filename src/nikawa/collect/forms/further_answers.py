@@ -7,13 +7,8 @@ from itertools import combinations
 from typing import Any
 
 from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
-from nikawa.collect.forms._base import (
-    FIELDS_TEMPLATE,
-    Count,
-    FormSettings,
-    make_guideline,
-    pick_texts,
-)
+from nikawa.collect.forms._base import Count, FormSettings, make_guideline, show_inputs
+from nikawa.collect.forms._rules import check_marked
 from nikawa.records import Example
 
 
@@ -26,18 +21,12 @@ class FurtherAnswers(FormSettings, frozen=True, kw_only=True):
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
     """A stretch of the paragraph."""
-    text, where = answer.get(options.question, ""), "answer-0"
+    text = answer.get(options.question, "")
     if not set(answer) <= {options.question, "start"} or not isinstance(text, str):
         return [Problem(REFUSED)]
-    if not text.strip():
-        return [Problem("answer_missing", where=where)]
     context = str(example.inputs.get("context", ""))
     start = answer.get("start", context.find(text))
-    if type(start) is not int or start < 0 or context[start : start + len(text)] != text:
-        return [Problem("answer_absent", where=where)]
-    if len(text) > options.longest:
-        return [Problem("text_long", {"most": options.longest}, where)]
-    return []
+    return check_marked(text, start, context, options.longest, "answer-0")
 
 
 def is_gold_text(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
@@ -64,11 +53,6 @@ def share_a_place(one: Answer, other: Answer, question: str) -> bool:
     return first in second or second in first
 
 
-def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
-    """Title, paragraph and question."""
-    return pick_texts(example, ("title", "context", "question"))
-
-
 FORM = Form(
     name="further-answers",
     title={
@@ -80,12 +64,11 @@ FORM = Form(
     inputs=("context", "question"),
     optional=("title",),
     validate=validate,
-    template=FIELDS_TEMPLATE,
     script="write-question.js",
     settings=FurtherAnswers,
     gold_matches=is_gold_text,
     differ=are_apart,
-    view=view,
+    view=show_inputs,
     words={
         "ja": {
             "prompt": "質問の答えを段落の中で選んでください。",

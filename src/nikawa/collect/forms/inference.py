@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
-from nikawa.collect.forms._base import FIELDS_TEMPLATE, RELATIONS, FormSettings, make_guideline
+from nikawa.collect.forms._base import RELATIONS, FormSettings, make_guideline
 from nikawa.records import Example
 
 NATURALNESS = ("natural", "premise", "hypothesis", "both")
@@ -75,7 +75,6 @@ FORM = Form(
     questions=("label", "naturalness"),
     inputs=("premise", "hypothesis"),
     validate=validate,
-    template=FIELDS_TEMPLATE,
     settings=Inference,
     sets={"naturalness": True},
     words={

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
+from nikawa.collect.form import Answer, Form, Options, Problem, Sample
 from nikawa.collect.forms._base import (
-    FIELDS_TEMPLATE,
-    MISSING,
     FormSettings,
+    check_choice,
     list_choices,
     make_guideline,
-    only_answer,
     pick_texts,
 )
 from nikawa.records import Example
@@ -26,12 +24,8 @@ class MultipleChoice(FormSettings, frozen=True, kw_only=True):
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
     """The number of a choice, from 0."""
-    choice = only_answer(answer, options.question)
-    if choice is MISSING:
-        return [Problem(REFUSED)]
-    if type(choice) is int and 0 <= choice < len(list_choices(example)):
-        return []
-    return [Problem("choose_one", where=options.question)]
+    count = len(list_choices(example))
+    return check_choice(answer, options, lambda choice: type(choice) is int and 0 <= choice < count)
 
 
 def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
@@ -49,7 +43,6 @@ FORM = Form(
     questions=("choice",),
     inputs=("question", "choices"),
     validate=validate,
-    template=FIELDS_TEMPLATE,
     settings=MultipleChoice,
     view=view,
     words={

@@ -7,7 +7,6 @@ from typing import Any
 
 from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
 from nikawa.collect.forms._base import (
-    FIELDS_TEMPLATE,
     MISSING,
     Count,
     FormSettings,
@@ -66,7 +65,6 @@ FORM = Form(
     questions=("label",),
     inputs=(),
     validate=validate,
-    template=FIELDS_TEMPLATE,
     settings=Ranked,
     gold_matches=first_is_gold,
     differ=firsts_differ,

@@ -7,15 +7,8 @@ from typing import Any
 
 import msgspec
 
-from nikawa.collect.form import Answer, Form, Options, Problem, Sample
-from nikawa.collect.forms._base import (
-    FIELDS_TEMPLATE,
-    FormSettings,
-    Labels,
-    check_label,
-    make_guideline,
-    parse_span,
-)
+from nikawa.collect.form import Form, Options, Sample
+from nikawa.collect.forms._base import FormSettings, Labels, check_label, make_guideline, parse_span
 from nikawa.records import Example
 
 RELATIONS_OF_KLUE = (
@@ -139,11 +132,6 @@ def _with_usual(likely: Collection[str], options: Options) -> list[str]:
     return labels if set(labels) - set(options.always) else list(options.labels)
 
 
-def validate(answer: Answer, _example: Example, options: Options) -> list[Problem]:
-    """One of all relations."""
-    return check_label(answer, options)
-
-
 def view(_form: Form, example: Example, options: Options) -> dict[str, Any]:
     """The text with its two entities, and the relations shown first."""
     text = str(example.inputs["text"])
@@ -164,8 +152,7 @@ FORM = Form(
     questions=("relation",),
     inputs=("text", "subject", "object"),
     optional=("candidates",),
-    validate=validate,
-    template=FIELDS_TEMPLATE,
+    validate=check_label,
     settings=Relation,
     view=view,
     words={

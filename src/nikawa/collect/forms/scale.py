@@ -8,15 +8,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
-from nikawa.collect.forms._base import (
-    FIELDS_TEMPLATE,
-    MISSING,
-    FormSettings,
-    make_guideline,
-    only_answer,
-    show_texts,
-)
+from nikawa.collect.form import Answer, Form, Options, Problem, Sample
+from nikawa.collect.forms._base import FormSettings, check_choice, make_guideline, show_texts
 from nikawa.records import Example
 
 
@@ -46,14 +39,14 @@ def is_number(value: object) -> bool:
 
 def validate(answer: Answer, _example: Example, options: Options) -> list[Problem]:
     """A number of the scale."""
-    number = only_answer(answer, options.question)
-    if number is MISSING:
-        return [Problem(REFUSED)]
-    if is_number(number) and options.low <= number <= options.high:
+
+    def is_step(number: Any) -> bool:
+        if not is_number(number) or not options.low <= number <= options.high:
+            return False
         steps = (number - options.low) / options.step
-        if abs(steps - round(steps)) < 1e-6:
-            return []
-    return [Problem("choose_one", where=options.question)]
+        return bool(abs(steps - round(steps)) < 1e-6)
+
+    return check_choice(answer, options, is_step)
 
 
 def is_near_gold(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
@@ -77,7 +70,6 @@ FORM = Form(
     questions=("score",),
     inputs=(),
     validate=validate,
-    template=FIELDS_TEMPLATE,
     settings=Scale,
     gold_matches=is_near_gold,
     differ=are_apart,

@@ -9,13 +9,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
-from nikawa.collect.forms._base import (
-    FIELDS_TEMPLATE,
-    FormSettings,
-    make_guideline,
-    only_answer,
-    parse_span,
-)
+from nikawa.collect.forms._base import FormSettings, make_guideline, only_answer, parse_span
 from nikawa.records import Example
 
 Spans = list[tuple[int, int, str]]
@@ -103,7 +97,6 @@ FORM = Form(
     inputs=("text",),
     optional=("spans",),
     validate=validate,
-    template=FIELDS_TEMPLATE,
     settings=SpanTagging,
     gold_matches=is_near_gold,
     differ=tags_differ,

@@ -5,24 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from nikawa.collect.form import (
-    REFUSED,
-    Answer,
-    Form,
-    Options,
-    Problem,
-    Sample,
-    Written,
-    keeps_rules,
-)
+from nikawa.collect.form import Answer, Form, Options, Problem, Sample, Written
 from nikawa.collect.forms._base import (
-    FIELDS_TEMPLATE,
     FormSettings,
+    WritingForm,
     make_guideline,
     only_answer,
     pick_texts,
 )
-from nikawa.collect.forms._rules import check_texts, parse_texts
+from nikawa.collect.forms._rules import check_written
 from nikawa.records import Example
 
 SCRIPTS = {
@@ -46,17 +37,14 @@ class Translation(FormSettings, frozen=True, kw_only=True):
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
     """One line in the language asked for, which is not the sentence itself."""
-    texts = parse_texts([only_answer(answer, options.question)], 1)
-    if texts is None:
-        return [Problem(REFUSED)]
-    problems = check_texts(texts)
-    if problems:
-        return problems
-    if texts[0] == str(example.inputs.get(options.source, "")).strip():
-        return [Problem("text_same", where="text-0")]
-    if not SCRIPTS[options.script].search(texts[0]):
-        return [Problem(f"not_{options.script}", where="text-0")]
-    return []
+    source = str(example.inputs.get(options.source, "")).strip()
+    _, problems, sound = check_written([only_answer(answer, options.question)], 1)
+    for where, text in sound.items():
+        if text == source:
+            problems.append(Problem("text_same", where=where))
+        elif not SCRIPTS[options.script].search(text):
+            problems.append(Problem(f"not_{options.script}", where=where))
+    return problems
 
 
 def view(_form: Form, example: Example, options: Options) -> dict[str, Any]:
@@ -72,7 +60,7 @@ def to_judge(answer: Answer, example: Example, options: Options) -> list[Written
     return [Written({**pick_texts(example), options.question: answer[options.question]})]
 
 
-FORM = Form(
+FORM = WritingForm(
     name="translation",
     title={
         "ja": "翻訳する・訳を直す",
@@ -82,10 +70,7 @@ FORM = Form(
     questions=("japanese",),
     inputs=(),
     validate=validate,
-    template=FIELDS_TEMPLATE,
-    script="write.js",
     settings=Translation,
-    gold_matches=keeps_rules,
     to_judge=to_judge,
     view=view,
     words={

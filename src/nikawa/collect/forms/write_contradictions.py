@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta
 
-from nikawa.collect.form import (
-    REFUSED,
-    Answer,
-    Form,
-    Options,
-    Problem,
-    Sample,
-    Written,
-    keeps_rules,
-)
-from nikawa.collect.forms._base import (
-    FIELDS_TEMPLATE,
-    Count,
-    FormSettings,
-    make_guideline,
-    only_answer,
-)
-from nikawa.collect.forms._rules import check_texts, count_negations, is_far, parse_texts
+from nikawa.collect.form import Answer, Options, Problem, Sample, Written
+from nikawa.collect.forms._base import Count, FormSettings, WritingForm, make_guideline, only_answer
+from nikawa.collect.forms._rules import check_written, count_negations, is_far
 from nikawa.records import Example
 
-STOP = "。"
+STOP, STOPS = "。", "。."
+"""The full stop that sentences are compared with, and the stops they may end in."""
 
 
 class Contradictions(FormSettings, frozen=True, kw_only=True):
@@ -42,36 +28,22 @@ class Contradictions(FormSettings, frozen=True, kw_only=True):
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
     """So many different sentences, few of them negated, none too far from the given one."""
-    texts = parse_texts(only_answer(answer, options.question), options.texts)
-    if texts is None:
-        return [Problem(REFUSED)]
     sentence = str(example.inputs.get("text", ""))
-    problems = check_texts(texts)
-    faulty = {problem.where for problem in problems}
+    whole = sentence.rstrip(STOPS) + STOP
     allowed = count_negations(sentence)
     negated = 0
-    for place, text in enumerate(texts):
-        where = f"text-{place}"
-        if where in faulty:
-            continue
-        if _end_with_stop(text) == _end_with_stop(sentence):
+    _, problems, sound = check_written(only_answer(answer, options.question), options.texts)
+    for where, text in sound.items():
+        whole_text = text.rstrip(STOPS) + STOP
+        if whole_text == whole:
             problems.append(Problem("text_same", where=where))
-        elif is_far(_end_with_stop(sentence), _end_with_stop(text), options.edit_distance):
+        elif is_far(whole, whole_text, options.edit_distance):
             problems.append(Problem("text_far", where=where))
         is_negated = count_negations(text) > allowed
         negated += is_negated
         if is_negated and negated > options.negated:
             problems.append(Problem("text_negated", {"most": options.negated}, where))
     return problems
-
-
-def _end_with_stop(text: str) -> str:
-    return text.rstrip(f"{STOP}.") + STOP
-
-
-def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
-    """The sentence to contradict."""
-    return {"text": example.inputs["text"]}
 
 
 def to_judge(answer: Answer, example: Example, options: Options) -> list[Written]:
@@ -83,18 +55,14 @@ def to_judge(answer: Answer, example: Example, options: Options) -> list[Written
     ]
 
 
-FORM = Form(
+FORM = WritingForm(
     name="write-contradictions",
     title={"ja": "矛盾する文を書く", "ko": "모순되는 문장 쓰기", "en": "Write contradictions"},
     questions=("contradictions",),
     inputs=("text",),
     validate=validate,
-    template=FIELDS_TEMPLATE,
-    script="write.js",
     settings=Contradictions,
-    gold_matches=keeps_rules,
     to_judge=to_judge,
-    view=view,
     words={
         "ja": {
             "prompt": "この文と矛盾する文を {texts} つ書いてください。否定（「ない」「ません」など）を使えるのは {negated} つまでです。",

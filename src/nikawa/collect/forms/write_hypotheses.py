@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta
 
-from nikawa.collect.form import (
-    REFUSED,
-    Answer,
-    Form,
-    Options,
-    Problem,
-    Sample,
-    Written,
-    keeps_rules,
-)
+from nikawa.collect.form import Answer, Options, Problem, Sample, Written
 from nikawa.collect.forms._base import (
-    FIELDS_TEMPLATE,
     RELATIONS,
     FormSettings,
     Labels,
+    WritingForm,
     make_guideline,
     only_answer,
 )
-from nikawa.collect.forms._rules import check_texts, count_negations, parse_texts
+from nikawa.collect.forms._rules import check_written, count_negations
 from nikawa.records import Example
 
 
@@ -43,19 +34,16 @@ class Hypotheses(FormSettings, frozen=True, kw_only=True):
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
     """A hypothesis a label, none of them the premise, of similar length."""
-    texts = parse_texts(only_answer(answer, options.question), len(options.labels))
-    if texts is None:
-        return [Problem(REFUSED)]
+    count = len(options.labels)
+    texts, problems, sound = check_written(only_answer(answer, options.question), count)
+    if not texts:
+        return problems
     premise = str(example.inputs.get("premise", "")).strip()
-    problems = check_texts(texts)
-    faulty = {problem.where for problem in problems}
-    for place, text in enumerate(texts):
-        if f"text-{place}" in faulty:
-            continue
+    for where, text in sound.items():
         if text == premise:
-            problems.append(Problem("text_same", where=f"text-{place}"))
+            problems.append(Problem("text_same", where=where))
         elif len(text) < options.shortest:
-            problems.append(Problem("text_short", {"least": options.shortest}, f"text-{place}"))
+            problems.append(Problem("text_short", {"least": options.shortest}, where))
     return [*problems, *check_balance(texts, options)]
 
 
@@ -75,11 +63,6 @@ def check_balance(texts: list[str], options: Options) -> list[Problem]:
     return problems
 
 
-def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
-    """The premise."""
-    return {"premise": example.inputs["premise"]}
-
-
 def to_judge(answer: Answer, example: Example, options: Options) -> list[Written]:
     """A pair a hypothesis."""
     premise = example.inputs["premise"]
@@ -87,18 +70,14 @@ def to_judge(answer: Answer, example: Example, options: Options) -> list[Written
     return [Written({"premise": premise, "hypothesis": text}, label) for label, text in texts]
 
 
-FORM = Form(
+FORM = WritingForm(
     name="write-hypotheses",
     title={"ja": "仮説を書く", "ko": "가설 쓰기", "en": "Write hypotheses"},
     questions=("hypotheses",),
     inputs=("premise",),
     validate=validate,
-    template=FIELDS_TEMPLATE,
-    script="write.js",
     settings=Hypotheses,
-    gold_matches=keeps_rules,
     to_judge=to_judge,
-    view=view,
     words={
         "ja": {
             "prompt": "前提を読み、仮説を一つずつ書いてください。長さをそろえてください。",

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from nikawa.collect.form import (
-    REFUSED,
-    Answer,
-    Form,
-    Options,
-    Problem,
-    Sample,
-    Written,
-    keeps_rules,
-)
+from nikawa.collect.form import REFUSED, Answer, Options, Problem, Sample, Written
 from nikawa.collect.forms._base import (
-    FIELDS_TEMPLATE,
     Count,
     FormSettings,
+    WritingForm,
     make_guideline,
     only_answer,
     pick_texts,
+    show_inputs,
 )
-from nikawa.collect.forms._rules import check_texts
+from nikawa.collect.forms._rules import check_marked, check_texts
 from nikawa.records import Example
 
 KEYS = {"question", "answer"}
@@ -45,16 +35,12 @@ def validate(answer: Answer, example: Example, options: Options) -> list[Problem
     problems = check_texts([pair["question"].strip() for pair in pairs])
     context = str(example.inputs.get("context", ""))
     for place, pair in enumerate(pairs):
-        text, where = pair["answer"], f"answer-{place}"
+        text = pair["answer"]
         start = pair.get("start", context.find(text))
-        if not text.strip():
-            problems.append(Problem("answer_missing", where=where))
-        elif start < 0 or context[start : start + len(text)] != text:
-            problems.append(Problem("answer_absent", where=where))
-        elif len(text) > options.longest:
-            problems.append(Problem("text_long", {"most": options.longest}, where))
-        elif text.strip() in pair["question"]:
-            problems.append(Problem("answer_told", where=f"text-{place}"))
+        faults = check_marked(text, start, context, options.longest, f"answer-{place}")
+        if not faults and text.strip() in pair["question"]:
+            faults = [Problem("answer_told", where=f"text-{place}")]
+        problems += faults
     return problems
 
 
@@ -66,19 +52,15 @@ def is_pair(value: object) -> bool:
     return are_texts and type(value.get("start", 0)) is int
 
 
-def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
-    """Title and paragraph."""
-    return pick_texts(example, ("title", "context"))
-
-
 def to_judge(answer: Answer, example: Example, options: Options) -> list[Written]:
     """A question each, for others to mark its answer."""
     texts = pick_texts(example, ("title", "context"))
     return [Written({**texts, "question": pair["question"]}) for pair in answer[options.question]]
 
 
-FORM = Form(
+FORM = WritingForm(
     name="write-question",
+    script="write-question.js",
     title={
         "ja": "段落から質問と答えを作る",
         "ko": "문단에서 질문과 답 만들기",
@@ -88,11 +70,9 @@ FORM = Form(
     inputs=("context",),
     optional=("title",),
     validate=validate,
-    template=FIELDS_TEMPLATE,
     settings=WriteQuestion,
-    gold_matches=keeps_rules,
     to_judge=to_judge,
-    view=view,
+    view=show_inputs,
     words={
         "ja": {
             "prompt": "段落を読めば答えられる質問を書き、答えを段落の中で選んでください。",
