@@ -8,7 +8,7 @@ from pathlib import Path
 from nikawa.io.atomic import atomic_write
 from nikawa.metrics import metrics
 from nikawa.reporting.page import standalone
-from nikawa.reporting.plots import Dot, Line, dot_plot
+from nikawa.reporting.plots import Dot, PlotRow, draw_dots
 from studies._pairs import Contest
 
 Pair = tuple[str, str]
@@ -23,7 +23,7 @@ def write_differences(
     with atomic_write(path, overwrite=True) as file:
         file.write(
             standalone(
-                dot_plot(
+                draw_dots(
                     rows(found, pairs), title, POINTS, list(dict.fromkeys(pairs.values())), 0.0
                 )
             ).encode()
@@ -38,7 +38,7 @@ def in_order(found: Sequence[Contest], epochs: Mapping[str, Mapping[str, float]]
     return sorted(found, key=lambda one: (order.get(one.task, len(order)), one.variation))
 
 
-def rows(found: Sequence[Contest], pairs: Mapping[Pair, str]) -> list[Line]:
+def rows(found: Sequence[Contest], pairs: Mapping[Pair, str]) -> list[PlotRow]:
     """A row for each task, training and metric that is told in percent, with the mark of every pair that was compared."""
     series = list(dict.fromkeys(pairs.values()))
     dots: dict[str, dict[str, Dot]] = {}
@@ -58,5 +58,5 @@ def rows(found: Sequence[Contest], pairs: Mapping[Pair, str]) -> list[Line]:
                 one.difference, one.low, one.high, series.index(name), f"{name}: {one.told}"
             )
     return [
-        Line(row, [held[name] for name in series if name in held]) for row, held in dots.items()
+        PlotRow(row, [held[name] for name in series if name in held]) for row, held in dots.items()
     ]

@@ -9,7 +9,7 @@ from typing import Any
 
 from nikawa.cli.run import first_of, format_figure, results_table
 from nikawa.io.atomic import atomic_write
-from nikawa.reporting.tables import Table
+from nikawa.reporting.tables import TextTable
 from nikawa.runs.job import Cell
 from nikawa.runs.records import DIVERGED
 from nikawa.runs.summary import DIFFERENCE
@@ -25,7 +25,7 @@ GOLD = ("", "entailment", "contradiction", "neutral")
 def main_table(cells: Sequence[Cell]) -> str:
     """The first metric of each task on whole sets, and of what was trained as published."""
     columns, rows, numbers = results_table([cell for cell in first_of(cells) if not cell.variation])
-    return Table(columns, rows, numbers).markdown()
+    return TextTable(columns, rows, numbers).markdown()
 
 
 def curve_table(cells: Sequence[Cell]) -> str:
@@ -43,7 +43,7 @@ def curve_table(cells: Sequence[Cell]) -> str:
         for key, found in rows.items()
         if len(found) > 1
     ]
-    return Table(columns, body, columns[3:]).markdown()
+    return TextTable(columns, body, columns[3:]).markdown()
 
 
 def share_of(cell: Cell) -> float:
@@ -67,7 +67,7 @@ def splits_table(cells: Sequence[Cell], names: dict[str, str]) -> str:
     body = [
         [*key, *(found.get(part, "") for part in PARTED)] for key, found in sorted(rows.items())
     ]
-    return Table(columns, body, columns[2:]).markdown()
+    return TextTable(columns, body, columns[2:]).markdown()
 
 
 def grid_table(runs: Path, names: dict[str, str]) -> str:
@@ -92,7 +92,7 @@ def grid_table(runs: Path, names: dict[str, str]) -> str:
         [*key, DIVERGED if key in lost else _mean(values), str(len(values))]
         for key, values in sorted(found.items())
     ]
-    return Table(columns, rows, columns[4:]).markdown()
+    return TextTable(columns, rows, columns[4:]).markdown()
 
 
 def stress_table(sections: Iterable[dict[str, Any]]) -> str:
@@ -112,7 +112,7 @@ def stress_table(sections: Iterable[dict[str, Any]]) -> str:
         for found in map(_inner, section.get("stress", ()))
         for cell in sorted(found["cells"], key=_stress_order)
     ]
-    return Table(columns, rows, columns[4:]).markdown()
+    return TextTable(columns, rows, columns[4:]).markdown()
 
 
 def _stress_order(cell: dict[str, Any]) -> tuple[str, int, str, int, str]:
@@ -156,7 +156,7 @@ def write_page(path: Path, parts: Sequence[str]) -> None:
 
 def figures(columns: Sequence[str], rows: Iterable[Sequence[Any]], words: int) -> str:
     """A table of figures, tests and words as they are printed; the first columns are `words`."""
-    return Table(
+    return TextTable(
         columns, [[_shown(value) for value in row] for row in rows], columns[words:]
     ).markdown()
 

@@ -13,7 +13,6 @@ from nikawa.analysis import results as r
 from nikawa.io.json import pack_json
 from nikawa.reporting.page_data import (
     Analysed,
-    Choices,
     Chooser,
     Note,
     Number,
@@ -22,11 +21,12 @@ from nikawa.reporting.page_data import (
     PartRow,
     RunRow,
     Section,
+    SettingChoices,
     Sourced,
     SystemRow,
     Trace,
     Training,
-    Tried,
+    TriedSettings,
 )
 
 LABELS = ("含意 関係", "矛盾/対立")
@@ -219,7 +219,7 @@ RATES = {0.0001: (41.25, 3.75), 0.0003: (62.75, 2.25), 0.001: (52.5, 1.5)}
 """Learning rate to the mean over two seeds, and the deviation, where settings are chosen."""
 
 
-def choices(task: str = "t") -> tuple[Choices, dict[str, Any]]:
+def choices(task: str = "t") -> tuple[SettingChoices, dict[str, Any]]:
     """Three learning rates of one system, and the files of the runs that chose."""
     files: dict[str, Any] = {}
     tried = []
@@ -230,7 +230,7 @@ def choices(task: str = "t") -> tuple[Choices, dict[str, Any]]:
         source = " ".join(f"{place.replace(' ', '%20')}#/0/scores/0" for place in places)
         score = Number(value=mean, sd=off * 2**0.5, n=1995, source=source)
         tried.append(
-            Tried(
+            TriedSettings(
                 settings={"learning_rate": rate},
                 defaults={"learning_rate": ("good",)} if rate == 0.001 else {},
                 scores={"good": score},
@@ -241,7 +241,7 @@ def choices(task: str = "t") -> tuple[Choices, dict[str, Any]]:
         )
     chooser = Chooser(system="good", set="d:train", kept_out=True, n=1995, seeds=(0, 1))
     names = ("learning_rate",)
-    return Choices(
+    return SettingChoices(
         task=task, metric="accuracy", names=names, systems=(chooser,), tried=tuple(tried)
     ), files
 

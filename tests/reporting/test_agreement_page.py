@@ -14,7 +14,13 @@ from nikawa.aggregation.agree import AgreeOptions, agree
 from nikawa.aggregation.table import Table
 from nikawa.io.judgements import write_judgements
 from nikawa.records import Judgement
-from nikawa.reporting.agreement import coincidences, cut, page, worker_places, write_page
+from nikawa.reporting.agreement import (
+    count_coincidences,
+    locate_workers,
+    render_page,
+    shorten_name,
+    write_page,
+)
 
 
 def made(folder: Path, answers: list[Any], workers: int = 3) -> str:
@@ -31,7 +37,7 @@ def made(folder: Path, answers: list[Any], workers: int = 3) -> str:
     path = folder / "j.jsonl"
     write_judgements(path, rows)
     found = agree(str(path), options=AgreeOptions(resamples=20))
-    return page(found.report, found.table)
+    return render_page(found.report, found.table)
 
 
 @pytest.mark.parametrize(
@@ -77,21 +83,21 @@ def test_a_folder_is_written_whole(tmp_path: Path) -> None:
 
 def test_what_others_say() -> None:
     table = Table.from_columns([0, 0, 1, 1, 2], [0, 1, 0, 1, 0], ["a", "a", "a", "b", "b"])
-    assert coincidences(table) == pytest.approx(np.array([[2 / 3, 1 / 3], [1.0, 0.0]]))
+    assert count_coincidences(table) == pytest.approx(np.array([[2 / 3, 1 / 3], [1.0, 0.0]]))
 
 
 def test_where_workers_stand() -> None:
     numbers = Table.from_columns([0, 0, 0, 1], [0, 1, 2, 0], [1, 2, 6, 4])
-    x, y, _, _ = worker_places(numbers)
+    x, y, _, _ = locate_workers(numbers)
     assert x == pytest.approx([-3.0, -1.5, 4.5])
     assert y == pytest.approx([3.0, 1.5, 4.5])
     labels = Table.from_columns([0, 0, 0, 1], [0, 1, 2, 0], ["a", "a", "b", "b"])
-    given, same, _, _ = worker_places(labels)
+    given, same, _, _ = locate_workers(labels)
     assert given.tolist() == [2, 1, 1]
     assert same == pytest.approx([0.5, 0.5, 0.0])
 
 
 def test_long_names_are_cut() -> None:
-    assert cut("短い") == "短い"
-    assert cut("とても" * 20).endswith("…")
-    assert len(cut("とても" * 20)) < 20
+    assert shorten_name("短い") == "短い"
+    assert shorten_name("とても" * 20).endswith("…")
+    assert len(shorten_name("とても" * 20)) < 20

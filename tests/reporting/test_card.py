@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from nikawa.datasets import benchmarks
 from nikawa.records import Card
-from nikawa.reporting.card import AskFigures, Figures, Found, StageFigures, markdown
+from nikawa.reporting.card import AskFigures, CheckFigures, Figures, StageFigures, format_card
 
 
 @pytest.fixture
@@ -50,12 +50,12 @@ def figures() -> Figures:
         answers=3600,
         simulated=0,
         chosen=("the order",),
-        findings=(Found(check="leaked-texts", where="dev in train", count=4),),
+        findings=(CheckFigures(check="leaked-texts", where="dev in train", count=4),),
     )
 
 
 def test_the_sections_of_datasheet_and_data_statement(card: Card, figures: Figures) -> None:
-    page = markdown(card, figures)
+    page = format_card(card, figures)
     assert re.findall(r"^## (.+)$", page, re.MULTILINE) == [
         "Motivation",
         "Composition",
@@ -86,19 +86,19 @@ def test_the_sections_of_datasheet_and_data_statement(card: Card, figures: Figur
     ],
 )
 def test_the_figures_are_there(card: Card, figures: Figures, line: str) -> None:
-    assert line in markdown(card, figures).splitlines()
+    assert line in format_card(card, figures).splitlines()
 
 
 def test_agreement_is_told_with_its_interval(card: Card, figures: Figures) -> None:
     asked = replace(figures.asks[0], intervals={"fleiss": (0.3, 0.512345)})
-    page = markdown(card, replace(figures, asks=(asked,)))
+    page = format_card(card, replace(figures, asks=(asked,)))
     assert "| judge | fleiss | 0.399 | 0.300 to 0.512 |" in page.splitlines()
 
 
 def test_simulated_workers_head_the_page(card: Card, figures: Figures) -> None:
-    page = markdown(card, replace(figures, simulated=600, workers_are="simulated"))
+    page = format_card(card, replace(figures, simulated=600, workers_are="simulated"))
     assert "**The workers are simulated** (600 of 3,600 answers)" in page.partition("## ")[0]
-    assert "**" not in markdown(card, figures)
+    assert "**" not in format_card(card, figures)
 
 
 @pytest.mark.parametrize(
@@ -111,4 +111,4 @@ def test_simulated_workers_head_the_page(card: Card, figures: Figures) -> None:
     ],
 )
 def test_the_head_names_the_licence(card: Card, figures: Figures, licence: str, said: str) -> None:
-    assert f"\n{said}\n" in markdown(replace(card, licence=licence), figures).partition("# ")[0]
+    assert f"\n{said}\n" in format_card(replace(card, licence=licence), figures).partition("# ")[0]

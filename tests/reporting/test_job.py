@@ -18,7 +18,7 @@ from nikawa.cli.terminal.app import build
 from nikawa.datasets.load import load_task
 from nikawa.errors import BadInput
 from nikawa.records import Example, Origin, Span, Task
-from nikawa.reporting.items import collect_items, format_answer, shared_spans
+from nikawa.reporting.browser_items import collect_items, format_answer, shared_spans
 from nikawa.reporting.job import Reported, ReportOptions, report
 from nikawa.reporting.scores import compare_tasks, system_rows
 from nikawa.reporting.systems import load_task_runs, remake_command

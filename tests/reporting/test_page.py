@@ -17,19 +17,19 @@ import pytest
 from msgspec.structs import replace
 
 from nikawa.reporting import plots
-from nikawa.reporting.fragments import figure
-from nikawa.reporting.items import (
+from nikawa.reporting.browser_items import (
     ALPHABET,
     FULL_SCORE,
-    Items,
+    ItemColumns,
     find_text_limit,
     pack_column,
     pack_items,
 )
+from nikawa.reporting.fragments import figure
 from nikawa.reporting.page import document, standalone, write_report
 from nikawa.reporting.page_data import Number, Page, PairRow, PartRow, Section, SystemRow
-from nikawa.reporting.plots import SHEET_HEIGHT, Heat, heat, in_parts, reliability
-from nikawa.reporting.summary_tables import comma_separated, latex, latex_seen, markdown
+from nikawa.reporting.plots import SHEET_HEIGHT, Heat, draw_heat, draw_reliability, split_rows
+from nikawa.reporting.summary import comma_separated, latex, latex_seen, markdown
 
 NASTY = '</script><script>alert("&")</script>'
 
@@ -93,7 +93,7 @@ def page(*rows: SystemRow, title: str = "A report") -> Page:
     )
 
 
-def items(*texts: str, **fields: Any) -> Items:
+def items(*texts: str, **fields: Any) -> ItemColumns:
     n = range(len(texts))
     settings: dict[str, Any] = {
         "texts": texts,
@@ -108,10 +108,10 @@ def items(*texts: str, **fields: Any) -> Items:
         "answers": [[[0 for _ in n]]],
         "points": [[FULL_SCORE for _ in n]],
     }
-    return Items(**{**settings, **fields})
+    return ItemColumns(**{**settings, **fields})
 
 
-def unpacked(found: Items) -> dict[str, Any]:
+def unpacked(found: ItemColumns) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(zlib.decompress(b64decode(pack_items(found))))
     return content
 
@@ -309,18 +309,18 @@ def test_csv_is_unrounded_and_no_formula() -> None:
 
 
 def test_figures_are_whole_documents() -> None:
-    lines = [plots.Line("<b>", [plots.Dot(10.0, 8.0, 12.0, s) for s in range(8)], "tag", "12")]
+    lines = [plots.PlotRow("<b>", [plots.Dot(10.0, 8.0, 12.0, s) for s in range(8)], "tag", "12")]
     for picture in (
-        plots.dot_plot(lines, "a & b", (0, 100), ["x", "y"], 11.0),
-        heat(
+        plots.draw_dots(lines, "a & b", (0, 100), ["x", "y"], 11.0),
+        draw_heat(
             Heat(["犬", "b"], ["犬", "b", "(unread)"], [[3, 0, 1], [0, 0, 0]], "x.json#/counts"),
             "t",
         ),
-        reliability([(0.5, 0.4, 0.3, 0.5, 10), (0.9, 1.0, 0.8, 1.0, 9)], "t"),
-        plots.curves(
-            [plots.Path("m", [(10, plots.Dot(5.0, 4.0, 6.0)), (100, plots.Dot(None))])],
+        draw_reliability([(0.5, 0.4, 0.3, 0.5, 10), (0.9, 1.0, 0.8, 1.0, 9)], "t"),
+        plots.draw_curves(
+            [plots.PlotCurve("m", [(10, plots.Dot(5.0, 4.0, 6.0)), (100, plots.Dot(None))])],
             "t",
-            plots.Scale("n"),
+            plots.AmountScale("n"),
             (0, 100),
         ),
     ):
@@ -336,20 +336,20 @@ def test_figures_are_whole_documents() -> None:
 
 def test_a_long_name_loses_its_middle_and_a_legend_takes_lines() -> None:
     name = "encoder:some-long-name (trained on d:the-hard-split)"
-    short = plots.shortened(name, 200)
+    short = plots.shorten(name, 200)
     assert short.startswith("encoder:")
     assert short.endswith("split)")
     assert len(short) < len(name)
-    lines = [plots.Line(name, [plots.Dot(10.0, 8.0, 12.0, s) for s in range(4)])]
-    picture = plots.dot_plot(lines, "t", (0, 100), [f"{name} {i}" for i in range(4)])
+    lines = [plots.PlotRow(name, [plots.Dot(10.0, 8.0, 12.0, s) for s in range(4)])]
+    picture = plots.draw_dots(lines, "t", (0, 100), [f"{name} {i}" for i in range(4)])
     assert f"<title>{name}</title>" in picture
     assert len(set(re.findall(r'y="([\d.]+)" text-anchor="start">encoder[^<]* \d<', picture))) > 1
 
 
-def rows(count: int, systems: int) -> list[plots.Line]:
+def rows(count: int, systems: int) -> list[plots.PlotRow]:
     """Slices in two groups, of several systems."""
     return [
-        plots.Line(
+        plots.PlotRow(
             f"行{i}",
             [plots.Dot(20.0 + i, 10.0 + i, 30.0 + i, s) for s in range(systems)],
             "tag" if i < 18 else "source",
@@ -361,10 +361,10 @@ def rows(count: int, systems: int) -> list[plots.Line]:
 @pytest.mark.parametrize("systems", [1, 2, 4])
 def test_a_plot_taller_than_a_sheet_comes_in_parts_of_whole_rows(systems: int) -> None:
     lines, names = rows(40, systems), [f"m{i}" for i in range(systems)]
-    whole = plots.dot_plot(lines, "t", (0, 100), names, 40.0)
+    whole = plots.draw_dots(lines, "t", (0, 100), names, 40.0)
     assert whole.count("<svg") == 1
     parts = (
-        plots.dot_plot(lines, "t", (0, 100), names, 40.0, SHEET_HEIGHT)
+        plots.draw_dots(lines, "t", (0, 100), names, 40.0, SHEET_HEIGHT)
         .removesuffix("</svg>")
         .split("</svg>")
     )
@@ -396,16 +396,16 @@ def test_a_figure_of_parts_may_be_broken_between_them() -> None:
 
 
 def test_parts_hold_a_single_row_that_is_too_tall() -> None:
-    assert in_parts([900, 100, 100], sum, 720, 26) == [[900], [100, 100]]
-    assert in_parts([100] * 8, sum, 720, 26) == [[100] * 4] * 2
-    assert in_parts([], sum, 720, 26) == [[]]
+    assert split_rows([900, 100, 100], sum, 720, 26) == [[900], [100, 100]]
+    assert split_rows([100] * 8, sum, 720, 26) == [[100] * 4] * 2
+    assert split_rows([], sum, 720, 26) == [[]]
 
 
 def test_axes_have_round_ends_and_hold_all_values() -> None:
-    axis = plots.axis_of([61.7, 87.2, None], 0, 100, (0, 100))
+    axis = plots.fit_axis([61.7, 87.2, None], 0, 100, (0, 100))
     assert (axis.low, axis.high) == (60, 90)
     assert 4 <= len(axis.ticks()) <= 8
-    single = plots.axis_of([50.0], 0, 100, (0, 100))
+    single = plots.fit_axis([50.0], 0, 100, (0, 100))
     assert single.low < 50 < single.high
 
 

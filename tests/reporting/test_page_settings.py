@@ -9,14 +9,14 @@ import pytest
 from msgspec.structs import replace
 
 from nikawa.reporting.page import document, pictures, standalone
-from nikawa.reporting.page_data import Choices, Chooser, Number, Page, Tried
-from nikawa.reporting.settings import chosen_on, format_setting, settings_plot
+from nikawa.reporting.page_data import Chooser, Number, Page, SettingChoices, TriedSettings
+from nikawa.reporting.tried_settings import chosen_on, format_setting, settings_plot
 
 Rich = tuple[Page, dict[str, bytes]]
 
 
-def tried(value: float | None, chosen: bool = False, **settings: object) -> Tried:
-    return Tried(
+def tried(value: float | None, chosen: bool = False, **settings: object) -> TriedSettings:
+    return TriedSettings(
         settings=settings,
         scores={"m": Number(value=value, low=None, high=None, n=9)},
         seeds={"m": 1},
@@ -24,16 +24,16 @@ def tried(value: float | None, chosen: bool = False, **settings: object) -> Trie
     )
 
 
-def choices(*rows: Tried, names: tuple[str, ...] = ("learning_rate",)) -> Choices:
+def choices(*rows: TriedSettings, names: tuple[str, ...] = ("learning_rate",)) -> SettingChoices:
     chooser = Chooser(system="m", set="d:dev", kept_out=False, n=9, seeds=(0,))
-    return Choices(task="t", metric="accuracy", names=names, systems=(chooser,), tried=rows)
+    return SettingChoices(task="t", metric="accuracy", names=names, systems=(chooser,), tried=rows)
 
 
 def block(page: Page) -> str:
     return document(page, {}).partition("<h3>Settings</h3>")[2].partition("</figure>")[0]
 
 
-def shown(page: Page, found: Choices) -> str:
+def shown(page: Page, found: SettingChoices) -> str:
     """The block of other choices on the same page."""
     return block(replace(page, sections=(replace(page.sections[0], choices=found),)))
 
@@ -134,7 +134,7 @@ def test_near_numbers_lie_on_a_plain_axis() -> None:
         (tried(50.0, epochs=3, batch=8), tried(60.0, epochs=5, batch=8)),
     ],
 )
-def test_no_plot_where_not_one_number_varies(rows: tuple[Tried, ...]) -> None:
+def test_no_plot_where_not_one_number_varies(rows: tuple[TriedSettings, ...]) -> None:
     assert settings_plot(choices(*rows, names=tuple(rows[0].settings))) == ""
 
 

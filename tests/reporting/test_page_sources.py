@@ -12,7 +12,7 @@ import pytest
 from nikawa.reporting.analysis_blocks import stress_keys
 from nikawa.reporting.page import document, standalone, write_report
 from nikawa.reporting.page_data import Page
-from nikawa.reporting.plots import Heat, heat
+from nikawa.reporting.plots import Heat, draw_heat
 from nikawa.reporting.sources import address, inside, source_line
 
 Numbers = Callable[[str], list[tuple[str, list[str], str]]]
@@ -165,7 +165,7 @@ def test_many_files_are_told_in_one() -> None:
 
 def test_an_empty_cell_of_the_confusion_names_its_row() -> None:
     picture = standalone(
-        heat(Heat(["a", "b"], ["a", "b"], [[3, 0], [1, 2]], "x.json#/counts"), "t")
+        draw_heat(Heat(["a", "b"], ["a", "b"], [[3, 0], [1, 2]], "x.json#/counts"), "t")
     )
     assert picture.count('data-src="x.json#/counts/a"') == 1
     assert picture.count('data-src="x.json#/counts/b/a"') == 1

@@ -14,9 +14,9 @@ import pytest
 
 from nikawa.errors import BadInput
 from nikawa.reporting.job import ReportOptions, report
-from nikawa.reporting.page_data import Choices
-from nikawa.reporting.settings import find_choices
-from nikawa.reporting.training import LINES, POINTS
+from nikawa.reporting.page_data import SettingChoices
+from nikawa.reporting.training import MAX_POINTS_OF_TRACE, MAX_RUNS_TRACED
+from nikawa.reporting.tried_settings import find_choices
 from nikawa.runs.job import RunOptions, RunReport, RunRequest, run
 from nikawa.runs.load import find_runs
 from nikawa.runs.store import stored_runs
@@ -136,7 +136,7 @@ def test_a_task_without_results_is_told_too(runs: Path) -> None:
     found, others = find_choices((), [s for s in stored_runs(runs) if s.spec.stage == "selection"])
     assert found == {}
     (one,) = others
-    assert isinstance(one, Choices)
+    assert isinstance(one, SettingChoices)
     assert one.task == "mini-ja-nli"
     assert {name for tried in one.tried for name in tried.chosen} == {"char-linear", "pair-linear"}
     assert not any(tried.reported for tried in one.tried)
@@ -170,11 +170,11 @@ def test_losses_are_told_where_models_keep_them(made: Path, reached: Reach) -> N
     assert one["system"] == "char-linear"
     assert [trace["seed"] for trace in one["traces"]] == [0, 1]
     for trace in one["traces"]:
-        assert len(trace["points"]) == POINTS
+        assert len(trace["points"]) == MAX_POINTS_OF_TRACE
         assert trace["points"][0][0] == 10
         assert trace["points"][-1][0] == 5000
         history = {entry["step"]: entry.get("loss") for entry in reached(made, trace["source"])}
         assert all(history[step] == loss for step, loss in trace["points"])
         assert reached(made, trace["end"]) == trace["points"][-1][1]
     html = (made / "index.html").read_text("utf-8")
-    assert html.count('<polyline class="thin') == 2 <= LINES
+    assert html.count('<polyline class="thin') == 2 <= MAX_RUNS_TRACED

@@ -14,9 +14,9 @@ from nikawa.datasets import load
 from nikawa.io.folders import write_card, write_folder
 from nikawa.io.json import encode_json
 from nikawa.records import Card, Dataset, Example, Origin
+from nikawa.reporting.browser_items import collect_items
 from nikawa.reporting.card import AskFigures, Built, Figures
-from nikawa.reporting.findings import Finding, FindingReader, data_commands
-from nikawa.reporting.items import collect_items
+from nikawa.reporting.dataset_notes import DatasetNote, DatasetNoteReader, data_commands
 from nikawa.reporting.systems import TaskRuns, load_task_runs
 from nikawa.runs.job import RunOptions, RunRequest, run
 from nikawa.runs.load import find_runs
@@ -70,8 +70,8 @@ def part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TaskRuns:
     return found
 
 
-def findings(part: TaskRuns) -> list[Finding]:
-    return list(FindingReader().read(part))
+def findings(part: TaskRuns) -> list[DatasetNote]:
+    return list(DatasetNoteReader().read(part))
 
 
 def judge(name: str = "garden:test/g12") -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from nikawa.checks.artifacts import Item, Pair, Table, count_tokens, find_pairs, tabulate
 from nikawa.errors import BadInput
-from nikawa.reporting.label_placement import Box, Mark, place, text_width
-from nikawa.reporting.scatter import FRAME, NAMED, SIZE, scatter, write_scatter
+from nikawa.reporting.label_placement import Box, LabelledPoint, place_labels, text_width
+from nikawa.reporting.scatter import FRAME, MAX_PAIRS_NAMED, SIZE, draw_scatter, write_scatter
 from nikawa.text import analyser
 
 LABELS = ("entailment", "contradiction", "neutral")
@@ -35,7 +35,7 @@ def texts(svg: str) -> list[str]:
 
 def test_it_is_xml_with_title_line_dots_and_names() -> None:
     table, over = table_of(["決して", "절대로"])
-    svg = scatter(table, over, "港 & <船>")
+    svg = draw_scatter(table, over, "港 & <船>")
     root = ElementTree.fromstring(svg)
     assert root.findtext(f"{SVG}title") == "港 & <船>"
     classes = [e.get("class", "") for e in root.iter()]
@@ -47,18 +47,18 @@ def test_it_is_xml_with_title_line_dots_and_names() -> None:
 
 
 def test_fonts_and_schemes() -> None:
-    svg = scatter(*table_of(["もう"]), "t")
+    svg = draw_scatter(*table_of(["もう"]), "t")
     for said in ("Noto Sans CJK JP", "Noto Sans CJK KR", "sans-serif", "prefers-color-scheme:dark"):
         assert said in svg
 
 
 def test_same_input_same_bytes() -> None:
     table, over = table_of(["もう", "まだ"])
-    assert scatter(table, over, "t") == scatter(table, over, "t")
+    assert draw_scatter(table, over, "t") == draw_scatter(table, over, "t")
 
 
 def test_dots_lie_in_the_frame() -> None:
-    svg = scatter(*table_of(["もう"]), "t")
+    svg = draw_scatter(*table_of(["もう"]), "t")
     spots = [(float(x), float(y)) for x, y in re.findall(r"M([\d.]+) ([\d.]+)h0", svg)]
     assert spots
     assert all(FRAME.left <= x <= FRAME.right and FRAME.top <= y <= FRAME.bottom for x, y in spots)
@@ -66,27 +66,27 @@ def test_dots_lie_in_the_frame() -> None:
 
 def test_characters_that_xml_cannot_hold() -> None:
     table, over = table_of(["a\x01b"])
-    assert any("a\ufffdb" in text for text in texts(scatter(table, over, "t")))
+    assert any("a\ufffdb" in text for text in texts(draw_scatter(table, over, "t")))
 
 
 def test_a_table_with_nothing_over_and_few_examples() -> None:
     table = tabulate(
         count_tokens([("neutral", ("星",))], ("text",), analyser("whitespace", cache=0)), LABELS
     )
-    assert "0 pairs over the line" in " ".join(texts(scatter(table, (), "t")))
+    assert "0 pairs over the line" in " ".join(texts(draw_scatter(table, (), "t")))
 
 
 def test_no_more_names_than_can_be_read() -> None:
-    table, over = table_of([f"語{i}" for i in range(NAMED + 10)])
-    assert len(over) == NAMED + 10
-    svg = scatter(table, over, "t")
-    assert f"the {NAMED} least likely named" in svg
-    assert sum(text.count("語") for text in texts(svg)) == NAMED
+    table, over = table_of([f"語{i}" for i in range(MAX_PAIRS_NAMED + 10)])
+    assert len(over) == MAX_PAIRS_NAMED + 10
+    svg = draw_scatter(table, over, "t")
+    assert f"the {MAX_PAIRS_NAMED} least likely named" in svg
+    assert sum(text.count("語") for text in texts(svg)) == MAX_PAIRS_NAMED
 
 
 def test_names_do_not_overlap_where_there_is_room() -> None:
-    marks = [Mark(300 + 9 * i, 300 + 5 * (i % 4), f"名前{i}", 0, SIZE) for i in range(20)]
-    boxes = place(marks, [(m.x, m.y) for m in marks], [], FRAME)
+    marks = [LabelledPoint(300 + 9 * i, 300 + 5 * (i % 4), f"名前{i}", 0, SIZE) for i in range(20)]
+    boxes = place_labels(marks, [(m.x, m.y) for m in marks], [], FRAME)
     for a, b in combinations(boxes, 2):
         apart = a.right <= b.left or b.right <= a.left or a.bottom <= b.top or b.bottom <= a.top
         assert apart
@@ -97,13 +97,13 @@ def test_names_do_not_overlap_where_there_is_room() -> None:
 
 
 def test_a_lone_name_lies_beside_its_point() -> None:
-    (box,) = place([Mark(400, 300, "水", 0, SIZE)], [(400, 300)], [], FRAME)
+    (box,) = place_labels([LabelledPoint(400, 300, "水", 0, SIZE)], [(400, 300)], [], FRAME)
     x, y = box.nearest(400, 300)
     assert (x - 400) ** 2 + (y - 300) ** 2 < 100
 
 
 def test_no_marks_no_boxes() -> None:
-    assert place([], [], [], Box(0, 0, 10, 10)) == []
+    assert place_labels([], [], [], Box(0, 0, 10, 10)) == []
 
 
 def test_full_width_text_is_wider() -> None:

@@ -33,7 +33,7 @@ from nikawa.recipes.release import CHANGELOG, CHANGES, PAGE
 from nikawa.recipes.score_changes import Versions, known_tasks, moved_scores, shaped_tasks
 from nikawa.recipes.store import digest
 from nikawa.records import Dataset, Example, Record, Task, reference
-from nikawa.reporting.card import BUILT, Built, markdown
+from nikawa.reporting.card import BUILT, Built, format_card
 from nikawa.version import __version__
 
 
@@ -270,7 +270,7 @@ def _write(
         (folder / CHANGES).write_bytes(msgspec.json.format(pack_json(releases), indent=2) + b"\n")
         (folder / CHANGELOG).write_text(changelog(after.name, releases), "utf-8")
         (folder / PAGE).write_text(
-            f"{markdown(after.card, figures)}\n{versions(releases)}\n", "utf-8"
+            f"{format_card(after.card, figures)}\n{versions(releases)}\n", "utf-8"
         )
         if built is not None:
             (folder / BUILT).write_bytes(msgspec.json.format(pack_json(built), indent=2) + b"\n")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nikawa.records import Record, Unit
-from nikawa.reporting.tables import Table
+from nikawa.reporting.tables import TextTable
 
 SAME = 1e-9
 """Scores nearer than this are equal."""
@@ -107,19 +107,19 @@ def _release(release: Release) -> Iterator[str]:
     kinds = [
         [q, move, f"{n:,}"] for q, moves in release.counts.items() for move, n in moves.items()
     ]
-    yield Table(("question", "from -> to", "count"), kinds, ("count",)).markdown()
+    yield TextTable(("question", "from -> to", "count"), kinds, ("count",)).markdown()
     rows = [
         [c.example, c.question, _cell(c.before), _cell(c.after), _line(c.why), _line(c.by)]
         for c in release.corrections[:LISTED]
     ]
-    yield Table(("example", "question", "before", "after", "why", "by"), rows).markdown()
+    yield TextTable(("example", "question", "before", "after", "why", "by"), rows).markdown()
     if len(release.corrections) > LISTED:
         yield f"… and {len(release.corrections) - LISTED:,} more in `changelog.json`."
     moved = [score for score in release.scores if score.moves]
     if moved:
         what = "Scores" if all(score.changes for score in moved) else "Scores and ranks"
         yield f"### {what} that move from {release.previous} to {release.version}"
-        yield Table(
+        yield TextTable(
             SCORE_COLUMNS, [score_row(score) for score in moved], SCORE_COLUMNS[4:]
         ).markdown()
     if release.notes:

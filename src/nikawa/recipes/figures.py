@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from nikawa.recipes.recipe import Ask, Stage, recipes
 from nikawa.recipes.store import Done, Measured, Store
 from nikawa.records import Dataset, Example, Span
-from nikawa.reporting.card import AskFigures, Figures, Found, StageFigures
+from nikawa.reporting.card import AskFigures, CheckFigures, Figures, StageFigures
 
 Splits = Mapping[str, Sequence[Example]]
 
@@ -69,7 +69,7 @@ def _first_question(dataset: Dataset) -> str:
     return next((question for gold in golds for question in gold), "label")
 
 
-def _findings(splits: Splits) -> Iterator[Found]:
+def _findings(splits: Splits) -> Iterator[CheckFigures]:
     """What the examples show by themselves: damaged texts, repetition, leakage between splits."""
     from nikawa.checks.leaks import split_leaks
     from nikawa.checks.quality import repetition_findings, text_findings
@@ -77,7 +77,7 @@ def _findings(splits: Splits) -> Iterator[Found]:
     whole = {split: tuple(examples) for split, examples in splits.items()}
     for check in (text_findings, repetition_findings, split_leaks):
         for finding in check("", whole):
-            yield Found(check=finding.check, where=finding.where, count=finding.count)
+            yield CheckFigures(check=finding.check, where=finding.where, count=finding.count)
 
 
 def _workers_are(

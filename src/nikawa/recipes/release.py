@@ -21,7 +21,7 @@ from nikawa.recipes.figures import figures_of
 from nikawa.recipes.recipe import FROM, Ask
 from nikawa.recipes.store import Store, Trace, config_values, digest
 from nikawa.records import Card, Example, Judgement, Record, reference
-from nikawa.reporting.card import BUILT, Built, Figures, markdown
+from nikawa.reporting.card import BUILT, Built, Figures, format_card
 from nikawa.version import __version__
 
 LISTED = 20
@@ -242,7 +242,7 @@ def _write(store: Store, key: str, replaced: bool) -> Built:
         for split, pairs in splits.items():
             write_records(folder / f"{split}.jsonl", (example for _, example in pairs))
         write_lineage(folder, lineages(store, card.name, splits))
-        (folder / PAGE).write_text(markdown(card, figures), "utf-8")
+        (folder / PAGE).write_text(format_card(card, figures), "utf-8")
         (folder / BUILT).write_bytes(msgspec.json.format(encode_json(built), indent=2) + b"\n")
         write_card(card, folder)
     return built

@@ -21,7 +21,7 @@ from nikawa.aggregation.measure import MAX_CATEGORIES
 from nikawa.aggregation.spans import holds_spans
 from nikawa.aggregation.table import Table
 from nikawa.io.atomic import atomic_folder
-from nikawa.reporting.label_placement import Box, Mark, place, text_width
+from nikawa.reporting.label_placement import Box, LabelledPoint, place_labels, text_width
 from nikawa.reporting.markup import TEMPLATES, render, text
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ MAX_WORKERS_NAMED = 20
 FRAME = Box(70, 14, 700, 380)
 
 
-def svg(width: float, height: float, parts: Sequence[str], title: str) -> Markup:
+def wrap_picture(width: float, height: float, parts: Sequence[str], title: str) -> Markup:
     """A picture that takes the colours of the page."""
     return Markup(  # noqa: S704 — every text of a part went through `text`
         f'<svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" role="img">'
@@ -47,7 +47,7 @@ def svg(width: float, height: float, parts: Sequence[str], title: str) -> Markup
     )
 
 
-def cut(name: object, limit: float = 180) -> str:
+def shorten_name(name: object, limit: float = 180) -> str:
     """A name short enough for a margin."""
     found = str(name)
     while text_width(found, SIZE) > limit:
@@ -55,11 +55,11 @@ def cut(name: object, limit: float = 180) -> str:
     return found
 
 
-def whisker(value: float, low: float, high: float) -> Markup:
+def draw_interval(value: float, low: float, high: float) -> Markup:
     """A dot with its interval on a line from -1 or 0 to 1."""
     left = -1.0 if low < 0 else 0.0
     x, a, b = (8 + 144 * (min(max(v, left), 1.0) - left) / (1 - left) for v in (value, low, high))
-    return svg(
+    return wrap_picture(
         160,
         18,
         [
@@ -71,26 +71,26 @@ def whisker(value: float, low: float, high: float) -> Markup:
     )
 
 
-def distribution(table: Table) -> Markup:
+def draw_distribution(table: Table) -> Markup:
     """How often each answer was given; numbers of very many kinds in bins."""
-    return bars(*_bars(table), len(table))
+    return draw_bars(*_bars(table), len(table))
 
 
-def bars(names: Sequence[object], counts: Sequence[int], total: int) -> Markup:
+def draw_bars(names: Sequence[object], counts: Sequence[int], total: int) -> Markup:
     """A bar a name, with its share of the total."""
-    margin = 16 + max((text_width(cut(name), SIZE) for name in names), default=0)
+    margin = 16 + max((text_width(shorten_name(name), SIZE) for name in names), default=0)
     most, parts = max(counts, default=0), []
     for row, (name, count) in enumerate(zip(names, counts, strict=True)):
         y, long = row * BAR_STEP, 420 * count / most
         parts.append(
-            f'<text x="{margin - 8:.0f}" y="{y + 17}" text-anchor="end">{text(cut(name))}</text>'
+            f'<text x="{margin - 8:.0f}" y="{y + 17}" text-anchor="end">{text(shorten_name(name))}</text>'
         )
         parts.append(
             f'<rect class="bar" x="{margin:.0f}" y="{y + 3}" width="{long:.1f}" height="{BAR_STEP - 7}" rx="2"/>'
         )
         said = f"{count:,} ({100 * count / total:.1f}%)"
         parts.append(f'<text class="soft" x="{margin + long + 8:.0f}" y="{y + 17}">{said}</text>')
-    return svg(margin + 560, len(names) * BAR_STEP + 4, parts, "Answers")
+    return wrap_picture(margin + 560, len(names) * BAR_STEP + 4, parts, "Answers")
 
 
 def _bars(table: Table) -> tuple[list[object], list[int]]:
@@ -104,7 +104,7 @@ def _bars(table: Table) -> tuple[list[object], list[int]]:
     return [table.categories[i] for i in top.tolist()], counts[top].tolist()
 
 
-def standing_bar(counts: dict[str, int]) -> Markup:
+def draw_standing(counts: dict[str, int]) -> Markup:
     """Unanimous, majority, none, incomplete as one bar."""
     total, x, parts, legend = max(1, sum(counts.values())), 0.0, [], 0.0
     for place_, (name, count) in enumerate(counts.items()):
@@ -118,10 +118,10 @@ def standing_bar(counts: dict[str, int]) -> Markup:
         )
         parts.append(f'<text x="{legend + 17:.0f}" y="48">{text(said)}</text>')
         x, legend = x + wide, legend + 40 + text_width(said, SIZE)
-    return svg(max(720, legend), 56, parts, "Items")
+    return wrap_picture(max(720, legend), 56, parts, "Items")
 
 
-def worker_places(table: Table) -> tuple[Floats, Floats, str, str]:
+def locate_workers(table: Table) -> tuple[Floats, Floats, str, str]:
     """Where each worker stands: (x, y, name of x, name of y).
 
     Labels: answers given, and how often another worker's answer about the same item is the same. Numbers: how far
@@ -155,9 +155,9 @@ def _by_worker(table: Table, values: Floats, counted: NDArray[np.bool_]) -> Floa
     return found
 
 
-def worker_map(table: Table) -> Markup:
+def draw_workers(table: Table) -> Markup:
     """Every worker as a dot; the farthest from the middle by name."""
-    x, y, across, up = worker_places(table)
+    x, y, across, up = locate_workers(table)
     logarithmic = not table.numeric and bool(x.max() > 10 * max(1.0, x.min()))
     shown = np.flatnonzero(~np.isnan(y)).tolist()
     wide = _Axis.of(x[shown], logarithmic=logarithmic, from_zero=not (table.numeric or logarithmic))
@@ -173,13 +173,14 @@ def worker_map(table: Table) -> Markup:
     away = np.hypot((px - np.median(px)) / 630, (py - np.median(py)) / 366)
     far = np.argsort(-away, kind="stable")[:MAX_WORKERS_NAMED].tolist()
     marks = [
-        Mark(spots[i][0], spots[i][1], cut(table.workers[shown[i]], 120), 0, SIZE) for i in far
+        LabelledPoint(spots[i][0], spots[i][1], shorten_name(table.workers[shown[i]], 120), 0, SIZE)
+        for i in far
     ]
     tags = [
         f'<text class="tag" x="{box.left:.1f}" y="{box.bottom - 4:.1f}">{text(mark.text)}</text>'
-        for mark, box in zip(marks, place(marks, spots, [], FRAME), strict=True)
+        for mark, box in zip(marks, place_labels(marks, spots, [], FRAME), strict=True)
     ]
-    return svg(720, 440, [*_axes(wide, high, (across, up)), *dots, *tags], "Workers")
+    return wrap_picture(720, 440, [*_axes(wide, high, (across, up)), *dots, *tags], "Workers")
 
 
 @dataclass(frozen=True)
@@ -233,7 +234,7 @@ def _tick(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{round(value, 6):g}"
 
 
-def coincidences(table: Table) -> Floats:
+def count_coincidences(table: Table) -> Floats:
     """Categories by categories: where one worker says this, the share of others who say that."""
     counts = table.counts().astype(np.float64)
     weigh = 1 / np.maximum(counts.sum(axis=1) - 1, 1)
@@ -243,18 +244,18 @@ def coincidences(table: Table) -> Floats:
     return found
 
 
-def heat(names: Sequence[object], cells: Floats, title: str, digits: int = 2) -> Markup:
+def draw_shares(names: Sequence[object], cells: Floats, title: str, digits: int = 2) -> Markup:
     """A square of shares, darker for more; NaN stays empty."""
-    margin = 16 + max(text_width(cut(name, 140), SIZE) for name in names)
+    margin = 16 + max(text_width(shorten_name(name, 140), SIZE) for name in names)
     side = max(34.0, min(64.0, 560 / len(names)))
     head, parts = 20 + 0.75 * min(margin, 150), []
     for i, name in enumerate(names):
         middle = head + side * (i + 0.5)
         parts.append(
-            f'<text x="{margin - 8:.0f}" y="{middle + 4:.1f}" text-anchor="end">{text(cut(name, 140))}</text>'
+            f'<text x="{margin - 8:.0f}" y="{middle + 4:.1f}" text-anchor="end">{text(shorten_name(name, 140))}</text>'
         )
         turn = f"translate({margin + side * (i + 0.5):.1f} {head - 8:.1f}) rotate(-40)"
-        parts.append(f'<text transform="{turn}">{text(cut(name, 140))}</text>')
+        parts.append(f'<text transform="{turn}">{text(shorten_name(name, 140))}</text>')
     for (i, j), value in np.ndenumerate(cells):
         if np.isnan(value):
             continue
@@ -267,32 +268,32 @@ def heat(names: Sequence[object], cells: Floats, title: str, digits: int = 2) ->
             f'y="{y + side / 2 + 4:.1f}" text-anchor="middle">{value:.{digits}f}</text>'
         )
     wide = margin + side * len(names) + 0.77 * min(margin, 150)
-    return svg(wide, head + side * len(names) + 4, parts, title)
+    return wrap_picture(wide, head + side * len(names) + 4, parts, title)
 
 
 def write_page(folder: Path, report: AgreeReport, table: Table, *, overwrite: bool = False) -> Path:
     """Write `index.html`, which needs nothing else, into a new folder."""
     with atomic_folder(folder, overwrite=overwrite) as place:
-        (place / "index.html").write_text(page(report, table), encoding="utf-8")
+        (place / "index.html").write_text(render_page(report, table), encoding="utf-8")
     return folder / "index.html"
 
 
-def page(report: AgreeReport, table: Table) -> str:
+def render_page(report: AgreeReport, table: Table) -> str:
     """The page of an agreement report, with the plots of the judgements it was made from."""
     plots: dict[str, Markup] = {}
     if report.counts:
-        plots["items"] = standing_bar(report.counts)
+        plots["items"] = draw_standing(report.counts)
     if holds_spans(table):
         counts = list(report.distribution.values())
         if counts:
             names = [name or "without a label" for name in report.distribution]
-            plots["spans"] = bars(names, counts, sum(counts))
+            plots["spans"] = draw_bars(names, counts, sum(counts))
     else:
-        plots["answers"] = distribution(table)
+        plots["answers"] = draw_distribution(table)
         if len(table.categories) <= MAX_CATEGORIES:
-            shares = coincidences(table)
-            plots["coincidences"] = heat(table.categories, shares, "Answers against answers")
-        plots["workers"] = worker_map(table)
+            shares = count_coincidences(table)
+            plots["coincidences"] = draw_shares(table.categories, shares, "Answers against answers")
+        plots["workers"] = draw_workers(table)
         if has_few_pairs(table):
             plots["kappas"] = _kappa_plot(table)
     made = render(
@@ -313,7 +314,7 @@ def _kappa_plot(table: Table) -> Markup:
     np.fill_diagonal(kappas, np.nan)
     order = sorted(range(len(table.workers)), key=lambda i: str(table.workers[i]))
     names = [table.workers[i] for i in order]
-    return heat(names, kappas[order][:, order], "Kappa between workers")
+    return draw_shares(names, kappas[order][:, order], "Kappa between workers")
 
 
 def _measure_plot(row: MeasureRow) -> str:
@@ -321,4 +322,4 @@ def _measure_plot(row: MeasureRow) -> str:
     if row.value is None or row.low is None or row.high is None:
         return ""
     is_bounded = row.low >= -1 and row.high <= 1 and not row.name.startswith(("variance", "sd"))
-    return whisker(row.value, row.low, row.high) if is_bounded else ""
+    return draw_interval(row.value, row.low, row.high) if is_bounded else ""

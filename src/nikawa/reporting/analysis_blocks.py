@@ -10,7 +10,7 @@ from markupsafe import Markup
 from nikawa.analysis.results import ClassScore, CrossTable, Overlap, StressCell, Suspects
 from nikawa.records import Unit
 from nikawa.reporting.fragments import (
-    Cell,
+    TableCell,
     block,
     count_cell,
     detail,
@@ -29,16 +29,16 @@ from nikawa.reporting.markup import fragment, html, join, source
 from nikawa.reporting.page_data import Analysed, Number, Section, Sourced
 from nikawa.reporting.plots import (
     SHEET_HEIGHT,
+    AmountScale,
     Dot,
     Heat,
-    Line,
-    Path,
-    Scale,
-    curves,
-    dot_plot,
-    heat,
-    reliability,
-    within,
+    PlotCurve,
+    PlotRow,
+    draw_curves,
+    draw_dots,
+    draw_heat,
+    draw_reliability,
+    possible_values,
 )
 from nikawa.reporting.sources import inside, source_line
 from nikawa.stats.results import LEAST_UNITS, TOO_FEW, CrossCell, Slice
@@ -81,7 +81,7 @@ def confusion_plot(section: Section, part: Analysed) -> str:
     ]
     place = inside(part.source, "confusion", "counts")
     title = f"Confusion of {part.system} on {section.name}"
-    return heat(Heat(confusion.labels, confusion.columns, cells, place), title)
+    return draw_heat(Heat(confusion.labels, confusion.columns, cells, place), title)
 
 
 def confusions(section: Section) -> str:
@@ -102,7 +102,7 @@ def confusions(section: Section) -> str:
 
 def _classes(analysed: Sequence[Analysed]) -> Markup:
     """Precision, recall and F1 of each label, to be opened."""
-    rows: list[list[str | Cell]] = []
+    rows: list[list[str | TableCell]] = []
     places = []
     for part in analysed:
         if part.analysis.confusion is None:
@@ -118,7 +118,7 @@ def _classes(analysed: Sequence[Analysed]) -> Markup:
     return detail("Precision and recall of each label", shown + source_line(*places))
 
 
-def _class_cells(system: str, one: ClassScore, place: str) -> list[str | Cell]:
+def _class_cells(system: str, one: ClassScore, place: str) -> list[str | TableCell]:
     rates = {"precision": one.precision, "recall": one.recall, "f1": one.f1}
     return [
         system,
@@ -141,12 +141,12 @@ def cross_tables(analysed: Sequence[Analysed], digits: int) -> str:
 
 def _cross_table(part: Analysed, cross: CrossTable, digits: int) -> Markup:
     place = inside(part.source, "cross")
-    cells: dict[Key, str | Cell] = {}
+    cells: dict[Key, str | TableCell] = {}
     for i, cell in enumerate(cross.cells):
         own = inside(place, "cells", i)
         cells[cell.label, cell.bin] = _cross_cell(cell, own, cross.unit, digits)
     bins = [*cross.bins, *([""] if any(name == "" for _, name in cells) else [])]
-    rows: list[list[str | Cell]] = [
+    rows: list[list[str | TableCell]] = [
         [label or "all", *(cells.get((label, name), "") for name in bins)]
         for label in (*cross.labels, "")
         if any((label, name) in cells for name in bins)
@@ -158,13 +158,13 @@ def _cross_table(part: Analysed, cross: CrossTable, digits: int) -> Markup:
     return table(columns, rows, range(1, len(columns)), caption, place) + source_line(place)
 
 
-def _cross_cell(cell: CrossCell, place: str, unit: Unit, digits: int) -> str | Cell:
+def _cross_cell(cell: CrossCell, place: str, unit: Unit, digits: int) -> str | TableCell:
     if not cell.n:
         return ""
     value = Number(
         value=cell.value, low=cell.low, high=cell.high, unit=unit, n=cell.n, source=place
     )
-    return Cell(number(value, digits) + small(f"n {cell.n:,}", inside(place, "n")), place)
+    return TableCell(number(value, digits) + small(f"n {cell.n:,}", inside(place, "n")), place)
 
 
 def reliability_plot(part: Analysed) -> str:
@@ -174,7 +174,7 @@ def reliability_plot(part: Analysed) -> str:
         return ""
     bins = [(b.confidence, b.accuracy, b.low, b.high, b.n) for b in found.bins]
     place = inside(part.source, "calibration", "bins")
-    return reliability(bins, f"Reliability of {part.system}", place)
+    return draw_reliability(bins, f"Reliability of {part.system}", place)
 
 
 def calibration(analysed: Sequence[Analysed]) -> str:
@@ -226,7 +226,7 @@ def overlap(analysed: Sequence[Analysed], digits: int) -> str:
     return detail("Overlap of the inputs", paragraph + shown + source_line(*places))
 
 
-def _overlap_rows(part: Analysed, found: Overlap, digits: int) -> Iterator[list[str | Cell]]:
+def _overlap_rows(part: Analysed, found: Overlap, digits: int) -> Iterator[list[str | TableCell]]:
     unit, place = part.analysis.unit, inside(part.source, "overlap")
     relation = spread(found.correlation, "fraction", inside(place, "correlation"))
     for i, one in enumerate(found.bins):
@@ -234,7 +234,7 @@ def _overlap_rows(part: Analysed, found: Overlap, digits: int) -> Iterator[list[
         score = Number(value=one.value, low=one.low, high=one.high, unit=unit, n=one.n, source=own)
         yield [
             "" if i else part.system,
-            Cell(f"{one.least:.2f}–{one.most:.2f}", own),
+            TableCell(f"{one.least:.2f}–{one.most:.2f}", own),
             count_cell(one.n, inside(own, "n")),
             number(score, digits),
             "" if i else number(relation, 1),
@@ -278,13 +278,13 @@ def slice_plot(section: Section, tallest: float = inf) -> str:
     tables, sizes = list(map(_slices_by_key, parts)), _slice_sizes(parts)
     kept = set(sorted(sizes, key=lambda key: -sizes[key])[:MAX_SLICES_DRAWN])
     lines = [
-        Line(key[1], _slice_dots(tables, key, names), key[0], f"{n:,}")
+        PlotRow(key[1], _slice_dots(tables, key, names), key[0], f"{n:,}")
         for key, n in sizes.items()
         if key in kept
     ]
     title = f"{first.metric} by slice on {section.name}"
-    limits = within(first.unit, first.metric)
-    return dot_plot(lines, title, limits, names, first.score.value, tallest)
+    limits = possible_values(first.unit, first.metric)
+    return draw_dots(lines, title, limits, names, first.score.value, tallest)
 
 
 def _slice_sizes(parts: Sequence[Analysed]) -> dict[Key, int]:
@@ -316,11 +316,11 @@ def _slice_dots(tables: Sequence[Slices], key: Key, systems: Sequence[str]) -> l
 
 def _slice_table(parts: Sequence[Analysed], digits: int, place: str) -> Markup:
     tables = list(map(_slices_by_key, parts))
-    rows: list[list[str | Cell]] = []
+    rows: list[list[str | TableCell]] = []
     for key, n in _slice_sizes(parts).items():
         own = next(each[key][1] for each in tables if key in each)
         name = html("{} {}", soft(key[0]), key[1])
-        cells: list[str | Cell] = [name, count_cell(n, inside(own, "n"))]
+        cells: list[str | TableCell] = [name, count_cell(n, inside(own, "n"))]
         for part, each in zip(parts, tables, strict=True):
             known = key in each
             cells.append(_slice_cell(*each[key], part.analysis.unit, digits) if known else "")
@@ -329,7 +329,7 @@ def _slice_table(parts: Sequence[Analysed], digits: int, place: str) -> Markup:
     return table(columns, rows, range(1, len(columns)), "Slices", place)
 
 
-def _slice_cell(one: Slice, place: str, unit: Unit, digits: int) -> str | Cell:
+def _slice_cell(one: Slice, place: str, unit: Unit, digits: int) -> str | TableCell:
     value = Number(
         value=one.value, unit=unit, low=one.low, high=one.high, sd=one.sd, n=one.n, source=place
     )
@@ -343,7 +343,7 @@ def _slice_cell(one: Slice, place: str, unit: Unit, digits: int) -> str | Cell:
         source(inside(place, "difference"), title),
         f"{sign}{figures(one.difference, unit, digits)}",
     )
-    return Cell(shown + gap, place)
+    return TableCell(shown + gap, place)
 
 
 def curves_block(section: Section) -> str:
@@ -366,16 +366,18 @@ def curve_plot(section: Section) -> str:
             words = f"{point.trained:,} examples: {point.score.value}"
             place = inside(curve.source, "points", i)
             points.append((float(point.trained), dot(point.score, note=words, place=place)))
-        paths.append(Path(curve.found.model, points))
+        paths.append(PlotCurve(curve.found.model, points))
     title = f"{first.metric} on {section.name} by training examples"
-    return curves(paths, title, Scale("training examples"), within(first.unit, first.metric))
+    return draw_curves(
+        paths, title, AmountScale("training examples"), possible_values(first.unit, first.metric)
+    )
 
 
 def partial_block(section: Section, digits: int) -> str:
     """What systems reach with some of the inputs; empty where none was run so."""
     if not section.partial:
         return ""
-    rows: list[list[str | Cell]] = []
+    rows: list[list[str | TableCell]] = []
     for part in section.partial:
         one, place = part.found, part.source
         majority = html("{}{}", figures(one.majority, "percent", digits), small(one.majority_label))
@@ -386,10 +388,10 @@ def partial_block(section: Section, digits: int) -> str:
             [
                 html("{} {}", one.model, soft(f"{'+'.join(one.inputs)} only")),
                 number(score, digits),
-                Cell(majority, inside(place, "majority")),
+                TableCell(majority, inside(place, "majority")),
                 number(gap, digits),
-                Cell(p_value(one.p_holm), inside(place, "p_holm")),
-                Cell(full, inside(place, "full")),
+                TableCell(p_value(one.p_holm), inside(place, "p_holm")),
+                TableCell(full, inside(place, "full")),
             ]
         )
     place = " ".join(part.source for part in section.partial)
@@ -425,10 +427,10 @@ def stress_plot(section: Section, tallest: float = inf) -> str:
             sizes.setdefault(cell.operation, cell.n)
     if not dots:
         return ""
-    lines = [Line(name, each, note=f"{sizes[name]:,}") for name, each in dots.items()]
+    lines = [PlotRow(name, each, note=f"{sizes[name]:,}") for name, each in dots.items()]
     low = -100.0 if section.stress[0].found.measure == "pearson" else 0.0
     title = f"Answers that stay, {section.name}"
-    return dot_plot(lines, title, (low, 100.0), systems, tallest=tallest)
+    return draw_dots(lines, title, (low, 100.0), systems, tallest=tallest)
 
 
 def _stress_table(section: Section, digits: int, place: str) -> Markup:
@@ -438,7 +440,7 @@ def _stress_table(section: Section, digits: int, place: str) -> Markup:
         for j, cell in enumerate(each.found.cells):
             key = (cell.operation, cell.case, cell.gold)
             cells[key, i] = (cell, inside(each.source, "cells", j))
-    rows: list[list[str | Cell]] = []
+    rows: list[list[str | TableCell]] = []
     for key in stress_keys(dict.fromkeys(key for key, _ in cells)):
         known = [cells.get((key, i)) for i in range(len(section.stress))]
         first, own = next(one for one in known if one is not None)
@@ -497,16 +499,16 @@ def suspects(section: Section) -> str:
 
 def _suspect_table(part: Sourced[Suspects]) -> Markup:
     found, place = part.found, inside(part.source, "items")
-    rows: list[list[str | Cell]] = []
+    rows: list[list[str | TableCell]] = []
     for i, item in enumerate(found.items[:MAX_SUSPECTS_SHOWN]):
         rows.append(
             [
                 item.example,
                 str(item.gold),
                 str(item.suggested),
-                Cell(f"{item.p_gold:.2f}", inside(place, i, "p_gold")),
-                Cell(f"{item.p_suggested:.2f}", inside(place, i, "p_suggested")),
-                Cell(f"{item.against} of {item.systems}", inside(place, i)),
+                TableCell(f"{item.p_gold:.2f}", inside(place, i, "p_gold")),
+                TableCell(f"{item.p_suggested:.2f}", inside(place, i, "p_suggested")),
+                TableCell(f"{item.against} of {item.systems}", inside(place, i)),
             ]
         )
     columns = ["example", "gold", "suggested", "p of gold", "p of suggested", "systems against"]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from msgspec import field
 
 from nikawa.records import Card, Record
-from nikawa.reporting.tables import Table
+from nikawa.reporting.tables import TextTable
 
 BUILT = "build.json"
 """What a build writes beside the dataset it made."""
@@ -42,7 +42,7 @@ class AskFigures(Record, frozen=True, kw_only=True):
     """The 95% interval of a measure of agreement, over items."""
 
 
-class Found(Record, frozen=True, kw_only=True):
+class CheckFigures(Record, frozen=True, kw_only=True):
     """What a check of the finished dataset found."""
 
     check: str
@@ -66,7 +66,7 @@ class Figures(Record, frozen=True, kw_only=True):
     simulated: int
     chosen: tuple[str, ...] = ()
     """What the papers leave open and the recipe chose."""
-    findings: tuple[Found, ...] = ()
+    findings: tuple[CheckFigures, ...] = ()
     spans: dict[str, dict[str, int]] = field(default_factory=dict)
     """By split, how often each label of spans occurs, where the gold is spans."""
 
@@ -82,7 +82,7 @@ class Built(Record, frozen=True, kw_only=True):
     figures: Figures
 
 
-def markdown(card: Card, figures: Figures) -> str:
+def format_card(card: Card, figures: Figures) -> str:
     """The whole card."""
     parts = [
         *_head(card, figures),
@@ -135,7 +135,7 @@ def _composition(card: Card, figures: Figures) -> Iterator[str]:
     yield "`lineage.jsonl` holds, for every example, its sources, every judgement, the rules it met and the siblings that were dropped."
 
 
-def _label_table(labels: Mapping[str, Mapping[str, int]]) -> Table:
+def _label_table(labels: Mapping[str, Mapping[str, int]]) -> TextTable:
     names = list(dict.fromkeys(sorted(name for found in labels.values() for name in found)))
     splits = list(labels)
     rows = [
@@ -143,15 +143,15 @@ def _label_table(labels: Mapping[str, Mapping[str, int]]) -> Table:
         for name in names
     ]
     rows.append(["all", *(f"{sum(labels[split].values()):,}" for split in splits), _sum(labels)])
-    return Table(("label", *splits, "total"), rows, (*splits, "total"))
+    return TextTable(("label", *splits, "total"), rows, (*splits, "total"))
 
 
-def _span_table(figures: Figures) -> Table:
+def _span_table(figures: Figures) -> TextTable:
     """Spans by label, then the items they stand in."""
     found = _label_table(figures.spans)
     items = _label_table(figures.labels).rows[-1]
     rows = [*found.rows[:-1], ["all spans", *found.rows[-1][1:]], ["items", *items[1:]]]
-    return Table(("spans", *found.columns[1:]), rows, found.numbers)
+    return TextTable(("spans", *found.columns[1:]), rows, found.numbers)
 
 
 def _sum(labels: Mapping[str, Mapping[str, int]], name: str | None = None) -> str:
@@ -172,7 +172,7 @@ def _process(figures: Figures) -> Iterator[str]:
         ]
         for stage in figures.stages
     ]
-    yield Table(("stage", "rule", "in", "out", "dropped"), rows).markdown()
+    yield TextTable(("stage", "rule", "in", "out", "dropped"), rows).markdown()
     if figures.chosen:
         yield "What the paper leaves open, and what was chosen:"
         yield "\n".join(f"- {note}" for note in figures.chosen)
@@ -198,7 +198,7 @@ def _people(card: Card, figures: Figures) -> Iterator[str]:
     ]
     columns = ("asked", "what", "items", "workers an item", "workers", "answers")
     if rows:
-        yield Table(columns, rows, columns[2:]).markdown()
+        yield TextTable(columns, rows, columns[2:]).markdown()
     yield from _agreement(figures)
     notes = [f"- {ask.name}: {note}" for ask in figures.asks for note in ask.notes]
     if notes:
@@ -222,7 +222,7 @@ def _agreement(figures: Figures) -> Iterator[str]:
         for row, interval in told
     ]
     if rows:
-        yield Table(columns, rows, columns[2:]).markdown()
+        yield TextTable(columns, rows, columns[2:]).markdown()
 
 
 def _use(card: Card, figures: Figures) -> Iterator[str]:
@@ -232,7 +232,7 @@ def _use(card: Card, figures: Figures) -> Iterator[str]:
     yield "Checks of texts, repetition and leakage (`nikawa data check`):"
     rows = [[found.check, found.where, f"{found.count:,}"] for found in figures.findings]
     yield (
-        Table(("check", "where", "count"), rows, ("count",)).markdown()
+        TextTable(("check", "where", "count"), rows, ("count",)).markdown()
         if rows
         else "Nothing was found."
     )

@@ -20,7 +20,7 @@ MIN_COLUMNS_OF_WIDE_TABLE = 6
 UNDEFINED = "not defined"
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """What a cell of a table shows, text or markup, and where it is from."""
 
     content: str
@@ -96,9 +96,9 @@ def _in_full(found: Number) -> str:
     return ", ".join([*parts, f"n {found.n:,}"] if found.n else parts)
 
 
-def count_cell(n: float, place: str) -> Cell:
+def count_cell(n: float, place: str) -> TableCell:
     """A count, or the mean of counts over seeds."""
-    return Cell(f"{n:,.0f}" if abs(n - round(n)) < 0.05 else f"{n:,.1f}", place)
+    return TableCell(f"{n:,.0f}" if abs(n - round(n)) < 0.05 else f"{n:,.1f}", place)
 
 
 def p_value(p: float | None) -> str:
@@ -111,14 +111,15 @@ def p_value(p: float | None) -> str:
 
 def table(
     columns: Sequence[str],
-    rows: Iterable[Sequence[str | Cell]],
+    rows: Iterable[Sequence[str | TableCell]],
     numbers: Iterable[int] = (),
     caption: str = "",
     place: str = "",
 ) -> Markup:
     """A table; column numbers in `numbers` align right, `place` is where all is from."""
     cells = [
-        [content if isinstance(content, Cell) else Cell(content) for content in row] for row in rows
+        [content if isinstance(content, TableCell) else TableCell(content) for content in row]
+        for row in rows
     ]
     return fragment(
         "table",
@@ -153,7 +154,7 @@ def note(found: Note, place: str = "") -> Markup:
     rows = []
     for i, row in enumerate(found.rows):
         own = found.sources[i] if i < len(found.sources) else ""
-        rows.append([Cell(cell, own if column else "") for column, cell in enumerate(row)])
+        rows.append([TableCell(cell, own if column else "") for column, cell in enumerate(row)])
     parts = []
     if rows:
         parts.append(table(found.columns, rows, right, found.title, rows_place))

@@ -22,12 +22,11 @@ from nikawa.io.atomic import refuse_existing
 from nikawa.io.json import pack_json
 from nikawa.metrics import metrics
 from nikawa.records import Record
-from nikawa.reporting.findings import Finding, FindingReader, data_commands
-from nikawa.reporting.items import collect_items, find_text_limit, text_lengths
+from nikawa.reporting.browser_items import collect_items, find_text_limit, text_lengths
+from nikawa.reporting.dataset_notes import DatasetNote, DatasetNoteReader, data_commands
 from nikawa.reporting.page import write_report
 from nikawa.reporting.page_data import Analysed, Page, RunRow, Section, Sourced
-from nikawa.reporting.scores import Compared, compare_tasks, pair_rows, part_rows, system_rows
-from nikawa.reporting.settings import find_choices
+from nikawa.reporting.scores import PairedTests, compare_tasks, pair_rows, part_rows, system_rows
 from nikawa.reporting.sources import NUMBERS, address, inside
 from nikawa.reporting.systems import (
     TaskRuns,
@@ -37,7 +36,8 @@ from nikawa.reporting.systems import (
     remake_command,
     title_system,
 )
-from nikawa.reporting.training import training_of
+from nikawa.reporting.training import collect_training
+from nikawa.reporting.tried_settings import find_choices
 from nikawa.runs.load import find_runs, load_systems
 from nikawa.runs.records import About, RunSpec
 from nikawa.runs.store import StoredRun
@@ -105,9 +105,9 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
         on_progress("analysing")
         analyses = analyse_systems(systems, {}).analyses
     on_progress("drawing the page")
-    findings: dict[str, tuple[Finding, ...]] = {}
+    findings: dict[str, tuple[DatasetNote, ...]] = {}
     if options.dataset:
-        reader = FindingReader(options.data)
+        reader = DatasetNoteReader(options.data)
         findings = {task.name: tuple(reader.read(task)) for task in tasks}
     sections = [
         task_section(task, compared, analyses, findings.get(task.name, ())) for task in tasks
@@ -152,9 +152,9 @@ def _refuse_foreign(out: Path, overwrite: bool) -> None:
 
 def task_section(
     task: TaskRuns,
-    compared: Compared,
+    compared: PairedTests,
     analyses: Analyses | None,
-    findings: Sequence[Finding] = (),
+    findings: Sequence[DatasetNote] = (),
 ) -> Section:
     """One task of the page: scores, tests, analyses, notes."""
     names, card = task.task.metrics, task.answered.card
@@ -181,7 +181,7 @@ def task_section(
         rows=rows,
         pairs=pair_rows(task, compared),
         parts=tuple(part_rows(task)),
-        training=training_of(task),
+        training=collect_training(task),
         findings=tuple(finding.note for finding in findings),
         derived=tuple(derived),
     )
@@ -227,7 +227,7 @@ def _with_sources(key: str, every: Sequence[T], kept: Sequence[T]) -> tuple[Sour
 def _make_page(
     tasks: Sequence[TaskRuns],
     sections: Sequence[Section],
-    compared: Compared,
+    compared: PairedTests,
     options: ReportOptions,
 ) -> Page:
     ranks: dict[str, list[int]] = {}
@@ -293,7 +293,7 @@ def _best_first(task: TaskRuns, section: Section) -> TaskRuns:
 
 
 def _further_files(
-    analyses: Analyses | None, findings: dict[str, tuple[Finding, ...]]
+    analyses: Analyses | None, findings: dict[str, tuple[DatasetNote, ...]]
 ) -> dict[str, bytes]:
     """The analyses the page shows, and what its notes about datasets rest on, as files beside it.
 

@@ -35,7 +35,7 @@ OUTSIDE, COVERED, DOT, LINE, CROSSED, THROUGH, BELOW, DOUBT = (
 )
 """Prices in pixels of distance."""
 
-FAR = 120.0
+DOUBLE_COST_DISTANCE = 120.0
 """Pixels at which a wire costs twice its length."""
 
 
@@ -52,7 +52,7 @@ class Box(NamedTuple):
         return min(max(x, self.left), self.right), min(max(y, self.top), self.bottom)
 
 
-class Mark(NamedTuple):
+class LabelledPoint(NamedTuple):
     """A point and its name."""
 
     x: float
@@ -82,8 +82,8 @@ def _em(character: str) -> float:
     return 0.3 if character in " .,:;'|" else 0.6
 
 
-def place(
-    marks: Sequence[Mark], dots: Sequence[Point], line: Sequence[Point], frame: Box
+def place_labels(
+    marks: Sequence[LabelledPoint], dots: Sequence[Point], line: Sequence[Point], frame: Box
 ) -> list[Box]:
     """A box for the name of each mark: the cheapest layout of a few orders of placing them."""
     scene = Scene(_points(dots), _points(line), frame)
@@ -117,7 +117,7 @@ def _points(points: Sequence[Point]) -> Floats:
     return np.array(points, dtype=np.float64).reshape(-1, 2)
 
 
-def _candidates(mark: Mark) -> Floats:
+def _candidates(mark: LabelledPoint) -> Floats:
     """Boxes around a mark, a row each: the side that faces it lies on a ring."""
     ring, turn = (each.ravel() for each in np.meshgrid(RINGS, np.arange(TURNS), indexing="ij"))
     cos, sin = np.cos(2 * pi * turn / TURNS), np.sin(2 * pi * turn / TURNS)
@@ -127,14 +127,14 @@ def _candidates(mark: Mark) -> Floats:
     return np.column_stack([left, top, left + wide, top + high])
 
 
-def _own_cost(mark: Mark, boxes: Floats, scene: Scene) -> Floats:
+def _own_cost(mark: LabelledPoint, boxes: Floats, scene: Scene) -> Floats:
     """What each candidate costs by itself."""
     spot, frame = np.array([mark.x, mark.y]), scene.frame
     ends = _nearest(spot, boxes)
     outside = (boxes[:, 0] < frame.left) | (boxes[:, 1] < frame.top)
     outside |= (boxes[:, 2] > frame.right) | (boxes[:, 3] > frame.bottom)
     distance = np.hypot(*(ends - spot).T)
-    cost: Floats = distance + distance**2 / FAR + OUTSIDE * outside
+    cost: Floats = distance + distance**2 / DOUBLE_COST_DISTANCE + OUTSIDE * outside
     cost += DOT * _holds(boxes, scene.dots, 4).sum(axis=1)
     cost += LINE * _holds(boxes, scene.line, 2).any(axis=1)
     away = scene.dots[np.hypot(*(scene.dots - spot).T) > 4]

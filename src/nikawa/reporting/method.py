@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from nikawa.reporting.fragments import Cell, detail, table
+from nikawa.reporting.fragments import TableCell, detail, table
 from nikawa.reporting.markup import html, render
 from nikawa.reporting.page_data import Page, RunRow
-from nikawa.reporting.section import parted
+from nikawa.reporting.section import systems_with_parts
 from nikawa.reporting.sources import NUMBERS, inside, source_line
 
 FIRST_PACKAGES = ("nikawa", "numpy", "scikit-learn", "torch", "transformers")
@@ -74,7 +74,7 @@ def _files(page: Page) -> Markup:
         "summary.md, summary.tex": "the summary for a README and for a paper",
         "figures/*.svg": "the plots, each by itself",
     }
-    if any(map(parted, page.sections)):
+    if any(map(systems_with_parts, page.sections)):
         files["*-seen.tex"] = "seen and unseen for a paper"
     if any(section.analysed for section in page.sections):
         files["analyses/*.json"] = "slices, confusion, calibration and the other analyses"
@@ -88,14 +88,14 @@ def _files(page: Page) -> Markup:
 
 
 def _runs(runs: Sequence[RunRow], key: str, which: str) -> Markup:
-    rows: list[list[str | Cell]] = []
+    rows: list[list[str | TableCell]] = []
     for run in runs:
         file = f"{run.folder}/run.json"
         id_ = run.folder.rpartition("--")[2]
         link = html('<code id="run-{}"><a href="{}">{}</a></code>', id_, file, run.folder)
         settings = ", ".join(f"{name}={value}" for name, value in run.settings.items())
-        seed = Cell(str(run.seed), f"{file}#/seed")
-        rows.append([link, run.task, run.system, seed, Cell(settings, f"{file}#/settings")])
+        seed = TableCell(str(run.seed), f"{file}#/seed")
+        rows.append([link, run.task, run.system, seed, TableCell(settings, f"{file}#/settings")])
     place = inside(NUMBERS, key)
     shown = table(["run", "task", "system", "seed", "settings"], rows, (3,), f"Runs{which}", place)
     files = source_line(*(f"{run.folder}/run.json" for run in runs))
@@ -111,11 +111,11 @@ def _packages(page: Page) -> Markup:
         for name, version in run.packages.items():
             versions.setdefault(name, {}).setdefault(version, inside(place, "packages", name))
     first = [name for name in ("python", *FIRST_PACKAGES) if name in versions]
-    rows: list[list[str | Cell]] = []
+    rows: list[list[str | TableCell]] = []
     places: list[str] = []
     for name in (*first, *sorted(set(versions) - set(first))):
         own = versions[name]
-        rows.append([name, Cell(", ".join(sorted(own)), " ".join(own.values()))])
+        rows.append([name, TableCell(", ".join(sorted(own)), " ".join(own.values()))])
         places += own.values()
     return table(["package", "version"], rows) + source_line(*places)
 
@@ -128,7 +128,7 @@ def _data(page: Page) -> Markup:
             places.setdefault((name, version, digest, f"{n:,}"), place)
     keys = ("name", "version", "digest", "n")
     rows = [
-        [Cell(cell, inside(places[row], key)) for cell, key in zip(row, keys, strict=True)]
+        [TableCell(cell, inside(places[row], key)) for cell, key in zip(row, keys, strict=True)]
         for row in sorted(places)
     ]
     shown = table(["set", "version", "digest", "examples"], rows, (3,))

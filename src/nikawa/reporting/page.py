@@ -19,22 +19,21 @@ from markupsafe import Markup
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import pack_json
 from nikawa.reporting.analysis_blocks import curve_plot, slice_plot, stress_plot
-from nikawa.reporting.fragments import Cell, small, soft, table
-from nikawa.reporting.items import Items, pack_items
+from nikawa.reporting.browser_items import ItemColumns, pack_items
+from nikawa.reporting.fragments import TableCell, small, soft, table
 from nikawa.reporting.markup import html, render, slug
 from nikawa.reporting.method import render_method
-from nikawa.reporting.page_data import Page, Section, placed
+from nikawa.reporting.page_data import Page, Section, add_places
 from nikawa.reporting.section import (
-    answered,
     render_section,
     score_cell,
     score_places,
     score_plot,
+    show_answered,
     system_pictures,
 )
-from nikawa.reporting.settings import OTHERS, other, other_settings, settings_plot
 from nikawa.reporting.sources import NUMBERS, inside, source_line
-from nikawa.reporting.summary_tables import (
+from nikawa.reporting.summary import (
     column_name,
     comma_separated,
     latex,
@@ -43,6 +42,7 @@ from nikawa.reporting.summary_tables import (
     markdown,
 )
 from nikawa.reporting.training import training_pictures
+from nikawa.reporting.tried_settings import OTHERS, other_plot_kind, other_settings, settings_plot
 
 DIGITS = 1
 MAX_FILE_NAME_BYTES = 200
@@ -54,14 +54,14 @@ MAX_TASK_COLUMNS = 4
 def write_report(
     folder: Path,
     page: Page,
-    items: Mapping[str, Items],
+    items: Mapping[str, ItemColumns],
     *,
     extra: Mapping[str, bytes] | None = None,
     digits: int = DIGITS,
     overwrite: bool = False,
 ) -> Path:
     """Write the page and what stands beside it into a folder, whole or not at all; `extra` are further files."""
-    page = placed(page)
+    page = add_places(page)
     with atomic_folder(folder, overwrite=overwrite) as place:
         (place / "index.html").write_text(document(page, items, digits), "utf-8")
         (place / "summary.md").write_text(markdown(page, digits), "utf-8")
@@ -85,9 +85,9 @@ def asset(name: str) -> str:
     return files("nikawa.reporting").joinpath(name).read_text("utf-8")
 
 
-def document(page: Page, items: Mapping[str, Items], digits: int = DIGITS) -> str:
+def document(page: Page, items: Mapping[str, ItemColumns], digits: int = DIGITS) -> str:
     """The page."""
-    page = placed(page)
+    page = add_places(page)
     script, style = asset("page_browser.js") + asset("page.js"), asset("page.css")
     digest = b64encode(sha256(script.encode()).digest()).decode()
     place = inside(NUMBERS, "sections")
@@ -124,7 +124,7 @@ def document(page: Page, items: Mapping[str, Items], digits: int = DIGITS) -> st
 def _summary(page: Page, digits: int, place: str) -> Markup:
     """Systems by tasks; tasks are the rows where there are many of them, and fewer systems."""
     sections, systems = page.sections, page.systems
-    rows: list[list[str | Cell]]
+    rows: list[list[str | TableCell]]
     if len(sections) > max(MAX_TASK_COLUMNS, len(systems)):
         columns = ["task", *systems]
         rows = [
@@ -154,13 +154,13 @@ def _task_title(section: Section) -> Markup:
     return title
 
 
-def _summary_cell(section: Section, system: str, digits: int) -> str | Cell:
+def _summary_cell(section: Section, system: str, digits: int) -> str | TableCell:
     metric = section.metrics[0]
     for i, row in enumerate(section.rows):
         if row.system == system and metric in row.metrics:
             cell = score_cell(section, i, metric, digits)
             if row.unanswered:
-                gaps = small(answered(section, row, " answered"), row.lost)
+                gaps = small(show_answered(section, row, " answered"), row.lost)
                 cell = cell._replace(content=cell.content + gaps)
             return cell
     return soft("·", "not run")
@@ -184,7 +184,7 @@ def pictures(page: Page) -> Iterator[tuple[str, str]]:
         yield from training_pictures(found)
     for i, one in enumerate(page.choices):
         if picture := settings_plot(one):
-            yield f"{slug(one.name)}-{other(i)}", picture
+            yield f"{slug(one.name)}-{other_plot_kind(i)}", picture
 
 
 def _apart(named: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -151,7 +151,7 @@ class Chooser(Record, frozen=True, kw_only=True):
     """The seeds that chose."""
 
 
-class Tried(Record, frozen=True, kw_only=True):
+class TriedSettings(Record, frozen=True, kw_only=True):
     """One combination of settings."""
 
     settings: dict[str, Any]
@@ -170,7 +170,7 @@ class Tried(Record, frozen=True, kw_only=True):
     """Systems of which a training with it diverged: they have no score with it."""
 
 
-class Choices(Record, frozen=True, kw_only=True):
+class SettingChoices(Record, frozen=True, kw_only=True):
     """The settings of a task that were tried, on what they were chosen on."""
 
     task: str
@@ -178,7 +178,7 @@ class Choices(Record, frozen=True, kw_only=True):
     names: tuple[str, ...]
     """Settings that vary."""
     systems: tuple[Chooser, ...]
-    tried: tuple[Tried, ...]
+    tried: tuple[TriedSettings, ...]
     place: str = ""
     """Where this is in `numbers.json`."""
 
@@ -211,7 +211,7 @@ class Section(Record, frozen=True, kw_only=True):
     stress: tuple[Sourced[Stress], ...] = ()
     partial: tuple[Sourced[PartialInput], ...] = ()
     suspects: tuple[Sourced[Suspects], ...] = ()
-    choices: Choices | None = None
+    choices: SettingChoices | None = None
     training: tuple[Training, ...] = ()
     derived: tuple[str, ...] = ()
     """Sets whose examples were made from others, such as perturbed ones."""
@@ -251,7 +251,7 @@ class Page(Record, frozen=True, kw_only=True):
     """Resamples of intervals over seeds and of paired tests."""
     tests: int
     """Paired tests corrected together."""
-    choices: tuple[Choices, ...] = ()
+    choices: tuple[SettingChoices, ...] = ()
     """Of tasks that have no result here."""
     choosing: tuple[RunRow, ...] = ()
     """Runs that settings were chosen by."""
@@ -259,7 +259,7 @@ class Page(Record, frozen=True, kw_only=True):
     """When, where that was asked for."""
 
 
-def placed(page: Page) -> Page:
+def add_places(page: Page) -> Page:
     """The page with the place of each section, and of what was chosen, in `numbers.json`."""
     sections = []
     for i, section in enumerate(page.sections):

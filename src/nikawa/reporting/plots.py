@@ -20,7 +20,7 @@ SHEET_HEIGHT = 720.0
 """Pixels of rows that fit on a sheet, A4 or letter, beside a heading and a legend."""
 
 
-def in_parts(
+def split_rows(
     rows: Sequence[T], tall: Callable[[Sequence[T]], float], tallest: float, step: float
 ) -> list[Sequence[T]]:
     """The rows in as few parts as can be, of about the same height, none taller than `tallest` but a single row.
@@ -71,7 +71,7 @@ class Dot:
 
 
 @dataclass(frozen=True)
-class Line:
+class PlotRow:
     """A named row of dots; rows of one group stand together."""
 
     name: str
@@ -108,7 +108,7 @@ def _step(span: float) -> float:
     return float(next(power * k for k in (1, 2, 5, 10) if power * k >= rough))
 
 
-def axis_of(
+def fit_axis(
     values: Iterable[float | None], left: float, right: float, within: tuple[float, float]
 ) -> Axis:
     """An axis that holds all values with a little room, and nothing beyond what is possible."""
@@ -120,7 +120,7 @@ def axis_of(
     return Axis(floor(low / step) * step, ceil(high / step) * step, left, right)
 
 
-def within(unit: str, metric: str) -> tuple[float, float]:
+def possible_values(unit: str, metric: str) -> tuple[float, float]:
     """What values are possible, for axes."""
     declared = metrics()[metric]
     scale = 100.0 if unit == "percent" else 1.0
@@ -156,7 +156,7 @@ def label(x: float, y: float, words: str, kind: str = "", anchor: str = "start")
     return f'<text{classes} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text(words)}</text>'
 
 
-def shortened(words: str, width: float) -> str:
+def shorten(words: str, width: float) -> str:
     """A text that fits into so many pixels; the middle goes, since names often differ at their ends."""
     if text_width(words, SIZE) <= width:
         return words
@@ -171,8 +171,8 @@ def _without_middle(words: str, kept: int) -> str:
     return f"{words[: kept - end].rstrip()}…{words[len(words) - end :].lstrip()}"
 
 
-def dot_plot(
-    lines: Sequence[Line],
+def draw_dots(
+    lines: Sequence[PlotRow],
     title: str,
     within: tuple[float, float],
     series: Sequence[str] = (),
@@ -186,8 +186,8 @@ def dot_plot(
     left = min(300.0, 16 + max((text_width(line.name, SIZE) for line in lines), default=0))
     right = WIDTH - 24 - max((text_width(line.note, SIZE) for line in lines), default=0)
     values = [v for line in lines for dot in line.dots for v in (dot.value, dot.low, dot.high)]
-    axis = axis_of([*values, rule], left + 8, right - 8, within)
-    parts = in_parts(lines, _tall, tallest, ROW)
+    axis = fit_axis([*values, rule], left + 8, right - 8, within)
+    parts = split_rows(lines, _tall, tallest, ROW)
     names = [f"{title}, part {i} of {len(parts)}" for i in range(1, len(parts) + 1)]
     return join(
         _dots(part, name, _Frame(axis, left, right, rule), series)
@@ -205,13 +205,13 @@ class _Frame:
     rule: float | None
 
 
-def _tall(lines: Sequence[Line]) -> float:
+def _tall(lines: Sequence[PlotRow]) -> float:
     """The height of some rows and of the names of their groups."""
     groups = sum(1 for group, _ in groupby(lines, key=lambda line: line.group) if group)
     return sum(map(_height, lines)) + GROUP * groups
 
 
-def _dots(lines: Sequence[Line], title: str, frame: _Frame, series: Sequence[str]) -> str:
+def _dots(lines: Sequence[PlotRow], title: str, frame: _Frame, series: Sequence[str]) -> str:
     axis, rule = frame.axis, frame.rule
     key, top = legend(series) if len(series) > 1 else ([], 8.0)
     tall = sum(map(_height, lines)) > MIN_HEIGHT_FOR_TOP_TICKS
@@ -236,7 +236,7 @@ def _dots(lines: Sequence[Line], title: str, frame: _Frame, series: Sequence[str
     return svg(WIDTH, y + 24, [*grid, *body, *ends], title)
 
 
-def _height(line: Line) -> float:
+def _height(line: PlotRow) -> float:
     return float(max(ROW, 11 * len(line.dots) + 16)) if len(line.dots) > 1 else ROW
 
 
@@ -244,7 +244,7 @@ def legend(series: Sequence[str], width: float = WIDTH) -> tuple[list[str], floa
     """The marks of systems with their names, in as many lines as they need, and where they end."""
     found, x, y = list[str](), 6.0, 9.0
     for i, name in enumerate(series):
-        shown = shortened(name, width - 24)
+        shown = shorten(name, width - 24)
         wide = 36 + text_width(shown, SIZE)
         if x > 6.0 and x + wide > width:
             x, y = 6.0, y + 22
@@ -254,10 +254,10 @@ def legend(series: Sequence[str], width: float = WIDTH) -> tuple[list[str], floa
 
 
 def _row(
-    line: Line, axis: Axis, place: tuple[float, float], sides: tuple[float, float]
+    line: PlotRow, axis: Axis, place: tuple[float, float], sides: tuple[float, float]
 ) -> Iterator[str]:
     y, high = place
-    short = shortened(line.name, sides[0] - 6)
+    short = shorten(line.name, sides[0] - 6)
     whole = f"<title>{text(line.name)}</title>" if short != line.name else ""
     yield label(0, y + high / 2 + 4.5, short, "name").replace("</text>", f"{whole}</text>")
     yield label(WIDTH - 2, y + high / 2 + 4.5, line.note, "soft", "end") if line.note else ""
@@ -278,7 +278,7 @@ SMALL_WIDTH, SMALL_HEIGHT = 330.0, 150.0
 
 
 @dataclass(frozen=True)
-class Path:
+class PlotCurve:
     """A curve: (x, dot) from left to right."""
 
     name: str
@@ -286,7 +286,7 @@ class Path:
 
 
 @dataclass(frozen=True)
-class Scale:
+class AmountScale:
     """How amounts lie along the bottom, and how large the picture is."""
 
     below: str
@@ -310,14 +310,16 @@ class Scale:
         )
 
 
-def curves(paths: Sequence[Path], title: str, scale: Scale, within: tuple[float, float]) -> str:
+def draw_curves(
+    paths: Sequence[PlotCurve], title: str, scale: AmountScale, within: tuple[float, float]
+) -> str:
     """Values against amounts; what is not above 0 is not on a logarithmic axis."""
     key, top = legend([path.name for path in paths], scale.wide)
     bottom = top + scale.tall
     amounts = sorted({x for path in paths for x, _ in path.points if x > 0 or not scale.log})
     across = scale.axis(amounts)
     values = [v for path in paths for _, d in path.points for v in (d.value, d.low, d.high)]
-    up = axis_of(values, bottom, top, within)
+    up = fit_axis(values, bottom, top, within)
     parts = [*_across(up, scale.wide - 20.0), *_names(amounts, across, scale, bottom), *key]
     for i, path in enumerate(paths):
         parts += _curve(i, path, scale, across, up)
@@ -332,7 +334,9 @@ def _across(up: Axis, right: float) -> Iterator[str]:
         yield label(CURVE_LEFT - 8, up.at(t) + 4.5, f"{t:g}", "soft", "end")
 
 
-def _names(amounts: Iterable[float], across: Axis, scale: Scale, bottom: float) -> Iterator[str]:
+def _names(
+    amounts: Iterable[float], across: Axis, scale: AmountScale, bottom: float
+) -> Iterator[str]:
     """Amounts below the plot, as many as have room, and what they are."""
     spots: list[float] = []
     for amount in amounts:
@@ -343,7 +347,7 @@ def _names(amounts: Iterable[float], across: Axis, scale: Scale, bottom: float) 
     yield label((CURVE_LEFT + scale.wide - 20) / 2, bottom + 40, scale.below, "soft", "middle")
 
 
-def _curve(i: int, path: Path, scale: Scale, across: Axis, up: Axis) -> Iterator[str]:
+def _curve(i: int, path: PlotCurve, scale: AmountScale, across: Axis, up: Axis) -> Iterator[str]:
     known = [
         (across.at(scale.place(x)), up.at(dot.value), dot)
         for x, dot in path.points
@@ -369,7 +373,7 @@ class Trail:
     source: str = ""
 
 
-def trails(found: Sequence[Trail], title: str, below: str, top: float) -> str:
+def draw_trails(found: Sequence[Trail], title: str, below: str, top: float) -> str:
     """Thin lines from step 0 on; `top` is the greatest value of the axis, which begins at 0."""
     key, first = legend([trail.name for trail in found], SMALL_WIDTH)
     bottom, right = first + SMALL_HEIGHT, SMALL_WIDTH - 20
@@ -378,7 +382,7 @@ def trails(found: Sequence[Trail], title: str, below: str, top: float) -> str:
     top = top or 1.0
     step = Axis(0, top, bottom, first).ticks()[1]
     up = Axis(0, step * ceil(top / step - 1e-9), bottom, first)  # from 0 to a round value
-    scale = Scale(below, log=False, wide=SMALL_WIDTH)
+    scale = AmountScale(below, log=False, wide=SMALL_WIDTH)
     parts = [*_across(up, right), *_names(across.ticks(), across, scale, bottom), *key]
     for i, trail in enumerate(found):
         line = " ".join(f"{across.at(x):.1f},{up.at(y):.1f}" for x, y in trail.points)
@@ -416,17 +420,17 @@ class Heat:
         return max(52.0, min(128.0, 14 + max(text_width(name, SIZE) for name in self.columns)))
 
 
-def heat(found: Heat, title: str) -> str:
+def draw_heat(found: Heat, title: str) -> str:
     """A picture of the counts; the shade is the share of the row."""
     left, wide = found.left, found.wide
     parts = [label(left + len(found.columns) * wide / 2, 13, "answered", "soft", "middle")]
     parts += [
-        label(left + (j + 0.5) * wide, 33, shortened(name, wide - 6), "", "middle")
+        label(left + (j + 0.5) * wide, 33, shorten(name, wide - 6), "", "middle")
         for j, name in enumerate(found.columns)
     ]
     for i, name in enumerate(found.rows):
         y = HEAT_TOP + (i + 0.5) * HEAT_CELL_HEIGHT + 4.5
-        parts.append(label(left - 10, y, shortened(name, left - 12), "", "end"))
+        parts.append(label(left - 10, y, shorten(name, left - 12), "", "end"))
         parts += _cells(found, i)
     return svg(
         left + len(found.columns) * wide + 4,
@@ -462,7 +466,7 @@ def _count(count: float) -> str:
 Bin = tuple[float, float, float, float, int]
 
 
-def reliability(bins: Sequence[Bin], title: str, place: str = "") -> str:
+def draw_reliability(bins: Sequence[Bin], title: str, place: str = "") -> str:
     """Share right against probability; the diagonal is what a calibrated model does."""
     side, left, top = 230.0, 44.0, 10.0
     x, y = Axis(0, 1, left, left + side), Axis(0, 1, top + side, top)

@@ -15,15 +15,15 @@ import numpy as np
 
 from nikawa.checks.artifacts import Pair, Table
 from nikawa.io.atomic import atomic_write
-from nikawa.reporting.label_placement import Box, Mark, place, text_width
+from nikawa.reporting.label_placement import Box, LabelledPoint, place_labels, text_width
 from nikawa.reporting.markup import text
 
 WIDTH, HEIGHT = 960, 720
 FRAME = Box(64, 84, WIDTH - 24, HEIGHT - 56)
 SIZE = 13
-NAMED = 60
+MAX_PAIRS_NAMED = 60
 """Points over the line that are labelled; the least likely first."""
-TOGETHER = 2.5
+MAX_PIXELS_OF_SHARED_NAME = 2.5
 """Pixels within which points of one label share a name tag."""
 LIGHT = ("#0072b2", "#d55e00", "#009e73", "#aa3f8f", "#8a6d00", "#3b3b98", "#a8323e", "#4d7c0f")
 DARK = ("#5bb8f0", "#ff8f5a", "#35d0a2", "#e58ac9", "#e0b83a", "#a5a5f5", "#f0808a", "#a3d160")
@@ -49,10 +49,10 @@ def write_scatter(
 ) -> None:
     """Write the picture, whole or not at all."""
     with atomic_write(path, overwrite=overwrite) as stream:
-        stream.write(scatter(table, over, title).encode())
+        stream.write(draw_scatter(table, over, title).encode())
 
 
-def scatter(table: Table, over: Sequence[Pair], title: str) -> str:
+def draw_scatter(table: Table, over: Sequence[Pair], title: str) -> str:
     """The picture of a table; `over` are its pairs over the line."""
     axes = Axes(max(1, ceil(log10(max(2, int(table.totals.max()))))))
     line = _line(table, axes)
@@ -102,8 +102,8 @@ def _heading(table: Table, over: Sequence[Pair], title: str) -> Iterator[str]:
         f"{table.examples.sum():,} examples, {len(table.tokens):,} tokens; {len(over):,} pairs over the line "
         f"(one-sided binomial test, p < {table.alpha:g}/{len(table.tokens):,})"
     )
-    if len(over) > NAMED:
-        said += f", the {NAMED} least likely named"
+    if len(over) > MAX_PAIRS_NAMED:
+        said += f", the {MAX_PAIRS_NAMED} least likely named"
     yield f'<text class="soft" x="{FRAME.left}" y="49">{text(said)}</text>'
     x = FRAME.left + 6
     for i, label in enumerate(table.labels):
@@ -155,9 +155,9 @@ def _over(
     table: Table, over: Sequence[Pair], axes: Axes, line: list[tuple[float, float]]
 ) -> Iterator[str]:
     numbers = {label: i for i, label in enumerate(table.labels)}
-    marks = _marks(over[:NAMED], axes, numbers)
+    marks = _marks(over[:MAX_PAIRS_NAMED], axes, numbers)
     dots = [(axes.x(pair.n), axes.y(pair.share)) for pair in over]
-    tags = place(marks, dots, line, FRAME)
+    tags = place_labels(marks, dots, line, FRAME)
     for mark, box in zip(marks, tags, strict=True):
         x, y = box.nearest(mark.x, mark.y)
         if (x - mark.x) ** 2 + (y - mark.y) ** 2 > 81:
@@ -172,15 +172,19 @@ def _over(
         yield f'<text class="tag" x="{box.left:.1f}" y="{box.bottom - 4:.1f}">{text(mark.text)}</text>'
 
 
-def _marks(over: Sequence[Pair], axes: Axes, numbers: dict[str, int]) -> list[Mark]:
+def _marks(over: Sequence[Pair], axes: Axes, numbers: dict[str, int]) -> list[LabelledPoint]:
     """Name tags; points of one label that all but coincide share one."""
-    found: list[Mark] = []
+    found: list[LabelledPoint] = []
     for pair in over:
         x, y, group = axes.x(pair.n), axes.y(pair.share), numbers[pair.label]
         for i, mark in enumerate(found):
-            if mark.group == group and abs(mark.x - x) < TOGETHER and abs(mark.y - y) < TOGETHER:
-                found[i] = Mark(mark.x, mark.y, f"{mark.text} · {pair.token}", group, SIZE)
+            if (
+                mark.group == group
+                and abs(mark.x - x) < MAX_PIXELS_OF_SHARED_NAME
+                and abs(mark.y - y) < MAX_PIXELS_OF_SHARED_NAME
+            ):
+                found[i] = LabelledPoint(mark.x, mark.y, f"{mark.text} · {pair.token}", group, SIZE)
                 break
         else:
-            found.append(Mark(x, y, pair.token, group, SIZE))
+            found.append(LabelledPoint(x, y, pair.token, group, SIZE))
     return found

@@ -43,7 +43,7 @@ FURTHER_SET_RESAMPLES = 1_000
 
 
 @dataclass(frozen=True)
-class Compared:
+class PairedTests:
     """The paired tests over all tasks."""
 
     found: Comparison
@@ -51,7 +51,7 @@ class Compared:
     tests: int
 
 
-def compare_tasks(tasks: Sequence[TaskRuns], rounds: int | None = None) -> Compared:
+def compare_tasks(tasks: Sequence[TaskRuns], rounds: int | None = None) -> PairedTests:
     """Every pair of systems on every task and metric, corrected together."""
     pairs = [len(task.systems) * (len(task.systems) - 1) // 2 for task in tasks]
     tests = sum(len(task.task.metrics) * n for task, n in zip(tasks, pairs, strict=True))
@@ -67,7 +67,7 @@ def compare_tasks(tasks: Sequence[TaskRuns], rounds: int | None = None) -> Compa
         for task in tasks
     ]
     comparison = compare_systems(systems, [task.name for task in tasks], rounds=rounds)
-    return Compared(comparison, rounds, len(comparison.pairs))
+    return PairedTests(comparison, rounds, len(comparison.pairs))
 
 
 def _as_scored(task: TaskRuns, run: ReportRun, first_only: bool) -> ScoreResult:
@@ -93,7 +93,7 @@ def _as_scored(task: TaskRuns, run: ReportRun, first_only: bool) -> ScoreResult:
     return ScoreResult(report, replace(task.task, name=task.name, metrics=names), examples, answers)
 
 
-def system_rows(task: TaskRuns, compared: Compared) -> tuple[SystemRow, ...]:
+def system_rows(task: TaskRuns, compared: PairedTests) -> tuple[SystemRow, ...]:
     """A row a system, the best first."""
     ties = {
         (score.system, score.metric): score.letters
@@ -258,7 +258,7 @@ class SeedIntervals:
         return np.concatenate(means)
 
 
-def pair_rows(task: TaskRuns, compared: Compared) -> tuple[PairRow, ...]:
+def pair_rows(task: TaskRuns, compared: PairedTests) -> tuple[PairRow, ...]:
     """Every pair of systems of a task, the surest difference first."""
     rows = [_pair_row(task, pair) for pair in compared.found.pairs if pair.task == task.name]
     order = {name: i for i, name in enumerate(task.task.metrics)}

@@ -22,7 +22,7 @@ from nikawa.reporting.analysis_blocks import (
     suspects,
 )
 from nikawa.reporting.fragments import (
-    Cell,
+    TableCell,
     block,
     detail,
     dot,
@@ -37,10 +37,10 @@ from nikawa.reporting.fragments import (
 )
 from nikawa.reporting.markup import fragment, html, join, render, slug, source
 from nikawa.reporting.page_data import Number, PairRow, Section, SystemRow
-from nikawa.reporting.plots import SHEET_HEIGHT, Line, dot_plot, within
-from nikawa.reporting.settings import settings_block
+from nikawa.reporting.plots import SHEET_HEIGHT, PlotRow, draw_dots, possible_values
 from nikawa.reporting.sources import inside, source_line
 from nikawa.reporting.training import training_block
+from nikawa.reporting.tried_settings import settings_block
 from nikawa.stats.results import SIGNIFICANCE_LEVEL, Slice
 
 WHOLE, SEEN, UNSEEN, GAP = WHERE = ("all", "seen", "unseen", "Δ")
@@ -114,27 +114,29 @@ def is_best(section: Section, row: SystemRow, metric: str) -> bool:
     return row.metrics[metric].value == best
 
 
-def score_cell(section: Section, i: int, metric: str, digits: int) -> Cell:
+def score_cell(section: Section, i: int, metric: str, digits: int) -> TableCell:
     """A score of row `i` as it stands in a table: the value is from the runs; letters, and the interval over seeds, from here."""
     row, place = section.rows[i], inside(section.place, "rows", i)
     spread = inside(place, "metrics", metric) if len(row.runs) > 1 else ""
     best, ties = is_best(section, row, metric), row.ties.get(metric, "")
-    return Cell(number(row.metrics[metric], digits, ties=ties, best=best, spread=spread), place)
+    return TableCell(
+        number(row.metrics[metric], digits, ties=ties, best=best, spread=spread), place
+    )
 
 
 def _scores(section: Section, digits: int) -> Markup:
     has_gaps = any(row.unanswered for row in section.rows)
     place = inside(section.place, "rows")
-    rows: list[list[str | Cell]] = []
+    rows: list[list[str | TableCell]] = []
     for i, row in enumerate(section.rows):
-        cells: list[str | Cell] = [row.system]
+        cells: list[str | TableCell] = [row.system]
         for metric in section.metrics:
             has_score = metric in row.metrics
             cells.append(score_cell(section, i, metric, digits) if has_score else "")
         seeds = html('<span title="{}">{}</span>', ", ".join(map(str, row.seeds)), len(row.seeds))
-        cells.append(Cell(seeds, inside(place, i, "seeds")))
+        cells.append(TableCell(seeds, inside(place, i, "seeds")))
         if has_gaps:
-            cells.append(Cell(answered(section, row), row.lost))
+            cells.append(TableCell(show_answered(section, row), row.lost))
         rows.append(cells)
     columns = ["system", *section.metrics, "seeds", *(["answered"] if has_gaps else [])]
     caption = f"Scores on {section.set}"
@@ -156,7 +158,7 @@ def count_answered(section: Section, row: SystemRow) -> str:
     return f"{items - sum(row.unanswered.values()):,} of {items:,}"
 
 
-def answered(section: Section, row: SystemRow, after: str = "") -> Markup:
+def show_answered(section: Section, row: SystemRow, after: str = "") -> Markup:
     """The same with the reasons under the pointer."""
     reasons = "; ".join(f"{why}: {count:,}" for why, count in row.unanswered.items())
     title = f"not answered: {reasons}" if reasons else ""
@@ -166,7 +168,7 @@ def answered(section: Section, row: SystemRow, after: str = "") -> Markup:
 def score_plot(section: Section, tallest: float = inf) -> str:
     """Systems on the axis of the first metric."""
     metric = section.metrics[0]
-    lines: list[Line] = []
+    lines: list[PlotRow] = []
     unit = "percent"
     for i, row in enumerate(section.rows):
         one = row.metrics.get(metric)
@@ -174,11 +176,11 @@ def score_plot(section: Section, tallest: float = inf) -> str:
             unit = one.unit if not lines else unit
             place = inside(section.place, "rows", i, "metrics", metric)
             words = f"{row.system}: {one.value:.6g}"
-            lines.append(Line(row.system, [dot(one, note=words, place=place)]))
+            lines.append(PlotRow(row.system, [dot(one, note=words, place=place)]))
     if not lines:
         return ""
     title = f"{metric} of every system on {section.name}, 95% intervals"
-    return dot_plot(lines, title, within(unit, metric), tallest=tallest)
+    return draw_dots(lines, title, possible_values(unit, metric), tallest=tallest)
 
 
 def _pairs(section: Section, digits: int) -> str:
@@ -203,7 +205,7 @@ def _pairs(section: Section, digits: int) -> str:
     return detail(words, shown + source_line(place), place)
 
 
-def _pair_cells(pair: PairRow, place: str, has_metrics: bool, digits: int) -> list[str | Cell]:
+def _pair_cells(pair: PairRow, place: str, has_metrics: bool, digits: int) -> list[str | TableCell]:
     smallest = won = ""
     if pair.smallest is not None:
         smallest = figures(pair.smallest, pair.difference.unit, digits)
@@ -212,14 +214,14 @@ def _pair_cells(pair: PairRow, place: str, has_metrics: bool, digits: int) -> li
     return [
         html("{} {} {}", pair.second, soft("over"), pair.first),
         *([pair.metric] if has_metrics else []),
-        Cell(number(pair.difference, digits), inside(place, "difference")),
-        Cell(p_value(pair.p_holm), inside(place, "p_holm")),
-        Cell(smallest, inside(place, "smallest")),
-        Cell(won, place),
+        TableCell(number(pair.difference, digits), inside(place, "difference")),
+        TableCell(p_value(pair.p_holm), inside(place, "p_holm")),
+        TableCell(smallest, inside(place, "smallest")),
+        TableCell(won, place),
     ]
 
 
-def parted(section: Section) -> list[str]:
+def systems_with_parts(section: Section) -> list[str]:
     """Systems that were told on what they had seen in training and on what they had not, in the order of rows."""
     told_apart = {
         part.system
@@ -231,7 +233,7 @@ def parted(section: Section) -> list[str]:
 
 def seen_grid(section: Section) -> tuple[list[str], Grid]:
     """What was learned from (empty: all training data), and the numbers; nothing where no system was told so."""
-    systems = parted(section)
+    systems = systems_with_parts(section)
     models = dict.fromkeys(row.model for row in section.rows if row.system in systems)
     rows = {
         (row.model, row.trained): i
@@ -253,18 +255,18 @@ def seen_unseen(section: Section, digits: int) -> str:
     trained, grid = seen_grid(section)
     if not grid:
         return ""
-    rows: list[list[str | Cell]] = []
+    rows: list[list[str | TableCell]] = []
     places = []
     for model, lines in grid.items():
         for where, line in lines.items():
-            cells: list[str | Cell] = [model if where == WHOLE else "", where]
+            cells: list[str | TableCell] = [model if where == WHOLE else "", where]
             for known in line:
                 if known is None:
                     cells.append("")
                     continue
                 one, place = known
                 count = small(f"n {one.n:,}", place) if where in (SEEN, UNSEEN) else ""
-                cells.append(Cell(number(one, digits, spread=place) + count, place))
+                cells.append(TableCell(number(one, digits, spread=place) + count, place))
                 places.append(place)
             rows.append(cells)
     columns = ["model", "", *(training_title(section, name) for name in trained)]
@@ -338,7 +340,7 @@ def _seen_scores(section: Section, system: str, where: str) -> Known | None:
 
 def further_sets(section: Section, digits: int) -> str:
     """Other sets and parts of sets: rows and columns are systems and figures, the fewer as columns."""
-    own, cells, sources = set(parted(section)), {}, []
+    own, cells, sources = set(systems_with_parts(section)), {}, []
     for i, part in enumerate(section.parts):
         is_above = part.system in own and part.where in (SEEN, UNSEEN)
         if is_above and (part.set, part.metric) == (section.set, section.metrics[0]):
@@ -347,13 +349,13 @@ def further_sets(section: Section, digits: int) -> str:
         # What the report itself found over several seeds is in its own file.
         spread = inside(place, "number") if part.number.sd is not None else ""
         key = (f"{part.set} {part.where}".strip(), part.metric)
-        cells[key, part.system] = Cell(number(part.number, digits, spread=spread), place)
+        cells[key, part.system] = TableCell(number(part.number, digits, spread=spread), place)
         sources.append(part.number.source)
     if not cells:
         return ""
     keys = list(dict.fromkeys(key for key, _ in cells))
     systems = [row.system for row in section.rows if any(row.system == s for _, s in cells)]
-    rows: list[list[str | Cell]]
+    rows: list[list[str | TableCell]]
     if len(systems) > len(keys):
         columns = ["system", *(f"{name} {metric}" for name, metric in keys)]
         rows = [[system, *(cells.get((key, system), "") for key in keys)] for system in systems]

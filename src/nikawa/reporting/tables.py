@@ -24,7 +24,7 @@ ESCAPES = {
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """Rows of text under column names; columns named in `numbers` align right."""
 
     columns: Sequence[str]

@@ -11,18 +11,18 @@ from markupsafe import Markup
 from nikawa.reporting.fragments import block, detail, multiples
 from nikawa.reporting.markup import fragment, slug
 from nikawa.reporting.page_data import Section, Trace, Training
-from nikawa.reporting.plots import Trail, trails
+from nikawa.reporting.plots import Trail, draw_trails
 from nikawa.reporting.sources import inside, source_line
 from nikawa.reporting.systems import ReportRun, SystemRuns, TaskRuns
 from nikawa.runs.store import ABOUT
 
-LINES = 8
+MAX_RUNS_TRACED = 8
 """Runs of a system that are traced."""
-POINTS = 160
+MAX_POINTS_OF_TRACE = 160
 """Points of a trace; of more, evenly spaced ones are kept."""
 
 
-def training_of(part: TaskRuns) -> tuple[Training, ...]:
+def collect_training(part: TaskRuns) -> tuple[Training, ...]:
     """The losses of every system that keeps them."""
     found = (_training(system) for system in part.systems)
     return tuple(one for one in found if one is not None)
@@ -32,7 +32,7 @@ def _training(system: SystemRuns) -> Training | None:
     traces = [trace for trace in map(_trace, system.runs) if trace is not None]
     if not traces:
         return None
-    shown = tuple(traces[:LINES])
+    shown = tuple(traces[:MAX_RUNS_TRACED])
     return Training(
         system=system.name, traces=shown, runs=len(traces), folds=system.spec.protocol.folds
     )
@@ -47,8 +47,8 @@ def _trace(run: ReportRun) -> Trace | None:
         return None
     last = len(known) - 1
     kept = (
-        sorted({round(k * last / (POINTS - 1)) for k in range(POINTS)})
-        if last >= POINTS
+        sorted({round(k * last / (MAX_POINTS_OF_TRACE - 1)) for k in range(MAX_POINTS_OF_TRACE)})
+        if last >= MAX_POINTS_OF_TRACE
         else range(len(known))
     )
     place = inside(f"{run.folder}/{ABOUT}", "model", "history")
@@ -115,7 +115,9 @@ def training_plot(section: Section, one: Training) -> str:
     losses = (
         loss for each in section.training for trace in each.traces for _, loss in trace.points
     )
-    return trails(lines, f"Loss of {one.system} on {section.name} by step", "steps", max(losses))
+    return draw_trails(
+        lines, f"Loss of {one.system} on {section.name} by step", "steps", max(losses)
+    )
 
 
 def training_pictures(section: Section) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nikawa.reporting.items import FULL_SCORE, Items, WordNumbers
+from nikawa.reporting.browser_items import FULL_SCORE, ItemColumns, WordNumbers
 from nikawa.reporting.job import ReportOptions, report
 from nikawa.reporting.page import write_report
 from nikawa.reporting.page_data import Number, Page, Section, SystemRow
@@ -77,7 +77,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_report(place, page, {"large": _items()})
 
 
-def _items() -> Items:
+def _items() -> ItemColumns:
     texts, words = WordNumbers(), WordNumbers()
     labels = [words.number(label) for label in LABELS]
     sets = [words.number("test"), words.number("swapped")]
@@ -95,7 +95,7 @@ def _items() -> Items:
         [FULL_SCORE if a == g else 0 for a, g in zip(seeds[0], gold, strict=True)]
         for seeds in (good, poor)
     ]
-    return Items(
+    return ItemColumns(
         texts=texts.words(),
         words=words.words(),
         ids=[str(i) for i in numbers],

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from nikawa.reporting.items import FULL_SCORE, Items
+from nikawa.reporting.browser_items import FULL_SCORE, ItemColumns
 from nikawa.reporting.page import write_report
 from nikawa.reporting.page_data import Number, Page, Section, SystemRow
 
 pytestmark = pytest.mark.slow
 
 
-def report(folder: Path, kind: str, items: Items) -> Path:
+def report(folder: Path, kind: str, items: ItemColumns) -> Path:
     """A page of one task with the systems of the examples."""
     rows = tuple(
         SystemRow(
@@ -59,7 +59,7 @@ def shown(page: Any) -> Any:
 
 def test_gold_and_a_wrong_answer_are_underlined_in_the_context(visit: Any, tmp_path: Path) -> None:
     texts = ("犬はどこにいるか。", "公園 [SEP] 犬は公園の池のそばにいる。猫は家の中だ。")
-    items = Items(
+    items = ItemColumns(
         texts=texts,
         words=("test", "公園の池のそば / 公園", "家の中"),
         ids=["1"],
@@ -85,7 +85,7 @@ def test_gold_and_a_wrong_answer_are_underlined_in_the_context(visit: Any, tmp_p
 
 
 def test_hidden_gold_is_called_so(visit: Any, tmp_path: Path) -> None:
-    items = Items(
+    items = ItemColumns(
         texts=("犬がいる。", "猫がいる。"),
         words=("test", "yes", "\u202eno"),
         ids=["1", "2"],
@@ -111,7 +111,7 @@ def test_hidden_gold_is_called_so(visit: Any, tmp_path: Path) -> None:
 
 
 def test_a_tree_is_read_word_by_word(visit: Any, tmp_path: Path) -> None:
-    items = Items(
+    items = ItemColumns(
         texts=("개가 빨리 달린다.",),
         words=("test", "3:NP_SBJ 3:AP 0:VP", "2:NP_SBJ 3:AP 0:VP"),
         ids=["1"],

@@ -146,10 +146,12 @@ def test_tall_plots_are_printed_in_parts_that_fit_on_a_sheet(
 ) -> None:
     """Sheets without their margins; four systems on forty slices are some 2,500 pixels high."""
     lines = [
-        plots.Line(f"値 {i}", [plots.Dot(20.0 + i, 10.0 + i, 30.0 + i, s) for s in range(4)], "tag")
+        plots.PlotRow(
+            f"値 {i}", [plots.Dot(20.0 + i, 10.0 + i, 30.0 + i, s) for s in range(4)], "tag"
+        )
         for i in range(40)
     ]
-    picture = plots.dot_plot(lines, "t", (0, 100), list("abcd"), 40.0, SHEET_HEIGHT)
+    picture = plots.draw_dots(lines, "t", (0, 100), list("abcd"), 40.0, SHEET_HEIGHT)
     body = f'<h3>Slices</h3><p class="soft">Each row …</p><figure class="parts">{picture}</figure>'
     (tmp_path / "tall.html").write_text(
         f'<!doctype html><meta charset="utf-8"><style>{asset("page.css")}</style><main>{body}</main>',

@@ -51,7 +51,7 @@ MEASURE_TITLES = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class DatasetNote:
     """A note of the page, and what stands behind it as a file beside the page."""
 
     note: Note
@@ -60,22 +60,22 @@ class Finding:
 
 
 @dataclass
-class FindingReader:
+class DatasetNoteReader:
     """Reads the findings about datasets; what tasks of one dataset share is computed once."""
 
     data: Path | None = None
     _artifacts: dict[tuple[str, str, str], ArtifactReport] = field(default_factory=dict)
 
-    def read(self, task: TaskRuns) -> Iterator[Finding]:
+    def read(self, task: TaskRuns) -> Iterator[DatasetNote]:
         """The findings about the dataset of a task."""
         if is_custom(task.task.dataset):
             yield from self._custom_agreement(task)
         else:
             yield from self._published_agreement(task)
         yield from self._find_artifacts(task)
-        yield Finding(card_note(task.answered.card, task.task.dataset))
+        yield DatasetNote(card_note(task.answered.card, task.task.dataset))
 
-    def _published_agreement(self, task: TaskRuns) -> Iterator[Finding]:
+    def _published_agreement(self, task: TaskRuns) -> Iterator[DatasetNote]:
         """Agreement of the published judgements, where there are any here."""
         from nikawa.aggregation.agree import AgreeOptions
 
@@ -87,14 +87,16 @@ class FindingReader:
         try:
             report = self._agree(dataset, options)
         except MissingData as problem:
-            yield Finding(Note(title="Agreement", text=f"Not measured: {problem}", command=line))
+            yield DatasetNote(
+                Note(title="Agreement", text=f"Not measured: {problem}", command=line)
+            )
             return
         except BadInput:  # the dataset publishes no answers to this question
             return
         file = _file_of(task, "agreement")
-        yield Finding(_agreement_note(report, file, line), file, report)
+        yield DatasetNote(_agreement_note(report, file, line), file, report)
 
-    def _custom_agreement(self, task: TaskRuns) -> Iterator[Finding]:
+    def _custom_agreement(self, task: TaskRuns) -> Iterator[DatasetNote]:
         """Agreement of the judgements beside a custom dataset, or of the build that made it."""
         from nikawa.aggregation.agree import AgreeOptions
 
@@ -106,7 +108,7 @@ class FindingReader:
                 if self._hides_labels(name):
                     figures = replace(figures, labels={}, spans={})
                 file = _file_of(task, "build")
-                yield Finding(_build_note(figures, file, name), file, figures)
+                yield DatasetNote(_build_note(figures, file, name), file, figures)
             return
         line = (
             f"nikawa agree {quote(str(judgements))} --question {question} --examples {quote(name)} "
@@ -116,13 +118,15 @@ class FindingReader:
         try:
             report = self._agree(str(judgements), options)
         except BadInput as problem:
-            yield Finding(Note(title="Agreement", text=f"Not measured: {problem}", command=line))
+            yield DatasetNote(
+                Note(title="Agreement", text=f"Not measured: {problem}", command=line)
+            )
             return
         report = replace(report, workers_are=task.answered.card.workers_are)
         if self._hides_labels(name):
             report = replace(report, distribution={})
         file = _file_of(task, "agreement")
-        yield Finding(_agreement_note(report, file, line), file, report)
+        yield DatasetNote(_agreement_note(report, file, line), file, report)
 
     def _agree(self, spec: str, options: AgreeOptions) -> AgreeReport:
         from nikawa.aggregation.agree import agree
@@ -134,7 +138,7 @@ class FindingReader:
         splits = ExampleReader(self.data).custom(dataset).splits
         return any(example.hidden for examples in splits.values() for example in examples)
 
-    def _find_artifacts(self, task: TaskRuns) -> Iterator[Finding]:
+    def _find_artifacts(self, task: TaskRuns) -> Iterator[DatasetNote]:
         """Words that go with a label more than chance allows, in what was learned from."""
         from nikawa.checks.probe import ProbeOptions
         from nikawa.checks.probe import probe_artifacts as probe
@@ -151,11 +155,11 @@ class FindingReader:
                 options = ProbeOptions(side=side, question=question)
                 self._artifacts[key] = probe(spec, self.data, options).report
         except BadInput as problem:
-            yield Finding(Note(title="Artifacts", text=f"Not tested: {problem}", command=line))
+            yield DatasetNote(Note(title="Artifacts", text=f"Not tested: {problem}", command=line))
             return
         file = _file_of(task, "artifacts")
         report = self._artifacts[key]
-        yield Finding(_artifacts_note(report, file, line), file, report)
+        yield DatasetNote(_artifacts_note(report, file, line), file, report)
 
 
 def data_commands(tasks: Sequence[TaskRuns]) -> list[str]:

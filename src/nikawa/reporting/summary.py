@@ -15,7 +15,7 @@ from nikawa.reporting.section import (
     seen_grid,
     training_title,
 )
-from nikawa.reporting.tables import Table, escape
+from nikawa.reporting.tables import TextTable, escape
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 DAGGER = r"$^{\dagger}$"
@@ -32,7 +32,7 @@ def column_name(found: Section) -> str:
     return f"{found.name} {found.metrics[0]}"
 
 
-def behind(found: Section, row: SystemRow) -> bool:
+def is_behind_best(found: Section, row: SystemRow) -> bool:
     """Whether a system is told apart from the best one of the first metric."""
     metric = found.metrics[0]
     leaders = [r for r in found.rows if is_best(found, r, metric)]
@@ -47,7 +47,7 @@ def markdown(page: Page, digits: int) -> str:
         cells = [_markdown_cell(found, system, digits) for found in page.sections]
         rows.append([system, *cells])
     columns = ["system", *map(column_name, page.sections)]
-    body = Table(columns, rows, columns[1:]).markdown()
+    body = TextTable(columns, rows, columns[1:]).markdown()
     return f"# {page.title}\n\n{body}\n\n{legend(page)}\n"
 
 
@@ -104,7 +104,7 @@ def latex(page: Page, digits: int) -> str:
         for s in page.systems
     ]
     marked = any(
-        behind(f, row)
+        is_behind_best(f, row)
         for f in page.sections
         for s in page.systems
         if (row := main_row(f, s)) is not None
@@ -197,7 +197,7 @@ def _latex_cell(found: Section, system: str, digits: int) -> str:
     if row is None or metric not in row.metrics:
         return ""
     shown = _latex_number(row.metrics[metric], digits, is_best(found, row, metric))
-    return shown + (DAGGER if behind(found, row) else "")
+    return shown + (DAGGER if is_behind_best(found, row) else "")
 
 
 COLUMNS = (

@@ -38,7 +38,7 @@ USUAL_SCALE = (0.0, 5.0)
 
 
 @dataclass(frozen=True)
-class Items:
+class ItemColumns:
     """Examples with gold and answers, by column."""
 
     texts: Sequence[str]
@@ -94,7 +94,7 @@ def pack_column(column: Sequence[int]) -> str | list[int]:
     return "".join([ALPHABET[number + 1] for number in column])
 
 
-def pack_items(items: Items) -> str:
+def pack_items(items: ItemColumns) -> str:
     """The examples as text that may stand in a page."""
     tag_sets = WordNumbers()
     tags = [tag_sets.number(",".join(map(str, numbers))) for numbers in items.tags]
@@ -133,7 +133,7 @@ def find_text_limit(lengths: Iterable[int], budget: int) -> int:
     return 0
 
 
-def collect_items(task: TaskRuns, language: str, cut: int = 0) -> Items:
+def collect_items(task: TaskRuns, language: str, cut: int = 0) -> ItemColumns:
     """All examples of a task's sets, the main one first; texts longer than `cut` are cut."""
     texts, words = WordNumbers(), WordNumbers()
     names = [name for name, examples in task.sets.items() for _ in examples]
@@ -153,7 +153,7 @@ def collect_items(task: TaskRuns, language: str, cut: int = 0) -> Items:
             column.append(texts.number(text) if text else -1)
         inputs[name] = column
     keys = _filter_keys(examples)
-    return Items(
+    return ItemColumns(
         inputs=inputs,
         ids=[example.id for example in examples],
         gold=[
