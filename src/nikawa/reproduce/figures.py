@@ -8,12 +8,18 @@ not figures: `about` (prose), `inputs` (printed numbers that others are computed
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from nikawa.datasets.base import Splits
+from nikawa.datasets.load import load
+from nikawa.errors import MissingData
+
+SPLITS = ("train", "dev", "test")
+"""The splits that tables of the papers count, in their order."""
 Number = int | float
 
 
@@ -35,6 +41,12 @@ class Partial:
 
     value: Number
     missing: str
+    """The files that are not here, in words."""
+
+
+Value = Number | Partial
+FigureValues = Iterator[tuple[str, Value]]
+"""Ids of figures with what the files give for them."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +73,7 @@ class Figures:
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
 
-Compute = Callable[[Path | None], Mapping[str, Number | Partial]]
+Compute = Callable[[Path | None], Mapping[str, Value]]
 """`compute(data)` of a paper's file beside this one: figure id to value; ids left out have no data here."""
 
 
@@ -71,21 +83,40 @@ def papers() -> list[str]:
 
 
 def read_figures(paper: str) -> Figures:
-    """The figures file of one paper."""
+    """The figures file of one paper; the order of `printed` is that of the file."""
     text = (Path(__file__).parent / f"{paper}.toml").read_text("utf-8")
     raw = tomllib.loads(text, parse_float=Printed)
-    slips, versions = (
-        {name: _explained(entry) for name, entry in raw.pop(key, {}).items()}
-        for key in ("slips", "versions")
-    )
     raw.pop("about", None)
-    inputs = raw.pop("inputs", {})
-    return Figures(printed=dict(_flatten(raw)), slips=slips, versions=versions, inputs=inputs)
+    return Figures(
+        slips=read_explained(raw.pop("slips", {})),
+        versions=read_explained(raw.pop("versions", {})),
+        inputs=raw.pop("inputs", {}),
+        printed=dict(flatten_table(raw)),
+    )
 
 
-def _explained(entry: Mapping[str, Any]) -> Explained:
-    value = entry["recomputed"]
-    return Explained(tuple(value) if isinstance(value, list) else value, entry["note"])
+def read_explained(entries: Mapping[str, Any]) -> dict[str, Explained]:
+    """A table of explanations: figure id to what the files give and why."""
+    explained = {}
+    for name, entry in entries.items():
+        value = entry["recomputed"]
+        explained[name] = Explained(
+            tuple(value) if isinstance(value, list) else value, entry["note"]
+        )
+    return explained
+
+
+def flatten_table(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Number]]:
+    """The numbers of a nested table, each under its keys joined with dots.
+
+    >>> dict(flatten_table({"table1": {"train": 3, "dev": 2}}))
+    {'table1.train': 3, 'table1.dev': 2}
+    """
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from flatten_table(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
 
 
 def compute_of(paper: str) -> Compute:
@@ -94,9 +125,14 @@ def compute_of(paper: str) -> Compute:
     return compute
 
 
-def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Number]]:
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _flatten(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
+def load_splits(name: str, data: Path | None) -> Splits:
+    """The splits of a published dataset; none where its files are not here."""
+    try:
+        return load(name, data=data).splits
+    except MissingData:
+        return {}
+
+
+def missing_splits(splits: Container[str]) -> list[str]:
+    """Which of train, dev and test are not among some splits."""
+    return [split for split in SPLITS if split not in splits]

@@ -3,85 +3,91 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 
 from nikawa.datasets.base import Splits
-from nikawa.datasets.load import load
-from nikawa.errors import MissingData
 from nikawa.metrics import Items
 from nikawa.metrics.jsquad import character_f1_mean, exact_match
 from nikawa.records import Example
-from nikawa.reproduce.figures import Number, Partial, read_figures
+from nikawa.reproduce.figures import (
+    SPLITS,
+    FigureValues,
+    Partial,
+    Value,
+    load_splits,
+    missing_splits,
+    read_figures,
+)
 
-SPLITS = ("train", "dev", "test")
 SETS = ("marc-ja", "jsts", "jnli", "jsquad", "jcommonsenseqa")
 BINS = ("0-1", "1-2", "2-3", "3-4", "4-5")
+MAX_WORKERS = 10
+"""Workers an item that the labels of JSTS are tried against."""
 
-Value = tuple[str, Number | Partial]
 
-
-def compute(data: Path | None = None) -> Mapping[str, Number | Partial]:
+def compute(data: Path | None = None) -> Mapping[str, Value]:
     """Figure id to value; a total over splits that are not all here is a `Partial`."""
-    splits = {name: _splits(name, data) for name in SETS}
+    splits = {name: load_splits(name, data) for name in SETS}
     values = [
-        *_sizes(splits),
-        *_workers(splits["jsts"]),
-        *_origins(splits),
-        *_human(splits["jsquad"]),
-        *_arithmetic(),
-        *_majority(splits["jnli"]),
+        *count_examples(splits),
+        *count_workers(splits["jsts"]),
+        *count_origins(splits),
+        *score_humans(splits["jsquad"]),
+        *add_questions(),
+        *measure_majority(splits["jnli"]),
     ]
     for tables, name, rows, row_of in (
-        (("table2", "ja.table5"), "marc-ja", ("positive", "negative"), _label),
-        (("table4", "ja.table6"), "jsts", BINS, _bin),
-        (("table5", "ja.table7"), "jnli", ("entailment", "neutral", "contradiction"), _label),
+        (("table2", "ja.table5"), "marc-ja", ("positive", "negative"), label_of),
+        (("table4", "ja.table6"), "jsts", BINS, bin_of),
+        (("table5", "ja.table7"), "jnli", ("entailment", "neutral", "contradiction"), label_of),
     ):
-        counts = _counts(_labelled(splits[name]), row_of)
+        counts = count_rows(keep_labelled(splits[name]), row_of)
         for table in tables:
-            values += _table(table, rows, counts)
+            values += tabulate_counts(table, rows, counts)
     return dict(values)
 
 
-def _splits(name: str, data: Path | None) -> Splits:
-    try:
-        return load(name, data=data).splits
-    except MissingData:
-        return {}
-
-
-def _labelled(splits: Splits) -> Splits:
+def keep_labelled(splits: Splits) -> Splits:
+    """The splits whose labels are published."""
     return {split: examples for split, examples in splits.items() if examples and examples[0].gold}
 
 
-def _label(example: Example) -> str:
+def label_of(example: Example) -> str:
+    """The gold label."""
     return str(example.gold["label"])
 
 
-def _bin(example: Example) -> str:
-    """Bins take in their lower bound; the last takes in 5 as well."""
+def bin_of(example: Example) -> str:
+    """The bin of a gold similarity: its lower bound belongs to it; the last bin holds 5 as well."""
     return BINS[min(int(example.gold["score"]), len(BINS) - 1)]
 
 
-def _source(example: Example) -> str:
-    return str(example.meta["source"])
-
-
-def _counts(splits: Splits, row_of: Callable[[Example], str]) -> dict[str, Counter[str]]:
+def count_rows(splits: Splits, row_of: Callable[[Example], str]) -> dict[str, Counter[str]]:
+    """Split to row of a table to examples."""
     return {split: Counter(map(row_of, splits[split])) for split in SPLITS if split in splits}
 
 
-def _sizes(found: Mapping[str, Splits]) -> Iterator[Value]:
-    for name, splits in found.items():
+def total_or_partial(value: int, splits: Container[str]) -> Value:
+    """A total over `splits`; partial where they are not train, dev and test."""
+    missing = missing_splits(splits)
+    if not missing:
+        return value
+    return Partial(value, f"the {' and '.join(missing)} file{'s' if len(missing) > 1 else ''}")
+
+
+def count_examples(every: Mapping[str, Splits]) -> FigureValues:
+    """Table 1: examples of each split of each dataset."""
+    for name, splits in every.items():
         for split in SPLITS:
             if split in splits:
                 yield f"table1.{name}.{split}", len(splits[split])
                 yield f"ja.table1.{name}.{split}", len(splits[split])
 
 
-def _table(
+def tabulate_counts(
     table: str, rows: tuple[str, ...], counts: Mapping[str, Counter[str]]
-) -> Iterator[Value]:
+) -> FigureValues:
     """A table of counts with its margins."""
     for split, of_split in counts.items():
         for row in rows:
@@ -90,37 +96,31 @@ def _table(
     if counts:
         total = sum(counts.values(), Counter[str]())
         for row in rows:
-            yield f"{table}.{row}.total", _whole(total[row], counts)
-        yield f"{table}.overall.total", _whole(total.total(), counts)
+            yield f"{table}.{row}.total", total_or_partial(total[row], counts)
+        yield f"{table}.overall.total", total_or_partial(total.total(), counts)
 
 
-def _origins(splits: Mapping[str, Splits]) -> Iterator[Value]:
+def count_origins(splits: Mapping[str, Splits]) -> FigureValues:
+    """Pairs by the flow (A, B or C) that made them."""
     for name, flows in (("jsts", "ABC"), ("jnli", "AC")):
-        counts = _counts(splits[name], _source)
+        counts = count_rows(splits[name], lambda example: str(example.meta["source"]))
         if counts:
             total = sum(counts.values(), Counter[str]())
             for flow in flows:
-                yield f"origin.{name}.{flow}", _whole(total[flow], counts)
+                yield f"origin.{name}.{flow}", total_or_partial(total[flow], counts)
 
 
-def _whole(value: int, counts: Mapping[str, object]) -> Number | Partial:
-    missing = [split for split in SPLITS if split not in counts]
-    if not missing:
-        return value
-    return Partial(value, f"the {' and '.join(missing)} file{'s' if len(missing) > 1 else ''}")
-
-
-def _workers(splits: Splits) -> Iterator[Value]:
+def count_workers(splits: Splits) -> FigureValues:
     """The fewest workers whose mean answer can give every label: 5 where labels step by 0.2."""
-    labels = {e.gold["score"] for examples in _labelled(splits).values() for e in examples}
-    if labels:
-        steps = (n for n in range(1, 11) if all(abs(n * x - round(n * x)) < 1e-6 for x in labels))
-        fewest = next(steps, None)
-        if fewest is not None:
-            yield "table6.workers", fewest
+    labels = {e.gold["score"] for examples in keep_labelled(splits).values() for e in examples}
+    for workers in range(1, MAX_WORKERS + 1):
+        sums = [workers * label for label in labels]
+        if labels and all(abs(total - round(total)) < 1e-6 for total in sums):
+            yield "table6.workers", workers
+            return
 
 
-def _human(splits: Splits) -> Iterator[Value]:
+def score_humans(splits: Splits) -> FigureValues:
     """What a person scores on JSQuAD: the first answer against the others, by the official scorer."""
     for split in ("dev", "test"):
         examples = [e for e in splits.get(split, ()) if len(e.gold.get("answers", ())) > 1]
@@ -134,21 +134,19 @@ def _human(splits: Splits) -> Iterator[Value]:
                 yield f"{table}.human.jsquad.{split}.f1", character_f1_mean(items).value
 
 
-def _arithmetic() -> Iterator[Value]:
+def add_questions() -> FigureValues:
     """What the papers' own numbers say of another: 14 questions were taken out at the end."""
     printed = read_figures("jglue").printed
     for name, table, taken in (
         ("jcommonsenseqa", "table1", 14),
         ("jcommonsenseqa-by-ja-table1", "ja.table1", 0),
     ):
-        yield (
-            f"section3-4-2.{name}",
-            taken + sum(printed[f"{table}.jcommonsenseqa.{split}"] for split in SPLITS),
-        )
+        kept = sum(printed[f"{table}.jcommonsenseqa.{split}"] for split in SPLITS)
+        yield f"section3-4-2.{name}", taken + kept
 
 
-def _majority(splits: Splits) -> Iterator[Value]:
+def measure_majority(splits: Splits) -> FigureValues:
     """Share of neutral in all of JNLI dev."""
-    labels = [_label(example) for example in splits.get("dev", ()) if example.gold]
+    labels = [label_of(example) for example in splits.get("dev", ()) if example.gold]
     if labels:
         yield "table10.majority", labels.count("neutral") / len(labels)

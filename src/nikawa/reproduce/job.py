@@ -20,6 +20,7 @@ from nikawa.reproduce.figures import (
     Number,
     Partial,
     Printed,
+    Value,
     compute_of,
     papers,
     read_figures,
@@ -32,16 +33,23 @@ class FigureResult(Record, frozen=True, kw_only=True):
     """One figure of a paper beside what the files give."""
 
     figure: str
+    """Its id: the keys of the figures file joined with dots."""
     paper: float
+    """As the paper prints it."""
     recomputed: float | None
+    """None where a file is missing; `note` says which, and what the others give."""
     verdict: Verdict
     note: str = ""
+    """What explains a slip or another version, or what is missing."""
 
 
 def reproduce(
     paper: str, data: Path | None = None, progress: Callable[[str], None] | None = None
 ) -> list[FigureResult]:
-    """Every figure of `paper` (jglue, klue, jsick, jamp), in the order of its figures file."""
+    """Every figure of `paper` (jglue, klue, jsick, jamp), in the order of its figures file.
+
+    `progress` is called with what is being done. Raises `UnknownName` for a paper without a figures file.
+    """
     if paper not in papers():
         raise unknown("paper", paper, papers())
     figures = read_figures(paper)
@@ -56,29 +64,43 @@ def reproduce(
     ]
 
 
-def judge(
-    name: str, printed: Number, recomputed: Number | Partial | None, figures: Figures
-) -> FigureResult:
-    """The verdict on one figure."""
-    if recomputed is None or isinstance(recomputed, Partial):
-        return _result(name, printed, None, "absent", _absence(recomputed))
-    if equal_as_printed(recomputed, printed):
-        return _result(name, printed, recomputed, "equal", "")
-    for verdict, table in (("slip", figures.slips), ("version", figures.versions)):
-        entry = table.get(name)
-        if entry is not None and any(equal_as_printed(recomputed, value) for value in entry.values):
-            return _result(name, printed, recomputed, verdict, entry.note)  # type: ignore[arg-type]
-    return _result(
-        name,
-        printed,
-        recomputed,
-        "differs",
-        _hint(figures.slips.get(name) or figures.versions.get(name)),
+def judge(name: str, printed: Number, recomputed: Value | None, figures: Figures) -> FigureResult:
+    """One figure with its verdict; `recomputed` is None where the files it needs are not here."""
+    value: Number | None = None
+    verdict: Verdict = "absent"
+    note = "the files it needs are not here"
+    if isinstance(recomputed, Partial):
+        lack = f"without {recomputed.missing}" if recomputed.missing else "so far"
+        note = f"{recomputed.value:g} {lack}"
+    elif recomputed is not None:
+        value = recomputed
+        verdict, note = compare_with_printed(name, printed, value, figures)
+    paper = float(printed) if isinstance(printed, float) else printed
+    return FigureResult(figure=name, paper=paper, recomputed=value, verdict=verdict, note=note)
+
+
+def compare_with_printed(
+    name: str, printed: Number, value: Number, figures: Figures
+) -> tuple[Verdict, str]:
+    """The verdict on a figure that could be recomputed, and the note that explains it."""
+    if equal_as_printed(value, printed):
+        return "equal", ""
+    slip, version = figures.slips.get(name), figures.versions.get(name)
+    explanations: tuple[tuple[Verdict, Explained | None], ...] = (
+        ("slip", slip),
+        ("version", version),
     )
+    for verdict, entry in explanations:
+        if entry is not None and any(equal_as_printed(value, known) for known in entry.values):
+            return verdict, entry.note
+    expected = slip or version
+    if expected is None:
+        return "differs", ""
+    return "differs", f"expected {' or '.join(map(str, expected.values))}: {expected.note}"
 
 
 def equal_as_printed(recomputed: Number, printed: Number) -> bool:
-    """Whether `found`, rounded to the decimals of `printed`, is `printed`; either way of rounding a half."""
+    """Whether `recomputed`, rounded to the decimals of `printed`, is `printed`; either way of rounding a half."""
     step = Decimal(1).scaleb(-decimals(printed))
     exact = Decimal(repr(float(recomputed) if isinstance(recomputed, float) else recomputed))
     target = Decimal(repr(float(printed) if isinstance(printed, float) else printed))
@@ -93,24 +115,3 @@ def decimals(number: Number) -> int:
         return number.decimals
     exponent = Decimal(repr(number)).as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0
-
-
-def _absence(recomputed: Partial | None) -> str:
-    if recomputed is None:
-        return "the files it needs are not here"
-    return (
-        f"{recomputed.value:g} without {recomputed.missing}"
-        if recomputed.missing
-        else f"{recomputed.value:g} so far"
-    )
-
-
-def _hint(entry: Explained | None) -> str:
-    return "" if entry is None else f"expected {' or '.join(map(str, entry.values))}: {entry.note}"
-
-
-def _result(
-    name: str, printed: Number, recomputed: Number | None, verdict: Verdict, note: str
-) -> FigureResult:
-    paper = float(printed) if isinstance(printed, float) else printed
-    return FigureResult(figure=name, paper=paper, recomputed=recomputed, verdict=verdict, note=note)

@@ -9,7 +9,7 @@ import pytest
 
 from nikawa.reproduce.figures import Partial, read_figures
 from nikawa.reproduce.job import reproduce
-from nikawa.reproduce.jsick import _nominal_alpha, compute
+from nikawa.reproduce.jsick import compute, nominal_alpha
 
 Write = Callable[[str, Sequence[Mapping[str, str]]], Path]
 A, B, C = "entailment", "contradiction", "neutral"
@@ -137,15 +137,15 @@ def test_any_set_tells_its_size(write: Write, data: Path, folder: str) -> None:
 
 
 def test_alpha() -> None:
-    assert _nominal_alpha([(A, A, A), (B, B, B)]) == 1
+    assert nominal_alpha([(A, A, A), (B, B, B)]) == 1
     # By hand: n = 4, D_o = (4 - 2)/1 + 0, sum of expected = 16 - (9 + 1) = 6.
-    assert _nominal_alpha([(A, B), (A, A)]) == pytest.approx(1 - 2 * 3 / 6)
+    assert nominal_alpha([(A, B), (A, A)]) == pytest.approx(1 - 2 * 3 / 6)
     # A unit with one answer pairs with nothing and changes nothing.
-    assert _nominal_alpha([(A, B), (A, A), (C,), ()]) == pytest.approx(0)
+    assert nominal_alpha([(A, B), (A, A), (C,), ()]) == pytest.approx(0)
     # Three answers and two: D_o = (9 - 5)/2 + (4 - 4)/1, expected 25 - (4 + 9) = 12.
-    assert _nominal_alpha([(A, A, B), (B, B)]) == pytest.approx(1 - 2 * 4 / 12)
-    assert _nominal_alpha([(A, A), (A, A)]) is None
-    assert _nominal_alpha([]) is None
+    assert nominal_alpha([(A, A, B), (B, B)]) == pytest.approx(1 - 2 * 4 / 12)
+    assert nominal_alpha([(A, A), (A, A)]) is None
+    assert nominal_alpha([]) is None
 
 
 def test_every_figure_is_equal_or_explained(shared_data: Path) -> None:

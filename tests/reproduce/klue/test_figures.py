@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from nikawa.reproduce.figures import Partial, read_figures
+from nikawa.reproduce.figures import SPLITS, Partial, read_figures
 from nikawa.reproduce.job import reproduce
-from nikawa.reproduce.klue import SPLITS, compute
+from nikawa.reproduce.klue import compute
 
 Lay = Callable[..., Path]
 Write = Callable[[str, str, list[str]], str]
