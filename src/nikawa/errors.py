@@ -74,6 +74,17 @@ def _rebuild(
     return kind(what, file=file, line=line, cure=cure)
 
 
+def place_fault(what: str, *, file: str | Path, unit: str, place: int, cure: str = "") -> BadInput:
+    """The error for the line, row, record or sample at a place, counted from 1; `unit` is which of them.
+
+    >>> print(place_fault("has no id", file="x.parquet", unit="row", place=3))
+    x.parquet: row 3: has no id
+    """
+    if unit == "line":
+        return BadInput(what, file=file, line=place, cure=cure)
+    return BadInput(f"{unit} {place}: {what}", file=file, cure=cure)
+
+
 def clip(text: str, limit: int) -> str:
     """`text` on one line, with long quoted parts shortened, then the whole if it is still too long."""
     if len(text) <= MAX_QUOTE:

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput
-from nikawa.io.fit import fit_record
+from nikawa.io.jsonl import check_record
 from nikawa.metrics import Items, metrics
 from nikawa.models import Model, Trainable, model, models
 from nikawa.records import Kind, Prediction
@@ -77,7 +77,7 @@ def test_the_same_seed_makes_the_same_model_and_it_can_be_kept(
 def test_the_metrics_can_score_what_it_answers(found: Model, kind: Kind, learned: Any) -> None:
     case, _, answers = learned(found.name, kind)
     for answer in answers:
-        fit_record(answer)
+        check_record(answer)
     gold = [e.gold[case.task.question] for e in case.ask]
     items = Items(
         gold,

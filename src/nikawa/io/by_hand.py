@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nikawa.errors import BadInput
 from nikawa.io.lines import WHOLE_LIMIT, decode_line, numbered_lines, open_bytes
-from nikawa.io.tsv import check_header
+from nikawa.io.tsv import parse_rows
 from nikawa.text.compose import compose_text
 
 
@@ -46,18 +46,4 @@ def read_rows(
 
     Spreadsheets leave the tabs of empty cells out where a row ends in them.
     """
-    lines = read_lines(path)
-    try:
-        _, first = next(lines)
-    except StopIteration:
-        raise BadInput("is empty", file=path, cure="write a header line and rows") from None
-    header = first.split("\t")
-    check_header(header, needs, path)
-    for number, line in lines:
-        cells = line.split("\t")
-        if cut:
-            cells += [""] * (len(header) - len(cells))
-        if len(cells) != len(header):
-            what = f"has {len(cells)} columns, the header has {len(header)}"
-            raise BadInput(what, file=path, line=number, cure="look for a stray or missing tab")
-        yield number, dict(zip(header, cells, strict=True))
+    return parse_rows(read_lines(path), path, needs, cut=cut)

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from nikawa.errors import BadInput, list_names, suggest
-from nikawa.io.fit import fit_record
 from nikawa.io.json import plain_fault
+from nikawa.io.jsonl import check_record
 from nikawa.records import Example, Record
 
 R = TypeVar("R", bound=Record)
@@ -22,7 +22,7 @@ ORDER = ("id", "group", *SPREAD, "tags", "origin")
 
 def flatten(record: Record, path: Path | None = None) -> dict[str, Any]:
     """Column to value, in plain types; what is absent has no column. What no file can hold is refused."""
-    fit_record(record, path)
+    check_record(record, path)
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(record))  # in field order
     if not isinstance(record, Example):
         defaults = {field.encode_name: field.default for field in msgspec.structs.fields(record)}

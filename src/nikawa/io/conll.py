@@ -20,9 +20,9 @@ import msgspec
 
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
-from nikawa.io.escapes import escape, unescape
-from nikawa.io.fit import fit_record
+from nikawa.io.escapes import escape, unescape_cell
 from nikawa.io.json import decode_json, encode_json, plain_fault
+from nikawa.io.jsonl import check_record
 from nikawa.io.lines import read_lines
 from nikawa.io.spans import check_spans
 from nikawa.records import Example, Record, Span
@@ -117,19 +117,11 @@ def _add_line(block: Block, line: str, path: Path, number: int) -> None:
         problem = f"unknown header {name!r}"
     if problem:
         raise BadInput(problem, file=path, line=number, cure="see docs/files.md")
-    text = _cell_text(value, path, number)
+    text = unescape_cell(value, path, number)
     if name not in TEXT_HEADERS:
         block.headers[name] = decode_json(text, object, path, number, unique=True)
     else:
         block.headers[name] = text
-
-
-def _cell_text(cell: str, path: Path, number: int) -> str:
-    try:
-        return unescape(cell)
-    except ValueError as problem:
-        cure = r"write a backslash as \\"
-        raise BadInput(str(problem), file=path, line=number, cure=cure) from None
 
 
 def _make_example(
@@ -163,7 +155,7 @@ def _write_blocks(path: Path, records: Iterable[Record], form: BlockForm, overwr
             if not isinstance(record, Example):
                 what = f"holds examples, not {type(record).__name__.lower()}s"
                 raise BadInput(what, file=path, cure="use .jsonl")
-            example = fit_record(record, path)[1]
+            example = check_record(record, path)[1]
             rows = ["\t".join(cells) for cells in form.write(example, path)]
             lines = enumerate([*rows, ""], start=1)
             try:
@@ -208,7 +200,7 @@ def _conll_example(block: Block, path: Path) -> Example:
         if len(cells) != 2:
             what = f"has {len(cells)} columns, not 2"
             raise BadInput(what, file=path, line=number, cure="character, tab, tag")
-        character, tag = (_cell_text(cell, path, number) for cell in cells)
+        character, tag = (unescape_cell(cell, path, number) for cell in cells)
         if len(character) != 1:
             what = f"{character!r} is not one character"
             raise BadInput(what, file=path, line=number, cure="give each its own row")
@@ -253,7 +245,7 @@ def _conll_lines(example: Example, path: Path) -> Iterator[tuple[str, ...]]:
 
 def _conllu_example(block: Block, path: Path) -> Example:
     def text_of(cell: str, number: int) -> str:
-        return "" if cell == "_" else _cell_text(cell, path, number)
+        return "" if cell == "_" else unescape_cell(cell, path, number)
 
     words = []
     for at, (number, cells) in enumerate(block.rows, start=1):

@@ -6,6 +6,9 @@ r"""Text in one cell of a line: tab, line feed, carriage return, NUL and backsla
 from __future__ import annotations
 
 import re
+from pathlib import Path
+
+from nikawa.errors import BadInput
 
 ABSENT = r"\N"
 
@@ -29,3 +32,12 @@ def unescape(cell: str) -> str:
             raise ValueError(f"{escape[0]!r} is no escape") from None
 
     return _ESCAPE.sub(meaning, cell) if "\\" in cell else cell
+
+
+def unescape_cell(cell: str, path: Path, line: int) -> str:
+    """As `unescape`, for a cell on a line of a file, which the error names."""
+    try:
+        return unescape(cell)
+    except ValueError as problem:
+        cure = r"write a backslash as \\"
+        raise BadInput(str(problem), file=path, line=line, cure=cure) from None

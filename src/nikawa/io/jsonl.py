@@ -1,33 +1,112 @@
-"""Records as JSON lines, and as one JSON array."""
+"""Records as JSON: one a line, or all in one array.
+
+Every writer checks a record first with `check_record`: one that would not be read back the same is refused with its id.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from types import GenericAlias
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
+
+import msgspec
 
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
-from nikawa.io.fit import fit_record
-from nikawa.io.json import read_json, read_json_lines
+from nikawa.io.json import MAX_NESTING, name_of, pack_json, plain_fault, read_json, read_json_lines
 from nikawa.io.lines import opening
-from nikawa.records import Record
+from nikawa.io.spans import check_spans, has_spans
+from nikawa.records import Example, Origin, Record, Span
 
 R = TypeVar("R", bound=Record)
 
+_PLAIN = (str, int, float, bool, type(None), list, tuple, Span, Origin)
+"""Types that JSON has, and records that are read back as what they were."""
 
-def read_lines_of_records(path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
-    """Stream (line, record)."""
-    return read_json_lines(path, kind, unique=True)
+
+def check_record(record: R, path: Path | None = None) -> tuple[bytes, R]:
+    """Encode a record as JSON, and decode it again as a reader will.
+
+    Raises BadInput where it would not be read back the same: NaN, sets, keys that are no texts, deep nesting, spans
+    outside the text.
+    """
+    packed = pack_json(record, path)
+    may_be_deep = packed.count(b"{") + packed.count(b"[") > MAX_NESTING
+    if may_be_deep and measure_depth(msgspec.json.decode(packed)) > MAX_NESTING:
+        raise _unfit(record, f"nests more than {MAX_NESTING} levels deep", "flatten it", path)
+    try:
+        back = _decoder(type(record)).decode(packed)
+        if isinstance(back, Example) and has_spans(back):
+            check_spans(back)
+    except (msgspec.ValidationError, ValueError) as problem:
+        _refuse_odd(record, path)
+        what = f"cannot be read back: {plain_fault(str(problem))}"
+        raise _unfit(record, what, "see docs/records.md for the fields", path) from None
+    if back != record:
+        _refuse_odd(record, path)
+    return packed, back
+
+
+def encode_record(record: Record, path: Path | None = None) -> bytes:
+    """A record as one line of JSON without its end; what `check_record` refuses is refused."""
+    return check_record(record, path)[0]
+
+
+@cache
+def _decoder(kind: type[R]) -> msgspec.json.Decoder[R]:
+    return msgspec.json.Decoder(kind)
+
+
+def _unfit(record: Record, what: str, cure: str, path: Path | None) -> BadInput:
+    return BadInput(f"{name_of(record)} {what}", file=path, cure=cure)
+
+
+def measure_depth(value: Any) -> int:
+    """How many levels of lists and mappings a plain value nests."""
+    deepest, ahead = 0, [(value, 1)]
+    while ahead:  # a loop: so deep a value would overflow the stack
+        part, depth = ahead.pop()
+        deepest = max(deepest, depth)
+        if isinstance(part, dict):
+            part = list(part.values())
+        if isinstance(part, list):
+            ahead.extend((inner, depth + 1) for inner in part)
+    return deepest
+
+
+def _refuse_odd(record: Record, path: Path | None) -> None:
+    """Not all that differs is lost (a tuple becomes a list); what has no form of its own in JSON is."""
+    for field in record.__struct_fields__:
+        if field == "tags":  # a set by its type
+            continue
+        what = next(_find_odd(getattr(record, field), field), None)
+        if what is not None:
+            cure = "use texts, finite numbers, lists and mappings by name"
+            raise _unfit(record, what, cure, path)
+
+
+def _find_odd(value: Any, where: str) -> Iterator[str]:
+    if isinstance(value, float) and not math.isfinite(value):
+        yield f"holds NaN or Infinity at {where}"
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield from _find_odd(part, f"{where}.{key}")
+    elif not isinstance(value, _PLAIN):
+        yield f"holds a {type(value).__name__} at {where}"
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _find_odd(part, where)
 
 
 def write_lines_of_records(path: Path, records: Iterable[Record], overwrite: bool) -> int:
-    """One record a line."""
+    """Write one record a line, whole or not at all; returns how many."""
     count = 0
     with atomic_write(path, overwrite=overwrite) as stream:
         for count, record in enumerate(records, start=1):  # noqa: B007  (the count is the result)
-            stream.write(fit_record(record, path)[0] + b"\n")
+            stream.write(encode_record(record, path) + b"\n")
     return count
 
 
@@ -43,11 +122,11 @@ def read_array(path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
 
 
 def write_array(path: Path, records: Iterable[Record], overwrite: bool) -> int:
-    """One JSON array, a record a line."""
+    """Write one JSON array, a record a line; returns how many."""
     count = 0
     with atomic_write(path, overwrite=overwrite) as stream:
         stream.write(b"[")
         for count, record in enumerate(records, start=1):
-            stream.write((b",\n" if count > 1 else b"\n") + fit_record(record, path)[0])
+            stream.write((b",\n" if count > 1 else b"\n") + encode_record(record, path))
         stream.write(b"\n]\n")
     return count

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, place_fault
 from nikawa.io import conll, jsonl, parquet, tsv
+from nikawa.io.json import read_json_lines
 from nikawa.io.spans import check_spans, has_spans
 from nikawa.records import Example, Prediction, Record
 
@@ -39,7 +41,7 @@ class Format:
     place: str = "line"
 
 
-_LINES = Format(jsonl.read_lines_of_records, jsonl.write_lines_of_records)
+_LINES = Format(partial(read_json_lines, unique=True), jsonl.write_lines_of_records)
 _TABLE = Format(tsv.read_table, tsv.write_table)
 
 FORMATS: dict[str, Format] = {
@@ -97,10 +99,7 @@ def write_records(path: Path, records: Iterable[Record], *, overwrite: bool = Fa
 
 def record_fault(path: Path, place: int, what: str, cure: str) -> BadInput:
     """The error for the record at `place`, which is a line, a row or a record's number."""
-    unit = format_of(path).place
-    if unit == "line":
-        return BadInput(what, file=path, line=place, cure=cure)
-    return BadInput(f"{unit} {place}: {what}", file=path, cure=cure)
+    return place_fault(what, file=path, unit=format_of(path).place, place=place, cure=cure)
 
 
 def repeated_id(path: Path, name: str, before: int | None, place: int) -> BadInput:

@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 
 from nikawa.io.atomic import atomic_write
-from nikawa.io.fit import fit_record
 from nikawa.io.json import encode_json
+from nikawa.io.jsonl import encode_record
 from nikawa.records import Example, Record
 
 SHEET, TASKS, CELLS = "sheet.json", "tasks.jsonl", "tasks.csv"
@@ -107,7 +107,7 @@ def write_task_sheet(
     with atomic_write(folder / TASKS, overwrite=overwrite) as stream:
         for example in examples:
             shown = Example(id=example.id, inputs=example.inputs, group=example.group)
-            stream.write(fit_record(shown)[0] + b"\n")
+            stream.write(encode_record(shown) + b"\n")
     write_cells(folder / CELLS, examples)
     with atomic_write(folder / SHEET, overwrite=overwrite) as stream:
         stream.write(msgspec.json.format(encode_json(sheet), indent=2) + b"\n")

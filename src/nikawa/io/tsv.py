@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from nikawa.errors import BadInput, suggest
 from nikawa.io.atomic import atomic_write
 from nikawa.io.columns import check_columns, flatten_records, unflatten
-from nikawa.io.escapes import ABSENT, escape, unescape
+from nikawa.io.escapes import ABSENT, escape, unescape_cell
 from nikawa.io.json import decode_json, encode_json
 from nikawa.io.lines import read_lines
 from nikawa.records import Record
@@ -31,7 +31,21 @@ def read_tsv(
 
     With `ended` a last line without LF is refused; some published tables end so.
     """
-    lines = read_lines(path, ended=ended)
+    return parse_rows(read_lines(path, ended=ended), path, needs, separator)
+
+
+def parse_rows(
+    lines: Iterator[tuple[int, str]],
+    path: Path,
+    needs: Sequence[str] = (),
+    separator: str = "\t",
+    *,
+    cut: bool = False,
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """(Line number, row by column) of numbered lines, the first of which is the header; the path is for messages.
+
+    With `cut` rows may lack their last cells, which are empty then.
+    """
     try:
         _, first = next(lines)
     except StopIteration:
@@ -40,6 +54,8 @@ def read_tsv(
     check_header(header, needs, path)
     for number, line in lines:
         cells = line.split(separator)
+        if cut:
+            cells += [""] * (len(header) - len(cells))
         if len(cells) != len(header):
             what = f"has {len(cells)} columns, the header has {len(header)}"
             raise BadInput(what, file=path, line=number, cure="look for a stray or missing tab")
@@ -66,14 +82,14 @@ def read_table(path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
     number = 1
     for number, cells in read_tsv(path, ended=True):
         if not names:
-            names = {head: _unescape(head.removesuffix(JSON), path, 1) for head in cells}
+            names = {head: unescape_cell(head.removesuffix(JSON), path, 1) for head in cells}
             check_header(list(names.values()), (), path)  # `text` and `text:json` are one column
             check_columns(names.values(), kind, path)
         row: dict[str, Any] = {}
         for head, cell in cells.items():
             if cell == ABSENT:
                 continue
-            text = _unescape(cell, path, number)
+            text = unescape_cell(cell, path, number)
             if head.endswith(JSON):
                 row[names[head]] = decode_json(text, object, path, number, unique=True)
             else:
@@ -85,14 +101,6 @@ def read_table(path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
             raise BadInput(str(problem), file=path, line=number, cure=cure) from None
     if number == 1:
         raise BadInput("holds no records", file=path, cure="write rows below the header")
-
-
-def _unescape(cell: str, path: Path, number: int) -> str:
-    try:
-        return unescape(cell)
-    except ValueError as problem:
-        cure = r"write a backslash as \\"
-        raise BadInput(str(problem), file=path, line=number, cure=cure) from None
 
 
 def write_table(path: Path, records: Iterable[Record], overwrite: bool) -> int:

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from nikawa.checks.schema import NOTES, find_faults
 from nikawa.errors import BadInput, list_names, suggest
-from nikawa.io.fit import fit_record
 from nikawa.io.json import read_json, read_json_lines
+from nikawa.io.jsonl import check_record
 from nikawa.io.judgements.base import Notes
 from nikawa.io.judgements.sheets import detect_layout, read_sheet
 from nikawa.io.spans import share_characters
@@ -428,7 +428,7 @@ class Checker:
             )
         try:
             made = revive(replace(example, gold={**example.gold, question: value}))
-            fit_record(made)
+            check_record(made)
             check_answer_places(value, str(example.inputs.get("context", "")))
         except (BadInput, msgspec.ValidationError, ValueError) as problem:
             what = problem.what if isinstance(problem, BadInput) else str(problem)

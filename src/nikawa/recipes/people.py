@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from nikawa.errors import BadInput, list_names
 from nikawa.io.atomic import atomic_folder
-from nikawa.io.fit import fit_record
 from nikawa.io.json import encode_json, read_json
+from nikawa.io.jsonl import encode_record
 from nikawa.io.judgements import JudgementOptions, Reading, open_judgements
 from nikawa.io.task_sheet import (
     ANSWER_SHAPES,
@@ -326,7 +326,7 @@ def _finish(store: Store, asked: Asked, answers: Answers, key: str) -> Done:
     question = asked.ask
     judged = list(answers.in_order())
     with atomic_folder(store.folder(question), overwrite=True) as folder:
-        lines = b"".join(fit_record(judgement)[0] + b"\n" for judgement in judged)
+        lines = b"".join(encode_record(judgement) + b"\n" for judgement in judged)
         (folder / f"{question.name}.jsonl").write_bytes(lines)
         done = Done(
             stage=question.name,

@@ -15,8 +15,8 @@ import msgspec
 
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
-from nikawa.io.fit import fit_record
 from nikawa.io.json import encode_json, read_json, read_json_lines
+from nikawa.io.jsonl import encode_record
 from nikawa.io.records import read_examples, read_records
 from nikawa.io.task_sheet import digest_values
 from nikawa.recipes.recipe import FROM, Ask, Config, Dropped, Kept, Outcome, Recipe, Stage
@@ -182,7 +182,7 @@ class _Sink:
             what = f"the id {example.id!r} comes a second time in the set {self.name!r}"
             raise BadInput(what, file=place.get("file"), line=place.get("line"), cure=cure)
         self.ids.add(example.id)
-        line = fit_record(example)[0] + b"\n"
+        line = encode_record(example) + b"\n"
         self.stream.write(line)
         self.hash.update(line)
         self.count += 1

@@ -23,7 +23,7 @@ from nikawa.runs.store import StoredRun
 from nikawa.runs.summary import Cell, choose_settings, diverged_settings, model_notes, summarise
 from nikawa.runs.work import RunPlace, do_run
 
-__all__ = ["Cell", "Chosen", "Problem", "RunOptions", "RunReport", "RunRequest", "run", "run_all"]
+__all__ = ["Cell", "Chosen", "FailedRun", "RunOptions", "RunReport", "RunRequest", "run", "run_all"]
 
 RunExecutor = Executor[RunSpec, Outcome | Killed[RunSpec]]
 OnOutcome = Callable[[Outcome | None, int, int], None]
@@ -50,7 +50,7 @@ class RunOptions:
     """Called while a run is under way, where runs are done in this process."""
 
 
-class Problem(Record, frozen=True, kw_only=True):
+class FailedRun(Record, frozen=True, kw_only=True):
     """A run that was not done."""
 
     run: str
@@ -86,7 +86,7 @@ class RunReport(Record, frozen=True, kw_only=True):
     """Runs that were done before."""
     cells: tuple[Cell, ...]
     chosen: tuple[Chosen, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[FailedRun, ...] = ()
     left_out: tuple[str, ...] = ()
     """Parts of a suite that cannot be run here."""
     notes: tuple[str, ...] = ()
@@ -156,14 +156,14 @@ def run_families(
 
 def choose_all_settings(
     families: Sequence[Family], out: Path, broken: Collection[str]
-) -> tuple[list[tuple[Family, Settings]], list[Chosen], list[Problem]]:
+) -> tuple[list[tuple[Family, Settings]], list[Chosen], list[FailedRun]]:
     """The settings of each family that has some, what was chosen, and where nothing can be chosen.
 
     A family without a choice has its only settings. `broken` names the folders of runs that were not done.
     """
     final: list[tuple[Family, Settings]] = []
     chosen: list[Chosen] = []
-    problems: list[Problem] = []
+    problems: list[FailedRun] = []
     for family in families:
         among = len(family.options)
         if among == 1:
@@ -195,7 +195,7 @@ def choose_all_settings(
                 which = f"all {among} settings diverged"
             problem = f"{which}: none can be chosen; try a smaller learning_rate"
             problems.append(
-                Problem(run=family.title, status="failed", problem=problem, bad_input=True)
+                FailedRun(run=family.title, status="failed", problem=problem, bad_input=True)
             )
     return final, chosen, problems
 
@@ -252,7 +252,7 @@ class _Tally:
     skipped: int = 0
     seen: int = 0
     total: int = 0
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[FailedRun] = field(default_factory=list)
 
     @property
     def broken(self) -> set[str]:
@@ -273,7 +273,7 @@ class _Tally:
             self.skipped += outcome.status == "skipped"
             if not outcome.ok:
                 self.problems.append(
-                    Problem(
+                    FailedRun(
                         run=outcome.run.folder,
                         status=outcome.status,
                         problem=outcome.problem,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput
-from nikawa.io.fit import fit_record
+from nikawa.io.jsonl import check_record
 from nikawa.metrics import Items, metrics
 from nikawa.models.crf import tags_to_spans
 from nikawa.models.encoder.heads.dialogue import format_state, number_values, read_ontology
@@ -38,7 +38,7 @@ def test_one_answer_each_in_order_from_the_inputs_of_the_task_alone(
     answers = encoder.predict(case.task, case.ask)
     assert [a.example for a in answers] == [e.id for e in case.ask]
     for answer in answers:
-        fit_record(answer)
+        check_record(answer)
     told = [
         replace(e, gold={}, inputs={**e.inputs, "other": "x"}, meta={"hint": e.gold})
         for e in case.ask

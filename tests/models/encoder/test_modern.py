@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 import torch
 
-from nikawa.io.fit import fit_record
+from nikawa.io.jsonl import check_record
 from nikawa.records import Kind
 
 
@@ -55,7 +55,7 @@ def test_every_head_learns_and_is_read_back(
     answers = encoder.predict(case.task, case.ask)
     assert [a.example for a in answers] == [e.id for e in case.ask]
     for answer in answers:
-        fit_record(answer)
+        check_record(answer)
     encoder.save(tmp_path)
     again = made(checkpoint=tmp_path, epochs=0).predict(case.task, case.ask)
     assert [a.answer for a in again] == [a.answer for a in answers]

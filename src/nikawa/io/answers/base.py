@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, place_fault
 from nikawa.records import Example, Prediction, Task
 
 INDICES = "indices"
@@ -117,14 +117,7 @@ class UnfitAnswer(ValueError):
 
     def at(self, path: Path, unit: str, place: int) -> BadInput:
         """The error for the record at a place."""
-        return answer_fault(path, unit, place, self.what, self.cure)
-
-
-def answer_fault(path: Path, unit: str, place: int, what: str, cure: str) -> BadInput:
-    """The error for the answer at `place`, which counts units: lines, rows, records or samples."""
-    if unit == "line":
-        return BadInput(what, file=path, line=place, cure=cure)
-    return BadInput(f"{unit} {place}: {what}", file=path, cure=cure)
+        return place_fault(self.what, file=path, unit=unit, place=place, cure=self.cure)
 
 
 def id_text(value: Any) -> str | None:

@@ -20,7 +20,6 @@ from nikawa.io.answers.base import (
     Rows,
     Target,
     UnfitAnswer,
-    answer_fault,
     id_text,
 )
 from nikawa.io.answers.logs import ExampleMatcher, LogVariant
@@ -95,7 +94,7 @@ def read_log(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
     place = 0
     for place, sample in rows:
         if not isinstance(sample, dict):
-            raise answer_fault(path, "sample", place, "is not an object", "write the log again")
+            raise UnfitAnswer("is not an object", "write the log again").at(path, "sample", place)
         if not variant.takes(str(sample.get("epoch", 1))):
             continue
         try:

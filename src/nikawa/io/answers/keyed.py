@@ -21,7 +21,6 @@ from nikawa.io.answers.base import (
     Rows,
     Target,
     UnfitAnswer,
-    answer_fault,
     find_fields,
     read_fields,
     unpack_answer,
@@ -67,7 +66,9 @@ def parse_array(path: Path) -> Rows:
     for place, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
             cure = 'write {"id": …, "answer": …}'
-            raise answer_fault(path, "record", place, "is not an object like the ones before", cure)
+            raise UnfitAnswer("is not an object like the ones before", cure).at(
+                path, "record", place
+            )
         yield place, row
 
 
@@ -112,7 +113,7 @@ def read_nbest(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
     for place, (name, texts) in rows:
         if not isinstance(texts, list) or not texts or not all(map(is_candidate, texts)):
             cure = 'write [{"text": …, "probability": …}, …]'
-            raise answer_fault(path, "record", place, f"{name!r} is not a list of texts", cure)
+            raise UnfitAnswer(f"{name!r} is not a list of texts", cure).at(path, "record", place)
         top = max(texts, key=lambda text: text.get("probability", 0.0))
         yield RawAnswer(place, name, top["text"])
 

@@ -16,7 +16,6 @@ from nikawa.io.answers.base import (
     Rows,
     Target,
     UnfitAnswer,
-    answer_fault,
 )
 from nikawa.io.answers.logs import ExampleMatcher, LogVariant, place_unit, read_samples
 from nikawa.io.answers.parse import best_label, make_label_reader
@@ -38,7 +37,7 @@ def read_log(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
         order = row.get("doc_id")
         if type(order) is not int or order < 0:
             cure = "lm-eval counts documents from 0: is this its log?"
-            raise answer_fault(path, place_unit(path), place, f"doc_id is {order!r}", cure)
+            raise UnfitAnswer(f"doc_id is {order!r}", cure).at(path, place_unit(path), place)
         try:
             answer, scores = _read_answer(row, target)
             example = matcher.find(row.get("doc"), order)

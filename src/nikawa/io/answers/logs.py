@@ -12,7 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.io.answers.base import ID_NAMES, Target, UnfitAnswer, answer_fault, id_text
+from nikawa.io.answers.base import ID_NAMES, Target, UnfitAnswer, id_text
 from nikawa.io.json import decode_json, read_json
 from nikawa.io.lines import decode_line, opening, read_plain_lines
 from nikawa.records import Example
@@ -30,7 +30,7 @@ def read_samples(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, row in rows:
         if not isinstance(row, dict):
             cure = "the log may be damaged: write it again"
-            raise answer_fault(path, place_unit(path), number, "is not an object", cure)
+            raise UnfitAnswer("is not an object", cure).at(path, place_unit(path), number)
         yield number, row
     if not number:
         raise BadInput("holds no samples", file=path, cure="run the tool again")

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from nikawa.errors import BadInput
-from nikawa.io.answers.base import AnswerForm, RawAnswer, Rows, Target, answer_fault
+from nikawa.io.answers.base import AnswerForm, RawAnswer, Rows, Target
 from nikawa.io.json import read_json, read_json_lines
 from nikawa.io.lines import open_bytes, read_lines
 
@@ -31,14 +31,14 @@ def read_glue(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
             continue
         if len(cells) < 2:
             what, cure = "has no tab", "write the index, a tab, the prediction"
-            raise answer_fault(path, "line", number, what, cure)
+            raise BadInput(what, file=path, line=number, cure=cure)
         index = cells[0]
         if not index.isdecimal():
             what = f"the index {index!r} is no number"
-            raise answer_fault(path, "line", number, what, "count the split from 0")
+            raise BadInput(what, file=path, line=number, cure="count the split from 0")
         if int(index) >= len(target.examples):
             what = f"index {index} is past the {len(target.examples)} examples of the split"
-            raise answer_fault(path, "line", number, what, "count from 0, and check the split")
+            raise BadInput(what, file=path, line=number, cure="count from 0, and check the split")
         yield RawAnswer(number, None, cells[1], order=int(index))
 
 

@@ -18,7 +18,6 @@ from nikawa.io.answers.base import (
     Rows,
     Target,
     UnfitAnswer,
-    answer_fault,
 )
 from nikawa.io.answers.parse import best_label, make_parser, make_score_reader
 from nikawa.io.answers.recognise import find_form, recognise
@@ -191,7 +190,7 @@ class _Matching:
             earlier = self._place_words(self.places[example.id])
             what = f"id {example.id!r} has another answer on {earlier}"
             cure = "keep one answer for each id"
-            raise answer_fault(self.path, self.form.place, answer.place, what, cure)
+            raise UnfitAnswer(what, cure).at(self.path, self.form.place, answer.place)
 
     def _place_words(self, place: tuple[Path, str, int]) -> str:
         file, unit, number = place

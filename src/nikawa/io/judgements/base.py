@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, place_fault
 from nikawa.records import Judgement, Record
 
 Numbered = Iterator[tuple[int, Judgement]]
@@ -78,9 +78,7 @@ class Reading:
 
     def fault(self, place: int, what: str, cure: str) -> BadInput:
         """The error for what stands at a place."""
-        if self.place == "line":
-            return BadInput(what, file=self.path, line=place, cure=cure)
-        return BadInput(f"{self.place} {place}: {what}", file=self.path, cure=cure)
+        return place_fault(what, file=self.path, unit=self.place, place=place, cure=cure)
 
     def known(self, names: Container[str]) -> Numbered:
         """The rows; an answer about an item that is not among `names` is refused."""
