@@ -146,7 +146,7 @@ def agree(spec: str, data: Path | None = None, options: AgreeOptions | None = No
         resamples=options.resamples,
         seed=options.seed,
         notes=source.notes,
-        slices=tuple(_measure_slices(table, known or {}, options, lengths)),
+        slices=tuple(measure_slices(table, known or {}, options, lengths)),
         remarks=remarks,
     )
     return AgreeResult(report, table)
@@ -222,12 +222,13 @@ def _explain_incomplete(table: Table) -> tuple[str, ...]:
     )
 
 
-def _measure_slices(
+def measure_slices(
     table: Table,
     known: Mapping[str, Example],
     options: AgreeOptions,
     lengths: Mapping[str, int] | None,
 ) -> Iterator[Slice]:
+    """The measures of each slice of the examples; a slice without two answers about an item has none."""
     for by in options.by:
         groups = slice_examples(by, [known.get(item) for item in table.items])
         if not groups:

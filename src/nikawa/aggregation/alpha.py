@@ -42,7 +42,7 @@ def alpha(table: Table, level: Level = "nominal") -> AnyMeasure:
     if len(table.categories) <= MAX_CATEGORIES:
         return alpha_of_counts(table, level)
     if level in ("nominal", "ratio"):
-        return _wide(table, level)
+        return alpha_of_many_categories(table, level)
     if level == "interval":
         return _interval(table, table.values, level)
     paired = (table.per_item() > 1)[table.item].astype(np.float64)
@@ -54,10 +54,10 @@ def alpha(table: Table, level: Level = "nominal") -> AnyMeasure:
 def alpha_of_counts(source: Table | Kinds, level: Level = "nominal") -> Measure:
     """The same from counts of few categories: of items, or of kinds of items."""
     if level == "nominal":
-        return _nominal(source)
+        return nominal_alpha(source)
     if level == "ordinal":
-        return _ordinal(source)
-    return _ratio(source) if level == "ratio" else _interval_of_counts(source)
+        return ordinal_alpha(source)
+    return ratio_alpha(source) if level == "ratio" else _interval_of_counts(source)
 
 
 def _pair_weights(table: Table | Kinds) -> Floats:
@@ -80,7 +80,8 @@ def _mid_ranks(marginals: Floats) -> Floats:
     return ranks
 
 
-def _nominal(table: Table | Kinds) -> Measure:
+def nominal_alpha(table: Table | Kinds) -> Measure:
+    """Nominal alpha, from counts of items or of kinds of them."""
     counts, m = _paired_counts(table), table.per_item()
     alike = np.einsum("ij,ij->i", counts, counts)
     unlike = (m.astype(np.float64) ** 2 - alike) * _pair_weights(table)
@@ -129,7 +130,8 @@ def _ratio_distances(table: Table | Kinds) -> Floats:
     return np.nan_to_num(ratio(squares, np.add.outer(values, values) ** 2))
 
 
-def _ratio(table: Table | Kinds) -> Measure:
+def ratio_alpha(table: Table | Kinds) -> Measure:
+    """Alpha at the ratio level, from counts of items or of kinds of them."""
     distances = _ratio_distances(table)
     counts = _paired_counts(table)
     apart = np.einsum("ij,ij->i", counts @ distances, counts) * _pair_weights(table)
@@ -142,7 +144,7 @@ def _ratio(table: Table | Kinds) -> Measure:
     return Measure("alpha", "ratio", np.column_stack([apart, counts]), finish)
 
 
-def _ordinal(table: Table | Kinds) -> Measure:
+def ordinal_alpha(table: Table | Kinds) -> Measure:
     """The coincidences themselves are the statistics: ranks change with the items drawn."""
     counts = _paired_counts(table)
     width = counts.shape[1]
@@ -159,7 +161,7 @@ def _ordinal(table: Table | Kinds) -> Measure:
     return Measure("alpha", "ordinal", np.column_stack([counts, together]), finish)
 
 
-def _wide(table: Table, level: Level) -> Reweighed:
+def alpha_of_many_categories(table: Table, level: Level) -> Reweighed:
     """Very many categories, such as free numbers or texts: count them anew for each resample."""
     width = len(table.categories)
     distances = None if level == "nominal" else _wide_ratio_distances(table)

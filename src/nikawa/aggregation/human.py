@@ -73,7 +73,7 @@ def score_humans(
     resamples: int = SCORE_RESAMPLES,
 ) -> HumanReport:
     """Each answer against the gold of the item's other answers, under the task's metrics, with intervals."""
-    task = _find_task(spec, task_name, options.question)
+    task = find_task(spec, task_name, options.question)
     question = options.question or task.question
     source = open_source(spec, data, options.how, as_published=options.as_published)
     rows = [row for row in source.judgements if row.question == question]
@@ -83,8 +83,8 @@ def score_humans(
             for row in rows
         ]
     held_out = leave_one_out(rows, find_combination(task.kind))
-    inputs = _find_texts(task, spec, data, options, held_out.examples)
-    units = _find_units(task, spec, data, held_out.examples)
+    inputs = find_tagged_texts(task, spec, data, options, held_out.examples)
+    units = find_resampling_units(task, spec, data, held_out.examples)
 
     def items_at(places: Sequence[int]) -> Items:
         return Items(
@@ -101,7 +101,7 @@ def score_humans(
     scores: list[Score] = []
     for where, places in parts:
         groups = number_groups([units[place] for place in places])
-        scores += _score_with_intervals(task, items_at(places), groups, where, resamples)
+        scores += score_answers(task, items_at(places), groups, where, resamples)
     places_of: dict[str, list[int]] = {}
     if not options.columns and source.workers_are != "columns":
         for place in untied:
@@ -119,7 +119,7 @@ def score_humans(
     )
 
 
-def _find_task(spec: str, name: str | None, question: str | None) -> Task:
+def find_task(spec: str, name: str | None, question: str | None) -> Task:
     """The task that is named, else the one of the dataset that asks the question."""
     if name is not None:
         return tasks()[name]
@@ -134,7 +134,9 @@ def _find_task(spec: str, name: str | None, question: str | None) -> Task:
     raise BadInput(f"no task of {spec} asks {question!r}", cure="name a task with --task")
 
 
-def _find_units(task: Task, spec: str, data: Path | None, items: Sequence[str]) -> Sequence[str]:
+def find_resampling_units(
+    task: Task, spec: str, data: Path | None, items: Sequence[str]
+) -> Sequence[str]:
     """What is resampled: the premise or dialogue an item belongs to where that is known, else the item."""
     if task.kind not in GROUPED_KINDS or find_benchmark(spec) is None:
         return items
@@ -147,7 +149,7 @@ def _find_units(task: Task, spec: str, data: Path | None, items: Sequence[str]) 
     return [groups.get(item, item) for item in items]
 
 
-def _find_texts(
+def find_tagged_texts(
     task: Task, spec: str, data: Path | None, options: AggregateOptions, items: Sequence[str]
 ) -> Sequence[Mapping[str, Any]]:
     """The texts that tags are placed on; other metrics do not look at them."""
@@ -161,9 +163,7 @@ def _find_texts(
     return [{**known[item].inputs, "text": text_of(item, known[item])} for item in items]
 
 
-def _score_with_intervals(
-    task: Task, items: Items, groups: Any, where: str, resamples: int
-) -> list[Score]:
+def score_answers(task: Task, items: Items, groups: Any, where: str, resamples: int) -> list[Score]:
     """Every metric of the task over some of the answers, with intervals."""
     chosen = [metrics()[name] for name in task.metrics]
     evaluations = [metric.evaluate(items, "official") for metric in chosen]

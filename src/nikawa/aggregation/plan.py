@@ -107,14 +107,14 @@ def plan(table: Table, goal: PlanGoal | None = None, *, seed: int = 0) -> Plan:
         rule_for_k = parse_rule(fill_rule(rule, k))
         reliability: Estimate
         if not numeric:
-            reliability = _measure_stability(panels, k, rule_for_k)
+            reliability = measure_stability(panels, k, rule_for_k)
         elif math.isnan(single):
             reliability = None, None, None
         else:
             low, high = (spearman_brown(end, k) for end in interval)
             reliability = spearman_brown(single, k), low, high
         how = "drawn" if panels.holds(k if numeric else 2 * k) else "modelled"
-        rows.append(_plan_row(panels, k, rule_for_k, goal, reliability, how))
+        rows.append(make_plan_row(panels, k, rule_for_k, goal, reliability, how))
     return Plan(
         question=table.question,
         items=int((table.per_item() > 0).sum()),
@@ -159,9 +159,10 @@ def fill_rule(rule: str, k: int) -> str:
     return rule.replace("{k}", str(k)).replace("{half}", str(k // 2 + 1))
 
 
-def _plan_row(
+def make_plan_row(
     panels: Panels, k: int, rule: Rule, goal: PlanGoal, reliability: Estimate, how: str
 ) -> PlanRow:
+    """What k workers an item bring under a rule, and whether that fulfils the goal."""
     value, low, high = reliability
     share = float(_panel_gold(panels.draw(k), rule)[1].mean()) if _may_drop(rule) else 1.0
     judged = math.ceil(goal.items / share) if share > 0 else 0
@@ -188,7 +189,7 @@ def _panel_gold(panel: Table, rule: Rule) -> tuple[Sequence[Any], NDArray[np.boo
     return codes, np.asarray(verdicts.state == ACCEPTED)
 
 
-def _measure_stability(panels: Panels, k: int, rule: Rule) -> Estimate:
+def measure_stability(panels: Panels, k: int, rule: Rule) -> Estimate:
     """Share of items on which two panels settle on the same gold, with an interval over items."""
     (one, settled), (other, too) = (_panel_gold(panel, rule) for panel in panels.draw_two(k))
     both = settled & too

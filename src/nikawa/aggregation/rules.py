@@ -101,7 +101,7 @@ def parse_rule(text: str) -> Rule:
     >>> rule.decider.number, rule.decider.of, rule.steps[0].text
     (2.0, 3, 'min:2')
     """
-    steps = [_parse_step(part.strip(), text) for part in text.split("+")]
+    steps = [parse_step(part.strip(), text) for part in text.split("+")]
     first = steps[0].name == FIRST
     chain = steps[1:] if first else steps
     if not chain or chain[0].name not in DECIDERS:
@@ -118,7 +118,8 @@ def parse_rule(text: str) -> Rule:
     return rule
 
 
-def _parse_step(part: str, rule: str) -> Step:
+def parse_step(part: str, rule: str) -> Step:
+    """One step of a chain; `rule` is the whole text, for messages."""
     match = _STEP.fullmatch(part)
     if match is None or match[1] not in NAMES:
         known = suggest(part.partition(":")[0], NAMES)

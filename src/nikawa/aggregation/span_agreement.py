@@ -29,15 +29,16 @@ from nikawa.errors import BadInput
 def span_measures(table: Table, lengths: Mapping[str, int] | None = None) -> Iterator[Measure]:
     """F1 of equal and of overlapping spans; alpha of characters where the lengths of the texts are known."""
     answers = answers_by_item(table)
-    yield _span_f1("span-f1", answers, count_equal)
-    yield _span_f1("span-f1-overlap", answers, count_overlapping)
+    yield span_f1("span-f1", answers, count_equal)
+    yield span_f1("span-f1-overlap", answers, count_overlapping)
     if lengths is not None:
         yield alpha_of_characters(answers, [lengths[item] for item in table.items], table)
 
 
-def _span_f1(
+def span_f1(
     name: str, answers: list[list[Marks]], count_shared: Callable[[Marks, Marks], int]
 ) -> Measure:
+    """F1 between workers as a measure; `count_shared` counts the spans that two answers share."""
     statistics = np.zeros((len(answers), 2))
     for row, item_answers in enumerate(answers):
         if len(item_answers) > 1:
@@ -78,13 +79,13 @@ def alpha_of_characters(answers: list[list[Marks]], lengths: list[int], table: T
             what = f"a span ends at character {last} of {table.items[row]}, whose text has {length}"
             raise BadInput(what, cure="name the examples that were judged")
         if len(item_answers) > 1:
-            for size, by_worker in _find_stretches(item_answers, length, covers):
+            for size, by_worker in find_stretches(item_answers, length, covers):
                 stretches.add(row, size, by_worker)
     statistics = stretches.statistics(len(answers), len(covers))
     return Measure("alpha-characters", NOMINAL, statistics, finish_nominal)
 
 
-def _find_stretches(
+def find_stretches(
     answers: list[Marks], length: int, covers: Numbering
 ) -> Iterator[tuple[int, list[int]]]:
     """How long each stretch is over which nobody's labels change, and the labels that cover it, by worker.

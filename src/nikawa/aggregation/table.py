@@ -271,7 +271,7 @@ def _make_table(
     (item, worker, answer), (items, workers, answers) = codes, names
     if not len(item):
         raise BadInput(f"there is no answer to {question!r}", cure="check the name of the question")
-    categories, order = _sort_categories(answers, question)
+    categories, order = sort_categories(answers, question)
     if answer.dtype != np.int32:
         answer = order[answer]
     else:  # in place, to save memory
@@ -279,11 +279,11 @@ def _make_table(
             answer[start : start + BLOCK_SIZE] = order[answer[start : start + BLOCK_SIZE]]
     coded = answer.astype(np.int32, copy=False)
     table = Table(question, item, worker, coded, items, workers, categories)
-    _refuse_repeats(table)
+    refuse_repeats(table)
     return table
 
 
-def _sort_categories(answers: list[Any], question: str) -> tuple[tuple[Any, ...], Codes]:
+def sort_categories(answers: list[Any], question: str) -> tuple[tuple[Any, ...], Codes]:
     """The categories in order (numbers by size, then labels by name), and the place of each answer among them."""
     odd = next((a for a in answers if isinstance(a, float) and not math.isfinite(a)), None)
     if odd is not None:
@@ -302,7 +302,7 @@ def _sort_categories(answers: list[Any], question: str) -> tuple[tuple[Any, ...]
     return tuple(answers[i] for i in sequence), place
 
 
-def _refuse_repeats(table: Table) -> None:
+def refuse_repeats(table: Table) -> None:
     """Refuse a worker who answers twice about an item."""
     item, worker = table.item, table.worker
     most = int(table.per_item().max())

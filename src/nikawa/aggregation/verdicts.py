@@ -141,11 +141,11 @@ def apply_rule(table: Table, rule: Rule | str, ties: Ties | str = "adjudicate") 
     rule = parse_rule(rule) if isinstance(rule, str) else rule
     ties = Ties.parse(ties) if isinstance(ties, str) else ties
     if holds_spans(table):
-        verdicts = _decide_spans(table, rule, ties)
+        verdicts = decide_spans(table, rule, ties)
     elif rule.numeric:
-        verdicts = _decide_numbers(table, rule, ties)
+        verdicts = decide_numbers(table, rule, ties)
     else:
-        verdicts = _decide_labels(table, rule, ties)
+        verdicts = decide_labels(table, rule, ties)
     state, by = verdicts.state, verdicts.by
     for place, step in enumerate(rule.steps, start=1):
         if step.name not in FINISHERS:
@@ -153,14 +153,15 @@ def apply_rule(table: Table, rule: Rule | str, ties: Ties | str = "adjudicate") 
             open_ = state == ACCEPTED if step.name == "only" else state != DROPPED
             fails = open_ & ~_fulfils(step, verdicts)
             state[fails], by[fails] = DROPPED, place
-    _settle_ties(verdicts)
+    settle_ties(verdicts)
     _drop_unwanted(verdicts)
     unanswered = table.per_item() == 0
     state[unanswered], by[unanswered] = DROPPED, len(verdicts.names) - 1
     return verdicts
 
 
-def _decide_numbers(table: Table, rule: Rule, ties: Ties) -> Verdicts:
+def decide_numbers(table: Table, rule: Rule, ties: Ties) -> Verdicts:
+    """The mean or median of each item as its gold, rounded or cut as the rule says."""
     centre = item_means(table) if rule.decider.name == "mean" else item_medians(table)
     for step in rule.steps:
         if step.name in FINISHERS:
@@ -169,7 +170,8 @@ def _decide_numbers(table: Table, rule: Rule, ties: Ties) -> Verdicts:
     return Verdicts(table, rule, ties, *_new_states(table), value=centre, strength=variance)
 
 
-def _decide_spans(table: Table, rule: Rule, ties: Ties) -> Verdicts:
+def decide_spans(table: Table, rule: Rule, ties: Ties) -> Verdicts:
+    """The spans of each item that have enough votes."""
     check_span_rule(rule, prefers=ties.how == "prefer")
     marks, enough, tied = vote_on_spans(table, rule.decider)
     state, by = _new_states(table)
@@ -179,7 +181,8 @@ def _decide_spans(table: Table, rule: Rule, ties: Ties) -> Verdicts:
     return Verdicts(table, rule, ties, state, by, marks=marks, strength=support)
 
 
-def _decide_labels(table: Table, rule: Rule, ties: Ties) -> Verdicts:
+def decide_labels(table: Table, rule: Rule, ties: Ties) -> Verdicts:
+    """The leading answer of each item, by votes or by a model of the workers."""
     if len(table.items) * len(table.categories) > MAX_COUNT_CELLS:
         what = f"{table.question!r} has {len(table.categories):,} different answers"
         cure = "is this free text? votes are counted on a closed set of answers"
@@ -266,7 +269,7 @@ def _drop_unwanted(verdicts: Verdicts) -> None:
 # Ties
 
 
-def _settle_ties(verdicts: Verdicts) -> None:
+def settle_ties(verdicts: Verdicts) -> None:
     """Do with the ties what the tie rule says."""
     tied = verdicts.state == TIED
     if not tied.any():

@@ -158,7 +158,7 @@ def pairwise_alpha(table: Table) -> tuple[Floats, Counts]:
     first, second, left, right = pair_answers(table)
     workers = len(table.workers)
     pair, shared = np.unique(first * np.int64(workers) + second, return_inverse=True)
-    value = _alpha_of_pairs(shared, left, right, len(pair), len(table.categories))
+    value = alpha_of_pairs(shared, left, right, len(pair), len(table.categories))
     defined = ~np.isnan(value)
     one, other = np.divmod(pair[defined], workers)
     both = np.concatenate([one, other])
@@ -187,7 +187,7 @@ def pair_answers(table: Table) -> tuple[Counts, Counts, Counts, Counts]:
     return first, second, left, right
 
 
-def _alpha_of_pairs(
+def alpha_of_pairs(
     pair: Counts, left: Counts, right: Counts, pairs: int, categories: int
 ) -> Floats:
     """Alpha of each pair: 1 - (2n - 1) · disagreements · 2 / Σ_c n_c (2n - n_c), over its n shared items."""

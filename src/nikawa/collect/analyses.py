@@ -62,14 +62,14 @@ def analyse_judgements(project: Project, store: Store) -> dict[str, Any]:
         and not is_written
         and len(first.items) * len(first.categories) <= MAX_CELLS
     )
-    workers = [] if first is None else _worker_rows(first, is_compared)
+    workers = [] if first is None else map_workers(first, is_compared)
     return {
         "writes": is_written,
-        "agreement": [] if is_written else [_measure_agreement(one) for one in tables.values()],
+        "agreement": [] if is_written else [measure_agreement(one) for one in tables.values()],
         "workers": workers,
-        "time": None if first is None else _measure_time(first),
+        "time": None if first is None else measure_times(first),
         "flagged": {
-            "items": _flag_items(store, first, is_compared),
+            "items": flag_items(store, first, is_compared),
             "workers": [row for row in workers if row["flags"]][:MAX_ROWS_SHOWN],
         },
     }
@@ -101,7 +101,7 @@ def _as_category(answer: Any, is_ordered: bool) -> Any:
     return msgspec.json.encode(answer, order="deterministic").decode()
 
 
-def _measure_agreement(table: Table) -> dict[str, Any]:
+def measure_agreement(table: Table) -> dict[str, Any]:
     """The measures of agreement on a question, and how many items have a majority."""
     figures: dict[str, Any] = {
         "question": table.question,
@@ -124,7 +124,7 @@ def _measure_agreement(table: Table) -> dict[str, Any]:
     return figures
 
 
-def _worker_rows(table: Table, is_compared: bool) -> list[dict[str, Any]]:
+def map_workers(table: Table, is_compared: bool) -> list[dict[str, Any]]:
     """Each worker's place on the map: agreement with the others by speed; most answers first."""
     if is_compared:
         shared = table.worker[table.per_item()[table.item] > 1]
@@ -160,7 +160,7 @@ def _item_seconds(table: Table) -> np.ndarray[Any, np.dtype[np.float64]]:
     return median_seconds(replace(table, worker=table.item, workers=table.items))
 
 
-def _measure_time(table: Table) -> dict[str, Any] | None:
+def measure_times(table: Table) -> dict[str, Any] | None:
     """Time per item: the middle, the tenths at both ends, and the slowest items."""
     seconds = _item_seconds(table)
     known = np.flatnonzero(~np.isnan(seconds))
@@ -172,14 +172,14 @@ def _measure_time(table: Table) -> dict[str, Any] | None:
     return {"items": len(known), "low": low, "median": middle, "high": high, "slowest": rows}
 
 
-def _flag_items(store: Store, table: Table | None, is_compared: bool) -> list[dict[str, Any]]:
+def flag_items(store: Store, table: Table | None, is_compared: bool) -> list[dict[str, Any]]:
     """Items with a reason to look at them, those with most reasons first."""
     rows: dict[str, dict[str, Any]] = {}
     for ref, reports, is_set_aside in store.read(reported_items, MAX_ROWS_SHOWN):
         flags = ["reported", "set-aside"] if is_set_aside else ["reported"]
         rows[ref] = {"ref": ref, "flags": flags, "reports": reports}
     if table is not None:
-        for ref, flag in _odd_items(table, is_compared):
+        for ref, flag in find_odd_items(table, is_compared):
             row = rows.setdefault(ref, {"ref": ref, "flags": [], "reports": 0})
             row["flags"].append(flag)
     ranked = sorted(
@@ -188,7 +188,7 @@ def _flag_items(store: Store, table: Table | None, is_compared: bool) -> list[di
     return ranked[:MAX_ROWS_SHOWN]
 
 
-def _odd_items(table: Table, is_compared: bool) -> Iterator[tuple[str, str]]:
+def find_odd_items(table: Table, is_compared: bool) -> Iterator[tuple[str, str]]:
     """Items without a majority, and items that take far longer than the usual one."""
     if is_compared and len(table.categories) <= MAX_CATEGORIES:
         for place in np.flatnonzero(classify_items(table)["none"]).tolist():

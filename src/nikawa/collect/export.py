@@ -65,7 +65,7 @@ def export(
         if form == "examples":
             return _write_examples(db, project, out, options)
         if form == "decisions":
-            return _write_decisions(db, project, out, options)
+            return write_decisions(db, project, out, options)
         judgements = read_judgements(db, project, options.parts, pseudonymise=options.pseudonymise)
         if form == "csv" or (form is None and ".jsonl" in out.name):
             counted = _Counted(judgements)
@@ -127,7 +127,7 @@ def read_judgements(
     for part in included - set(PARTS):
         raise unknown("part", part, PARTS)
     if included - {"decisions"}:
-        yield from _read_answers(db, project, included, pseudonymise)
+        yield from read_answers(db, project, included, pseudonymise)
     if "decisions" not in included:
         return
     for ref, person, body, at in db.stream(
@@ -138,9 +138,10 @@ def read_judgements(
             yield Judgement(example=ref, worker=worker, question=question, answer=answer, at=time)
 
 
-def _read_answers(
+def read_answers(
     db: Connection, project: Project, parts: set[str], pseudonymise: bool
 ) -> Iterator[Judgement]:
+    """The judgements of answers, oldest first; `parts` says which kinds are included (see `PARTS`)."""
     kinds = [kind for kind in ("main", "gold", "pilot") if kind in parts] or ["main"]
     rules = ["a.kind IN ({})".format(", ".join(f"'{kind}'" for kind in kinds))]
     if "surplus" not in parts:
@@ -212,13 +213,13 @@ def json_lines(judgements: Iterable[Judgement]) -> Iterator[bytes]:
 def _write_examples(db: Connection, project: Project, out: Path, options: ExportOptions) -> int:
     """What workers wrote as examples for others to judge, and beside it who wrote it."""
     refuse_existing(out, options.overwrite)
-    rows = list(_written_examples(db, project, options.pseudonymise))
+    rows = list(read_written_examples(db, project, options.pseudonymise))
     authors = [authorship for _, authorship in rows]
     write_writers(writers_file(out), authors, overwrite=options.overwrite)
     return write_records(out, [example for example, _ in rows], overwrite=options.overwrite)
 
 
-def _written_examples(
+def read_written_examples(
     db: Connection, project: Project, pseudonymise: bool
 ) -> Iterator[tuple[Example, Authorship]]:
     """An example a text, under a number that does not tell what it was meant to be; who wrote it is apart."""
@@ -251,7 +252,7 @@ def _written_examples(
             )
 
 
-def _write_decisions(db: Connection, project: Project, out: Path, options: ExportOptions) -> int:
+def write_decisions(db: Connection, project: Project, out: Path, options: ExportOptions) -> int:
     """The last decision of each item, a line a question, as `nikawa aggregate --adjudicated` reads it; how many."""
     lines = ["\t".join(DECISION_COLUMNS)]
     for ref, body, person, reason in db.stream(

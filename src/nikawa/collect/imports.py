@@ -100,13 +100,13 @@ def add_judgements(
         token_hash, language = hash_token(project.token(name)), project.settings.language
         worker = add_worker(db, name, token_hash, "import", language=language, now=now)
         theirs = [(*items[ref], judgements) for ref, judgements in answers[name].items()]
-        added += _add_answers(db, project, worker, theirs, now)
+        added += add_answers(db, project, worker, theirs, now)
     db.analyse("answers", "seen")
     add_audit(db, "command", "import", {"file": file, "answers": added}, now)
     return added, sum(map(len, answers.values())) - added
 
 
-def _add_answers(
+def add_answers(
     db: Connection,
     project: Project,
     worker: Worker,
@@ -132,11 +132,11 @@ def _add_answers(
     )
     db.execute("UPDATE workers SET answered = answered + ? WHERE id = ?", len(new), worker.id)
     remember_seen(db, [(worker.id, item, group) for item, group, _ in new])
-    _end_leases(db, worker, {item for item, _, _ in new})
+    end_leases(db, worker, {item for item, _, _ in new})
     return len(new)
 
 
-def _end_leases(db: Connection, worker: Worker, items: set[int]) -> None:
+def end_leases(db: Connection, worker: Worker, items: set[int]) -> None:
     """What the worker holds of these items is answered now: nobody judges an item twice."""
     leases = db.rows(
         "SELECT id, item, state FROM leases WHERE worker = ? AND state IN ('open', 'expired', 'lost')",

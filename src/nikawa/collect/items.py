@@ -107,8 +107,8 @@ def add_items(db: Connection, project: Project, kind: str, path: Path) -> int:
     if total:
         db.analyse("items", "texts")
     if kind != "main":
-        _correct_items(db, project, kind, path)
-    _bar_writers(db, project, written_by)
+        correct_items(db, project, kind, path)
+    bar_writers(db, project, written_by)
     if kind == "pilot" and total:  # who has not begun takes it too
         db.execute(
             "UPDATE workers SET state = 'pilot' WHERE state = 'active' AND answered = 0 AND pilot = 0"
@@ -142,7 +142,7 @@ def _read_items(project: Project, kind: str, path: Path, known: set[str]) -> Ite
         yield NewItem(example.id, example.group, spot, assign.workers_per_item, body, gold, writer)
 
 
-def _correct_items(db: Connection, project: Project, kind: str, path: Path) -> None:
+def correct_items(db: Connection, project: Project, kind: str, path: Path) -> None:
     """A control or pilot item that was corrected in its file is corrected: wrong gold would exclude good workers."""
     stored = {
         ref: (item, body, gold)
@@ -159,7 +159,7 @@ def _correct_items(db: Connection, project: Project, kind: str, path: Path) -> N
             )
 
 
-def _bar_writers(db: Connection, project: Project, written_by: dict[str, list[int]]) -> None:
+def bar_writers(db: Connection, project: Project, written_by: dict[str, list[int]]) -> None:
     """Nobody judges a text of their own: who wrote an item counts as one who has seen it, before they ever come."""
     language = project.settings.language
     for name, items in written_by.items():

@@ -184,7 +184,7 @@ def read_settings(path: Path) -> Settings:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         raise BadInput(f"is not TOML: {problem}", file=path, cure="correct the line") from None
-    _refuse_unknown(table, path, text)
+    refuse_unknown_settings(table, path, text)
     try:
         return msgspec.convert(table, Settings)
     except msgspec.ValidationError as problem:
@@ -194,7 +194,7 @@ def read_settings(path: Path) -> Settings:
         ) from None
 
 
-def _refuse_unknown(table: dict[str, Any], path: Path, text: str) -> None:
+def refuse_unknown_settings(table: dict[str, Any], path: Path, text: str) -> None:
     """Refuse a setting or table that there is none of, with the name that was probably meant."""
     kinds = {field.encode_name: field.type for field in msgspec.structs.fields(Settings)}
     for name, value in table.items():

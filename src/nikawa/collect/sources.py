@@ -87,7 +87,7 @@ def complete_settings(
     if sheet is not None:
         form = new.form or sheet.form
         # Another form than that of the sheet asks something else. The sheet's title is for readers of the build.
-        options = _sheet_options(sheet) if form == sheet.form else {}
+        options = options_of_sheet(sheet) if form == sheet.form else {}
         new = replace(
             new,
             form=form,
@@ -110,7 +110,7 @@ def read_sheet_beside(spec: str) -> Sheet | None:
     return read_json(path.with_name(SHEET), Sheet)
 
 
-def _sheet_options(sheet: Sheet) -> dict[str, Any]:
+def options_of_sheet(sheet: Sheet) -> dict[str, Any]:
     """The settings of the form that make it ask what the sheet asks."""
     kind = find_form(sheet.form).settings
     if kind is None:

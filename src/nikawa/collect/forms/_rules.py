@@ -92,7 +92,9 @@ def check_texts(texts: list[str]) -> list[Problem]:
     return problems
 
 
-def check_marked(text: str, start: Any, context: str, longest: int, where: str) -> list[Problem]:
+def check_marked(
+    text: str, start: Any, context: str, longest: int, where: str
+) -> list[Problem]:
     """Whether a text was marked in a paragraph: it stands there at `start`, and is not longer than allowed.
 
     `start` may be anything a page sends; `where` is the field a problem is shown at.
