@@ -180,7 +180,7 @@ def draw_workers(table: Table) -> Markup:
         f'<text class="tag" x="{box.left:.1f}" y="{box.bottom - 4:.1f}">{text(mark.text)}</text>'
         for mark, box in zip(marks, place_labels(marks, spots, [], FRAME), strict=True)
     ]
-    return wrap_picture(720, 440, [*_axes(wide, high, (across, up)), *dots, *tags], "Workers")
+    return wrap_picture(720, 440, [*draw_axes(wide, high, (across, up)), *dots, *tags], "Workers")
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,8 @@ class _Axis:
         return [step * i for i in range(ceil(self.low / step), floor(self.high / step) + 1)]
 
 
-def _axes(x: _Axis, y: _Axis, names: tuple[str, str]) -> Iterator[str]:
+def draw_axes(x: _Axis, y: _Axis, names: tuple[str, str]) -> Iterator[str]:
+    """The rules of both axes with their values, and what each axis shows."""
     for value in x.ticks():
         at = FRAME.left + (FRAME.right - FRAME.left) * float(x.part(np.array(value)))
         yield f'<path class="rule" d="M{at:.1f},{FRAME.top}V{FRAME.bottom}"/>'
@@ -295,7 +296,7 @@ def render_page(report: AgreeReport, table: Table) -> str:
             plots["coincidences"] = draw_shares(table.categories, shares, "Answers against answers")
         plots["workers"] = draw_workers(table)
         if has_few_pairs(table):
-            plots["kappas"] = _kappa_plot(table)
+            plots["kappas"] = draw_kappas(table)
     made = render(
         "agreement.html",
         title=f"Agreement: {report.judgements}, {report.question}",
@@ -303,12 +304,12 @@ def render_page(report: AgreeReport, table: Table) -> str:
         report=report,
         plots=plots,
         are_spans=holds_spans(table),
-        whisker=_measure_plot,
+        whisker=draw_measure,
     )
     return str(made)
 
 
-def _kappa_plot(table: Table) -> Markup:
+def draw_kappas(table: Table) -> Markup:
     """Kappa of each pair of workers; nobody is held against themselves."""
     kappas = pair_kappas(confusion_by_pair(table))
     np.fill_diagonal(kappas, np.nan)
@@ -317,7 +318,7 @@ def _kappa_plot(table: Table) -> Markup:
     return draw_shares(names, kappas[order][:, order], "Kappa between workers")
 
 
-def _measure_plot(row: MeasureRow) -> str:
+def draw_measure(row: MeasureRow) -> str:
     """A measure with its interval; empty where it is not bounded by -1 and 1."""
     if row.value is None or row.low is None or row.high is None:
         return ""

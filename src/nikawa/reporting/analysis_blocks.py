@@ -7,9 +7,10 @@ from math import inf
 
 from markupsafe import Markup
 
-from nikawa.analysis.results import ClassScore, CrossTable, Overlap, StressCell, Suspects
+from nikawa.analysis.results import CrossTable, Overlap, StressCell, Suspects
 from nikawa.records import Unit
 from nikawa.reporting.fragments import (
+    Row,
     TableCell,
     block,
     count_cell,
@@ -17,16 +18,16 @@ from nikawa.reporting.fragments import (
     dot,
     figure,
     figures,
+    make_number,
     multiples,
     number,
     p_value,
     small,
     soft,
-    spread,
     table,
 )
 from nikawa.reporting.markup import fragment, html, join, source
-from nikawa.reporting.page_data import Analysed, Number, Section, Sourced
+from nikawa.reporting.page_data import Analysed, Section, Sourced
 from nikawa.reporting.plots import (
     SHEET_HEIGHT,
     AmountScale,
@@ -41,7 +42,7 @@ from nikawa.reporting.plots import (
     possible_values,
 )
 from nikawa.reporting.sources import inside, source_line
-from nikawa.stats.results import LEAST_UNITS, TOO_FEW, CrossCell, Slice
+from nikawa.stats.results import LEAST_UNITS, TOO_FEW, Slice
 
 MAX_LABELS_DRAWN = 12
 MAX_SYSTEMS_DRAWN = 4
@@ -93,16 +94,16 @@ def confusions(section: Section) -> str:
             place = inside(part.source, "confusion")
             places.append(place)
             shown.append(fragment("heat_figure", system=part.system, picture=picture, place=place))
-    classes = _classes(section.analysed)
+    classes = show_classes(section.analysed)
     if not shown:
         return block("Labels", classes) if classes else ""
     words = "Rows are gold, columns answers; the shade is the share of the row. Choose a cell to see its examples."
     return block("Confusion", multiples(shown) + source_line(*places) + classes, words)
 
 
-def _classes(analysed: Sequence[Analysed]) -> Markup:
+def show_classes(analysed: Sequence[Analysed]) -> Markup:
     """Precision, recall and F1 of each label, to be opened."""
-    rows: list[list[str | TableCell]] = []
+    rows: list[Row] = []
     places = []
     for part in analysed:
         if part.analysis.confusion is None:
@@ -110,61 +111,57 @@ def _classes(analysed: Sequence[Analysed]) -> Markup:
         place = inside(part.source, "confusion", "classes")
         places.append(place)
         for i, one in enumerate(part.analysis.confusion.classes):
-            rows.append(_class_cells(part.system, one, inside(place, i)))
+            own = inside(place, i)
+            cells = [
+                part.system,
+                one.label,
+                count_cell(one.gold, inside(own, "gold")),
+                count_cell(one.answered, inside(own, "answered")),
+            ]
+            for name in ("precision", "recall", "f1"):
+                rate = make_number(getattr(one, name), "fraction", inside(own, name))
+                cells.append(number(rate, 1))
+            rows.append(cells)
     if not rows:
         return Markup("")
     columns = ["system", "label", "gold", "answered", "precision", "recall", "F1"]
-    shown = table(columns, rows, range(2, 7), "Labels", " ".join(places))
+    shown = table(columns, rows, 2, "Labels", " ".join(places))
     return detail("Precision and recall of each label", shown + source_line(*places))
-
-
-def _class_cells(system: str, one: ClassScore, place: str) -> list[str | TableCell]:
-    rates = {"precision": one.precision, "recall": one.recall, "f1": one.f1}
-    return [
-        system,
-        one.label,
-        count_cell(one.gold, inside(place, "gold")),
-        count_cell(one.answered, inside(place, "answered")),
-        *(number(spread(rate, "fraction", inside(place, name)), 1) for name, rate in rates.items()),
-    ]
 
 
 def cross_tables(analysed: Sequence[Analysed], digits: int) -> str:
     """Gold label by similarity, with intervals and how many examples each cell rests on."""
     shown = [
-        _cross_table(part, part.analysis.cross, digits)
+        show_cross_table(part, part.analysis.cross, digits)
         for part in analysed
         if part.analysis.cross is not None
     ]
     return detail("Label by similarity", join(shown)) if shown else ""
 
 
-def _cross_table(part: Analysed, cross: CrossTable, digits: int) -> Markup:
+def show_cross_table(part: Analysed, cross: CrossTable, digits: int) -> Markup:
+    """The table of one system: a row a gold label, a column a range of similarity, and the margins of both."""
     place = inside(part.source, "cross")
     cells: dict[Key, str | TableCell] = {}
     for i, cell in enumerate(cross.cells):
         own = inside(place, "cells", i)
-        cells[cell.label, cell.bin] = _cross_cell(cell, own, cross.unit, digits)
-    bins = [*cross.bins, *([""] if any(name == "" for _, name in cells) else [])]
-    rows: list[list[str | TableCell]] = [
-        [label or "all", *(cells.get((label, name), "") for name in bins)]
-        for label in (*cross.labels, "")
-        if any((label, name) in cells for name in bins)
-    ]
+        shown: str | TableCell = ""
+        if cell.n:
+            score = number(make_number(cell, cross.unit, own), digits)
+            shown = TableCell(score + small(f"n {cell.n:,}", inside(own, "n")), own)
+        cells[cell.label, cell.bin] = shown
+    bins = list(cross.bins)
+    if any(name == "" for _, name in cells):
+        bins.append("")
+    rows: list[Row] = []
+    for label in (*cross.labels, ""):
+        if any((label, name) in cells for name in bins):
+            rows.append([label or "all", *(cells.get((label, name), "") for name in bins)])
     columns = ["gold", *(name or "all" for name in bins)]
     caption = (
         f"{part.system}: {cross.metric} by gold label and similarity, with 95% intervals and n"
     )
-    return table(columns, rows, range(1, len(columns)), caption, place) + source_line(place)
-
-
-def _cross_cell(cell: CrossCell, place: str, unit: Unit, digits: int) -> str | TableCell:
-    if not cell.n:
-        return ""
-    value = Number(
-        value=cell.value, low=cell.low, high=cell.high, unit=unit, n=cell.n, source=place
-    )
-    return TableCell(number(value, digits) + small(f"n {cell.n:,}", inside(place, "n")), place)
+    return table(columns, rows, 1, caption, place) + source_line(place)
 
 
 def reliability_plot(part: Analysed) -> str:
@@ -218,20 +215,23 @@ def overlap(analysed: Sequence[Analysed], digits: int) -> str:
     )
     labels = ", ".join(f"{label} {share:.3f}" for label, share in first.labels.items())
     words += f" By gold: {labels}." if labels else ""
-    rows = [row for part, one in parts for row in _overlap_rows(part, one, digits)]
+    rows: list[Row] = []
+    for part, one in parts:
+        rows += list_overlap_rows(part, one, digits)
     columns = ["system", "overlap", "n", first.metric, "Spearman's ρ"]
     caption = f"{first.metric} by overlap"
-    shown = table(columns, rows, range(1, 5), caption, " ".join(places))
+    shown = table(columns, rows, 1, caption, " ".join(places))
     paragraph = html('<p class="soft"{}>{}</p>', source(places[0]), words)
     return detail("Overlap of the inputs", paragraph + shown + source_line(*places))
 
 
-def _overlap_rows(part: Analysed, found: Overlap, digits: int) -> Iterator[list[str | TableCell]]:
+def list_overlap_rows(part: Analysed, found: Overlap, digits: int) -> Iterator[Row]:
+    """The rows of one system, a range of overlap each; its name and correlation are in the first."""
     unit, place = part.analysis.unit, inside(part.source, "overlap")
-    relation = spread(found.correlation, "fraction", inside(place, "correlation"))
+    relation = make_number(found.correlation, "fraction", inside(place, "correlation"))
     for i, one in enumerate(found.bins):
         own = inside(place, "bins", i)
-        score = Number(value=one.value, low=one.low, high=one.high, unit=unit, n=one.n, source=own)
+        score = make_number(one, unit, own)
         yield [
             "" if i else part.system,
             TableCell(f"{one.least:.2f}–{one.most:.2f}", own),
@@ -260,7 +260,7 @@ def slices(section: Section, digits: int) -> str:
     places = [inside(part.source, "slices") for part in parts]
     drawn, whole = " ".join(places[:MAX_SYSTEMS_DRAWN]), " ".join(places)
     picture = figure(slice_plot(section, SHEET_HEIGHT), section.name, "slices", drawn)
-    shown = _slice_table(parts, digits, whole) + source_line(whole)
+    shown = show_slice_table(parts, digits, whole) + source_line(whole)
     content = picture + detail("All slices as a table", shown)
     return block("Slices", content, words, whole)
 
@@ -274,17 +274,26 @@ def slice_plot(section: Section, tallest: float = inf) -> str:
     parts = [part for part in section.analysed if part.analysis.slices][:MAX_SYSTEMS_DRAWN]
     if not parts:
         return ""
-    first, names = parts[0].analysis, [part.system for part in parts]
-    tables, sizes = list(map(_slices_by_key, parts)), _slice_sizes(parts)
-    kept = set(sorted(sizes, key=lambda key: -sizes[key])[:MAX_SLICES_DRAWN])
-    lines = [
-        PlotRow(key[1], _slice_dots(tables, key, names), key[0], f"{n:,}")
-        for key, n in sizes.items()
-        if key in kept
-    ]
+    tables = [_slices_by_key(part) for part in parts]
+    sizes = _slice_sizes(parts)
+    largest = set(sorted(sizes, key=lambda key: -sizes[key])[:MAX_SLICES_DRAWN])
+    rows = []
+    for key, n in sizes.items():
+        if key not in largest:
+            continue
+        dots = []
+        for i, part in enumerate(parts):
+            one, place = tables[i].get(key, (None, ""))
+            if one is not None and one.value is not None:
+                words = f"{part.system}: {one.value:.4g}, n {one.n:,}"
+                dots.append(dot(one, i, words, place))
+        by, where = key
+        rows.append(PlotRow(where, dots, by, f"{n:,}"))
+    first = parts[0].analysis
     title = f"{first.metric} by slice on {section.name}"
     limits = possible_values(first.unit, first.metric)
-    return draw_dots(lines, title, limits, names, first.score.value, tallest)
+    names = [part.system for part in parts]
+    return draw_dots(rows, title, limits, names, first.score.value, tallest)
 
 
 def _slice_sizes(parts: Sequence[Analysed]) -> dict[Key, int]:
@@ -304,36 +313,27 @@ def _slices_by_key(part: Analysed) -> Slices:
     }
 
 
-def _slice_dots(tables: Sequence[Slices], key: Key, systems: Sequence[str]) -> list[Dot]:
-    dots = []
-    for i, (each, system) in enumerate(zip(tables, systems, strict=True)):
-        one, place = each.get(key, (None, ""))
-        if one is not None and one.value is not None:
-            words = f"{system}: {one.value:.4g}, n {one.n:,}"
-            dots.append(Dot(one.value, one.low, one.high, i, words, place))
-    return dots
-
-
-def _slice_table(parts: Sequence[Analysed], digits: int, place: str) -> Markup:
+def show_slice_table(parts: Sequence[Analysed], digits: int, place: str) -> Markup:
+    """A row a slice, a column a system."""
     tables = list(map(_slices_by_key, parts))
-    rows: list[list[str | TableCell]] = []
+    rows: list[Row] = []
     for key, n in _slice_sizes(parts).items():
         own = next(each[key][1] for each in tables if key in each)
         name = html("{} {}", soft(key[0]), key[1])
         cells: list[str | TableCell] = [name, count_cell(n, inside(own, "n"))]
         for part, each in zip(parts, tables, strict=True):
-            known = key in each
-            cells.append(_slice_cell(*each[key], part.analysis.unit, digits) if known else "")
+            if key in each:
+                cells.append(show_slice(*each[key], part.analysis.unit, digits))
+            else:
+                cells.append("")
         rows.append(cells)
     columns = ["slice", "n", *(part.system for part in parts)]
-    return table(columns, rows, range(1, len(columns)), "Slices", place)
+    return table(columns, rows, 1, "Slices", place)
 
 
-def _slice_cell(one: Slice, place: str, unit: Unit, digits: int) -> str | TableCell:
-    value = Number(
-        value=one.value, unit=unit, low=one.low, high=one.high, sd=one.sd, n=one.n, source=place
-    )
-    shown = number(value, digits)
+def show_slice(one: Slice, place: str, unit: Unit, digits: int) -> str | TableCell:
+    """The score of a slice; where it is surely another than that of the rest, the difference too."""
+    shown = number(make_number(one, unit, place), digits)
     if one.difference is None or not _is_sure(one):
         return shown
     sign = "+" if one.difference > 0 else ""
@@ -377,13 +377,13 @@ def partial_block(section: Section, digits: int) -> str:
     """What systems reach with some of the inputs; empty where none was run so."""
     if not section.partial:
         return ""
-    rows: list[list[str | TableCell]] = []
+    rows: list[Row] = []
     for part in section.partial:
         one, place = part.found, part.source
         majority = html("{}{}", figures(one.majority, "percent", digits), small(one.majority_label))
         full = "" if one.full is None else figures(one.full, "percent", digits)
-        score = spread(one.score, "percent", inside(place, "score"), one.n)
-        gap = spread(one.difference, "percent", inside(place, "difference"), one.n)
+        score = make_number(one.score, "percent", inside(place, "score"), one.n)
+        gap = make_number(one.difference, "percent", inside(place, "difference"), one.n)
         rows.append(
             [
                 html("{} {}", one.model, soft(f"{'+'.join(one.inputs)} only")),
@@ -395,8 +395,7 @@ def partial_block(section: Section, digits: int) -> str:
             ]
         )
     place = " ".join(part.source for part in section.partial)
-    right = range(1, len(PARTIAL_COLUMNS))
-    shown = table(PARTIAL_COLUMNS, rows, right, "With some of the inputs only", place)
+    shown = table(PARTIAL_COLUMNS, rows, 1, "With some of the inputs only", place)
     return block("What the inputs give away", shown + source_line(place))
 
 
@@ -406,7 +405,7 @@ def stress_block(section: Section, digits: int) -> str:
         return ""
     place = " ".join(each.source for each in section.stress)
     picture = figure(stress_plot(section, SHEET_HEIGHT), section.name, "stress", place)
-    shown = _stress_table(section, digits, place) + source_line(place)
+    shown = show_stress_table(section, digits, place) + source_line(place)
     content = picture + detail("By gold label and case, as a table", shown)
     return block("Under perturbation", content, STAYS[section.stress[0].found.measure])
 
@@ -422,8 +421,7 @@ def stress_plot(section: Section, tallest: float = inf) -> str:
                 continue
             place = inside(each.source, "cells", j)
             words = f"{systems[i]}: {cell.value:.1f} of {cell.n:,}"
-            own = Dot(cell.value, cell.low, cell.high, i, words, place)
-            dots.setdefault(cell.operation, []).append(own)
+            dots.setdefault(cell.operation, []).append(dot(cell, i, words, place))
             sizes.setdefault(cell.operation, cell.n)
     if not dots:
         return ""
@@ -433,14 +431,14 @@ def stress_plot(section: Section, tallest: float = inf) -> str:
     return draw_dots(lines, title, (low, 100.0), systems, tallest=tallest)
 
 
-def _stress_table(section: Section, digits: int, place: str) -> Markup:
+def show_stress_table(section: Section, digits: int, place: str) -> Markup:
     """A row an operation, case and label of the original, a column a system."""
     cells: dict[tuple[StressKey, int], tuple[StressCell, str]] = {}
     for i, each in enumerate(section.stress):
         for j, cell in enumerate(each.found.cells):
             key = (cell.operation, cell.case, cell.gold)
             cells[key, i] = (cell, inside(each.source, "cells", j))
-    rows: list[list[str | TableCell]] = []
+    rows: list[Row] = []
     for key in stress_keys(dict.fromkeys(key for key, _ in cells)):
         known = [cells.get((key, i)) for i in range(len(section.stress))]
         first, own = next(one for one in known if one is not None)
@@ -451,11 +449,11 @@ def _stress_table(section: Section, digits: int, place: str) -> Markup:
                 case or "all",
                 gold or "all",
                 count_cell(first.n, inside(own, "n")),
-                *("" if one is None else _stress_cell(*one, digits) for one in known),
+                *("" if one is None else show_stress(*one, digits) for one in known),
             ]
         )
     columns = ["operation", "case", "gold", "n", *(each.found.title for each in section.stress)]
-    return table(columns, rows, range(3, len(columns)), "Answers that stay", place)
+    return table(columns, rows, 3, "Answers that stay", place)
 
 
 def stress_keys(keys: Iterable[StressKey]) -> list[StressKey]:
@@ -469,12 +467,9 @@ def stress_keys(keys: Iterable[StressKey]) -> list[StressKey]:
     return sorted(kept, key=lambda key: tuple(places[i].index(key[i]) for i in range(3)))
 
 
-def _stress_cell(cell: StressCell, place: str, digits: int) -> Markup:
+def show_stress(cell: StressCell, place: str, digits: int) -> Markup:
     """The share of answers that stay, and what people did where some were asked."""
-    value = Number(
-        value=cell.value, low=cell.low, high=cell.high, sd=cell.sd, n=cell.n, source=place
-    )
-    shown = number(value, digits)
+    shown = number(make_number(cell, "percent", place), digits)
     if cell.human is None:
         return shown
     words = f"people {figures(cell.human, 'percent', digits)}"
@@ -484,7 +479,7 @@ def _stress_cell(cell: StressCell, place: str, digits: int) -> Markup:
 def suspects(section: Section) -> str:
     """Labels that systems speak against; those of sets made from others repeat their originals and are not counted."""
     own = [part for part in section.suspects if part.found.set not in section.derived]
-    shown = [_suspect_table(part) for part in own if part.found.items]
+    shown = [show_suspects(part) for part in own if part.found.items]
     if not shown:
         return ""
     words = "Labels that the systems speak against with confidence. Models are wrong more often than people: look before you change anything."
@@ -497,9 +492,10 @@ def suspects(section: Section) -> str:
     return detail(f"Suspected label errors: {total:,}", paragraph + join(shown), place)
 
 
-def _suspect_table(part: Sourced[Suspects]) -> Markup:
+def show_suspects(part: Sourced[Suspects]) -> Markup:
+    """The likeliest label errors of one set."""
     found, place = part.found, inside(part.source, "items")
-    rows: list[list[str | TableCell]] = []
+    rows: list[Row] = []
     for i, item in enumerate(found.items[:MAX_SUSPECTS_SHOWN]):
         rows.append(
             [
@@ -515,4 +511,4 @@ def _suspect_table(part: Sourced[Suspects]) -> Markup:
     listed = f", the likeliest {len(rows)} here" if found.total > len(rows) else ""
     sheet = f"; nikawa analyse writes the sheet for workers ({found.sheet})" if found.sheet else ""
     caption = f"{found.set}: {found.total:,} of {found.n:,} examples{listed}{sheet}"
-    return table(columns, rows, range(3, 6), caption, part.source) + source_line(part.source)
+    return table(columns, rows, 3, caption, part.source) + source_line(part.source)

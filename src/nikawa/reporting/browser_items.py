@@ -152,7 +152,7 @@ def collect_items(task: TaskRuns, language: str, cut: int = 0) -> ItemColumns:
                 text = f"{text[: cut - 1]}…"
             column.append(texts.number(text) if text else -1)
         inputs[name] = column
-    keys = _filter_keys(examples)
+    keys = find_filter_keys(examples)
     return ItemColumns(
         inputs=inputs,
         ids=[example.id for example in examples],
@@ -164,16 +164,16 @@ def collect_items(task: TaskRuns, language: str, cut: int = 0) -> ItemColumns:
         ],
         sets=[words.number(name) for name in names],
         tags=[_number_tags(words, example, keys) for example in examples],
-        parents=_find_parents(task, names, examples),
+        parents=find_parents(task, names, examples),
         systems=[system.name for system in task.systems],
-        answers=[_number_answers(words, task, system) for system in task.systems],
-        points=[_score_examples(task, system) for system in task.systems],
-        sure=[_mean_confidence(task, system) for system in task.systems],
+        answers=[number_answers(words, task, system) for system in task.systems],
+        points=[score_examples(task, system) for system in task.systems],
+        sure=[average_confidence(task, system) for system in task.systems],
         texts=texts.words(),
         words=words.words(),
         language=language,
         cut=cut,
-        notes={"points": _what_is_wrong(task.task), "kind": task.task.kind},
+        notes={"points": describe_wrong_answers(task.task), "kind": task.task.kind},
         folders=[[run.folder for run in system.runs] for system in task.systems],
     )
 
@@ -229,7 +229,7 @@ def format_answer(task: Task, example: Example, value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _filter_keys(examples: Iterable[Example]) -> list[str]:
+def find_filter_keys(examples: Iterable[Example]) -> list[str]:
     """Keys of meta that make good filters."""
     values: dict[str, set[str]] = {}
     for example in examples:
@@ -249,7 +249,7 @@ def _number_tags(words: WordNumbers, example: Example, keys: Sequence[str]) -> t
     return tuple(map(words.number, tags))
 
 
-def _find_parents(task: TaskRuns, names: Sequence[str], examples: Sequence[Example]) -> list[int]:
+def find_parents(task: TaskRuns, names: Sequence[str], examples: Sequence[Example]) -> list[int]:
     """Where the example that each was made from is, if it was answered too; `names` are the sets of the examples."""
     home, title = f"{task.task.dataset}:", f"{task.answered.card.name}:"
     full_names = {}
@@ -275,7 +275,8 @@ def _answers_of(task: TaskRuns, run: ReportRun) -> Iterator[tuple[Example, Predi
         yield from zip(examples, answers, strict=True)
 
 
-def _number_answers(words: WordNumbers, task: TaskRuns, system: SystemRuns) -> list[list[int]]:
+def number_answers(words: WordNumbers, task: TaskRuns, system: SystemRuns) -> list[list[int]]:
+    """The answers of each run of a system as numbers of words; -1 where there is none."""
     columns = []
     for run in system.runs:
         column = []
@@ -288,12 +289,12 @@ def _number_answers(words: WordNumbers, task: TaskRuns, system: SystemRuns) -> l
     return columns
 
 
-def _score_examples(task: TaskRuns, system: SystemRuns) -> list[int]:
+def score_examples(task: TaskRuns, system: SystemRuns) -> list[int]:
     """The score of each example, mean over seeds, 0 to FULL_SCORE; -1 where gold is hidden or a seed has no score."""
     points: list[int] = []
     for name, examples in task.sets.items():
         details = [
-            _item_scores(task.task, examples, run.answers.get(name, ())) for run in system.runs
+            score_items(task.task, examples, run.answers.get(name, ())) for run in system.runs
         ]
         known = [detail for detail in details if detail is not None]
         if len(known) < len(details):
@@ -305,7 +306,7 @@ def _score_examples(task: TaskRuns, system: SystemRuns) -> list[int]:
     return points
 
 
-def _item_scores(
+def score_items(
     task: Task, examples: Sequence[Example], answers: Sequence[Prediction]
 ) -> Sequence[float] | None:
     """A score an example from 0 to 1, under the first metric that has one; closeness for similarities."""
@@ -345,7 +346,7 @@ def shared_spans(gold: Any, answer: Any) -> float:
     return 2 * len(in_gold & in_answer) / (len(in_gold) + len(in_answer))
 
 
-def _what_is_wrong(task: Task) -> str:
+def describe_wrong_answers(task: Task) -> str:
     """What counts as wrong in the browser."""
     if task.kind == "similarity":
         low, high = task.scale or USUAL_SCALE
@@ -357,10 +358,10 @@ def _what_is_wrong(task: Task) -> str:
     return "most seeds answer other than gold"
 
 
-def _mean_confidence(task: TaskRuns, system: SystemRuns) -> list[int]:
+def average_confidence(task: TaskRuns, system: SystemRuns) -> list[int]:
     """The probability of the answer, mean over seeds, 0 to FULL_SCORE; -1 where scores are no probabilities."""
     columns = [
-        [-1.0 if prediction is None else _confidence(prediction) for _, prediction in answers]
+        [-1.0 if prediction is None else find_confidence(prediction) for _, prediction in answers]
         for answers in (_answers_of(task, run) for run in system.runs)
     ]
     means = []
@@ -369,7 +370,7 @@ def _mean_confidence(task: TaskRuns, system: SystemRuns) -> list[int]:
     return means
 
 
-def _confidence(prediction: Prediction) -> float:
+def find_confidence(prediction: Prediction) -> float:
     """The probability of an answer; -1 where its scores are no probabilities."""
     scores, answer = prediction.scores, str(prediction.answer)
     if not scores or answer not in scores:

@@ -85,17 +85,18 @@ class Built(Record, frozen=True, kw_only=True):
 def format_card(card: Card, figures: Figures) -> str:
     """The whole card."""
     parts = [
-        *_head(card, figures),
+        *describe_release(card, figures),
         *_motivation(card),
-        *_composition(card, figures),
-        *_process(figures),
-        *_people(card, figures),
-        *_use(card, figures),
+        *describe_composition(card, figures),
+        *describe_process(figures),
+        *describe_workers(card, figures),
+        *describe_use(card, figures),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _head(card: Card, figures: Figures) -> Iterator[str]:
+def describe_release(card: Card, figures: Figures) -> Iterator[str]:
+    """The front matter that hubs of datasets read, the title, and a warning where workers were simulated."""
     languages = "\n".join(f"- {language}" for language in card.languages)
     yield f"---\npretty_name: {_quoted(card.title)}\nlanguage:\n{languages}\n{_licence(card.licence)}\nversion: {_quoted(card.version)}\n---"
     yield f"# {card.title}"
@@ -122,7 +123,8 @@ def _motivation(card: Card) -> Iterator[str]:
     yield f"Procedure: {card.citation}"
 
 
-def _composition(card: Card, figures: Figures) -> Iterator[str]:
+def describe_composition(card: Card, figures: Figures) -> Iterator[str]:
+    """What the dataset holds: texts, labels by split, lengths, licences of the sources."""
     yield "## Composition"
     yield f"Texts: {card.source}"
     yield (_span_table(figures) if figures.spans else _label_table(figures.labels)).markdown()
@@ -158,7 +160,8 @@ def _sum(labels: Mapping[str, Mapping[str, int]], name: str | None = None) -> st
     return f"{sum(n for found in labels.values() for key, n in found.items() if name in (None, key)):,}"
 
 
-def _process(figures: Figures) -> Iterator[str]:
+def describe_process(figures: Figures) -> Iterator[str]:
+    """The stages of the build with what each read, wrote and dropped; nothing for a dataset made elsewhere."""
     if not figures.stages:
         return
     yield "## Collection process"
@@ -182,7 +185,8 @@ def _counts(found: Mapping[str, int]) -> str:
     return "; ".join(f"{name} {count:,}" for name, count in found.items())
 
 
-def _people(card: Card, figures: Figures) -> Iterator[str]:
+def describe_workers(card: Card, figures: Figures) -> Iterator[str]:
+    """Who judged, what they were asked, and how far they agreed."""
     yield "## Workers and agreement"
     yield f"{card.labels} Workers are {figures.workers_are}: {card.workers}."
     rows = [
@@ -199,13 +203,13 @@ def _people(card: Card, figures: Figures) -> Iterator[str]:
     columns = ("asked", "what", "items", "workers an item", "workers", "answers")
     if rows:
         yield TextTable(columns, rows, columns[2:]).markdown()
-    yield from _agreement(figures)
+    yield from describe_agreement(figures)
     notes = [f"- {ask.name}: {note}" for ask in figures.asks for note in ask.notes]
     if notes:
         yield "\n".join(notes)
 
 
-def _agreement(figures: Figures) -> Iterator[str]:
+def describe_agreement(figures: Figures) -> Iterator[str]:
     """The measures with their intervals; a release of before these were kept has none."""
     told = [
         ([ask.name, name, f"{value:.3f}"], ask.intervals.get(name))
@@ -225,7 +229,8 @@ def _agreement(figures: Figures) -> Iterator[str]:
         yield TextTable(columns, rows, columns[2:]).markdown()
 
 
-def _use(card: Card, figures: Figures) -> Iterator[str]:
+def describe_use(card: Card, figures: Figures) -> Iterator[str]:
+    """Known problems, what checks found, and the data statement."""
     yield "## Uses and known problems"
     problems = list(card.problems) or ["None are known yet."]
     yield "\n".join(f"- {problem}" for problem in problems)

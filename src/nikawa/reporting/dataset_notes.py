@@ -94,7 +94,7 @@ class DatasetNoteReader:
         except BadInput:  # the dataset publishes no answers to this question
             return
         file = _file_of(task, "agreement")
-        yield DatasetNote(_agreement_note(report, file, line), file, report)
+        yield DatasetNote(make_agreement_note(report, file, line), file, report)
 
     def _custom_agreement(self, task: TaskRuns) -> Iterator[DatasetNote]:
         """Agreement of the judgements beside a custom dataset, or of the build that made it."""
@@ -108,7 +108,7 @@ class DatasetNoteReader:
                 if self._hides_labels(name):
                     figures = replace(figures, labels={}, spans={})
                 file = _file_of(task, "build")
-                yield DatasetNote(_build_note(figures, file, name), file, figures)
+                yield DatasetNote(make_build_note(figures, file, name), file, figures)
             return
         line = (
             f"nikawa agree {quote(str(judgements))} --question {question} --examples {quote(name)} "
@@ -126,7 +126,7 @@ class DatasetNoteReader:
         if self._hides_labels(name):
             report = replace(report, distribution={})
         file = _file_of(task, "agreement")
-        yield DatasetNote(_agreement_note(report, file, line), file, report)
+        yield DatasetNote(make_agreement_note(report, file, line), file, report)
 
     def _agree(self, spec: str, options: AgreeOptions) -> AgreeReport:
         from nikawa.aggregation.agree import agree
@@ -159,7 +159,7 @@ class DatasetNoteReader:
             return
         file = _file_of(task, "artifacts")
         report = self._artifacts[key]
-        yield DatasetNote(_artifacts_note(report, file, line), file, report)
+        yield DatasetNote(make_artifacts_note(report, file, line), file, report)
 
 
 def data_commands(tasks: Sequence[TaskRuns]) -> list[str]:
@@ -198,7 +198,7 @@ def card_note(card: Card, dataset: str) -> Note:
     )
 
 
-def _build_note(figures: Figures, place: str, dataset: str) -> Note:
+def make_build_note(figures: Figures, place: str, dataset: str) -> Note:
     """The agreement of a build: what was asked, of whom, and each measure."""
     rows, sources = [], []
     for i, ask in enumerate(figures.asks):
@@ -218,7 +218,8 @@ def _build_note(figures: Figures, place: str, dataset: str) -> Note:
     )
 
 
-def _agreement_note(report: AgreeReport, place: str, line: str) -> Note:
+def make_agreement_note(report: AgreeReport, place: str, line: str) -> Note:
+    """A row a measure of agreement, with its interval."""
     rows, sources = [], []
     for i, measure in enumerate(report.measures):
         if measure.value is None:
@@ -242,7 +243,8 @@ def _agreement_note(report: AgreeReport, place: str, line: str) -> Note:
     )
 
 
-def _artifacts_note(report: ArtifactReport, place: str, line: str) -> Note:
+def make_artifacts_note(report: ArtifactReport, place: str, line: str) -> Note:
+    """How many words go with a label more often than chance allows, and the surest of them."""
     over = [(i, pair) for i, pair in enumerate(report.over) if pair.label not in report.uneven]
     words = len({pair.token for _, pair in over})
     text = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from markupsafe import Markup
 
@@ -12,7 +12,7 @@ from nikawa.reporting.markup import fragment, html, join, slug, source
 from nikawa.reporting.page_data import Note, Number
 from nikawa.reporting.plots import Dot
 from nikawa.reporting.sources import inside, source_line
-from nikawa.stats.results import NO_INTERVAL, Figure
+from nikawa.stats.results import NO_INTERVAL
 
 DASH = "–"
 MIN_COLUMNS_OF_WIDE_TABLE = 6
@@ -25,6 +25,10 @@ class TableCell(NamedTuple):
 
     content: str
     source: str = ""
+
+
+Row = Sequence[str | TableCell]
+"""The cells of a row; a plain string is text without a source."""
 
 
 def figures(value: float | None, unit: str, digits: int) -> str:
@@ -63,7 +67,7 @@ def number(
     shown = html(
         '<span class="{}"{}>{}</span>',
         "v best" if best else "v",
-        source(found.source, _in_full(found)),
+        source(found.source, describe_number(found)),
         figures(found.value, found.unit, digits),
     )
     if ties and found.value is not None:
@@ -86,7 +90,7 @@ def soft(words: str, title: str = "") -> Markup:
     return html('<span class="soft"{}>{}</span>', source("", title), words)
 
 
-def _in_full(found: Number) -> str:
+def describe_number(found: Number) -> str:
     """A number with all that is known of its spread, for the pointer."""
     parts = [f"{found.value:.6g}" if found.value is not None else UNDEFINED]
     if found.low is not None and found.high is not None:
@@ -111,21 +115,26 @@ def p_value(p: float | None) -> str:
 
 def table(
     columns: Sequence[str],
-    rows: Iterable[Sequence[str | TableCell]],
-    numbers: Iterable[int] = (),
+    rows: Iterable[Row],
+    numbers: int | Iterable[int] = (),
     caption: str = "",
     place: str = "",
 ) -> Markup:
-    """A table; column numbers in `numbers` align right, `place` is where all is from."""
+    """A table of the page.
+
+    `numbers` are the columns that align right: their places, or the place of the first where all after it do too.
+    `place` is where all of it is from.
+    """
     cells = [
         [content if isinstance(content, TableCell) else TableCell(content) for content in row]
         for row in rows
     ]
+    right = range(numbers, len(columns)) if isinstance(numbers, int) else numbers
     return fragment(
         "table",
         columns=columns if any(columns) else (),
         rows=cells,
-        right=set(numbers),
+        right=set(right),
         caption=caption,
         place=place,
         is_wide=len(columns) >= MIN_COLUMNS_OF_WIDE_TABLE,
@@ -185,19 +194,39 @@ def figure(picture: str, name: str, kind: str, place: str) -> Markup:
     )
 
 
-def dot(found: Number | Figure, series: int = 0, note: str = "", place: str = "") -> Dot:
-    """A number as a dot."""
-    return Dot(found.value, found.low, found.high, series, note, place)
+class Measured(Protocol):
+    """What analyses measure: a figure, a slice, a cell or a bin, with its 95% interval."""
+
+    @property
+    def value(self) -> float | None:
+        """None where it is not defined."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of the interval."""
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of the interval."""
+
+    @property
+    def n(self) -> int:
+        """The examples it rests on."""
 
 
-def spread(found: Figure, unit: Unit, place: str, n: int = 0) -> Number:
-    """A figure of an analysis as a number of the page."""
+def make_number(measured: Measured, unit: Unit, place: str, n: int = 0) -> Number:
+    """What an analysis measured as a number of the page; `place` is where it is, `n` replaces its own count."""
     return Number(
-        value=found.value,
-        low=found.low,
-        high=found.high,
-        sd=found.sd,
+        value=measured.value,
+        low=measured.low,
+        high=measured.high,
+        sd=getattr(measured, "sd", None),
         unit=unit,
-        n=n or found.n,
+        n=n or measured.n,
         source=place,
     )
+
+
+def dot(measured: Measured, series: int = 0, note: str = "", place: str = "") -> Dot:
+    """A number as a dot of a plot; `series` is the number of its system, `note` what the pointer shows."""
+    return Dot(measured.value, measured.low, measured.high, series, note, place)

@@ -93,7 +93,7 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
     """
     options = options or ReportOptions()
     on_progress = options.on_progress
-    _refuse_foreign(out, options.overwrite)
+    refuse_other_folder(out, options.overwrite)
     on_progress("reading runs")
     found = find_runs(runs)
     systems, _ = load_systems(found.require_results(), ExampleReader(options.data))
@@ -112,9 +112,9 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
     sections = [
         task_section(task, compared, analyses, findings.get(task.name, ())) for task in tasks
     ]
-    page = _make_page(tasks, sections, compared, options)
-    page = _with_choices(page, tasks, found.choosing, out)
-    page = replace(page, commands=(*page.commands, _command(runs, out, options)))
+    page = make_page(tasks, sections, compared, options)
+    page = add_choices(page, tasks, found.choosing, out)
+    page = replace(page, commands=(*page.commands, report_command(runs, out, options)))
     cut = find_text_limit((n for task in tasks for n in text_lengths(task)), MAX_TEXT_CHARS_OF_PAGE)
     items = {
         task.name: collect_items(_best_first(task, section), section.language, cut)
@@ -124,7 +124,7 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
         out,
         page,
         items,
-        extra=_further_files(analyses, findings),
+        extra=pack_further_files(analyses, findings),
         digits=options.digits,
         overwrite=options.overwrite,
     )
@@ -141,7 +141,7 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
     )
 
 
-def _refuse_foreign(out: Path, overwrite: bool) -> None:
+def refuse_other_folder(out: Path, overwrite: bool) -> None:
     """Say what is in the way before the work; a folder that is no report is never replaced."""
     refuse_existing(out, overwrite)
     is_report = (out / NUMBERS).is_file()
@@ -185,10 +185,10 @@ def task_section(
         findings=tuple(finding.note for finding in findings),
         derived=tuple(derived),
     )
-    return section if analyses is None else _with_analyses(section, task, analyses)
+    return section if analyses is None else add_analyses(section, task, analyses)
 
 
-def _with_analyses(section: Section, task: TaskRuns, analyses: Analyses) -> Section:
+def add_analyses(section: Section, task: TaskRuns, analyses: Analyses) -> Section:
     """A section with the analyses of its systems, in the order of its rows."""
     by_file = dict(zip(analyses.index.analyses, analyses.each, strict=True))
     files = {s.name: f"{s.loaded.stem}--{task.main}.json" for s in task.systems}
@@ -224,12 +224,13 @@ def _with_sources(key: str, every: Sequence[T], kept: Sequence[T]) -> tuple[Sour
     return tuple(Sourced(found=one, source=places[id(one)]) for one in kept)
 
 
-def _make_page(
+def make_page(
     tasks: Sequence[TaskRuns],
     sections: Sequence[Section],
     compared: PairedTests,
     options: ReportOptions,
 ) -> Page:
+    """The page of the sections: systems by their mean rank over tasks, runs, and the commands that make all of it anew."""
     ranks: dict[str, list[int]] = {}
     for section in sections:
         for rank, row in enumerate(section.rows):
@@ -272,7 +273,7 @@ def _run_row(spec: RunSpec, about: About, folder: str, system: str) -> RunRow:
     )
 
 
-def _with_choices(
+def add_choices(
     page: Page, tasks: Sequence[TaskRuns], runs: Sequence[StoredRun], out: Path
 ) -> Page:
     """The page with the settings that were tried, where runs that chose among them were given too."""
@@ -292,7 +293,7 @@ def _best_first(task: TaskRuns, section: Section) -> TaskRuns:
     return dataclasses.replace(task, systems=tuple(systems))
 
 
-def _further_files(
+def pack_further_files(
     analyses: Analyses | None, findings: dict[str, tuple[DatasetNote, ...]]
 ) -> dict[str, bytes]:
     """The analyses the page shows, and what its notes about datasets rest on, as files beside it.
@@ -310,7 +311,8 @@ def _further_files(
     return {file: pack_json(value, Path(file)) + b"\n" for file, value in values.items()}
 
 
-def _command(runs: Sequence[str], out: Path, options: ReportOptions) -> str:
+def report_command(runs: Sequence[str], out: Path, options: ReportOptions) -> str:
+    """The command that makes this report; options that are as they come are left out."""
     words = ["nikawa", "report", *runs, "--out", str(out)]
     if options.title:
         words += ["--title", options.title]

@@ -87,17 +87,17 @@ def place_labels(
 ) -> list[Box]:
     """A box for the name of each mark: the cheapest layout of a few orders of placing them."""
     scene = Scene(_points(dots), _points(line), frame)
-    choices = [_candidates(mark) for mark in marks]
-    costs = [_own_cost(mark, boxes, scene) for mark, boxes in zip(marks, choices, strict=True)]
+    choices = [list_candidates(mark) for mark in marks]
+    costs = [price_alone(mark, boxes, scene) for mark, boxes in zip(marks, choices, strict=True)]
     spots = _points([(m.x, m.y) for m in marks])
     across = sorted(range(len(marks)), key=lambda i: (marks[i].x, marks[i].y))
     wide = sorted(range(len(marks)), key=lambda i: -text_width(marks[i].text, marks[i].size))
     orders = (range(len(marks)), across, across[::-1], wide)
-    layouts = [_layout(order, choices, costs, spots) for order in orders]
+    layouts = [lay_out(order, choices, costs, spots) for order in orders]
     return [Box(*box) for box in min(layouts, key=lambda found: found[0])[1].tolist()]
 
 
-def _layout(
+def lay_out(
     order: Sequence[int], choices: Sequence[Floats], costs: Sequence[Floats], spots: Floats
 ) -> tuple[float, Floats]:
     """Boxes by placing names in this order, then moving each in turn; and what they cost together."""
@@ -107,7 +107,9 @@ def _layout(
         for i in order:
             others = placed.copy()
             others[i] = False
-            cost = costs[i] + _mutual_cost(spots[i], choices[i], spots[others], chosen[others])
+            cost = costs[i] + price_among_others(
+                spots[i], choices[i], spots[others], chosen[others]
+            )
             best = int(np.argmin(cost))
             chosen[i], placed[i], price[i] = choices[i][best], True, cost[best]
     return float(price.sum()), chosen
@@ -117,7 +119,7 @@ def _points(points: Sequence[Point]) -> Floats:
     return np.array(points, dtype=np.float64).reshape(-1, 2)
 
 
-def _candidates(mark: LabelledPoint) -> Floats:
+def list_candidates(mark: LabelledPoint) -> Floats:
     """Boxes around a mark, a row each: the side that faces it lies on a ring."""
     ring, turn = (each.ravel() for each in np.meshgrid(RINGS, np.arange(TURNS), indexing="ij"))
     cos, sin = np.cos(2 * pi * turn / TURNS), np.sin(2 * pi * turn / TURNS)
@@ -127,7 +129,7 @@ def _candidates(mark: LabelledPoint) -> Floats:
     return np.column_stack([left, top, left + wide, top + high])
 
 
-def _own_cost(mark: LabelledPoint, boxes: Floats, scene: Scene) -> Floats:
+def price_alone(mark: LabelledPoint, boxes: Floats, scene: Scene) -> Floats:
     """What each candidate costs by itself."""
     spot, frame = np.array([mark.x, mark.y]), scene.frame
     ends = _nearest(spot, boxes)
@@ -138,7 +140,7 @@ def _own_cost(mark: LabelledPoint, boxes: Floats, scene: Scene) -> Floats:
     cost += DOT * _holds(boxes, scene.dots, 4).sum(axis=1)
     cost += LINE * _holds(boxes, scene.line, 2).any(axis=1)
     away = scene.dots[np.hypot(*(scene.dots - spot).T) > 4]
-    cost += DOT / 4 * _near_wire(spot, ends, away).sum(axis=1)
+    cost += DOT / 4 * find_dots_near_wires(spot, ends, away).sum(axis=1)
     cost += DOUBT * _holds(boxes, away, 9).sum(
         axis=1
     )  # beside another dot it would seem that dot's name
@@ -148,7 +150,7 @@ def _own_cost(mark: LabelledPoint, boxes: Floats, scene: Scene) -> Floats:
     return cost
 
 
-def _mutual_cost(spot: Floats, boxes: Floats, spots: Floats, chosen: Floats) -> Floats:
+def price_among_others(spot: Floats, boxes: Floats, spots: Floats, chosen: Floats) -> Floats:
     """What each candidate costs given where the other names are."""
     if not len(spots):
         return np.zeros(len(boxes))
@@ -156,9 +158,9 @@ def _mutual_cost(spot: Floats, boxes: Floats, spots: Floats, chosen: Floats) -> 
     apart = (a[..., 0] > b[..., 2] + 5) | (b[..., 0] > a[..., 2] + 5)
     apart |= (a[..., 1] > b[..., 3]) | (b[..., 1] > a[..., 3])
     ends, theirs = _nearest(spot, boxes), np.clip(spots, chosen[:, :2], chosen[:, 2:])
-    cost: Floats = COVERED * (~apart).sum(axis=1) + CROSSED * _cross(spot, ends, spots, theirs).sum(
-        axis=1
-    )
+    cost: Floats = COVERED * (~apart).sum(axis=1) + CROSSED * find_crossings(
+        spot, ends, spots, theirs
+    ).sum(axis=1)
     ours = spot + ALONG[None] * (ends - spot)[:, None, :]
     through = _holds(chosen, ours.reshape(-1, 2), 0).reshape(len(chosen), len(boxes), -1)
     cost += THROUGH * through.any(axis=2).sum(axis=0)
@@ -179,7 +181,7 @@ def _holds(boxes: Floats, points: Floats, gap: float) -> NDArray[np.bool_]:
     return wide & (y > boxes[:, 1:2] - gap) & (y < boxes[:, 3:] + gap)
 
 
-def _near_wire(spot: Floats, ends: Floats, points: Floats) -> NDArray[np.bool_]:
+def find_dots_near_wires(spot: Floats, ends: Floats, points: Floats) -> NDArray[np.bool_]:
     """Whether the wire to each end passes within four pixels of each point."""
     way = ends - spot
     length = np.maximum((way**2).sum(axis=1), 1e-9)[:, None]
@@ -188,7 +190,7 @@ def _near_wire(spot: Floats, ends: Floats, points: Floats) -> NDArray[np.bool_]:
     return np.asarray(np.hypot(off[..., 0], off[..., 1]) < 4, dtype=np.bool_)
 
 
-def _cross(spot: Floats, ends: Floats, starts: Floats, stops: Floats) -> NDArray[np.bool_]:
+def find_crossings(spot: Floats, ends: Floats, starts: Floats, stops: Floats) -> NDArray[np.bool_]:
     """Whether the wire to each end crosses each of the other wires."""
     p, q, r, s = spot[None, None], ends[:, None], starts[None], stops[None]
     return (_side(p, q, r) * _side(p, q, s) < 0) & (_side(r, s, p) * _side(r, s, q) < 0)

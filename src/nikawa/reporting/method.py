@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from nikawa.reporting.fragments import TableCell, detail, table
+from nikawa.reporting.fragments import Row, TableCell, detail, table
 from nikawa.reporting.markup import html, render
 from nikawa.reporting.page_data import Page, RunRow
 from nikawa.reporting.section import systems_with_parts
@@ -24,16 +24,17 @@ def render_method(page: Page) -> Markup:
     return render(
         "method.html",
         page=page,
-        over_seeds=_over_seeds(page),
+        over_seeds=describe_seed_intervals(page),
         tests_place=f"{NUMBERS}#/rounds {NUMBERS}#/tests",
-        least_p=_least(page),
-        files=_files(page),
+        least_p=describe_least_p(page),
+        files=show_files(page),
         runs=runs,
-        details=detail("Versions of packages", _packages(page)) + detail("Data", _data(page)),
+        details=detail("Versions of packages", show_packages(page))
+        + detail("Data", show_data(page)),
     )
 
 
-def _over_seeds(page: Page) -> str:
+def describe_seed_intervals(page: Page) -> str:
     """How seeds are a part of the intervals, by metric."""
     numbers = [(m, n) for s in page.sections for row in s.rows for m, n in row.metrics.items()]
     numbers += [(part.metric, part.number) for s in page.sections for part in s.parts]
@@ -58,7 +59,7 @@ def _over_seeds(page: Page) -> str:
     )
 
 
-def _least(page: Page) -> str:
+def describe_least_p(page: Page) -> str:
     """The p of the surest difference after correction; where no two systems have a single run, nothing is drawn that could bound it."""
     if all(sum(len(row.seeds) == 1 for row in found.rows) < 2 for found in page.sections):
         return ""
@@ -67,7 +68,8 @@ def _least(page: Page) -> str:
     )
 
 
-def _files(page: Page) -> Markup:
+def show_files(page: Page) -> Markup:
+    """What lies beside the page: those files alone that this report has."""
     files = {
         "numbers.json": "every number of this page with its source",
         "summary.csv": "every score, unrounded",
@@ -88,7 +90,7 @@ def _files(page: Page) -> Markup:
 
 
 def _runs(runs: Sequence[RunRow], key: str, which: str) -> Markup:
-    rows: list[list[str | TableCell]] = []
+    rows: list[Row] = []
     for run in runs:
         file = f"{run.folder}/run.json"
         id_ = run.folder.rpartition("--")[2]
@@ -103,7 +105,8 @@ def _runs(runs: Sequence[RunRow], key: str, which: str) -> Markup:
     return detail(words, shown + files, place)
 
 
-def _packages(page: Page) -> Markup:
+def show_packages(page: Page) -> Markup:
+    """The versions of all packages that the runs were made with, the main ones first."""
     versions: dict[str, dict[str, str]] = {}
     for run in page.runs:
         place = f"{run.folder}/about.json"
@@ -111,7 +114,7 @@ def _packages(page: Page) -> Markup:
         for name, version in run.packages.items():
             versions.setdefault(name, {}).setdefault(version, inside(place, "packages", name))
     first = [name for name in ("python", *FIRST_PACKAGES) if name in versions]
-    rows: list[list[str | TableCell]] = []
+    rows: list[Row] = []
     places: list[str] = []
     for name in (*first, *sorted(set(versions) - set(first))):
         own = versions[name]
@@ -120,7 +123,8 @@ def _packages(page: Page) -> Markup:
     return table(["package", "version"], rows) + source_line(*places)
 
 
-def _data(page: Page) -> Markup:
+def show_data(page: Page) -> Markup:
+    """Every set that the runs read, with version, digest and size."""
     places: dict[tuple[str, str, str, str], str] = {}
     for run in page.runs:
         for i, (name, version, digest, n) in enumerate(run.data):

@@ -20,7 +20,7 @@ from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import pack_json
 from nikawa.reporting.analysis_blocks import curve_plot, slice_plot, stress_plot
 from nikawa.reporting.browser_items import ItemColumns, pack_items
-from nikawa.reporting.fragments import TableCell, small, soft, table
+from nikawa.reporting.fragments import Row, TableCell, small, soft, table
 from nikawa.reporting.markup import html, render, slug
 from nikawa.reporting.method import render_method
 from nikawa.reporting.page_data import Page, Section, add_places
@@ -72,7 +72,7 @@ def write_report(
         (place / "summary.csv").write_text(comma_separated(page), "utf-8")
         (place / NUMBERS).write_bytes(pack_json(page, place / NUMBERS) + b"\n")
         (place / "figures").mkdir()
-        for name, picture in _apart(pictures(page)):
+        for name, picture in name_files_apart(pictures(page)):
             (place / "figures" / f"{name}.svg").write_text(standalone(picture), "utf-8")
         for name, content in (extra or {}).items():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
@@ -109,7 +109,7 @@ def document(page: Page, items: Mapping[str, ItemColumns], digits: int = DIGITS)
                 ("run", "runs", page.runs),
             )
         ],
-        summary=_summary(page, digits, place),
+        summary=show_summary(page, digits, place),
         legend=legend(page),
         legend_place=f"{NUMBERS}#/rounds {NUMBERS}#/tests",
         summary_sources=source_line(*map(score_places, page.sections), place),
@@ -121,10 +121,10 @@ def document(page: Page, items: Mapping[str, ItemColumns], digits: int = DIGITS)
     return str(made)
 
 
-def _summary(page: Page, digits: int, place: str) -> Markup:
+def show_summary(page: Page, digits: int, place: str) -> Markup:
     """Systems by tasks; tasks are the rows where there are many of them, and fewer systems."""
     sections, systems = page.sections, page.systems
-    rows: list[list[str | TableCell]]
+    rows: list[Row]
     if len(sections) > max(MAX_TASK_COLUMNS, len(systems)):
         columns = ["task", *systems]
         rows = [
@@ -137,7 +137,7 @@ def _summary(page: Page, digits: int, place: str) -> Markup:
             [system, *(_summary_cell(section, system, digits) for section in sections)]
             for system in systems
         ]
-    return table(columns, rows, range(1, len(columns)), "Summary", place)
+    return table(columns, rows, 1, "Summary", place)
 
 
 def _task_title(section: Section) -> Markup:
@@ -187,7 +187,7 @@ def pictures(page: Page) -> Iterator[tuple[str, str]]:
             yield f"{slug(one.name)}-{other_plot_kind(i)}", picture
 
 
-def _apart(named: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def name_files_apart(named: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """The same under names that can be files', with a number behind those that are taken: `A b` and `a-b` would share a file."""
     taken = set[str]()
     for name, picture in named:

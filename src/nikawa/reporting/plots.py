@@ -190,7 +190,7 @@ def draw_dots(
     parts = split_rows(lines, _tall, tallest, ROW)
     names = [f"{title}, part {i} of {len(parts)}" for i in range(1, len(parts) + 1)]
     return join(
-        _dots(part, name, _Frame(axis, left, right, rule), series)
+        draw_dot_rows(part, name, _Frame(axis, left, right, rule), series)
         for part, name in zip(parts, names if len(parts) > 1 else [title], strict=True)
     )
 
@@ -211,7 +211,10 @@ def _tall(lines: Sequence[PlotRow]) -> float:
     return sum(map(_height, lines)) + GROUP * groups
 
 
-def _dots(lines: Sequence[PlotRow], title: str, frame: _Frame, series: Sequence[str]) -> str:
+def draw_dot_rows(
+    lines: Sequence[PlotRow], title: str, frame: _Frame, series: Sequence[str]
+) -> str:
+    """One picture of rows on the axis that all parts of the plot share."""
     axis, rule = frame.axis, frame.rule
     key, top = legend(series) if len(series) > 1 else ([], 8.0)
     tall = sum(map(_height, lines)) > MIN_HEIGHT_FOR_TOP_TICKS
@@ -222,7 +225,7 @@ def _dots(lines: Sequence[PlotRow], title: str, frame: _Frame, series: Sequence[
             body.append(label(0, y + 24, group, "group"))
             y += GROUP
         for line in found:
-            body += _row(line, axis, (y, _height(line)), (frame.left, frame.right))
+            body += draw_dot_row(line, axis, (y, _height(line)), (frame.left, frame.right))
             y += _height(line)
             if len(line.dots) > 1:
                 body.append(f'<path class="rule" d="M0,{y:.1f}H{WIDTH}"/>')
@@ -253,9 +256,10 @@ def legend(series: Sequence[str], width: float = WIDTH) -> tuple[list[str], floa
     return found, y + 21
 
 
-def _row(
+def draw_dot_row(
     line: PlotRow, axis: Axis, place: tuple[float, float], sides: tuple[float, float]
 ) -> Iterator[str]:
+    """The name of a row, its note at the right edge, and its dots below one another with their whiskers."""
     y, high = place
     short = shorten(line.name, sides[0] - 6)
     whole = f"<title>{text(line.name)}</title>" if short != line.name else ""
@@ -322,7 +326,7 @@ def draw_curves(
     up = fit_axis(values, bottom, top, within)
     parts = [*_across(up, scale.wide - 20.0), *_names(amounts, across, scale, bottom), *key]
     for i, path in enumerate(paths):
-        parts += _curve(i, path, scale, across, up)
+        parts += draw_curve(i, path, scale, across, up)
     return svg(scale.wide, bottom + 48, parts, title)
 
 
@@ -347,7 +351,10 @@ def _names(
     yield label((CURVE_LEFT + scale.wide - 20) / 2, bottom + 40, scale.below, "soft", "middle")
 
 
-def _curve(i: int, path: PlotCurve, scale: AmountScale, across: Axis, up: Axis) -> Iterator[str]:
+def draw_curve(
+    i: int, path: PlotCurve, scale: AmountScale, across: Axis, up: Axis
+) -> Iterator[str]:
+    """A curve with its marks and whiskers; a chosen point has a ring."""
     known = [
         (across.at(scale.place(x)), up.at(dot.value), dot)
         for x, dot in path.points
@@ -431,7 +438,7 @@ def draw_heat(found: Heat, title: str) -> str:
     for i, name in enumerate(found.rows):
         y = HEAT_TOP + (i + 0.5) * HEAT_CELL_HEIGHT + 4.5
         parts.append(label(left - 10, y, shorten(name, left - 12), "", "end"))
-        parts += _cells(found, i)
+        parts += draw_heat_row(found, i)
     return svg(
         left + len(found.columns) * wide + 4,
         HEAT_TOP + len(found.rows) * HEAT_CELL_HEIGHT + 6,
@@ -440,7 +447,8 @@ def draw_heat(found: Heat, title: str) -> str:
     )
 
 
-def _cells(found: Heat, i: int) -> Iterator[str]:
+def draw_heat_row(found: Heat, i: int) -> Iterator[str]:
+    """The cells of one gold label; each is linked to its examples by `data-gold` and `data-answer`."""
     name, y, total = found.rows[i], HEAT_TOP + i * HEAT_CELL_HEIGHT, sum(found.cells[i]) or 1.0
     for j, count in enumerate(found.cells[i]):
         answer, share, x = found.columns[j], count / total, found.left + j * found.wide

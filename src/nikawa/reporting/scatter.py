@@ -55,25 +55,26 @@ def write_scatter(
 def draw_scatter(table: Table, over: Sequence[Pair], title: str) -> str:
     """The picture of a table; `over` are its pairs over the line."""
     axes = Axes(max(1, ceil(log10(max(2, int(table.totals.max()))))))
-    line = _line(table, axes)
+    line = trace_line(table, axes)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
         f"<title>{text(title)}</title>",
-        f"<style>{_style(len(table.labels))}</style>",
+        f"<style>{write_style(len(table.labels))}</style>",
         f'<rect class="paper" width="{WIDTH}" height="{HEIGHT}"/>',
-        *_heading(table, over, title),
-        *_grid(axes, len(table.labels)),
+        *draw_heading(table, over, title),
+        *draw_grid(axes, len(table.labels)),
         *_dots(table, axes),
         f'<path class="line" d="M{" ".join(f"{x:.1f},{y:.1f}" for x, y in line)}"/>'
         if line
         else "",
-        *_over(table, over, axes, line),
+        *draw_pairs_over_line(table, over, axes, line),
         "</svg>",
     ]
     return "\n".join(part for part in parts if part) + "\n"
 
 
-def _style(labels: int) -> str:
+def write_style(labels: int) -> str:
+    """The style sheet: colours of labels for light and dark schemes, fonts, shapes."""
     fonts = '"Noto Sans CJK JP","Noto Sans CJK KR","Noto Sans JP","Noto Sans KR",sans-serif'
 
     def colours(palette: tuple[str, ...]) -> str:
@@ -96,7 +97,8 @@ def _style(labels: int) -> str:
     )
 
 
-def _heading(table: Table, over: Sequence[Pair], title: str) -> Iterator[str]:
+def draw_heading(table: Table, over: Sequence[Pair], title: str) -> Iterator[str]:
+    """The title, what was tested, and the legend of labels."""
     yield f'<text class="head" x="{FRAME.left}" y="28">{text(title)}</text>'
     said = (
         f"{table.examples.sum():,} examples, {len(table.tokens):,} tokens; {len(over):,} pairs over the line "
@@ -112,7 +114,8 @@ def _heading(table: Table, over: Sequence[Pair], title: str) -> Iterator[str]:
         x += 34 + text_width(label, SIZE)
 
 
-def _grid(axes: Axes, labels: int) -> Iterator[str]:
+def draw_grid(axes: Axes, labels: int) -> Iterator[str]:
+    """Rules and values of both axes, and the line of chance."""
     for power in range(axes.decades + 1):
         x = axes.x(10**power)
         yield f'<path class="rule" d="M{x:.1f},{FRAME.top}V{FRAME.bottom}"/>'
@@ -138,7 +141,7 @@ def _dots(table: Table, axes: Axes) -> Iterator[str]:
         yield f'<path class="dots d{i}" d="{"".join(f"M{spot}h0" for spot in seen)}"/>'
 
 
-def _line(table: Table, axes: Axes) -> list[tuple[float, float]]:
+def trace_line(table: Table, axes: Axes) -> list[tuple[float, float]]:
     """The line as pixels, from the least n that can be over it."""
     top = 10**axes.decades
     n = np.unique(
@@ -151,11 +154,12 @@ def _line(table: Table, axes: Axes) -> list[tuple[float, float]]:
     return [(axes.x(n), axes.y(k / n)) for n, k in pairs if k <= n]
 
 
-def _over(
+def draw_pairs_over_line(
     table: Table, over: Sequence[Pair], axes: Axes, line: list[tuple[float, float]]
 ) -> Iterator[str]:
+    """The pairs over the line as dots with their tokens; a wire leads to a name that stands apart from its dot."""
     numbers = {label: i for i, label in enumerate(table.labels)}
-    marks = _marks(over[:MAX_PAIRS_NAMED], axes, numbers)
+    marks = name_pairs(over[:MAX_PAIRS_NAMED], axes, numbers)
     dots = [(axes.x(pair.n), axes.y(pair.share)) for pair in over]
     tags = place_labels(marks, dots, line, FRAME)
     for mark, box in zip(marks, tags, strict=True):
@@ -172,7 +176,7 @@ def _over(
         yield f'<text class="tag" x="{box.left:.1f}" y="{box.bottom - 4:.1f}">{text(mark.text)}</text>'
 
 
-def _marks(over: Sequence[Pair], axes: Axes, numbers: dict[str, int]) -> list[LabelledPoint]:
+def name_pairs(over: Sequence[Pair], axes: Axes, numbers: dict[str, int]) -> list[LabelledPoint]:
     """Name tags; points of one label that all but coincide share one."""
     found: list[LabelledPoint] = []
     for pair in over:

@@ -61,7 +61,9 @@ def compare_tasks(tasks: Sequence[TaskRuns], rounds: int | None = None) -> Paire
         rounds = min(MAX_ROUNDS, max(MIN_ROUNDS, needed))
     systems = [
         [
-            System(system.name, tuple(_as_scored(task, run, first_only) for run in system.runs))
+            System(
+                system.name, tuple(make_score_result(task, run, first_only) for run in system.runs)
+            )
             for system in task.systems
         ]
         for task in tasks
@@ -70,7 +72,7 @@ def compare_tasks(tasks: Sequence[TaskRuns], rounds: int | None = None) -> Paire
     return PairedTests(comparison, rounds, len(comparison.pairs))
 
 
-def _as_scored(task: TaskRuns, run: ReportRun, first_only: bool) -> ScoreResult:
+def make_score_result(task: TaskRuns, run: ReportRun, first_only: bool) -> ScoreResult:
     """A run as `compare` takes it; the name of the task tells sets apart."""
     examples = tuple(task.scored())
     answers = run.loaded.answers_by_id[task.main]
@@ -101,7 +103,9 @@ def system_rows(task: TaskRuns, compared: PairedTests) -> tuple[SystemRow, ...]:
         if score.task == task.name
     }
     intervals = SeedIntervals(task)
-    rows = [_system_row(task, system, ties, intervals, compared.rounds) for system in task.systems]
+    rows = [
+        make_system_row(task, system, ties, intervals, compared.rounds) for system in task.systems
+    ]
     first = task.task.metrics[0]
     sign = 1 if metrics()[first].better == "higher" else -1
 
@@ -112,13 +116,14 @@ def system_rows(task: TaskRuns, compared: PairedTests) -> tuple[SystemRow, ...]:
     return tuple(sorted(rows, key=rank))
 
 
-def _system_row(
+def make_system_row(
     task: TaskRuns,
     system: SystemRuns,
     ties: dict[tuple[str, str], str],
     intervals: SeedIntervals,
     rounds: int,
 ) -> SystemRow:
+    """The row of one system: the mean of its stored scores with an interval, what it left unanswered, its tie groups."""
     unanswered: Counter[str] = Counter()
     places = []
     for run in system.runs:
@@ -260,7 +265,7 @@ class SeedIntervals:
 
 def pair_rows(task: TaskRuns, compared: PairedTests) -> tuple[PairRow, ...]:
     """Every pair of systems of a task, the surest difference first."""
-    rows = [_pair_row(task, pair) for pair in compared.found.pairs if pair.task == task.name]
+    rows = [make_pair_row(task, pair) for pair in compared.found.pairs if pair.task == task.name]
     order = {name: i for i, name in enumerate(task.task.metrics)}
 
     def rank(row: PairRow) -> tuple[int, bool, float]:
@@ -269,7 +274,7 @@ def pair_rows(task: TaskRuns, compared: PairedTests) -> tuple[PairRow, ...]:
     return tuple(sorted(rows, key=rank))
 
 
-def _pair_row(task: TaskRuns, pair: PairResult) -> PairRow:
+def make_pair_row(task: TaskRuns, pair: PairResult) -> PairRow:
     """The better system second, so that differences are positive."""
     is_turned = pair.difference < 0
     sign = -1.0 if is_turned else 1.0

@@ -22,12 +22,14 @@ from nikawa.reporting.analysis_blocks import (
     suspects,
 )
 from nikawa.reporting.fragments import (
+    Row,
     TableCell,
     block,
     detail,
     dot,
     figure,
     figures,
+    make_number,
     note,
     number,
     p_value,
@@ -78,8 +80,8 @@ def render_section(section: Section, digits: int) -> Markup:
             protocol_attributes=source(inside(section.place, "protocol"), section.protocol_why),
             n_place=inside(section.place, "n"),
         ),
-        _scores(section, digits),
-        _pairs(section, digits),
+        show_scores(section, digits),
+        show_pairs(section, digits),
         seen_unseen(section, digits),
         further_sets(section, digits),
         confusions(section),
@@ -96,19 +98,19 @@ def render_section(section: Section, digits: int) -> Markup:
         fragment("browser", id=id_, task=section.name),
     ]
     if section.findings:
-        notes = [
-            note(one, inside(section.place, "findings", i))
-            for i, one in enumerate(section.findings)
-        ]
+        place = inside(section.place, "findings")
+        notes = [note(one, inside(place, i)) for i, one in enumerate(section.findings)]
         parts.append(block("The dataset", join(notes)))
     return render("section.html", id=id_, parts=[part for part in parts if part])
 
 
 def is_best(section: Section, row: SystemRow, metric: str) -> bool:
     """Whether a system has the best value; where all have the same none is called best."""
-    values = [each.metrics[metric].value for each in section.rows if metric in each.metrics]
-    known = {value for value in values if value is not None}
-    if metric not in row.metrics or len({*values} - {None}) < 2:
+    known = set[float]()
+    for each in section.rows:
+        if metric in each.metrics and (value := each.metrics[metric].value) is not None:
+            known.add(value)
+    if metric not in row.metrics or len(known) < 2:
         return False
     best = min(known) if metric in section.lower_is_better else max(known)
     return row.metrics[metric].value == best
@@ -124,23 +126,25 @@ def score_cell(section: Section, i: int, metric: str, digits: int) -> TableCell:
     )
 
 
-def _scores(section: Section, digits: int) -> Markup:
+def show_scores(section: Section, digits: int) -> Markup:
+    """The table of scores, best system first, and its plot."""
     has_gaps = any(row.unanswered for row in section.rows)
     place = inside(section.place, "rows")
-    rows: list[list[str | TableCell]] = []
+    rows: list[Row] = []
     for i, row in enumerate(section.rows):
         cells: list[str | TableCell] = [row.system]
         for metric in section.metrics:
-            has_score = metric in row.metrics
-            cells.append(score_cell(section, i, metric, digits) if has_score else "")
+            cells.append(score_cell(section, i, metric, digits) if metric in row.metrics else "")
         seeds = html('<span title="{}">{}</span>', ", ".join(map(str, row.seeds)), len(row.seeds))
         cells.append(TableCell(seeds, inside(place, i, "seeds")))
         if has_gaps:
             cells.append(TableCell(show_answered(section, row), row.lost))
         rows.append(cells)
-    columns = ["system", *section.metrics, "seeds", *(["answered"] if has_gaps else [])]
+    columns = ["system", *section.metrics, "seeds"]
+    if has_gaps:
+        columns.append("answered")
     caption = f"Scores on {section.set}"
-    shown = table(columns, rows, range(1, len(columns)), caption, place)
+    shown = table(columns, rows, 1, caption, place)
     picture = figure(score_plot(section, SHEET_HEIGHT), section.name, "scores", place)
     sources = source_line(score_places(section), place)
     return html('<div class="block">{}{}{}</div>', shown, sources, picture)
@@ -148,8 +152,8 @@ def _scores(section: Section, digits: int) -> Markup:
 
 def score_places(section: Section) -> str:
     """Where the scores of all systems are."""
-    numbers = (number for row in section.rows for number in row.metrics.values())
-    return " ".join(number.source for number in numbers if number.source)
+    places = [number.source for row in section.rows for number in row.metrics.values()]
+    return " ".join(filter(None, places))
 
 
 def count_answered(section: Section, row: SystemRow) -> str:
@@ -168,36 +172,35 @@ def show_answered(section: Section, row: SystemRow, after: str = "") -> Markup:
 def score_plot(section: Section, tallest: float = inf) -> str:
     """Systems on the axis of the first metric."""
     metric = section.metrics[0]
-    lines: list[PlotRow] = []
-    unit = "percent"
+    rows: list[PlotRow] = []
+    units: list[str] = []
     for i, row in enumerate(section.rows):
         one = row.metrics.get(metric)
-        if one is not None and one.value is not None:
-            unit = one.unit if not lines else unit
-            place = inside(section.place, "rows", i, "metrics", metric)
-            words = f"{row.system}: {one.value:.6g}"
-            lines.append(PlotRow(row.system, [dot(one, note=words, place=place)]))
-    if not lines:
+        if one is None or one.value is None:
+            continue
+        place = inside(section.place, "rows", i, "metrics", metric)
+        words = f"{row.system}: {one.value:.6g}"
+        rows.append(PlotRow(row.system, [dot(one, note=words, place=place)]))
+        units.append(one.unit)
+    if not rows:
         return ""
     title = f"{metric} of every system on {section.name}, 95% intervals"
-    return draw_dots(lines, title, possible_values(unit, metric), tallest=tallest)
+    return draw_dots(rows, title, possible_values(units[0], metric), tallest=tallest)
 
 
-def _pairs(section: Section, digits: int) -> str:
+def show_pairs(section: Section, digits: int) -> str:
     """The differences between systems, to be opened."""
     if not section.pairs:
         return ""
     has_metrics = len({pair.metric for pair in section.pairs}) > 1
     place = inside(section.place, "pairs")
-    rows = [
-        _pair_cells(pair, inside(place, i), has_metrics, digits)
-        for i, pair in enumerate(section.pairs)
-    ]
-    columns = ["pair", *(["metric"] if has_metrics else [])]
+    rows = []
+    for i, pair in enumerate(section.pairs):
+        rows.append(list_pair_cells(pair, inside(place, i), has_metrics, digits))
+    columns = ["pair", "metric"] if has_metrics else ["pair"]
     first_number = len(columns)
     columns += ["difference", "p\u00a0(Holm)", "detectable", "won\u00a0/\u00a0lost"]
-    right = range(first_number, len(columns))
-    shown = table(columns, rows, right, "Differences between systems", place)
+    shown = table(columns, rows, first_number, "Differences between systems", place)
     sure = sum(
         pair.p_holm is not None and pair.p_holm < SIGNIFICANCE_LEVEL for pair in section.pairs
     )
@@ -205,7 +208,10 @@ def _pairs(section: Section, digits: int) -> str:
     return detail(words, shown + source_line(place), place)
 
 
-def _pair_cells(pair: PairRow, place: str, has_metrics: bool, digits: int) -> list[str | TableCell]:
+def list_pair_cells(
+    pair: PairRow, place: str, has_metrics: bool, digits: int
+) -> list[str | TableCell]:
+    """The cells of one pair of systems: difference, p, the smallest difference that could be detected, items won and lost."""
     smallest = won = ""
     if pair.smallest is not None:
         smallest = figures(pair.smallest, pair.difference.unit, digits)
@@ -222,31 +228,27 @@ def _pair_cells(pair: PairRow, place: str, has_metrics: bool, digits: int) -> li
 
 
 def systems_with_parts(section: Section) -> list[str]:
-    """Systems that were told on what they had seen in training and on what they had not, in the order of rows."""
-    told_apart = {
-        part.system
-        for part in section.parts
-        if part.set == section.set and part.where in (SEEN, UNSEEN)
-    }
-    return [row.system for row in section.rows if row.system in told_apart]
+    """Systems scored apart on what they had seen in training and what they had not, in the order of rows."""
+    systems = set()
+    for part in section.parts:
+        if part.set == section.set and part.where in (SEEN, UNSEEN):
+            systems.add(part.system)
+    return [row.system for row in section.rows if row.system in systems]
 
 
 def seen_grid(section: Section) -> tuple[list[str], Grid]:
-    """What was learned from (empty: all training data), and the numbers; nothing where no system was told so."""
+    """What was learned from (empty: all training data), and the numbers; nothing where no system is scored so."""
     systems = systems_with_parts(section)
     models = dict.fromkeys(row.model for row in section.rows if row.system in systems)
-    rows = {
-        (row.model, row.trained): i
-        for i, row in enumerate(section.rows)
-        if row.model in models and not row.varied
-    }
+    rows = {}
+    for i, row in enumerate(section.rows):
+        if row.model in models and not row.varied:
+            rows[row.model, row.trained] = i
     trained = sorted({name for _, name in rows}, key=lambda name: (name != "", name))
     grid: Grid = {}
     for model in models:
-        grid[model] = {
-            where: [_seen_number(section, rows.get((model, name)), where) for name in trained]
-            for where in WHERE
-        }
+        own = [rows.get((model, name)) for name in trained]
+        grid[model] = {where: [find_seen_number(section, i, where) for i in own] for where in WHERE}
     return trained, grid
 
 
@@ -255,7 +257,7 @@ def seen_unseen(section: Section, digits: int) -> str:
     trained, grid = seen_grid(section)
     if not grid:
         return ""
-    rows: list[list[str | TableCell]] = []
+    rows: list[Row] = []
     places = []
     for model, lines in grid.items():
         for where, line in lines.items():
@@ -272,7 +274,7 @@ def seen_unseen(section: Section, digits: int) -> str:
     columns = ["model", "", *(training_title(section, name) for name in trained)]
     caption = f"{section.metrics[0]} on {section.set} by what was learned from"
     parts_place = inside(section.place, "parts")
-    shown = table(columns, rows, range(2, len(columns)), caption, parts_place)
+    shown = table(columns, rows, 2, caption, parts_place)
     words = "Examples whose kind was in the training data (seen) and others (unseen); Δ is seen less unseen."
     return block("Seen and unseen", shown + source_line(*places), words)
 
@@ -282,7 +284,7 @@ def training_title(section: Section, name: str) -> str:
     return name.removeprefix(f"{section.dataset}:") or "all training data"
 
 
-def _seen_number(section: Section, i: int | None, where: str) -> Known | None:
+def find_seen_number(section: Section, i: int | None, where: str) -> Known | None:
     """A number of the system in row `i`: from its analysis where there is one, else from the scores of its runs."""
     if i is None:
         return None
@@ -290,13 +292,13 @@ def _seen_number(section: Section, i: int | None, where: str) -> Known | None:
     if where == WHOLE:
         place = inside(section.place, "rows", i, "metrics", metric)
         return (row.metrics[metric], place) if metric in row.metrics else None
-    one, place = _seen_slices(section, row.system).get(SEEN if where == GAP else where, (None, ""))
-    if one is None:
-        return _seen_scores(section, row.system, where)
-    unit = row.metrics[metric].unit if metric in row.metrics else "percent"
-    value = Number(
-        value=one.value, low=one.low, high=one.high, sd=one.sd, unit=unit, n=one.n, source=place
+    one, place = find_seen_slices(section, row.system).get(
+        SEEN if where == GAP else where, (None, "")
     )
+    if one is None:
+        return find_seen_scores(section, row.system, where)
+    unit = row.metrics[metric].unit if metric in row.metrics else "percent"
+    value = make_number(one, unit, place)
     if where == GAP:
         value = replace(
             value,
@@ -309,7 +311,7 @@ def _seen_number(section: Section, i: int | None, where: str) -> Known | None:
     return value, place
 
 
-def _seen_slices(section: Section, system: str) -> dict[str, tuple[Slice | None, str]]:
+def find_seen_slices(section: Section, system: str) -> dict[str, tuple[Slice | None, str]]:
     """What the analysis of a system says of the two."""
     for part in section.analysed:
         if part.system == system:
@@ -319,30 +321,32 @@ def _seen_slices(section: Section, system: str) -> dict[str, tuple[Slice | None,
     return {}
 
 
-def _seen_scores(section: Section, system: str, where: str) -> Known | None:
+def find_seen_scores(section: Section, system: str, where: str) -> Known | None:
     """The scores of the runs, where nothing was analysed; a difference of two of them has no interval then."""
-    key = (section.set, section.metrics[0], system)
-    own = {
-        part.where: (part.number, inside(section.place, "parts", i))
-        for i, part in enumerate(section.parts)
-        if (part.set, part.metric, part.system) == key
-    }
+    own = {}
+    for i, part in enumerate(section.parts):
+        is_first_metric = (part.set, part.metric) == (section.set, section.metrics[0])
+        if is_first_metric and part.system == system:
+            own[part.where] = (part.number, inside(section.place, "parts", i))
     if where != GAP:
         return own.get(where)
     if SEEN not in own or UNSEEN not in own:
         return None
-    (seen, one), (unseen, other) = own[SEEN], own[UNSEEN]
+    seen, seen_place = own[SEEN]
+    unseen, unseen_place = own[UNSEEN]
     if seen.value is None or unseen.value is None:
         return None
-    place = f"{one} {other}"
+    place = f"{seen_place} {unseen_place}"
     return Number(value=seen.value - unseen.value, unit=seen.unit, source=place), place
 
 
 def further_sets(section: Section, digits: int) -> str:
     """Other sets and parts of sets: rows and columns are systems and figures, the fewer as columns."""
-    own, cells, sources = set(systems_with_parts(section)), {}, []
+    scored_apart = systems_with_parts(section)
+    cells = {}
+    sources = []
     for i, part in enumerate(section.parts):
-        is_above = part.system in own and part.where in (SEEN, UNSEEN)
+        is_above = part.system in scored_apart and part.where in (SEEN, UNSEEN)
         if is_above and (part.set, part.metric) == (section.set, section.metrics[0]):
             continue
         place = inside(section.place, "parts", i)
@@ -355,15 +359,15 @@ def further_sets(section: Section, digits: int) -> str:
         return ""
     keys = list(dict.fromkeys(key for key, _ in cells))
     systems = [row.system for row in section.rows if any(row.system == s for _, s in cells)]
-    rows: list[list[str | TableCell]]
+    rows: list[Row]
     if len(systems) > len(keys):
         columns = ["system", *(f"{name} {metric}" for name, metric in keys)]
         rows = [[system, *(cells.get((key, system), "") for key in keys)] for system in systems]
-        right = range(1, len(columns))
+        right = 1
     else:
         columns = ["set", "metric", *systems]
         rows = [[*key, *(cells.get((key, system), "") for system in systems)] for key in keys]
-        right = range(2, len(columns))
+        right = 2
     place = inside(section.place, "parts")
     shown = table(columns, rows, right, "Further sets", place) + source_line(*sources, place)
     words = f"{len(keys)} figure{'' if len(keys) == 1 else 's'}"

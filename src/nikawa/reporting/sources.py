@@ -37,16 +37,16 @@ def inside(place: str, *steps: str | int) -> str:
 def source_line(*places: str) -> Markup:
     """What stands below a table or a plot, on paper too: the files it is from."""
     every = list(dict.fromkeys(one for place in places for one in place.split(" ") if one))
-    return fragment("source_line", links=list(_links(every))) if every else Markup("")
+    return fragment("source_line", links=list(list_links(every))) if every else Markup("")
 
 
-def _links(places: Iterable[str]) -> Iterable[Markup]:
+def list_links(places: Iterable[str]) -> Iterable[Markup]:
     """A link a file; many files of one name (those of runs) or of one folder (analyses) in one."""
     pointers: dict[str, list[str]] = {}
     for place in places:
         file, _, pointer = place.partition("#")
         pointers.setdefault(file, []).append(pointer)
-    for (name, folder), files in _alike(pointers).items():
+    for (name, folder), files in group_alike(pointers).items():
         if len(files) <= MAX_FILES_NAMED:
             for file in files:
                 yield fragment("file_link", file=file, pointer=_common(pointers[file]))
@@ -57,7 +57,7 @@ def _links(places: Iterable[str]) -> Iterable[Markup]:
             yield fragment("folder_link", folder=folder, count=len(files), pointer=inner)
 
 
-def _alike(files: Iterable[str]) -> dict[tuple[str, str], list[str]]:
+def group_alike(files: Iterable[str]) -> dict[tuple[str, str], list[str]]:
     """Files by name where many have the same, else by folder."""
     names = Counter(file.rpartition("/")[2] for file in files)
     found: dict[tuple[str, str], list[str]] = {}

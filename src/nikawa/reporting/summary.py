@@ -44,7 +44,7 @@ def markdown(page: Page, digits: int) -> str:
     """One table: a row a system, a column a task; letters are tie groups."""
     rows = []
     for system in page.systems:
-        cells = [_markdown_cell(found, system, digits) for found in page.sections]
+        cells = [format_markdown_cell(found, system, digits) for found in page.sections]
         rows.append([system, *cells])
     columns = ["system", *map(column_name, page.sections)]
     body = TextTable(columns, rows, columns[1:]).markdown()
@@ -82,7 +82,8 @@ def _tests(page: Page, seeds: bool) -> str:
     return f"paired tests {how}, Holm's correction over {page.tests:,} tests"
 
 
-def _markdown_cell(found: Section, system: str, digits: int) -> str:
+def format_markdown_cell(found: Section, system: str, digits: int) -> str:
+    """The score of a system on a task; bold where it is the best, with the letters of its ties."""
     row, metric = main_row(found, system), found.metrics[0]
     if row is None or metric not in row.metrics:
         return ""
@@ -109,10 +110,13 @@ def latex(page: Page, digits: int) -> str:
         for s in page.systems
         if (row := main_row(f, s)) is not None
     )
-    return _floating("l" + "r" * len(page.sections), [head, second], body, _caption(page, marked))
+    return wrap_latex_table(
+        "l" + "r" * len(page.sections), [head, second], body, describe_latex_marks(page, marked)
+    )
 
 
-def _floating(shape: str, head: list[str], body: list[str], caption: str) -> str:
+def wrap_latex_table(shape: str, head: list[str], body: list[str], caption: str) -> str:
+    """A floating table; lines that begin with a command, such as a rule, get no line end."""
     lines = [
         r"% \usepackage{booktabs}; Japanese and Korean names need LuaLaTeX or XeLaTeX with a font that has them",
         r"\begin{table}",
@@ -162,7 +166,7 @@ def latex_seen(found: Section, digits: int) -> str:
         else ""
     )
     said = rf"{escape(found.metrics[0].capitalize())} on {escape(found.set)} by what was learned from; $\Delta$ is seen less unseen.{spread}"
-    return _floating("ll" + "r" * len(trained), [head], body, said)
+    return wrap_latex_table("ll" + "r" * len(trained), [head], body, said)
 
 
 def _latex_number(number: Number, digits: int, best: bool = False) -> str:
@@ -173,7 +177,7 @@ def _latex_number(number: Number, digits: int, best: bool = False) -> str:
     )
 
 
-def _caption(page: Page, marked: bool) -> str:
+def describe_latex_marks(page: Page, marked: bool) -> str:
     """What the marks of the LaTeX table mean."""
     numbers = [n for found in page.sections for row in found.rows for n in row.metrics.values()]
     said = "Best in bold." if page.tests else ""
@@ -224,11 +228,12 @@ def comma_separated(page: Page) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows(line for found in page.sections for line in _lines(found))
+    writer.writerows(line for found in page.sections for line in list_figures(found))
     return out.getvalue()
 
 
-def _lines(found: Section) -> Iterator[list[object]]:
+def list_figures(found: Section) -> Iterator[list[object]]:
+    """The lines of one task: every metric of every system, then further sets and parts."""
     for row in found.rows:
         for metric, number in row.metrics.items():
             yield [

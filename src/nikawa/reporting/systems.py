@@ -140,7 +140,7 @@ def group_by_task(
         for (task, ids, _), members in ordered
     ]
     tasks = []
-    for name, (_, members) in zip(_tell_apart(words), ordered, strict=True):
+    for name, (_, members) in zip(tell_apart(words), ordered, strict=True):
         whole = [system for system in members if _learned_from_all(system.spec)]
         parts = [system for system in members if not _learned_from_all(system.spec)]
         answered = members[0].sets
@@ -149,8 +149,8 @@ def group_by_task(
                 name,
                 next(iter(answered.examples)),
                 answered,
-                _name_systems(whole or members, out, on_progress),
-                _name_systems(parts if whole else [], out, on_progress),
+                name_systems(whole or members, out, on_progress),
+                name_systems(parts if whole else [], out, on_progress),
             )
         )
     return tasks
@@ -168,7 +168,7 @@ def _content(spec: RunSpec) -> str:
     return next((data.digest for data in spec.data if data.name == main), "")
 
 
-def _tell_apart(words: Sequence[tuple[str, ...]]) -> list[str]:
+def tell_apart(words: Sequence[tuple[str, ...]]) -> list[str]:
     """Names of as few words as tell them apart."""
     names = [first for first, *_ in words]
     for place in range(1, len(words[0]) if words else 0):
@@ -180,17 +180,18 @@ def _tell_apart(words: Sequence[tuple[str, ...]]) -> list[str]:
     return names
 
 
-def _name_systems(
+def name_systems(
     systems: Sequence[LoadedSystem], out: Path | None, on_progress: OnProgress
 ) -> tuple[SystemRuns, ...]:
+    """The systems of a task under names that tell them apart: by title, else by settings, else by hash."""
     specs = [system.spec for system in systems]
     words = []
     for system in systems:
         first = min(system.runs, key=lambda run: run.stored.path)
-        settings = _telling_settings(first.spec, specs)
+        settings = find_telling_settings(first.spec, specs)
         words.append((title_system(first.spec), settings, f"#{first.spec.hash[:4]}"))
     named = []
-    for name, system in zip(_tell_apart(words), systems, strict=True):
+    for name, system in zip(tell_apart(words), systems, strict=True):
         runs = tuple(take_or_score(run, system.sets, out, on_progress) for run in system.runs)
         named.append(SystemRuns(name, runs, system))
     return tuple(named)
@@ -247,7 +248,7 @@ def list_scored_again(tasks: Iterable[TaskRuns]) -> dict[str, tuple[str, ...]]:
     return {reason: tuple(names) for reason, names in folders.items()}
 
 
-def _telling_settings(spec: RunSpec, others: Sequence[RunSpec]) -> str:
+def find_telling_settings(spec: RunSpec, others: Sequence[RunSpec]) -> str:
     """The settings by which a system differs from others of its name; empty where it does not differ in them."""
     alike = [other.settings for other in others if title_system(other) == title_system(spec)]
     keys = dict.fromkeys(key for settings in alike for key in settings)
@@ -278,7 +279,7 @@ def remake_command(spec: RunSpec, seeds: Sequence[int], out: str) -> str:
     variation = spec.variation
     model = spec.predictor if spec.name is UNSET else f"{spec.name}={spec.predictor}"
     words = ["nikawa run", f"--model {quote(model)}", f"--tasks {quote(typed_name(task_of(spec)))}"]
-    words.append(f"--seeds {_format_seeds(seeds)}")
+    words.append(f"--seeds {format_seeds(seeds)}")
     words += [f"--set {quote(f'{key}={value}')}" for key, value in spec.settings.items()]
     if variation.inputs:
         words.append(f"--inputs {','.join(variation.inputs)}")
@@ -292,7 +293,7 @@ def remake_command(spec: RunSpec, seeds: Sequence[int], out: str) -> str:
     return " ".join([*words, f"--out {quote(out)}"])
 
 
-def _format_seeds(seeds: Sequence[int]) -> str:
+def format_seeds(seeds: Sequence[int]) -> str:
     """As `nikawa run` reads them: 3 for 0, 1 and 2; a lone number other than 0 has a comma behind it."""
     if list(seeds) == list(range(len(seeds))):
         return str(len(seeds))

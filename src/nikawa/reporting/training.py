@@ -29,7 +29,7 @@ def collect_training(part: TaskRuns) -> tuple[Training, ...]:
 
 
 def _training(system: SystemRuns) -> Training | None:
-    traces = [trace for trace in map(_trace, system.runs) if trace is not None]
+    traces = [trace for trace in map(trace_loss, system.runs) if trace is not None]
     if not traces:
         return None
     shown = tuple(traces[:MAX_RUNS_TRACED])
@@ -38,7 +38,7 @@ def _training(system: SystemRuns) -> Training | None:
     )
 
 
-def _trace(run: ReportRun) -> Trace | None:
+def trace_loss(run: ReportRun) -> Trace | None:
     """The loss of a run by step; nothing where its model tells none, or of one step alone."""
     told = run.loaded.about.model.get("history")
     each = enumerate(told if isinstance(told, list) else ())
@@ -76,7 +76,7 @@ def training_block(section: Section) -> str:
     every = sorted(section.training, key=lambda one: order.get(one.system, len(order)))
     if not every:
         return ""
-    shown = [_training_figure(section, one) for one in every]
+    shown = [show_training(section, one) for one in every]
     content = multiples(shown[:MAX_SYSTEMS_SHOWN])
     more = shown[MAX_SYSTEMS_SHOWN:]
     if more:
@@ -87,7 +87,8 @@ def training_block(section: Section) -> str:
     return block("Training", content, words)
 
 
-def _training_figure(section: Section, one: Training) -> Markup:
+def show_training(section: Section, one: Training) -> Markup:
+    """The plot of one system with its last loss."""
     ends = [trace.points[-1][1] for trace in one.traces]
     low, high = f"{min(ends):.3f}", f"{max(ends):.3f}"
     words = f"last loss {low if low == high else f'{low}–{high}'}"

@@ -18,6 +18,7 @@ from nikawa.metrics import metrics
 from nikawa.models import find_model
 from nikawa.records import Score, Task
 from nikawa.reporting.fragments import (
+    Row,
     TableCell,
     block,
     detail,
@@ -93,17 +94,22 @@ def find_choices(
 ) -> tuple[dict[str, SettingChoices], tuple[SettingChoices, ...]]:
     """What was tried by the name of each task that has results; then that of other tasks."""
     groups: dict[tuple[str, ...], list[Choosing]] = {}
-    for run in (_read(stored, out) for stored in runs):
-        homes = tuple(part.name for part in _homes(parts, run.spec))
+    for run in (read_choosing_run(stored, out) for stored in runs):
+        homes = tuple(part.name for part in find_sections(parts, run.spec))
         groups.setdefault(homes or ("", run.spec.task, task_of(run.spec).dataset), []).append(run)
     by_name = {part.name: part for part in parts}
     own = {
-        n: _choices(found, by_name[n]) for homes, found in groups.items() if homes[0] for n in homes
+        n: collect_choices(found, by_name[n])
+        for homes, found in groups.items()
+        if homes[0]
+        for n in homes
     }
-    return own, tuple(_choices(found) for homes, found in sorted(groups.items()) if not homes[0])
+    return own, tuple(
+        collect_choices(found) for homes, found in sorted(groups.items()) if not homes[0]
+    )
 
 
-def _read(stored: StoredRun, out: Path | None) -> Choosing:
+def read_choosing_run(stored: StoredRun, out: Path | None) -> Choosing:
     """A run with its score under the first metric of the task, held against its marker."""
     stored.check()
     spec, folder = stored.spec, relative_address(out, stored.path)
@@ -124,7 +130,7 @@ def _read(stored: StoredRun, out: Path | None) -> Choosing:
     )
 
 
-def _homes(parts: Sequence[TaskRuns], spec: RunSpec) -> list[TaskRuns]:
+def find_sections(parts: Sequence[TaskRuns], spec: RunSpec) -> list[TaskRuns]:
     """The sections of a task; those of the same evaluated set where there are such."""
     task = task_of(spec)
     same = [p for p in parts if (p.task.name, p.task.dataset) == (task.name, task.dataset)]
@@ -132,8 +138,9 @@ def _homes(parts: Sequence[TaskRuns], spec: RunSpec) -> list[TaskRuns]:
     return [p for p in same if any(s.spec.protocol.evaluate[0] == told for s in p.systems)] or same
 
 
-def _choices(runs: Sequence[Choosing], part: TaskRuns | None = None) -> SettingChoices:
-    columns = _columns(runs)
+def collect_choices(runs: Sequence[Choosing], part: TaskRuns | None = None) -> SettingChoices:
+    """What runs of one task tried: a row a combination of settings, a column a system."""
+    columns = group_by_system(runs)
     names = sorted({name for column in columns for name in column.varying()})
     names = names or sorted(
         {name for column in columns for run in column.runs for name in run.spec.settings}
@@ -142,19 +149,19 @@ def _choices(runs: Sequence[Choosing], part: TaskRuns | None = None) -> SettingC
     lower = metrics()[task.metrics[0]].better == "lower"
     rows: dict[bytes, TriedSettings] = {}
     for column in columns:
-        for key, tried in _tried(column, names, _reported(column, part), lower).items():
+        for key, tried in list_tried(column, names, _reported(column, part), lower).items():
             before = rows.get(key)
-            rows[key] = tried if before is None else _joined(before, tried)
+            rows[key] = tried if before is None else join_systems(before, tried)
     return SettingChoices(
         task=task.name,
         metric=task.metrics[0],
         names=tuple(names),
-        systems=tuple(_chooser(column, task) for column in columns),
-        tried=tuple(sorted(rows.values(), key=lambda tried: _order(tried.settings, names))),
+        systems=tuple(describe_chooser(column, task) for column in columns),
+        tried=tuple(sorted(rows.values(), key=lambda tried: order_settings(tried.settings, names))),
     )
 
 
-def _columns(runs: Sequence[Choosing]) -> list[TriedBySystem]:
+def group_by_system(runs: Sequence[Choosing]) -> list[TriedBySystem]:
     """Runs by everything but settings and seed; names tell them apart."""
     groups: dict[bytes, dict[bytes, list[Choosing]]] = {}
     for run in sorted(runs, key=lambda run: run.spec.seed):
@@ -167,14 +174,14 @@ def _columns(runs: Sequence[Choosing]) -> list[TriedBySystem]:
         TriedBySystem(
             name if names.count(name) == 1 else f"{name} [{replace(spec, settings={}).hash[:4]}]",
             by,
-            _defaults(spec),
+            find_defaults(spec),
         )
         for name, spec, by in zip(names, specs, groups.values(), strict=True)
     ]
     return sorted(found, key=lambda column: column.name)
 
 
-def _defaults(spec: RunSpec) -> Settings:
+def find_defaults(spec: RunSpec) -> Settings:
     """Settings of a model as they come; a run keeps those alone that depart from them."""
     try:
         kind = find_model(spec.predictor)[0]
@@ -197,14 +204,15 @@ def _reported(column: TriedBySystem, part: TaskRuns | None) -> set[bytes]:
     }
 
 
-def _tried(
+def list_tried(
     column: TriedBySystem, names: Sequence[str], reported: set[bytes], lower: bool
 ) -> dict[bytes, TriedSettings]:
-    keys = sorted(column.by, key=lambda key: _order(column.settings(key), names))
+    """The combinations that one system tried, by their settings; the best is marked as chosen."""
+    keys = sorted(column.by, key=lambda key: order_settings(column.settings(key), names))
     numbers = {
         key: stored_number([(run.score, run.place) for run in column.by[key]]) for key in keys
     }
-    best = _best(numbers, reported, lower)
+    best = find_best(numbers, reported, lower)
     found: dict[bytes, TriedSettings] = {}
     for key, score in numbers.items():
         whole, given = column.settings(key), column.by[key][0].spec.settings
@@ -230,7 +238,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _best(numbers: dict[bytes, Number], reported: set[bytes], lower: bool) -> bytes | None:
+def find_best(numbers: dict[bytes, Number], reported: set[bytes], lower: bool) -> bytes | None:
     """The settings with the best mean, as `nikawa run` chooses; of equals those of the results, else the first of the table."""
     known = {key: number.value for key, number in numbers.items() if number.value is not None}
     if not known:
@@ -240,7 +248,7 @@ def _best(numbers: dict[bytes, Number], reported: set[bytes], lower: bool) -> by
     return next((key for key in equals if key in reported), equals[0])
 
 
-def _joined(one: TriedSettings, two: TriedSettings) -> TriedSettings:
+def join_systems(one: TriedSettings, two: TriedSettings) -> TriedSettings:
     """The same settings of two systems."""
     return replace(
         one,
@@ -256,7 +264,8 @@ def _joined(one: TriedSettings, two: TriedSettings) -> TriedSettings:
     )
 
 
-def _chooser(column: TriedBySystem, task: Task) -> Chooser:
+def describe_chooser(column: TriedBySystem, task: Task) -> Chooser:
+    """On which examples, and with which seeds, a system chose."""
     protocol, runs = column.spec.protocol, column.runs
     name = protocol.select
     name = (
@@ -271,7 +280,7 @@ def _chooser(column: TriedBySystem, task: Task) -> Chooser:
     )
 
 
-def _order(settings: Settings, names: Sequence[str]) -> list[tuple[int, float, str]]:
+def order_settings(settings: Settings, names: Sequence[str]) -> list[tuple[int, float, str]]:
     """Numbers by size, then words; what a model does not have last."""
     found = []
     for name in names:
@@ -285,13 +294,13 @@ def settings_block(section: Section, digits: int) -> str:
     """What was tried for a task; empty where nothing was."""
     if section.choices is None:
         return ""
-    return block("Settings", _show_choices(section.choices, section.name, "settings", digits))
+    return block("Settings", show_choices(section.choices, section.name, "settings", digits))
 
 
 def other_settings(page: Page, digits: int) -> list[Markup]:
     """What was tried for tasks that have no result here."""
     return [
-        block(one.task, _show_choices(one, one.task, other_plot_kind(i), digits))
+        block(one.task, show_choices(one, one.task, other_plot_kind(i), digits))
         for i, one in enumerate(page.choices)
     ]
 
@@ -301,17 +310,19 @@ def other_plot_kind(i: int) -> str:
     return f"{OTHERS}-{i}"
 
 
-def _show_choices(found: SettingChoices, name: str, kind: str, digits: int) -> Markup:
+def show_choices(found: SettingChoices, name: str, kind: str, digits: int) -> Markup:
+    """Words, table and plot of what was tried; a long table is to be opened first."""
     sources = (one.source for tried in found.tried for one in tried.scores.values())
-    shown = _settings_table(found, digits) + source_line(*sources, found.place)
+    shown = show_settings_table(found, digits) + source_line(*sources, found.place)
     tried = inside(found.place, "tried")
     if len(found.tried) > MAX_ROWS_SHOWN:
         shown = detail(f"All {len(found.tried)} settings as a table", shown, tried)
-    words = html('<p class="soft"{}>{}</p>', source(found.place), _words(found))
+    words = html('<p class="soft"{}>{}</p>', source(found.place), describe_choices(found))
     return words + shown + figure(settings_plot(found), name, kind, tried)
 
 
-def _words(found: SettingChoices) -> str:
+def describe_choices(found: SettingChoices) -> str:
+    """What the table of settings shows, in words."""
     seeds = {len(one.seeds) for one in found.systems}
     mean = (
         f"The mean {found.metric} over {max(seeds)} seeds"
@@ -329,17 +340,18 @@ def _words(found: SettingChoices) -> str:
     return f"{mean} on the examples that settings are chosen on, which no result is told on.{chosen}{few}{drawn}"
 
 
-def _settings_table(found: SettingChoices, digits: int) -> Markup:
+def show_settings_table(found: SettingChoices, digits: int) -> Markup:
+    """A row a combination of settings, a column a system."""
     heads = [
         html("{}{}", one.system, small(chosen_on(one), inside(found.place, "systems", i)))
         for i, one in enumerate(found.systems)
     ]
     columns = [*(found.names or ["settings"]), *heads]
-    rows: list[list[str | TableCell]] = []
+    rows: list[Row] = []
     for i, tried in enumerate(found.tried):
         place = inside(found.place, "tried", i)
-        cells = [_setting_cell(tried, name, place) for name in found.names] or ["the defaults"]
-        rows.append([*cells, *(_score_cell(tried, one, place, digits) for one in found.systems)])
+        cells = [show_setting(tried, name, place) for name in found.names] or ["the defaults"]
+        rows.append([*cells, *(show_score(tried, one, place, digits) for one in found.systems)])
     right = range(max(1, len(found.names)), len(columns))
     return table(columns, rows, right, "Settings that were tried", found.place)
 
@@ -350,7 +362,8 @@ def chosen_on(one: Chooser) -> str:
     return f"{n} kept out of {one.set}" if one.kept_out else f"{one.set}, {n}"
 
 
-def _setting_cell(tried: TriedSettings, name: str, place: str) -> str | TableCell:
+def show_setting(tried: TriedSettings, name: str, place: str) -> str | TableCell:
+    """The value of one setting, and which systems left it as it comes."""
     if name not in tried.settings:
         return soft("·", "no model that tried this has it")
     shown: str = html("{}", format_setting(tried.settings[name]))
@@ -370,7 +383,8 @@ def format_setting(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _score_cell(tried: TriedSettings, one: Chooser, place: str, digits: int) -> str | TableCell:
+def show_score(tried: TriedSettings, one: Chooser, place: str, digits: int) -> str | TableCell:
+    """The score of a system with these settings; says where it diverged, has fewer seeds, or is not what was chosen."""
     system = one.system
     if system not in tried.scores:
         return soft("·", "not tried")
@@ -398,14 +412,15 @@ def settings_plot(found: SettingChoices) -> str:
         "learning_rate" in name or max(known) >= MIN_SPREAD_FOR_LOG * min(known)
     )
     scale = AmountScale(name, log=log, shown=format_setting, wide=PLOT_WIDTH, tall=PLOT_HEIGHT)
-    paths = [PlotCurve(one.system, _points(found, name, one.system)) for one in found.systems]
+    paths = [PlotCurve(one.system, list_points(found, name, one.system)) for one in found.systems]
     title = f"{found.metric} of {found.task} by {name}, where settings are chosen"
     return draw_curves(
         [p for p in paths if p.points], title, scale, possible_values(first.unit, found.metric)
     )
 
 
-def _points(found: SettingChoices, name: str, system: str) -> Sequence[tuple[float, Dot]]:
+def list_points(found: SettingChoices, name: str, system: str) -> Sequence[tuple[float, Dot]]:
+    """The scores of a system by the value of the one setting that varies."""
     points = []
     for i, tried in enumerate(found.tried):
         value, one = tried.settings.get(name), tried.scores.get(system)
