@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar
 
 from nikawa.errors import BadInput
 from nikawa.records import Example, Task
 
 Cell = Callable[[Example], Hashable]
 """What examples are alike by."""
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
 
 
 def draw(*names: object) -> int:
-    """A number below 2**64 that depends on the names alone."""
+    """A number below 2**64 that depends on the names alone, such as a seed and an id.
+
+    >>> draw(0, "example-1") == draw("0", "example-1")
+    True
+    """
     key = "\0".join(map(str, names)).encode()
     return int.from_bytes(blake2b(key, digest_size=8).digest(), "big")
 
@@ -25,11 +31,11 @@ def group_of(example: Example) -> str:
     return example.group if example.group is not None else f"\0{example.id}"
 
 
-def group_by(examples: Iterable[Example], key: Cell) -> dict[Hashable, list[Example]]:
-    """Examples by key, in order of first appearance."""
-    groups: dict[Hashable, list[Example]] = defaultdict(list)
-    for example in examples:
-        groups[key(example)].append(example)
+def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Items by key, in order of first appearance."""
+    groups: dict[Key, list[Item]] = defaultdict(list)
+    for item in items:
+        groups[key(item)].append(item)
     return groups
 
 

@@ -5,10 +5,11 @@ Draws are keyed by the sentences' names and the seed, not by position: one sente
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import combinations
+
+from nikawa.datasets.subsets import draw, group_by
 
 
 @dataclass(frozen=True)
@@ -22,20 +23,15 @@ class Linked:
     """The topic: only sentences of one topic are paired, even where the links must differ."""
 
 
-def draw_key(seed: int, *names: str) -> bytes:
-    """A random key that depends on the names and the seed alone."""
-    return blake2b("\0".join((str(seed), *names)).encode(), digest_size=8).digest()
-
-
 def pair_same_link(
     sentences: Sequence[Linked], *, most: int = 1, seed: int = 0
 ) -> Iterator[tuple[int, int]]:
     """Up to `most` pairs a link, of sentences that share it; in the order of the links, then of the draw."""
 
-    def order(pair: tuple[int, int]) -> bytes:
-        return draw_key(seed, *(sentences[place].name for place in pair))
+    def order(pair: tuple[int, int]) -> int:
+        return draw(seed, *(sentences[place].name for place in pair))
 
-    for members in _group(sentences, lambda s: s.link).values():
+    for members in group_by(range(len(sentences)), lambda i: sentences[i].link).values():
         yield from sorted(combinations(members, 2), key=order)[:most]
 
 
@@ -47,19 +43,12 @@ def pair_different_links(
     The sentences of a topic, shuffled and then ordered by link, are folded in the middle: position i goes with
     i + half, which is of another link unless one link holds more than half of them.
     """
-    for members in _group(sentences, lambda s: s.within).values():
-        order = sorted(members, key=lambda i: draw_key(seed, sentences[i].name))
-        links = _group([sentences[i] for i in order], lambda s: s.link)
+    for members in group_by(range(len(sentences)), lambda i: sentences[i].within).values():
+        order = sorted(members, key=lambda i: draw(seed, sentences[i].name))
+        links = group_by(order, lambda i: sentences[i].link)
         ranked = sorted(links.values(), key=len, reverse=True)
-        lined = [order[place] for places in ranked for place in places]
+        lined = [place for places in ranked for place in places]
         half = len(lined) // 2
         for first, second in zip(lined[:half], lined[-half:] if half else [], strict=True):
             if sentences[first].link != sentences[second].link:
                 yield first, second
-
-
-def _group(sentences: Sequence[Linked], key: Callable[[Linked], str]) -> Mapping[str, list[int]]:
-    places: dict[str, list[int]] = {}
-    for place, sentence in enumerate(sentences):
-        places.setdefault(key(sentence), []).append(place)
-    return places

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import log
 
+from nikawa.datasets.subsets import draw
 from nikawa.errors import BadInput
 from nikawa.records import Example
 from nikawa.splitting.base import (
@@ -17,7 +18,6 @@ from nikawa.splitting.base import (
     Sizes,
     Splitter,
     SplitterSettings,
-    draw,
     evaluation_sizes,
     groups_of,
     training_part,

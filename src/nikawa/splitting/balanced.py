@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nikawa.datasets.subsets import group_by
 from nikawa.errors import BadInput
 from nikawa.records import Example
 from nikawa.splitting.base import (
@@ -23,15 +24,16 @@ def split_evenly(examples: Sequence[Example], sizes: Sizes, settings: SplitterSe
     """As even a number of each combination of the fields as can be; one that is too small gives what it has."""
     if not settings.fields:
         raise BadInput("balanced by what?", cure="name meta values: --field source --field style")
-    kinds: dict[str, list[Example]] = {}
-    for example in shuffle(examples, settings.seed):
-        key = "\0".join(str(value_of(example, field)) for field in settings.fields)
-        kinds.setdefault(key, []).append(example)
+
+    def kind_of(example: Example) -> str:
+        return "\0".join(str(value_of(example, field)) for field in settings.fields)
+
+    kinds = group_by(shuffle(examples, settings.seed), kind_of)
     parts: Parts = {training_part(sizes): []}
     for name, size in evaluation_sizes(sizes).items():
-        given = quotas({key: len(kinds[key]) for key in sorted(kinds)}, size)
-        parts[name] = [example for key, count in given.items() for example in kinds[key][:count]]
-        kinds = {key: members[given[key] :] for key, members in kinds.items()}
+        counts = quotas({kind: len(kinds[kind]) for kind in sorted(kinds)}, size)
+        parts[name] = [example for kind, count in counts.items() for example in kinds[kind][:count]]
+        kinds = {kind: members[counts[kind] :] for kind, members in kinds.items()}
     parts[training_part(sizes)] = [example for members in kinds.values() for example in members]
     return parts
 

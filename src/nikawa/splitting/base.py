@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any, TypeVar
 from unicodedata import normalize
 
+from nikawa.datasets.subsets import draw
 from nikawa.errors import BadInput
 from nikawa.records import Example
 
@@ -61,11 +61,6 @@ class Splitter:
     """Whether it needs `SplitterSettings.signal`."""
     measure: Callable[[Splits, SplitterSettings], dict[str, dict[str, float]]] | None = None
     """Part to the figures that matter for this way of splitting, for the report."""
-
-
-def draw(seed: int, *names: str) -> bytes:
-    """A random key that depends on the names and the seed alone."""
-    return blake2b("\0".join((str(seed), *names)).encode(), digest_size=8).digest()
 
 
 def shuffle(examples: Iterable[Example], seed: int) -> list[Example]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from nikawa.datasets.subsets import draw
 from nikawa.errors import BadInput
 from nikawa.records import Example
 from nikawa.splitting.base import (
@@ -17,7 +18,6 @@ from nikawa.splitting.base import (
     Splits,
     Splitter,
     SplitterSettings,
-    draw,
     evaluation_sizes,
     scale_sizes,
     share_out,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nikawa.datasets.subsets import draw
 from nikawa.errors import BadInput
 from nikawa.records import Example
 from nikawa.splitting.base import (
@@ -16,7 +17,6 @@ from nikawa.splitting.base import (
     Splits,
     Splitter,
     SplitterSettings,
-    draw,
     evaluation_sizes,
     training_part,
     unseen_shares,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from unicodedata import normalize
 
+from nikawa.datasets.subsets import draw, group_by
 from nikawa.records import Example
 from nikawa.splitting.base import (
     Parts,
@@ -13,7 +14,6 @@ from nikawa.splitting.base import (
     Splitter,
     SplitterSettings,
     cut,
-    draw,
     groups_of,
     shuffle,
 )
@@ -30,23 +30,27 @@ def split_by_label(examples: Sequence[Example], sizes: Sizes, settings: Splitter
     The k-th of n examples of a label stands at (k + u) / n, with u between 0 and 1 by chance, so that labels too rare for
     every part are not always lacking in the same one; all labels are lined up by that and cut.
     """
-    by_label: dict[str, list[Example]] = {}
-    for example in shuffle(examples, settings.seed):
+
+    def stratum_of(example: Example) -> str:
         question = settings.question
         gold = {question: example.gold.get(question)} if question else example.gold
-        label = "\0".join(f"{name}={_label_text(value)}" for name, value in sorted(gold.items()))
-        by_label.setdefault(label, []).append(example)
-    positions: dict[str, tuple[float, bytes]] = {}
-    for label, members in by_label.items():
-        offset = int.from_bytes(draw(settings.seed, "offset", label)) / 2**64
+        return "\0".join(f"{name}={label_text(value)}" for name, value in sorted(gold.items()))
+
+    positions: dict[str, tuple[float, int]] = {}
+    strata = group_by(shuffle(examples, settings.seed), stratum_of)
+    for label, members in strata.items():
+        offset = draw(settings.seed, "offset", label) / 2**64
         for place, example in enumerate(members):
             position = (place + offset) / len(members)
             positions[example.id] = (position, draw(settings.seed, label, example.id))
     return cut(sorted(examples, key=lambda example: positions[example.id]), sizes)
 
 
-def _label_text(value: Any) -> str:
-    """Scores count as the whole number below; answers that are no labels (texts, spans) make no strata."""
+def label_text(value: Any) -> str:
+    """The text of a gold value to stratify by: scores count as the whole number below them.
+
+    Answers that are no labels (lists, spans) all have the same empty text.
+    """
     if isinstance(value, float):
         return str(int(value // 1))
     return normalize("NFC", str(value)) if isinstance(value, str | int) else ""

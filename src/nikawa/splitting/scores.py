@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from nikawa.datasets.subsets import draw
 from nikawa.errors import BadInput
 from nikawa.records import Example
 from nikawa.splitting.base import (
@@ -19,7 +20,6 @@ from nikawa.splitting.base import (
     Splits,
     Splitter,
     SplitterSettings,
-    draw,
     evaluation_sizes,
     find_question,
     quotas,
@@ -35,7 +35,7 @@ class Scored(NamedTuple):
     example: Example
     bin: int
     source: str
-    rank: tuple[float, bytes]
+    rank: tuple[float, int]
     """Low ones first."""
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from nikawa.datasets import benchmarks, load
 from nikawa.datasets.jamp.splits import categories, is_seen, regenerate, split_names
-from nikawa.datasets.jamp.templates import TEMPLATES, read_templates
+from nikawa.generation.notation_jamp import read_rows
 from nikawa.records import Dataset, Example
 
 PER_TEMPLATE = """
@@ -184,17 +184,18 @@ def test_regenerated_file_is_byte_identical(
 
 
 def test_templates(shared_data: Path, train: tuple[Example, ...]) -> None:
-    templates = read_templates(shared_data / "jamp" / TEMPLATES)
+    path = shared_data / "jamp" / "dataset" / "template" / "template_ver_1_5.tsv"
+    templates = [row for row, _ in read_rows(path)]
     assert len(templates) == 79
-    assert {t.id: t.category for t in templates} == {
+    assert len({row["id"] for row in templates}) == 79
+    assert {int(row["id"]): row["category"] for row in templates} == {
         e.meta["template"]: e.meta["category"] for e in train
     }
-    assert Counter(t.ng_time_unit.count(",") for t in templates if "." not in t.ng_time_unit) == {
-        0: 45,
-        2: 32,
-    }
+    assert {row["category"] for row in templates} == categories()
+    units = [row["ng time unit"] for row in templates]
+    assert Counter(unit.count(",") for unit in units if "." not in unit) == {0: 45, 2: 32}
     formats = {"None", "年月日時", "年月日", "時間", "日間"}
-    assert {t.test_time_format for t in templates} == formats
+    assert {row["test time format"] for row in templates} == formats
 
 
 def test_traps(jamp: Dataset, shared_data: Path) -> None:

@@ -200,7 +200,7 @@ DATASET = Benchmark(
     suite="klue",
     suite_place=6,
     card=make_card(
-        NAME,
+        name=NAME,
         title="KLUE-DP: Korean dependency parsing (KLUE)",
         description="Sentences with morphemes, part-of-speech tags and a labelled dependency tree over the words.",
         labels="A syntactic and a functional tag a word (38 combinations), and the head of each word.",

@@ -151,7 +151,7 @@ DATASET = Benchmark(
     suite="klue",
     suite_place=7,
     card=make_card(
-        NAME,
+        name=NAME,
         title="KLUE-MRC: Korean machine reading comprehension (KLUE)",
         description="Questions on paragraphs, answered by a piece of them: paraphrased (type 1), over several sentences (2), without an answer (3).",
         labels="Pieces of the paragraph; several may be right, and there is none for questions of type 3.",

@@ -156,7 +156,7 @@ DATASET = Benchmark(
     suite="klue",
     suite_place=4,
     card=make_card(
-        NAME,
+        name=NAME,
         title="KLUE-NER: Korean named entity recognition (KLUE)",
         description="Sentences with entities of six types (person, location, organization, date, time, quantity), tagged character by character.",
         labels="Workers corrected the entities a model proposed; two linguists checked them, then six researchers corrected what was left.",

@@ -17,7 +17,7 @@ from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
 from nikawa.datasets.klue.shared import (
     label_gold,
     make_card,
-    published_files,
+    published_records,
     read_array,
     record_error,
     sources,
@@ -67,18 +67,16 @@ def read(path: Path) -> Iterator[Example]:
 
 def judgements(folder: Path) -> Iterator[Judgement]:
     """The author's intention and the validators' labels, each column as if it were a worker."""
-    for split, path in published_files(SOURCES, folder):
-        for number, row in read_array(path, Row):
-            example = reference(NAME, split, row.guid)
-            for column in COLUMNS:
-                answer = getattr(row, column)
-                if not answer:
-                    continue
-                if answer not in LABELS:
-                    raise record_error(
-                        path, number, f"unknown {column} {answer!r}", suggest(answer, LABELS)
-                    )
-                yield Judgement(example=example, worker=column, question="label", answer=answer)
+    for split, path, number, row in published_records(SOURCES, folder, Row):
+        example = reference(NAME, split, row.guid)
+        for column in COLUMNS:
+            answer = getattr(row, column)
+            if not answer:
+                continue
+            if answer not in LABELS:
+                what = f"unknown {column} {answer!r}"
+                raise record_error(path, number, what, suggest(answer, LABELS))
+            yield Judgement(example=example, worker=column, question="label", answer=answer)
 
 
 def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
@@ -101,7 +99,7 @@ DATASET = Benchmark(
     suite="klue",
     suite_place=3,
     card=make_card(
-        NAME,
+        name=NAME,
         title="KLUE-NLI: Korean natural language inference (KLUE)",
         description="Premises from six corpora, each with written hypotheses that follow from it, contradict it, or do neither.",
         labels="At least three of five: the author's intention and four validators; pairs without such a majority (0.53%) were dropped.",

@@ -14,9 +14,9 @@ import msgspec
 from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
 from nikawa.datasets.klue.shared import (
     CURE,
+    examples_of_records,
     label_gold,
     make_card,
-    published_files,
     read_array,
     read_document,
     record_error,
@@ -133,26 +133,21 @@ def relations(path: Path) -> tuple[str, ...]:
     return names
 
 
+def has_misplaced_entity(row: Row) -> bool:
+    """Whether the word of an entity is not what the sentence holds at its place."""
+    entities = (row.subject_entity, row.object_entity)
+    return any(row.sentence[e.start_idx : e.end_idx + 1] != e.word for e in entities)
+
+
 def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Entities whose word is not at its place, subjects of another type, a relation list in another order."""
-    misplaced = {
-        (split, row.guid)
-        for split, path in published_files(SOURCES, folder, dataset.version)
-        for _, row in read_array(path, Row)
-        if any(
-            row.sentence[e.start_idx : e.end_idx + 1] != e.word
-            for e in (row.subject_entity, row.object_entity)
-        )
-    }
+    misplaced = examples_of_records(SOURCES, folder, dataset, Row, has_misplaced_entity)
     for split, examples in dataset.splits.items():
-        away = [e for e in examples if (split, e.id) in misplaced]
-        yield from report_examples(
-            "entity-not-at-place", dataset, split, away, "the characters there are not its word"
-        )
+        note = "the characters there are not its word"
+        yield from report_examples("entity-not-at-place", dataset, split, misplaced[split], note)
         odd = [e for e in examples if e.inputs["subject"].label not in SUBJECTS]
-        yield from report_examples(
-            "subject-type", dataset, split, odd, "the paper has PER and ORG subjects only"
-        )
+        note = "the paper has PER and ORG subjects only"
+        yield from report_examples("subject-type", dataset, split, odd, note)
     for path in sorted(folder.glob(RELATION_LIST)):
         if relations(path) != LABELS:
             note = "the relations differ from the 30 known, or in order"
@@ -165,9 +160,9 @@ DATASET = Benchmark(
     repository="klue",
     suite="klue",
     suite_place=5,
-    further_files=("klue_benchmark/klue-re-v*/relation_list.json",),
+    further_files=(RELATION_LIST,),
     card=make_card(
-        NAME,
+        name=NAME,
         title="KLUE-RE: Korean relation extraction (KLUE)",
         description="Sentences with a subject and an object entity and their relation: 18 of persons, 11 of organisations, or none.",
         labels="Chosen by workers for entity pairs drawn from a knowledge base or at random.",

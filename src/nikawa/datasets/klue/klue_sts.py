@@ -15,9 +15,10 @@ import msgspec
 
 from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
 from nikawa.datasets.klue.shared import (
+    examples_of_records,
     is_test,
     make_card,
-    published_files,
+    published_records,
     read_array,
     record_error,
     sources,
@@ -85,45 +86,27 @@ def read(path: Path) -> Iterator[Example]:
 
 def judgements(folder: Path) -> Iterator[Judgement]:
     """Every worker's rating; a worker id is one person across the whole dataset."""
-    for split, path in published_files(SOURCES, folder):
-        for number, row in read_array(path, Row):
-            if row.annotations is None:
-                continue
-            workers, answers = row.annotations.annotators, row.annotations.annotations
-            if len(workers) != len(answers):
-                raise record_error(
-                    path, number, f"{len(workers)} workers gave {len(answers)} ratings"
-                )
-            example = reference(NAME, split, row.guid)
-            for worker, answer in zip(workers, answers, strict=True):
-                yield Judgement(example=example, worker=worker, question="score", answer=answer)
+    for split, path, number, row in published_records(SOURCES, folder, Row):
+        if row.annotations is None:
+            continue
+        workers, answers = row.annotations.annotators, row.annotations.annotations
+        if len(workers) != len(answers):
+            what = f"{len(workers)} workers gave {len(answers)} ratings"
+            raise record_error(path, number, what)
+        example = reference(NAME, split, row.guid)
+        for worker, answer in zip(workers, answers, strict=True):
+            yield Judgement(example=example, worker=worker, question="score", answer=answer)
 
 
 def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Pairs with fewer than seven ratings; labels that are not the mean, its rounding, its cut at 3."""
-    odd = {
-        (split, row.guid)
-        for split, path in published_files(SOURCES, folder, dataset.version)
-        for _, row in read_array(path, Row)
-        if not follows_ratings(row)
-    }
+    wrong = examples_of_records(SOURCES, folder, dataset, Row, lambda row: not follows_ratings(row))
     for split, examples in dataset.splits.items():
         few = [e for e in examples if e.meta.get("ratings", PRINTED_RATINGS) < PRINTED_RATINGS]
-        yield from report_examples(
-            "few-ratings",
-            dataset,
-            split,
-            few,
-            "the paper says seven workers rated every pair; two were removed",
-        )
-        wrong = [e for e in examples if (split, e.id) in odd]
-        yield from report_examples(
-            "label-not-mean",
-            dataset,
-            split,
-            wrong,
-            "the labels do not follow from the published ratings",
-        )
+        note = "the paper says seven workers rated every pair; two were removed"
+        yield from report_examples("few-ratings", dataset, split, few, note)
+        note = "the labels do not follow from the published ratings"
+        yield from report_examples("label-not-mean", dataset, split, wrong[split], note)
 
 
 def follows_ratings(row: Row) -> bool:
@@ -146,7 +129,7 @@ DATASET = Benchmark(
     suite="klue",
     suite_place=2,
     card=make_card(
-        NAME,
+        name=NAME,
         title="KLUE-STS: Korean semantic textual similarity (KLUE)",
         description="Sentence pairs with a similarity from 0 (no overlap) to 5 (equivalent), and whether it is at least 3.",
         labels="Mean of the ratings left after two workers were removed; pairs with a standard deviation above 2 were dropped.",

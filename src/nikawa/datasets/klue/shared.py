@@ -7,10 +7,11 @@ their rows are so short that going line by line costs ten times the parsing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -20,44 +21,32 @@ from nikawa.datasets.locate import find_files
 from nikawa.errors import BadInput, suggest
 from nikawa.io.json import json_fault
 from nikawa.io.lines import decode_line, open_bytes
-from nikawa.records import Card
+from nikawa.records import Card, Dataset, Example
 
 T = TypeVar("T")
 
-VERSION = "1.1"
-LICENCE = "CC BY-SA 4.0"
-CITATION = "Park, Moon, Kim, Cho et al. (2021). KLUE: Korean Language Understanding Evaluation. NeurIPS Datasets and Benchmarks."
-HOMEPAGE = "https://github.com/KLUE-benchmark/KLUE"
+
+class HasGuid(Protocol):
+    """A record that its file names."""
+
+    @property
+    def guid(self) -> str:
+        """The id of its example."""
+
+
+R = TypeVar("R", bound=HasGuid)
+
 CURE = "is this the published file? fetch it again"
 
-
-def make_card(
-    name: str,
-    *,
-    title: str,
-    description: str,
-    labels: str,
-    workers: str,
-    workers_are: Literal["persons", "columns", "none"],
-    source: str,
-    problems: tuple[str, ...] = (),
-) -> Card:
-    """The card of a dataset of KLUE, with what all of them share."""
-    return Card(
-        name=name,
-        title=title,
-        version=VERSION,
-        languages=("ko",),
-        licence=LICENCE,
-        citation=CITATION,
-        homepage=HOMEPAGE,
-        description=description,
-        labels=labels,
-        workers=workers,
-        workers_are=workers_are,
-        source=source,
-        problems=problems,
-    )
+make_card = partial(
+    Card,
+    version="1.1",
+    languages=("ko",),
+    licence="CC BY-SA 4.0",
+    citation="Park, Moon, Kim, Cho et al. (2021). KLUE: Korean Language Understanding Evaluation. NeurIPS Datasets and Benchmarks.",
+    homepage="https://github.com/KLUE-benchmark/KLUE",
+)
+"""The card of a dataset of KLUE; given here is what all of them share."""
 
 
 def sources(stem: str, suffix: str) -> tuple[Source, ...]:
@@ -119,6 +108,44 @@ def read_array(path: Path, kind: type[T]) -> Iterator[tuple[int, T]]:
             what = json_fault(problem, bytes(raw), path, None).what
             line = _line_of_record(path, raws, number)
             raise BadInput(f"record {number}: {what}", file=path, line=line, cure=CURE) from None
+
+
+class PublishedRecord(NamedTuple, Generic[R]):
+    """A record and where it was published."""
+
+    split: str
+    path: Path
+    number: int
+    """Counted from 1 in its file."""
+    row: R
+
+
+def published_records(
+    where: Sequence[Source], folder: Path, kind: type[R], version: str | None = None
+) -> Iterator[PublishedRecord[R]]:
+    """The records of all files of a dataset that are here; see `published_files`."""
+    for split, path in published_files(where, folder, version):
+        for number, row in read_array(path, kind):
+            yield PublishedRecord(split, path, number, row)
+
+
+def examples_of_records(
+    where: Sequence[Source],
+    folder: Path,
+    dataset: Dataset,
+    kind: type[R],
+    is_meant: Callable[[R], bool],
+) -> dict[str, list[Example]]:
+    """The examples of each split whose published record `is_meant`, for what an example does not keep of it."""
+    ids = {
+        (record.split, record.row.guid)
+        for record in published_records(where, folder, kind, dataset.version)
+        if is_meant(record.row)
+    }
+    return {
+        split: [example for example in examples if (split, example.id) in ids]
+        for split, examples in dataset.splits.items()
+    }
 
 
 def _line_of_record(path: Path, raws: Sequence[msgspec.Raw], number: int) -> int:

@@ -117,9 +117,9 @@ DATASET = Benchmark(
     repository="klue",
     suite="klue",
     suite_place=8,
-    further_files=("klue_benchmark/wos-v*/ontology.json",),
+    further_files=ONTOLOGY.patterns,
     card=make_card(
-        NAME,
+        name=NAME,
         title="WoS: Wizard of Seoul, Korean dialogue state tracking (KLUE-DST)",
         description="Dialogues between a traveller in Seoul and an agent, with the state after each user turn: 45 slots in five domains.",
         labels="The state after each user turn: every slot that has a value by then.",

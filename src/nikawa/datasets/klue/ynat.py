@@ -6,7 +6,6 @@ Known problems: the label is the workers' majority, not the section the article 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,10 @@ import msgspec
 
 from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
 from nikawa.datasets.klue.shared import (
+    examples_of_records,
     label_gold,
     make_card,
-    published_files,
+    published_records,
     read_array,
     record_error,
     sources,
@@ -75,46 +75,39 @@ def read(path: Path) -> Iterator[Example]:
 
 def judgements(folder: Path) -> Iterator[Judgement]:
     """Every worker's first choice (`label`) and, where there is one, second and third (`label-2`, `label-3`)."""
-    for split, path in published_files(SOURCES, folder):
-        for number, row in read_array(path, Row):
-            if row.annotations is None:
-                continue
-            example = reference(NAME, split, row.guid)
-            workers, scopes = row.annotations.annotators, row.annotations.annotations
-            for question, answers in (
-                ("label", scopes.first_scope),
-                ("label-2", scopes.second_scope),
-                ("label-3", scopes.third_scope),
-            ):
-                if answers and len(answers) != len(workers):
-                    what = f"{len(workers)} workers gave {len(answers)} answers"
-                    raise record_error(path, number, what)
-                for worker, answer in zip(workers, answers, strict=False):
-                    if answer != NOTHING:
-                        yield Judgement(
-                            example=example, worker=worker, question=question, answer=answer
-                        )
+    for split, path, number, row in published_records(SOURCES, folder, Row):
+        if row.annotations is None:
+            continue
+        example = reference(NAME, split, row.guid)
+        workers, scopes = row.annotations.annotators, row.annotations.annotations
+        for question, answers in (
+            ("label", scopes.first_scope),
+            ("label-2", scopes.second_scope),
+            ("label-3", scopes.third_scope),
+        ):
+            if answers and len(answers) != len(workers):
+                what = f"{len(workers)} workers gave {len(answers)} answers"
+                raise record_error(path, number, what)
+            for worker, answer in zip(workers, answers, strict=False):
+                if answer != NOTHING:
+                    yield Judgement(
+                        example=example, worker=worker, question=question, answer=answer
+                    )
 
 
 def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Labels that fewer than two workers chose first."""
-    lonely = {
-        (split, row.guid)
-        for split, path in published_files(SOURCES, folder, dataset.version)
-        for _, row in read_array(path, Row)
-        if row.annotations
-        and row.label
-        and Counter(row.annotations.annotations.first_scope)[row.label] < 2
-    }
-    for split, examples in dataset.splits.items():
-        odd = [e for e in examples if (split, e.id) in lonely]
-        yield from report_examples(
-            "label-not-majority",
-            dataset,
-            split,
-            odd,
-            "fewer than two workers chose the label first",
-        )
+    lonely = examples_of_records(SOURCES, folder, dataset, Row, has_no_majority)
+    for split, examples in lonely.items():
+        note = "fewer than two workers chose the label first"
+        yield from report_examples("label-not-majority", dataset, split, examples, note)
+
+
+def has_no_majority(row: Row) -> bool:
+    """Whether fewer than two workers chose the label first; false where label or choices are not published."""
+    if row.annotations is None or not row.label:
+        return False
+    return row.annotations.annotations.first_scope.count(row.label) < 2
 
 
 DATASET = Benchmark(
@@ -124,7 +117,7 @@ DATASET = Benchmark(
     suite="klue",
     suite_place=1,
     card=make_card(
-        NAME,
+        name=NAME,
         title="YNAT: topics of Korean news headlines (KLUE-TC)",
         description="Headlines of Yonhap News Agency with one of seven topics.",
         labels="The topic that at least two of three workers chose first; headlines without such a majority were dropped.",
