@@ -14,8 +14,12 @@ from nikawa.analysis.results import Curve, CurvePoint, PartialInput, Stress, Str
 from nikawa.analysis.set_analysis import AnalysisOptions, score_whole
 from nikawa.analysis.stress import (
     MEASURES,
+    NEUTRAL,
     StressCount,
     StressItem,
+    choose_measure,
+    keep_comparable,
+    operation_of,
     parent_of,
     stress_cells,
     stress_item,
@@ -39,7 +43,7 @@ def compare_partial_inputs(
 ) -> tuple[PartialInput, ...]:
     """Every system that saw only some inputs, against always answering the most frequent gold label."""
     results = [
-        _compare_with_majority(answers, every, options)
+        compare_with_majority(answers, every, options)
         for answers in every
         if answers.spec.variation.inputs and answers.task.kind in CLASS_KINDS
     ]
@@ -47,9 +51,10 @@ def compare_partial_inputs(
     return tuple(replace(each, p_holm=p) for each, p in zip(results, adjusted, strict=True))
 
 
-def _compare_with_majority(
+def compare_with_majority(
     answers: SystemAnswers, every: Iterable[SystemAnswers], options: AnalysisOptions
 ) -> PartialInput:
+    """One system against the most frequent gold label, item by item; its p is not corrected yet."""
     gold, units = answers.runs[0].gold, answers.sample.units
     n, unit_count = len(gold), count_units(units)
     label, count = Counter(gold).most_common(1)[0]
@@ -79,7 +84,7 @@ def _compare_with_majority(
         difference=make_figure(gaps, gaps_drawn, units=unit_count, scale=100, n=n),
         p=p,
         p_holm=p,
-        full=_accuracy_with_all_inputs(answers, every),
+        full=find_full_accuracy(answers, every),
     )
 
 
@@ -93,14 +98,12 @@ def gap_p(gaps: Floats, drawn: Floats) -> float:
     return normal_p(float(gaps[0]), float(drawn[0].std(ddof=1)))
 
 
-def _accuracy_with_all_inputs(
-    answers: SystemAnswers, every: Iterable[SystemAnswers]
-) -> float | None:
+def find_full_accuracy(answers: SystemAnswers, every: Iterable[SystemAnswers]) -> float | None:
     """The accuracy of the same model with all inputs; None where that was not run."""
     spec = answers.spec
-    wanted = _seedless_key(replace(spec, variation=replace(spec.variation, inputs=())))
+    full = _seedless_key(replace(spec, variation=replace(spec.variation, inputs=())))
     for other in every:
-        if other.set == answers.set and _seedless_key(other.spec) == wanted:
+        if other.set == answers.set and _seedless_key(other.spec) == full:
             accuracies = [mark_right(items.gold, items.answers).mean() for items in other.runs]
             return 100 * float(np.mean(accuracies))
     return None
@@ -118,10 +121,11 @@ def learning_curves(every: Sequence[SystemAnswers], options: AnalysisOptions) ->
         spec = answers.spec
         whole = replace(spec, variation=replace(spec.variation, share=1.0, shots=0))
         groups.setdefault((answers.set, _seedless_key(whole)), []).append(answers)
-    return tuple(_draw_curve(group, options) for group in groups.values() if len(group) > 1)
+    return tuple(draw_curve(group, options) for group in groups.values() if len(group) > 1)
 
 
-def _draw_curve(group: Sequence[SystemAnswers], options: AnalysisOptions) -> Curve:
+def draw_curve(group: Sequence[SystemAnswers], options: AnalysisOptions) -> Curve:
+    """The curve of systems that differ in how much they learned from, from few examples to many."""
     ordered = sorted(group, key=lambda each: (each.loaded.trained, each.spec.variation.share))
     first = ordered[0]
     points = [
@@ -141,11 +145,11 @@ def _draw_curve(group: Sequence[SystemAnswers], options: AnalysisOptions) -> Cur
         metric=first.metric.name,
         unit=first.unit,
         points=tuple(points),
-        doubling=_gain_per_doubling(ordered[-2], ordered[-1], options),
+        doubling=gain_per_doubling(ordered[-2], ordered[-1], options),
     )
 
 
-def _gain_per_doubling(
+def gain_per_doubling(
     fewer: SystemAnswers, more: SystemAnswers, options: AnalysisOptions
 ) -> Figure | None:
     """The last step of a curve, as if it had been one doubling; the items are resampled for both together."""
@@ -171,31 +175,28 @@ def _gain_per_doubling(
 
 def stress_systems(systems: Iterable[LoadedSystem], options: AnalysisOptions) -> tuple[Stress, ...]:
     """Consistency under perturbation, for systems that answered originals and what was made from them."""
-    results = (_stress_system(system, options) for system in systems)
+    results = (stress_system(system, options) for system in systems)
     return tuple(result for result in results if result is not None)
 
 
-def _stress_system(system: LoadedSystem, options: AnalysisOptions) -> Stress | None:
-    runs = [list(_stress_items(system, number)) for number in range(len(system.runs))]
+def stress_system(system: LoadedSystem, options: AnalysisOptions) -> Stress | None:
+    """Consistency of one system; None where it answered no example together with its original."""
+    measure = choose_measure(system.task)
+    runs = [list(find_stress_items(system, number)) for number in range(len(system.runs))]
     if not runs[0]:
         return None
-    is_scored = system.task.kind == "similarity"
-    if is_scored:
-        runs = [
-            [item for item in run if item.before is not None and item.after is not None]
-            for run in runs
-        ]
-    measure, has_neutral = MEASURES[is_scored], "neutral" in system.task.labels
+    runs = [keep_comparable(run, measure) for run in runs]
+    has_neutral = NEUTRAL in system.task.labels
     pooled = stress_cells(
         [item for run in runs for item in run],
-        measure,
+        MEASURES[measure],
         neutral=has_neutral,
         resamples=options.resamples,
         seed=options.seed,
     )
     each = []
     for run in runs:
-        cells = stress_cells(run, measure, neutral=has_neutral, resamples=1)
+        cells = stress_cells(run, MEASURES[measure], neutral=has_neutral, resamples=1)
         each.append({_cell_key(cell): cell for cell in cells})
     spec = system.spec
     return Stress(
@@ -203,8 +204,8 @@ def _stress_system(system: LoadedSystem, options: AnalysisOptions) -> Stress | N
         model=spec.model,
         variation=spec.variation.title,
         seeds=system.seeds,
-        measure="pearson" if is_scored else "same",
-        cells=tuple(_average_cell(cell, each) for cell in pooled),
+        measure=measure,
+        cells=tuple(average_cell(cell, each) for cell in pooled),
     )
 
 
@@ -215,7 +216,7 @@ def _cell_key(cell: StressCount) -> CellKey:
     return cell.operation, cell.case, cell.gold
 
 
-def _average_cell(pooled: StressCount, runs: Sequence[Mapping[CellKey, StressCount]]) -> StressCell:
+def average_cell(pooled: StressCount, runs: Sequence[Mapping[CellKey, StressCount]]) -> StressCell:
     """Means over seeds; the interval is over premises, which bring the answers of all seeds with them."""
     key = _cell_key(pooled)
     own = [run[key] for run in runs if key in run]
@@ -235,13 +236,13 @@ def _average_cell(pooled: StressCount, runs: Sequence[Mapping[CellKey, StressCou
     )
 
 
-def _stress_items(system: LoadedSystem, number: int) -> Iterator[StressItem]:
+def find_stress_items(system: LoadedSystem, number: int) -> Iterator[StressItem]:
     """Each perturbed example of one seed with the answers around it, where the original was answered too."""
     answers, task = system.runs[number].answers_by_id, system.task
     for name, examples in system.sets.shown.items():
         for example in examples:
-            origin = example.origin
-            if origin is None or not origin.parents or not origin.step:
+            operation = operation_of(example)
+            if not operation:
                 continue
             source, parent = parent_of(example)
             dataset, split = name_and_split(source)
@@ -249,4 +250,4 @@ def _stress_items(system: LoadedSystem, number: int) -> Iterator[StressItem]:
             before = answers.get(original, {}).get(parent) if source else None
             after = answers[name].get(example.id)
             if before is not None and after is not None:
-                yield stress_item(task, origin.step, example, before, after)
+                yield stress_item(task, operation, example, before, after)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nikawa.metrics import Evaluation, Items, Metric
+from nikawa.metrics.base import encode_labels
 from nikawa.records import Example, Task, Unit
 from nikawa.runs.load import LoadedSystem
 from nikawa.runs.records import RunSpec
@@ -189,28 +190,19 @@ def match_system(
     item_set = item_sets.share(task, examples)
     if len(kept) < len(examples):
         item_set = ItemSet(task, [examples[i] for i in kept])
-        runs = [_take_items(items, kept) for items in runs]
+        runs = [items.take(kept) for items in runs]
     used = choose_metrics(task, (metric,) if metric else task.metrics[:1], runs[0])[0]
     for i, items in enumerate(runs):  # seeds of a model without chance answer alike: one is enough
         runs[i] = next((other for other in runs[:i] if other == items), items)
     by_items = {id(items): used.evaluate(items, "official") for items in runs}
     evaluations = [by_items[id(items)] for items in runs]
-    sample = _make_sample(evaluations, item_set.units)
+    sample = make_sample(evaluations, item_set.units)
     return SystemAnswers(
         loaded, name, item_set, tuple(runs), used, sample, len(examples), unanswered
     )
 
 
-def _take_items(items: Items, places: Sequence[int]) -> Items:
-    def take(side: Sequence[Any]) -> list[Any]:
-        return [side[i] for i in places]
-
-    return Items(
-        take(items.gold), take(items.answers), take(items.inputs), items.labels, take(items.scores)
-    )
-
-
-def _make_sample(evaluations: Sequence[Evaluation], units: Ints) -> Sample:
+def make_sample(evaluations: Sequence[Evaluation], units: Ints) -> Sample:
     """The runs under a metric; where it is the mean of a score an item, with that score averaged over runs."""
     details = []
     for evaluation in evaluations:
@@ -247,6 +239,4 @@ def probability_table(items: Items, labels: Sequence[str]) -> Floats | str:
 
 def label_indices(values: Sequence[Any], labels: Sequence[str]) -> Ints:
     """The place of each value among the labels; -1 for what is none of them."""
-    places = {label: i for i, label in enumerate(labels)}
-    indices = [-1 if value is None else places.get(str(value), -1) for value in values]
-    return np.array(indices, dtype=np.int64)
+    return encode_labels([None if value is None else str(value) for value in values], labels)

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
+from math import nan
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -21,14 +21,16 @@ from nikawa.datasets import benchmarks, load
 from nikawa.datasets.custom import has_numbered_labels
 from nikawa.datasets.hidden import load_and_hide
 from nikawa.errors import BadInput
-from nikawa.io.answers import Answers, read_answers
-from nikawa.metrics import Items, metrics
+from nikawa.io.answers import read_answers
+from nikawa.metrics import Items
 from nikawa.metrics.accuracy import mark_right
 from nikawa.metrics.base import mean
+from nikawa.metrics.correlation import pearson
 from nikawa.perturbation.selection import CASES, FAMILIES, case_of, family_of
 from nikawa.records import Dataset, Example, Prediction, Record, Task
 from nikawa.scoring.score import find_task_and_split
 from nikawa.spec import name_and_split
+from nikawa.stats.masks import finite_or_none
 from nikawa.stats.resample import (
     TEST_RESAMPLES,
     Evaluation,
@@ -113,7 +115,7 @@ def stress_cells(
                 parts.setdefault((item.operation, case, gold), []).append(item)
     cells = []
     for where, part in parts.items():
-        cell = _measure_cell(where, part, measure, resamples, seed)
+        cell = measure_cell(where, part, measure, resamples, seed)
         if neutral:
             moved = [item.after == NEUTRAL for item in part if item.before not in (None, NEUTRAL)]
             share = 100 * sum(moved) / len(moved) if moved else None
@@ -122,66 +124,46 @@ def stress_cells(
     return cells
 
 
-def _measure_cell(
+def measure_cell(
     where: tuple[str, str, str],
     items: Sequence[StressItem],
     measure: Measure,
     resamples: int,
     seed: int,
 ) -> StressCount:
-    answered = [(item.before, item.after) for item in items]
-    value, low, high = _measured(answered, [item.unit for item in items], measure, resamples, seed)
-    judged = [item for item in items if item.human is not None]
-    human = _value([item.human for item in judged if item.human is not None], measure)
-    own = _value([(item.before, item.after) for item in judged], measure)
+    """The cell of some items, the share that became neutral left open; `where` is operation, case and gold."""
+
+    def evaluate(pairs: Sequence[tuple[Any, Any]]) -> Evaluation | None:
+        """The measure; None for no items, and for a correlation of fewer than two."""
+        are_scores = any(isinstance(answer, float) for pair in pairs for answer in pair)
+        if len(pairs) < (2 if are_scores else 1):
+            return None
+        return measure([before for before, _ in pairs], [after for _, after in pairs])
+
+    def to_percent(evaluation: Evaluation | None) -> float | None:
+        return None if evaluation is None else finite_or_none(100 * evaluation.value)
+
+    evaluation = evaluate([(item.before, item.after) for item in items])
+    low = high = nan
+    if evaluation is not None:
+        groups = number_groups([item.unit for item in items])
+        drawn = bootstrap(evaluation, groups, resamples=resamples, seed=seed)
+        low, high = percentile_interval(drawn, count_units(groups))
+    judged = [(item, item.human) for item in items if item.human is not None]
     operation, case, gold = where
     return StressCount(
         operation=operation,
         case=case,
         gold=gold,
         n=len(items),
-        value=value,
-        low=low,
-        high=high,
+        value=to_percent(evaluation),
+        low=finite_or_none(100 * low),
+        high=finite_or_none(100 * high),
         to_neutral=None,
-        human=human,
-        judged=own,
+        human=to_percent(evaluate([human for _, human in judged])),
+        judged=to_percent(evaluate([(item.before, item.after) for item, _ in judged])),
         human_n=len(judged),
     )
-
-
-def _measured(
-    pairs: Sequence[tuple[Any, Any]],
-    units: Sequence[str],
-    measure: Measure,
-    resamples: int,
-    seed: int,
-) -> tuple[float | None, float | None, float | None]:
-    found = _evaluated(pairs, measure)
-    if found is None:
-        return None, None, None
-    groups = number_groups(units)
-    low, high = percentile_interval(
-        bootstrap(found, groups, resamples=resamples, seed=seed), count_units(groups)
-    )
-    return _percent(found.value), _percent(low), _percent(high)
-
-
-def _value(pairs: Sequence[tuple[Any, Any]], measure: Measure) -> float | None:
-    found = _evaluated(pairs, measure)
-    return None if found is None else _percent(found.value)
-
-
-def _evaluated(pairs: Sequence[tuple[Any, Any]], measure: Measure) -> Evaluation | None:
-    """The measure; None for no items, and for a correlation of fewer than two."""
-    scores = any(isinstance(answer, float) for pair in pairs for answer in pair)
-    if len(pairs) < (2 if scores else 1):
-        return None
-    return measure([before for before, _ in pairs], [after for _, after in pairs])
-
-
-def _percent(value: float) -> float | None:
-    return None if isnan(value) else 100 * value
 
 
 ORIGINAL = "original"
@@ -227,9 +209,11 @@ class StressOptions:
     sets: str | None = None
     """Where the perturbed examples are, as `load` takes it; the task's own dataset when left out."""
     partial: bool = False
+    """Compare what is answered; otherwise an example without an answer is an error."""
     resamples: int = TEST_RESAMPLES
     seed: int = 0
     form: str | None = None
+    """The form of the answer files, where their content does not tell."""
 
 
 def stress(
@@ -240,98 +224,113 @@ def stress(
     data: Path | None = None,
     options: StressOptions | None = None,
 ) -> StressReport:
-    """Compare answers to the originals with those to the perturbed examples: a file of one set, or a folder with a file a set."""
-    how = options or StressOptions()
+    """Compare answers to the originals with those to the perturbed examples: a file of one set, or a folder with a file a set.
+
+    Raises `BadInput` where an example or its original has no answer (see `StressOptions.partial`).
+    """
+    options = options or StressOptions()
     for path in (original, perturbed):
         if not path.exists():
             raise BadInput("no such file or folder", file=path, cure="check the path")
-    asked, split = find_task_and_split(task)
-    where = how.sets or (f"{asked.dataset}:{split}" if split else asked.dataset)
+    of_task, split = find_task_and_split(task)
+    where = options.sets or (f"{of_task.dataset}:{split}" if split else of_task.dataset)
     dataset = load_and_hide(where, data=data)
-    sets = perturbed_sets(dataset, asked, where)
-    parents = _originals(sets, asked, data)
-    before = read_answers(
-        original,
-        parents.task,
-        parents.examples,
-        form=how.form,
-        numbered_labels=has_numbered_labels(parents.task),
-    )
-    after, absent = _read_sets(perturbed, asked, sets, dataset.name, how.form)
-    kept = {name: sets[name] for name in after}
+    sets = perturbed_sets(dataset, of_task, where)
+    originals = find_originals(sets, of_task, data)
+    before = read_predictions(original, originals.task, originals.examples, options.form)
+    after, absent = read_sets(perturbed, of_task, sets, dataset.name, options.form)
     pairs = [
-        (name, example, before.predictions.get(parent_id(example)), after[name].get(example.id))
-        for name, examples in kept.items()
-        for example in examples
+        AnsweredPair(name, example, before.get(parent_id(example)), answers.get(example.id))
+        for name, answers in after.items()
+        for example in sets[name]
     ]
-    complete = [pair for pair in pairs if pair[2] is not None and pair[3] is not None]
-    _refuse_gaps(pairs, how.partial, original, perturbed)
-    items = [stress_item(asked, *pair) for pair in complete]
-    scored = asked.kind == "similarity"
+    refuse_gaps(pairs, options.partial, original, perturbed)
+    complete = [pair for pair in pairs if pair.before is not None and pair.after is not None]
+    items = [stress_item(of_task, *pair) for pair in complete]
     unread = sum((item.before is None) + (item.after is None) for item in items)
-    if scored:
-        items = [item for item in items if item.before is not None and item.after is not None]
-    found = stress_cells(
-        items,
-        MEASURES[scored],
-        neutral="neutral" in asked.labels,
-        resamples=how.resamples,
-        seed=how.seed,
+    measure = choose_measure(of_task)
+    cells = stress_cells(
+        keep_comparable(items, measure),
+        MEASURES[measure],
+        neutral=NEUTRAL in of_task.labels,
+        resamples=options.resamples,
+        seed=options.seed,
     )
     return StressReport(
-        task=asked.name,
-        measure="pearson" if scored else "same",
-        sets={n: len(e) for n, e in kept.items()},
+        task=of_task.name,
+        measure=measure,
+        sets={name: len(sets[name]) for name in after},
         absent=tuple(absent),
         unread=unread,
         left_out=len(pairs) - len(complete),
-        cells=tuple(found),
-        unread_items=_unread(complete),
+        cells=tuple(cells),
+        unread_items=list_unread(complete),
     )
 
 
-def _same(before: Sequence[Any], after: Sequence[Any]) -> Evaluation:
+def share_same(before: Sequence[Any], after: Sequence[Any]) -> Evaluation:
     """Share of equal answers; one that could not be read equals nothing."""
-    told = [object() if answer is None else answer for answer in before]
-    return mean(mark_right(told, after))
+    comparable = [object() if answer is None else answer for answer in before]
+    return mean(mark_right(comparable, after))
 
 
-def _pearson(before: Sequence[Any], after: Sequence[Any]) -> Evaluation:
-    return metrics()["pearson"].evaluate(Items(gold=before, answers=after), "documented")
+def correlate(before: Sequence[Any], after: Sequence[Any]) -> Evaluation:
+    """Pearson's r between two sets of scores."""
+    return pearson(Items(gold=before, answers=after), "documented")
 
 
-MEASURES = {False: _same, True: _pearson}
-"""Whether the answers are scores to how alike two sets of them are."""
+MeasureName = Literal["same", "pearson"]
+MEASURES: dict[MeasureName, Measure] = {"same": share_same, "pearson": correlate}
+"""How alike two sets of answers are: of labels, and of scores."""
+
+
+def choose_measure(task: Task) -> MeasureName:
+    """The measure for the answers of a task."""
+    return "pearson" if task.kind == "similarity" else "same"
+
+
+def keep_comparable(items: list[StressItem], measure: MeasureName) -> list[StressItem]:
+    """The items a measure can take: a correlation has no place for an answer that could not be read."""
+    if measure == "same":
+        return items
+    return [item for item in items if item.before is not None and item.after is not None]
 
 
 def perturbed_sets(dataset: Dataset, task: Task, where: str) -> Sets:
     """The perturbed examples by operation, which each carries in its origin."""
-    found: dict[str, list[Example]] = {}
+    by_operation: dict[str, list[Example]] = {}
     for examples in dataset.splits.values():
         for example in examples:
-            if example.origin is None or not example.origin.parents or not example.origin.step:
+            operation = operation_of(example)
+            if not operation:
                 what = (
                     f"{where} holds examples that were not made from others, such as {example.id!r}"
                 )
                 raise BadInput(what, cure="say --sets FILE or FOLDER that nikawa perturb wrote")
             if task.asks(example):
-                found.setdefault(example.origin.step, []).append(example)
-    if not found:
+                by_operation.setdefault(operation, []).append(example)
+    if not by_operation:
         raise BadInput(f"{where} holds no example of {task.name}", cure="check --task and --sets")
-    for name, made in found.items():
+    for name, made in by_operation.items():
         if len({e.id for e in made}) < len(made):
             raise BadInput(f"{where} holds ids of {name} twice", cure="name one split: NAME:SPLIT")
-    return {name: tuple(found[name]) for name in sorted(found, key=_reading_order)}
+    return {name: tuple(by_operation[name]) for name in sorted(by_operation, key=reading_order)}
 
 
-def _reading_order(name: str) -> tuple[int, int]:
-    """As the paper's tables have it; sorting keeps the others behind them, as they come."""
+def reading_order(name: str) -> tuple[int, int]:
+    """The place of an operation in the paper's tables; sorting keeps the others behind them, as they come."""
     cases = [case for pair in CASES.items() for case in pair]
     family, case = family_of(name), case_of(name)
     return (
         FAMILIES.index(family) if family in FAMILIES else len(FAMILIES),
         cases.index(case) if case in cases else 0,
     )
+
+
+def operation_of(example: Example) -> str:
+    """The operation that made an example from another one; "" where it was not made so."""
+    origin = example.origin
+    return origin.step if origin is not None and origin.parents else ""
 
 
 def parent_of(example: Example) -> tuple[str, str]:
@@ -348,12 +347,14 @@ def parent_id(example: Example) -> str:
 
 
 @dataclass(frozen=True)
-class _Parents:
+class Originals:
+    """The examples that perturbed ones were made from, and the task that asks the same of them."""
+
     task: Task
     examples: tuple[Example, ...]
 
 
-def _originals(sets: Sets, task: Task, data: Path | None) -> _Parents:
+def find_originals(sets: Sets, task: Task, data: Path | None) -> Originals:
     """The originals, whole where their dataset is known here, so that answers without ids can be placed."""
     children = [example for examples in sets.values() for example in examples]
     sources = {parent_of(child)[0] for child in children}
@@ -364,23 +365,21 @@ def _originals(sets: Sets, task: Task, data: Path | None) -> _Parents:
         )
     source = sources.pop()
     name, split = name_and_split(source)
-    if name not in benchmarks():
-        made = {parent_id(child): _restored(child) for child in children}
-        return _Parents(replace(task, dataset=name or task.dataset), tuple(made.values()))
-    own = next(
-        (t for t in benchmarks()[name].tasks if (t.kind, t.question) == (task.kind, task.question)),
-        task,
-    )
-    try:
-        examples = load(source, data=data).splits[split]
-    except BadInput:  # the published file is not here; the ids alone will do
-        return _Parents(
-            own, tuple({parent_id(child): _restored(child) for child in children}.values())
-        )
-    return _Parents(own, tuple(example for example in examples if own.asks(example)))
+    own = replace(task, dataset=name or task.dataset)
+    if name in benchmarks():
+        asked = (task.kind, task.question)
+        tasks = [each for each in benchmarks()[name].tasks if (each.kind, each.question) == asked]
+        own = tasks[0] if tasks else task
+        try:
+            examples = load(source, data=data).splits[split]
+            return Originals(own, tuple(example for example in examples if own.asks(example)))
+        except BadInput:  # the published file is not here; the ids alone will do
+            pass
+    restored = {parent_id(child): restore_original(child) for child in children}
+    return Originals(own, tuple(restored.values()))
 
 
-def _restored(child: Example) -> Example:
+def restore_original(child: Example) -> Example:
     """The original as far as its child tells."""
     inputs = {
         name: child.meta.get(f"original_{name}", value) for name, value in child.inputs.items()
@@ -388,81 +387,107 @@ def _restored(child: Example) -> Example:
     return replace(child, id=parent_id(child), inputs=inputs)
 
 
-def _read_sets(
+Predictions = Mapping[str, Prediction]
+"""Id of an example to what was answered."""
+
+
+def read_predictions(
+    path: Path, task: Task, examples: Sequence[Example], form: str | None
+) -> Predictions:
+    """The answers of a file to some examples."""
+    numbered = has_numbered_labels(task)
+    return read_answers(path, task, examples, form=form, numbered_labels=numbered).predictions
+
+
+def read_sets(
     path: Path, task: Task, sets: Sets, dataset: str, form: str | None
-) -> tuple[dict[str, Mapping[str, Prediction]], list[str]]:
-    """The answers of each set that has some, and the sets that have none."""
+) -> tuple[dict[str, Predictions], list[str]]:
+    """The answers to each set that has some, and the sets without a file."""
     aliases = benchmarks()[task.dataset].aliases if task.dataset in benchmarks() else {}
-    entries = sorted(path.iterdir()) if path.is_dir() else [path]
     files: dict[str, Path] = {}
-    for entry in entries:
+    for entry in sorted(path.iterdir()) if path.is_dir() else [path]:
         stem = entry.name if entry.is_dir() else entry.name.partition(".")[0]
         files.setdefault(aliases.get(stem, stem), entry)
-    named = {name: files[name] for name in sets if name in files}
-    if not named and len(sets) == 1:
-        named = dict.fromkeys(sets, path)
-    if not named and path.is_file():
-        return _read_together(path, task, sets, dataset, form), []
-    if not named:
+    by_set = {name: files[name] for name in sets if name in files}
+    if not by_set and len(sets) == 1:
+        by_set = dict.fromkeys(sets, path)
+    if not by_set and path.is_file():
+        return read_together(path, task, sets, dataset, form), []
+    if not by_set:
         cure = f"call them {', '.join(f'{name}.jsonl' for name in list(sets)[:3])}, …"
         raise BadInput("holds no file named after a set", file=path, cure=cure)
-    numbered = has_numbered_labels(task)
-    read = {
-        name: read_answers(file, task, sets[name], form=form, numbered_labels=numbered).predictions
-        for name, file in named.items()
+    answers = {
+        name: read_predictions(file, task, sets[name], form) for name, file in by_set.items()
     }
-    return dict(read), [name for name in sets if name not in named]
+    return answers, [name for name in sets if name not in by_set]
 
 
-def _read_together(
+def read_together(
     path: Path, task: Task, sets: Sets, dataset: str, form: str | None
-) -> dict[str, Mapping[str, Prediction]]:
+) -> dict[str, Predictions]:
     """One file with the answers to several sets, whose ids are full references: `jsick-stress:swap-o/33`."""
-    whole = {
+    by_reference = {
         f"{dataset}:{name}/{e.id}": (name, e) for name, examples in sets.items() for e in examples
     }
-    asked = [replace(example, id=key) for key, (_, example) in whole.items()]
-    answers: Answers = read_answers(path, replace(task, dataset=""), asked, form=form)
+    examples = [replace(example, id=key) for key, (_, example) in by_reference.items()]
+    answers = read_answers(path, replace(task, dataset=""), examples, form=form)
     if not answers.predictions:
         what = f"none of its ids is that of an example; {len(sets)} sets share ids"
-        cure = f"give a folder with a file a set, or ids such as {next(iter(whole))}"
+        cure = f"give a folder with a file a set, or ids such as {next(iter(by_reference))}"
         raise BadInput(what, file=path, cure=cure)
-    found: dict[str, dict[str, Prediction]] = {name: {} for name in sets}
+    by_set: dict[str, dict[str, Prediction]] = {name: {} for name in sets}
     for key, prediction in answers.predictions.items():
-        name, example = whole[key]
-        found[name][example.id] = prediction
-    return {name: predictions for name, predictions in found.items() if predictions}
+        name, example = by_reference[key]
+        by_set[name][example.id] = prediction
+    return {name: predictions for name, predictions in by_set.items() if predictions}
 
 
-_Pair = tuple[str, Example, Prediction | None, Prediction | None]
+class AnsweredPair(NamedTuple):
+    """A perturbed example of a set with what was answered to its original and to it; None where nothing was."""
+
+    set: str
+    example: Example
+    before: Prediction | None
+    after: Prediction | None
 
 
-def _refuse_gaps(pairs: Iterable[_Pair], partial: bool, original: Path, perturbed: Path) -> None:
-    for place, path in ((2, original), (3, perturbed)):
-        missing = [pair for pair in pairs if pair[place] is None]
-        if missing and len(missing) == len(list(pairs)):
+def refuse_gaps(
+    pairs: Sequence[AnsweredPair], partial: bool, original: Path, perturbed: Path
+) -> None:
+    """Refuse files that answer none of the examples, or not all of them unless `partial`."""
+    sides = (
+        (original, [pair for pair in pairs if pair.before is None]),
+        (perturbed, [pair for pair in pairs if pair.after is None]),
+    )
+    for path, missing in sides:
+        if missing and len(missing) == len(pairs):
             raise BadInput(
                 "answers none of the examples",
                 file=path,
                 cure="check the task, and which file is which",
             )
         if missing and not partial:
-            ids = ", ".join(f"{name}/{example.id}" for name, example, *_ in missing[:3])
-            what = f"{len(missing)} of {len(list(pairs))} examples have no answer, such as {ids}"
+            ids = ", ".join(f"{pair.set}/{pair.example.id}" for pair in missing[:3])
+            what = f"{len(missing)} of {len(pairs)} examples have no answer, such as {ids}"
             raise BadInput(what, file=path, cure="add them, or say --partial to compare the rest")
 
 
-def _unread(pairs: Iterable[_Pair]) -> tuple[Unread, ...]:
-    found: dict[tuple[str, str], Prediction] = {}
+def list_unread(pairs: Iterable[AnsweredPair]) -> tuple[Unread, ...]:
+    """The answers that could not be read, those to originals first and once each."""
+    of_originals: dict[str, Unread] = {}
+    of_sets: list[Unread] = []
+
+    def describe(name: str, example: str, prediction: Prediction) -> Unread:
+        raw, why = prediction.raw or "", prediction.why or ""
+        return Unread(set=name, example=example, raw=raw, why=why)
+
     for name, example, before, after in pairs:
         if before is not None and before.answer is None:
-            found.setdefault((ORIGINAL, parent_id(example)), before)
+            parent = parent_id(example)
+            of_originals.setdefault(parent, describe(ORIGINAL, parent, before))
         if after is not None and after.answer is None:
-            found[name, example.id] = after
-    return tuple(
-        Unread(set=name, example=key, raw=told.raw or "", why=told.why or "")
-        for (name, key), told in sorted(found.items(), key=lambda item: item[0][0] != ORIGINAL)
-    )
+            of_sets.append(describe(name, example.id, after))
+    return (*of_originals.values(), *of_sets)
 
 
 def stress_item(
@@ -472,10 +497,10 @@ def stress_item(
     assert before is not None
     assert after is not None
     assert example.origin is not None
-    told = example.meta.get(f"inherited_{task.question}", example.gold.get(task.question))
-    inherited = (
-        None if example.hidden else told
-    )  # answers may be counted, but not by a label that is hidden
+    inherited = None
+    if not example.hidden:  # answers may be counted, but not by a label that is hidden
+        own = example.gold.get(task.question)
+        inherited = example.meta.get(f"inherited_{task.question}", own)
     judged = example.origin.gold == "annotated" and f"inherited_{task.question}" in example.meta
     return StressItem(
         operation=family_of(name),

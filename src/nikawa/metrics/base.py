@@ -39,6 +39,20 @@ class Items:
     scores: Sequence[Mapping[str, float] | None] = ()
     """Scores by label, for metrics that rank."""
 
+    def take(self, places: Sequence[int], labels: Sequence[Any] | None = None) -> Items:
+        """The items at some places, in that order; with `labels`, under another closed set of answers."""
+
+        def pick(values: Sequence[Any]) -> list[Any]:
+            return [values[i] for i in places] if values else []
+
+        return Items(
+            gold=pick(self.gold),
+            answers=pick(self.answers),
+            inputs=pick(self.inputs),
+            labels=self.labels if labels is None else labels,
+            scores=pick(self.scores),
+        )
+
     @cached_property
     def _computed(self) -> dict[Any, Any]:
         return {}

@@ -197,7 +197,7 @@ def compare_systems(
             scores += each.score_systems(metric, pairs)
         for first, second in combinations(each.systems, 2):
             gaps = each.item_gaps(first.name, second.name)
-            slices += _count_slices(first, second, by, gaps)
+            slices += count_slices(first, second, by, gaps)
             ids = tuple(example for example, gap in gaps.items() if gap)
             differing[f"{title}: {first.name} against {second.name}"] = ids
     return Comparison(systems=tuple(scores), pairs=pairs, slices=tuple(slices), differing=differing)
@@ -224,26 +224,17 @@ class TaskComparison:
         task = systems[0].runs[0].task
         allowed = [choose_metrics(task, (), each) for each in items]
         metrics = [metric for metric in allowed[0] if all(metric in other for other in allowed)]
-        kept = None
-        if any(
-            metric.skips_unanswered for metric in metrics
-        ):  # those items that every run answered
-            answers = zip(*(each.answers for each in items), strict=True)
-            kept = [i for i, given in enumerate(answers) if all(a is not None for a in given)]
-        labels = _all_labels(items)
+        kept = list(range(len(items[0].gold)))
+        if any(metric.skips_unanswered for metric in metrics):  # what every run answered
+            kept = [i for i in kept if all(each.answers[i] is not None for each in items)]
+        labels = find_labels(items)
         answered: dict[str, list[AnsweredTask]] = {system.name: [] for system in systems}
         distinct: list[tuple[Items, AnsweredTask]] = []
         for (name, run), each in zip(runs, items, strict=True):
             same = next((answers for other, answers in distinct if other == each), None)
             if same is None:  # seeds of a model without chance answer alike: one is enough
-                shown = Items(
-                    gold=_take(each.gold, kept),
-                    answers=_take(each.answers, kept),
-                    inputs=_take(each.inputs, kept),
-                    labels=labels,
-                    scores=_take(each.scores, kept),
-                )
-                same = AnsweredTask(run.task, _take(run.examples, kept), shown)
+                examples = [run.examples[i] for i in kept]
+                same = AnsweredTask(run.task, examples, each.take(kept, labels))
                 distinct.append((each, same))
             answered[name].append(same)
         return cls(systems, metrics, answered)
@@ -344,7 +335,7 @@ class TaskComparison:
                     )
                 ]
             elif self.needs_own_draws(metrics[0]):
-                paired = [_exchange_answers(left[0], right[0], metrics[0], rounds, add_rounds)]
+                paired = [exchange_answers(left[0], right[0], metrics[0], rounds, add_rounds)]
             else:
                 single = [(a[0], b[0]) for a, b in pairs]
                 paired = compare_pairs(single, units, rounds=rounds, on_progress=add_rounds)
@@ -426,11 +417,7 @@ class TaskComparison:
             )
 
 
-def _take(values: Sequence[Any], kept: Sequence[int] | None) -> Sequence[Any]:
-    return values if kept is None else [values[i] for i in kept]
-
-
-def _all_labels(every: Sequence[Items]) -> tuple[Any, ...]:
+def find_labels(every: Sequence[Items]) -> tuple[Any, ...]:
     """The declared labels, then whatever else occurs; only label and choice answers form classes."""
     declared = every[0].labels
     seen: set[Any] = set()
@@ -443,7 +430,7 @@ def _all_labels(every: Sequence[Items]) -> tuple[Any, ...]:
 # Tests
 
 
-def _exchange_answers(
+def exchange_answers(
     left: AnsweredTask,
     right: AnsweredTask,
     metric: Metric,
@@ -505,7 +492,7 @@ def exact_mcnemar(a: Floats | None, b: Floats | None) -> float | None:
     return mcnemar(a, b)[2]
 
 
-def _count_slices(
+def count_slices(
     first: System, second: System, by: tuple[str, ...], gaps: Mapping[str, float]
 ) -> Iterator[SliceResult]:
     """Wins and losses over everything and in each slice; nothing where there is nothing to slice by."""
