@@ -13,10 +13,10 @@ from pathlib import Path
 import msgspec
 
 from nikawa.datasets.base import Benchmark, Source, hidden_origin, report_examples
-from nikawa.datasets.jglue.rows import check_labelled, has_edge_blank
+from nikawa.datasets.jglue.rows import check_labelled, has_edge_blank, make_card
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
-from nikawa.records import Card, Dataset, Example, Finding, Task
+from nikawa.records import Dataset, Example, Finding, Task
 
 
 class Row(msgspec.Struct, forbid_unknown_fields=True):
@@ -74,18 +74,13 @@ DATASET = Benchmark(
     repository="jglue",
     suite="jglue",
     suite_place=6,
-    card=Card(
+    card=make_card(
         name="jcommonsenseqa",
         title="JCommonsenseQA: Japanese commonsense questions (JGLUE)",
-        version="1.3",
-        languages=("ja",),
         licence="CC BY-SA 4.0",
-        citation="Kurihara, Kawahara, Shibata (2022). JGLUE: Japanese General Language Understanding Evaluation. LREC.",
-        homepage="https://github.com/yahoojapan/JGLUE",
         description="Commonsense questions in Japanese with five choices, one of them right.",
         labels="The choice the question was written for; kept where at least two of three workers chose it.",
         workers="3 a question for the check, others wrote questions and distractors; answers not published",
-        workers_are="none",
         source="Concepts of ConceptNet; questions and two of the five choices written by workers",
         problems=(
             "35 questions occur in more than one split.",

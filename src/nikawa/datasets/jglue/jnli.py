@@ -13,10 +13,10 @@ from pathlib import Path
 import msgspec
 
 from nikawa.datasets.base import Benchmark, Source, Splits, hidden_origin
-from nikawa.datasets.jglue.rows import caption_meta, check_label, check_labelled
+from nikawa.datasets.jglue.rows import caption_meta, check_label, check_labelled, make_card
 from nikawa.datasets.locate import find_files, path_version
 from nikawa.io.json import read_json_lines
-from nikawa.records import Card, Dataset, Example, Finding, Task, reference
+from nikawa.records import Dataset, Example, Finding, Task, reference
 
 LABELS = ("entailment", "contradiction", "neutral")
 CORRECTED = {
@@ -100,18 +100,13 @@ DATASET = Benchmark(
     repository="jglue",
     suite="jglue",
     suite_place=4,
-    card=Card(
+    card=make_card(
         name="jnli",
         title="JNLI: Japanese natural language inference (JGLUE)",
-        version="1.3",
-        languages=("ja",),
         licence="CC BY-SA 4.0",
-        citation="Kurihara, Kawahara, Shibata (2022). JGLUE: Japanese General Language Understanding Evaluation. LREC.",
-        homepage="https://github.com/yahoojapan/JGLUE",
         description="Pairs of Japanese image captions with the relation of the premise to the hypothesis.",
         labels="A: an answer that at least six of ten workers gave; C: contradictions written by workers, confirmed by at least six of ten, the opposite direction assigned without asking.",
         workers="10 a pair; Fleiss' kappa 0.399 as printed; answers not published",
-        workers_are="none",
         source="YJ Captions (captions of MS COCO images): A two captions of one image, C a caption and a worker-written contradiction",
         problems=(
             "29 labels of valid changed at v1.2; scores on v1.0 and v1.1 are not comparable with later ones.",

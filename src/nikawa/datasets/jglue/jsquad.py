@@ -21,10 +21,10 @@ from nikawa.datasets.base import (
     hidden_origin,
     report_examples,
 )
-from nikawa.datasets.jglue.rows import has_edge_blank, mixed_labels
+from nikawa.datasets.jglue.rows import has_edge_blank, make_card, mixed_labels
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json
-from nikawa.records import Card, Dataset, Example, Finding, Task
+from nikawa.records import Dataset, Example, Finding, Task
 
 SEPARATOR = " [SEP] "
 TRAIN_COUNTS = {62_859: "1.2", 62_697: "1.3"}
@@ -144,18 +144,13 @@ DATASET = Benchmark(
     repository="jglue",
     suite="jglue",
     suite_place=5,
-    card=Card(
+    card=make_card(
         name="jsquad",
         title="JSQuAD: Japanese reading comprehension (JGLUE)",
-        version="1.3",
-        languages=("ja",),
         licence="CC BY-SA 4.0",
-        citation="Kurihara, Kawahara, Shibata (2022). JGLUE: Japanese General Language Understanding Evaluation. LREC.",
-        homepage="https://github.com/yahoojapan/JGLUE",
         description="Questions on paragraphs of Japanese Wikipedia; the answer is a string of the paragraph.",
         labels="Written by workers with the question; two more answers a question in dev and test.",
         workers="1 a question in train, up to 3 in dev and test (473 dev questions have 2 answers); not identified",
-        workers_are="none",
         source="Paragraphs of 822 articles of Japanese Wikipedia",
         problems=(
             "answer_start is the first occurrence of the string, often in the title: it is not where the evidence is.",

@@ -12,10 +12,10 @@ from pathlib import Path
 import msgspec
 
 from nikawa.datasets.base import Benchmark, Source, Splits, hidden_origin, report_examples
-from nikawa.datasets.jglue.rows import caption_meta, check_labelled
+from nikawa.datasets.jglue.rows import caption_meta, check_labelled, make_card
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
-from nikawa.records import Card, Dataset, Example, Finding, Task, reference
+from nikawa.records import Dataset, Example, Finding, Task, reference
 
 MAX_GAPS_NAMED = 1000
 """Missing ids that are named one by one."""
@@ -95,18 +95,13 @@ DATASET = Benchmark(
     repository="jglue",
     suite="jglue",
     suite_place=3,
-    card=Card(
+    card=make_card(
         name="jsts",
         title="JSTS: Japanese semantic textual similarity (JGLUE)",
-        version="1.3",
-        languages=("ja",),
         licence="CC BY-SA 4.0",
-        citation="Kurihara, Kawahara, Shibata (2022). JGLUE: Japanese General Language Understanding Evaluation. LREC.",
-        homepage="https://github.com/yahoojapan/JGLUE",
         description="Pairs of Japanese image captions with a similarity from 0 (different) to 5 (equivalent).",
         labels="Mean of the answers of five workers a pair (all labels are multiples of 0.2); pairs with a variance of 1.0 or more were dropped.",
         workers="5 a pair by the labels and the text (the paper's Table 6 speaks of 10); answers not published",
-        workers_are="none",
         source="YJ Captions (captions of MS COCO images): A same image, B different images, C worker-written contradictions",
         problems=(
             "Most pairs occur in JNLI as well, across splits: do not train on one and test on the other.",

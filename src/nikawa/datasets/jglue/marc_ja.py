@@ -15,9 +15,9 @@ import msgspec
 
 from nikawa.datasets.base import Benchmark, Source, hidden_origin, report_examples
 from nikawa.datasets.jglue.marc_ja_raw import LABELS, LISTS, Lists, read_lists, read_raw
-from nikawa.datasets.jglue.rows import check_label, check_labelled
+from nikawa.datasets.jglue.rows import check_label, check_labelled, make_card
 from nikawa.io.json import read_json_lines
-from nikawa.records import Card, Dataset, Example, Finding, Task
+from nikawa.records import Dataset, Example, Finding, Task
 
 RAW = "amazon_reviews_multilingual_JP_v1_00.tsv"
 
@@ -91,18 +91,13 @@ DATASET = Benchmark(
     withdrawn="the reviews themselves were withdrawn by Amazon and cannot be fetched, only JGLUE's lists of review ids; "
     "a copy of the reviews you already have can be converted",
     instead_of_fetch=f"the reviews were withdrawn and cannot be fetched: put your own copy of {RAW}.gz into {{folder}}, or use marc-ja@FILE",
-    card=Card(
+    card=make_card(
         name="marc-ja",
         title="MARC-ja: sentiment of Japanese product reviews (JGLUE)",
-        version="1.3",
-        languages=("ja",),
         licence="the conversion and id lists CC BY-SA 4.0; the reviews under Amazon's own terms, withdrawn",
-        citation="Kurihara, Kawahara, Shibata (2022). JGLUE: Japanese General Language Understanding Evaluation. LREC.",
-        homepage="https://github.com/yahoojapan/JGLUE",
         description="Japanese product reviews of at most 500 characters, positive (4, 5 stars) or negative (1, 2).",
         labels="By the stars; in dev and test replaced by the answer of at least 7 of 10 workers, or the review left out.",
         workers="none in train, 10 a review in dev and test; answers not published",
-        workers_are="none",
         source="Multilingual Amazon Reviews Corpus, Japanese part (Keung et al., 2020)",
         problems=(
             "The reviews are no longer distributed.",

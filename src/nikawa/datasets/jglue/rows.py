@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from nikawa.errors import BadInput
+from nikawa.records import Card
+
+make_card = partial(
+    Card,
+    version="1.3",
+    languages=("ja",),
+    citation="Kurihara, Kawahara, Shibata (2022). JGLUE: Japanese General Language Understanding Evaluation. LREC.",
+    homepage="https://github.com/yahoojapan/JGLUE",
+    workers_are="none",
+)
+"""The card of a dataset of JGLUE; given here is what most of them share."""
 
 
 class HasLabel(Protocol):

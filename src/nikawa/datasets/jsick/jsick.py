@@ -22,19 +22,17 @@ from nikawa.datasets.jsick.answers import (
 )
 from nikawa.datasets.jsick.rows import (
     ANSWERS,
-    LABELS,
     RELEASED,
     SPLITS,
     Row,
     check_label,
     check_texts,
-    meta_of,
-    parse_score,
-    parse_split,
-    parse_tags,
+    make_card,
+    make_example,
+    pair_tasks,
     read_pairs,
 )
-from nikawa.records import Card, Dataset, Example, Finding, Task, reference
+from nikawa.records import Dataset, Example, Finding, reference
 
 NUMBERED = "train.tsv-"
 """What the reader puts before the row numbers of `train.tsv`."""
@@ -57,30 +55,18 @@ KNOWN = {
 
 
 def read(path: Path) -> Iterator[Example]:
-    """The Japanese pairs of one published file.
-
-    The group is the premise: a premise comes with several hypotheses, and a model that misreads it fails
-    on all of them, so pairs that share one are not independent.
-    """
+    """The Japanese pairs of one published file."""
     for line, row in read_pairs(path):
-        inputs = check_texts(row.premise, row.hypothesis, path, line)
-        label = check_label(row.label, path, line)
-        if not (row.data or row.score or row.premise_en):
-            # A row of `train.tsv`: its number is not SICK's id, so the id is given another form.
-            yield Example(
-                id=f"{NUMBERED}{row.pair}",
-                inputs=inputs,
-                gold={"label": label},
-                meta={"split": "train"},
-                group=row.premise,
-            )
+        if row.data or row.score or row.premise_en:
+            texts = (row.premise, row.hypothesis)
+            yield make_example(row, texts, row.label, row.score, path, line)
             continue
+        # A row of `train.tsv`: its number is not SICK's id, so the id is given another form.
         yield Example(
-            id=row.pair,
-            inputs=inputs,
-            gold={"label": label, "relatedness": parse_score(row.score, path, line)},
-            tags=parse_tags(row.tags, path, line),
-            meta=meta_of(row, parse_split(row.data, path, line)),
+            id=f"{NUMBERED}{row.pair}",
+            inputs=check_texts(row.premise, row.hypothesis, path, line),
+            gold={"label": check_label(row.label, path, line)},
+            meta={"split": "train"},
             group=row.premise,
         )
 
@@ -234,14 +220,11 @@ DATASET = Benchmark(
     suite="jsick",
     suite_place=1,
     further_files=("jsick/*",),
-    card=Card(
+    card=make_card(
         name="jsick",
         title="JSICK: Japanese Sentences Involving Compositional Knowledge",
-        version="1.0",
         languages=("ja",),
-        licence="CC BY-SA 4.0",
         citation="Yanaka, Mineshima (2022). Compositional Evaluation on Japanese Textual Entailment and Similarity. TACL 10.",
-        homepage="https://github.com/verypluming/JSICK",
         description="9,927 pairs of Japanese sentences, translated from SICK, with an inference label and a relatedness from 1 to 5.",
         labels="Inference: majority of three workers' answers, checked by the authors, who decided the ties. Relatedness: mean of the answers, one decimal.",
         workers="3 answers a pair from 6 native speakers (Lancers), chosen by ten test questions; published as three columns",
@@ -256,25 +239,10 @@ DATASET = Benchmark(
             "123 pairs occur more than once, two of them with different labels; 87 test pairs occur in train or dev.",
         ),
     ),
-    tasks=(
-        Task(
-            name="jsick-nli",
-            dataset="jsick",
-            kind="inference",
-            question="label",
-            inputs=("premise", "hypothesis"),
-            labels=LABELS,
-            metrics=("accuracy", "macro-precision", "macro-recall", "macro-f1"),
-        ),
-        Task(
-            name="jsick-sts",
-            dataset="jsick",
-            kind="similarity",
-            question="relatedness",
-            inputs=("premise", "hypothesis"),
-            metrics=("pearson", "spearman", "mse"),
-            scale=(1.0, 5.0),
-        ),
+    tasks=pair_tasks(
+        "jsick",
+        ("accuracy", "macro-precision", "macro-recall", "macro-f1"),
+        ("pearson", "spearman", "mse"),
     ),
     sources=(Source("", ("jsick/jsick.tsv",), holds=("train", "dev", "test")),),
     read=read,

@@ -20,19 +20,20 @@ from nikawa.datasets.jsick.answers import (
 )
 from nikawa.datasets.jsick.rows import (
     COLUMNS,
-    LABELS,
     RELEASED,
     Row,
     check_label,
     check_texts,
+    make_card,
     meta_of,
+    pair_tasks,
     parse_score,
     parse_tags,
     read_cells,
     read_header,
 )
 from nikawa.errors import BadInput
-from nikawa.records import Card, Dataset, Example, Finding, Origin, Task, reference
+from nikawa.records import Dataset, Example, Finding, Origin, reference
 
 FOLDERS = {
     f"{folder}_ga_{particle}": f"{operation}-{particle}"
@@ -172,14 +173,11 @@ DATASET = Benchmark(
     suite="jsick",
     suite_place=3,
     further_files=("jsick-stress/*", "jsick/jsick.tsv", "jsick/test.tsv"),
-    card=Card(
+    card=make_card(
         name="jsick-stress",
         title="JSICK-stress: word order and case particles",
-        version="1.0",
         languages=("ja",),
-        licence="CC BY-SA 4.0",
         citation="Yanaka, Mineshima (2022). Compositional Evaluation on Japanese Textual Entailment and Similarity. TACL 10.",
-        homepage="https://github.com/verypluming/JSICK",
         description="Nine sets: JSICK test pairs whose premise has ga-o, ga-ni or ga-de, with the two phrases scrambled, their particles swapped, or their particles deleted.",
         labels="Copied from the JSICK test set (origin inherited), but for 900 pairs, which were judged again: majority label and mean relatedness (origin annotated).",
         workers="3 answers a pair on 100 pairs of each set, by workers of JSICK; published as three columns",
@@ -192,26 +190,7 @@ DATASET = Benchmark(
             "Some sets share pairs: the nine hold 3,443 different test pairs.",
         ),
     ),
-    tasks=(
-        Task(
-            name="jsick-stress-nli",
-            dataset="jsick-stress",
-            kind="inference",
-            question="label",
-            inputs=("premise", "hypothesis"),
-            labels=LABELS,
-            metrics=("accuracy",),
-        ),
-        Task(
-            name="jsick-stress-sts",
-            dataset="jsick-stress",
-            kind="similarity",
-            question="relatedness",
-            inputs=("premise", "hypothesis"),
-            metrics=("pearson", "spearman"),
-            scale=(1.0, 5.0),
-        ),
-    ),
+    tasks=pair_tasks("jsick-stress", ("accuracy",), ("pearson", "spearman")),
     sources=tuple(
         Source(name, (f"jsick-stress/{folder}/test.tsv",)) for folder, name in FOLDERS.items()
     ),

@@ -8,7 +8,7 @@ has no split column and ends its lines in CR LF.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +16,15 @@ from typing import NamedTuple
 from nikawa.errors import BadInput, suggest
 from nikawa.io.lines import decode_line, open_bytes
 from nikawa.io.tsv import check_header
+from nikawa.records import Card, Example, Task
+
+make_card = partial(
+    Card,
+    version="1.0",
+    licence="CC BY-SA 4.0",
+    homepage="https://github.com/verypluming/JSICK",
+)
+"""The card of a dataset of JSICK's repository; given here is what all of them share."""
 
 LABELS = ("entailment", "contradiction", "neutral")
 SPLITS = {"train": "train", "trial": "dev", "test": "test", "all": "all"}
@@ -34,6 +43,29 @@ TAGS = {
 """The files' names of the nine phenomena to the paper's."""
 RELEASED = "jsick.tsv"
 ANSWERS = "jsick-all-annotations.tsv"
+
+
+def pair_tasks(
+    dataset: str, nli_metrics: tuple[str, ...], sts_metrics: tuple[str, ...]
+) -> tuple[Task, Task]:
+    """The two questions that are asked of a pair: its label, and its relatedness."""
+    ask = partial(Task, dataset=dataset, inputs=("premise", "hypothesis"))
+    return (
+        ask(
+            name=f"{dataset}-nli",
+            kind="inference",
+            question="label",
+            labels=LABELS,
+            metrics=nli_metrics,
+        ),
+        ask(
+            name=f"{dataset}-sts",
+            kind="similarity",
+            question="relatedness",
+            metrics=sts_metrics,
+            scale=(1.0, 5.0),
+        ),
+    )
 
 
 class Row(NamedTuple):
@@ -218,6 +250,27 @@ def meta_of(row: Row, split: str) -> dict[str, str]:
         "corrected_ba": row.corrected_ba,
     }
     return {name: value for name, value in values.items() if value}
+
+
+def make_example(
+    row: Row, texts: tuple[str, str], label: str, score: str, path: Path, line: int
+) -> Example:
+    """The example of one language's side of a row: its two texts, its label and its relatedness as published.
+
+    The group is the premise: a premise comes with several hypotheses, and a model that misreads it fails
+    on all of them, so pairs that share one are not independent.
+    """
+    return Example(
+        id=row.pair,
+        inputs=check_texts(*texts, path, line),
+        gold={
+            "label": check_label(label, path, line),
+            "relatedness": parse_score(score, path, line),
+        },
+        tags=parse_tags(row.tags, path, line),
+        meta=meta_of(row, parse_split(row.data, path, line)),
+        group=texts[0],
+    )
 
 
 def check_texts(premise: str, hypothesis: str, path: Path, line: int) -> dict[str, str]:
