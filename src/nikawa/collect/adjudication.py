@@ -42,7 +42,11 @@ def find_disagreements(
     undecided: bool = False,
     describe: Describe = describe_by_code,
 ) -> dict[str, Any]:
-    """A page of items whose answers disagree, or whose written texts break a rule; `after` is None at the end."""
+    """A page of items whose answers disagree, or whose written texts break a rule.
+
+    `after` is the reference the page starts behind; the one returned starts the next page, None at the end. One
+    request looks at `MAX_ITEMS_READ` items, so a page may hold few cases and still not be the last.
+    """
     rules = ["i.done > 0" if project.form.writes else _HAS_DIFFERENT_ANSWERS]
     if undecided:
         rules.append(_IS_UNDECIDED)
@@ -78,7 +82,7 @@ def find_case(
 
 
 def find_item(db: Connection, ref: str) -> Row:
-    """Reference, id and text of an item."""
+    """Reference, id and text of a main item; raises `Refused` with status 404 where there is none."""
     row = db.one(f"{_ITEM} AND i.ref = ?", ref)
     if row is None:
         raise Refused("item_unknown", 404)
@@ -126,7 +130,10 @@ def _read_case(db: Connection, project: Project, row: Row, describe: Describe) -
 
 
 def add_decision(db: Connection, ref: str, body: str, reason: str, *, who: str, now: float) -> int:
-    """Add a decision, and its number; earlier ones stay."""
+    """Add a decision about an item; returns its number. Earlier decisions stay, and the last one counts.
+
+    `body` is the answer as JSON, already held against the form's rules.
+    """
     _, item, _ = find_item(db, ref)
     db.execute(
         "INSERT INTO decisions (item, person, body, reason, at) VALUES (?, ?, ?, ?, ?)",
@@ -144,7 +151,10 @@ def add_decision(db: Connection, ref: str, body: str, reason: str, *, who: str, 
 def resolve_item(
     db: Connection, ref: str, action: str, reason: str, *, who: str, now: float
 ) -> str:
-    """Open an item that was set aside (`reopen`), or set one aside for good (`drop`); its state then."""
+    """Open an item that was set aside (`reopen`), or set one aside for good (`drop`).
+
+    Returns the state of the item afterwards, as `dashboard.item_row` names it.
+    """
     _, item, _ = find_item(db, ref)
     is_set_aside = {"reopen": 0, "drop": 1}.get(action)
     if is_set_aside is None:

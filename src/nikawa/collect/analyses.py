@@ -52,7 +52,10 @@ class Columns:
 
 
 def analyse_judgements(project: Project, store: Store) -> dict[str, Any]:
-    """Agreement by question, the map of workers, time per item, and what is flagged."""
+    """Agreement by question, the map of workers, time per item, and what is flagged.
+
+    Texts that workers write are not compared: of such a project only times, pay and reports are looked at.
+    """
     is_written = project.form.writes  # no two texts of workers' own are meant to be equal
     columns = _read_columns(project, store)
     tables = {question: column.table(question) for question, column in columns.items()}
@@ -125,7 +128,11 @@ def measure_agreement(table: Table) -> dict[str, Any]:
 
 
 def map_workers(table: Table, is_compared: bool) -> list[dict[str, Any]]:
-    """Each worker's place on the map: agreement with the others by speed; most answers first."""
+    """Each worker's place on the map: agreement with the others by speed; most answers first.
+
+    `low` and `high` are Wilson's interval of the agreement. A worker whose whole interval is below the median of all
+    is flagged `disagrees`.
+    """
     if is_compared:
         shared = table.worker[table.per_item()[table.item] > 1]
         counts = np.bincount(shared, minlength=len(table.workers)).tolist()

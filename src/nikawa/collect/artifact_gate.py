@@ -74,7 +74,11 @@ class Tokenised:
 
 
 def analyse_artifacts(project: Project, store: Store) -> dict[str, Any]:
-    """The last texts: how well a model guesses labels from them alone, words that give one away, writers apart."""
+    """The last texts: how well a model guesses labels from them alone, words that give one away, writers apart.
+
+    Where texts have no labels, only the words that are added to the sources and the writers are reported. No model is
+    trained on fewer than `MIN_TEXTS_TO_TRAIN` texts: `needed` says how many are missing.
+    """
     texts = read_texts(project, store)
     if not texts:
         return {"texts": 0}
@@ -198,6 +202,7 @@ def guess_labels(texts: Sequence[Text]) -> list[bool] | None:
 
 
 def _accuracy(hits: Sequence[bool]) -> dict[str, Any]:
+    """The share of hits with Wilson's interval."""
     low, high = wilson(sum(hits), len(hits))
     return {"texts": len(hits), "accuracy": sum(hits) / len(hits), "low": low, "high": high}
 

@@ -62,7 +62,7 @@ def count_progress(db: Connection) -> dict[str, Any]:
 
 
 def worker_rows(db: Connection) -> list[dict[str, Any]]:
-    """Everybody who came, with speed and control items."""
+    """Everybody who came, with speed and control items; who only wrote items and never came is left out."""
     came = [
         worker
         for worker in all_workers(db)
@@ -99,7 +99,7 @@ def count_times(db: Connection) -> dict[str, Any]:
 
 
 def report_rows(db: Connection) -> list[dict[str, Any]]:
-    """What workers reported, oldest first."""
+    """The first reports of workers, oldest first, each with whether its item is set aside now."""
     rows = db.rows(
         "SELECT r.seq, i.ref, w.name, r.code, r.comment, r.at, i.held FROM reports r JOIN items i ON i.id = r.item"
         " JOIN workers w ON w.id = r.worker ORDER BY r.seq LIMIT ?",
@@ -130,7 +130,10 @@ _ITEM_STATES = {
 
 
 def item_rows(db: Connection, state: str = "", after: str = "") -> list[dict[str, Any]]:
-    """A page of items by reference: those of a state, which come after a reference."""
+    """A page of items in the order of their references: those of a state which come after a reference.
+
+    An unknown state is refused with status 400.
+    """
     if state not in _ITEM_STATES:
         raise Refused("bad_request", 400)
     rows = db.rows(
@@ -143,7 +146,7 @@ def item_rows(db: Connection, state: str = "", after: str = "") -> list[dict[str
 
 
 def item_row(db: Connection, item: int) -> dict[str, Any]:
-    """The same of one item."""
+    """Counts and state of one item, given as its id."""
     return _item_row(*db.required(f"SELECT {_ITEM_COLUMNS} FROM items WHERE id = ?", item))  # noqa: S608
 
 
@@ -178,9 +181,12 @@ class CountedAnswer(NamedTuple):
     """An answer that counts, with the texts it was given to."""
 
     ref: str
+    """The reference of the item."""
     worker: str
     inputs: dict[str, Any]
+    """The inputs of the item, as its example has them."""
     answer: dict[str, Any]
+    """By question."""
     writer: str
     """Who wrote the text that was judged; empty where nobody said."""
 

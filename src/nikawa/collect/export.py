@@ -49,16 +49,22 @@ class ExportOptions:
     """How judgements are written."""
 
     parts: tuple[str, ...] = ("main",)
+    """Which answers are written: some of `PARTS`."""
     pseudonymise: bool = False
+    """Whether workers get names that tell nothing about them."""
     form: str | None = None
     """`csv`, `examples`, `decisions`, or a form of `nikawa.io.judgements`; None: by the suffix of the file."""
     overwrite: bool = False
+    """Whether a file that exists is replaced; else it is bad input."""
 
 
 def export(
     folder: Path, out: Path, options: ExportOptions | None = None, database: str = ""
 ) -> int:
-    """Write the judgements so far, texts to judge or decisions, from one moment, while people work; how many."""
+    """Write the judgements so far, texts to judge or decisions, from one moment, while people work.
+
+    Returns how many lines or examples were written. The project may be served meanwhile.
+    """
     options = options or ExportOptions()
     form = options.form or ("csv" if out.name.endswith(".csv") else None)
     with open_synced(folder, database) as (project, store), store.connection() as db:
@@ -122,7 +128,10 @@ def read_judgements(
     *,
     pseudonymise: bool = False,
 ) -> Iterator[Judgement]:
-    """The judgements of these parts, oldest first, the owner's decisions last."""
+    """The judgements of these parts, oldest first, the owner's decisions last.
+
+    They are streamed from one snapshot: what comes in meanwhile is not among them. An unknown part is bad input.
+    """
     included = set(parts)
     for part in included - set(PARTS):
         raise unknown("part", part, PARTS)

@@ -85,6 +85,7 @@ class Written(Record, frozen=True):
 
     inputs: dict[str, Any]
     meant: str = ""
+    """The label the worker was asked for; it never reaches those who judge."""
 
 
 @dataclass(frozen=True)
@@ -92,16 +93,24 @@ class Sample:
     """An item of a form with an answer it takes and answers it refuses; the tests of all forms walk these."""
 
     inputs: Mapping[str, Any]
+    """The inputs of its example."""
     answer: Answer
+    """An answer the form takes."""
     refused: tuple[Answer, ...]
+    """Answers it refuses, each for a reason of its own."""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    """The `[form_settings]` it is tried with."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """A form, as its file declares it."""
+    """A form, as its file declares it.
+
+    A file in `collect.forms` with `FORM = Form(...)` is all that a new form needs, beside its script.
+    """
 
     name: str
+    """The name in project.toml and on the command line."""
     title: Mapping[str, str]
     """One line in ja, ko and en for the list of forms."""
     questions: tuple[str, ...]
@@ -119,10 +128,13 @@ class Form:
     settings: type[msgspec.Struct] | None = None
     """The table `[form_settings]` of project.toml, with defaults; it reaches the page, so it may hold no secret."""
     gold_matches: Callable[[Answer, Mapping[str, Any], Options], bool] = same_gold
+    """Whether an answer to a control item is right, given its gold."""
     differ: Callable[[Sequence[Answer], Options], bool] = any_unequal
     """Whether the answers to an item disagree; what workers write never does (`writes`)."""
     to_judgements: Callable[[Answer], list[tuple[str, Any]]] = split_questions
+    """An answer as pairs of question and value, one judgement each."""
     from_judgements: Callable[[Sequence[tuple[str, Any]]], Answer] = join_questions
+    """The answer again, from pairs of question and value that came from elsewhere."""
     to_judge: Callable[[Answer, Example, Options], list[Written]] | None = None
     """What others are to judge of an answer that was written: where it is None, an answer is no new example."""
     view: Callable[[Form, Example, Options], dict[str, Any]] = plain_view
@@ -136,6 +148,7 @@ class Form:
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Messages of its own by language: `prompt`, those of its problems, `label_NAME` for labels it knows."""
     sample: Sample | None = None
+    """An item with answers to try; the tests of all forms need it."""
 
     @property
     def page(self) -> str:
@@ -157,7 +170,10 @@ class Form:
         return self.guideline if self.guided is None else self.guided(options)
 
     def parse_options(self, table: Mapping[str, Any], file: Path | None = None) -> Options:
-        """The form's own settings, checked; `file` is the project.toml that holds them."""
+        """The form's own settings, checked; `file` is the project.toml that holds them.
+
+        Raises `BadInput`, with the line where `file` is known, for a setting that is unknown or wrong.
+        """
 
         def wrong(what: str, names: Sequence[str], cure: str) -> BadInput:
             text = file.read_text("utf-8-sig") if file is not None else ""
@@ -231,7 +247,7 @@ class Form:
 
 @cache
 def forms() -> Registry[Form]:
-    """Each form by its name."""
+    """Each form by its name: the files of `collect.forms`, and entry points `nikawa.forms` of other packages."""
     import nikawa.collect.forms as folder
 
     table: Registry[Form] = Registry("form")
@@ -241,5 +257,9 @@ def forms() -> Registry[Form]:
 
 
 def find_form(name: str) -> Form:
-    """The form of a name."""
+    """The form of a name; an unknown one is bad input that names the nearest.
+
+    >>> find_form("choice").questions
+    ('label',)
+    """
     return forms()[name]

@@ -30,10 +30,13 @@ class ImportReport:
     """What came in."""
 
     answers: int
+    """Answers that were added."""
     known: int
     """Answers of workers who had one for the item already."""
     examples: int
+    """Examples that were added."""
     notes: tuple[Note, ...] = ()
+    """What was odd about the file of judgements."""
 
 
 def import_judgements(

@@ -26,10 +26,14 @@ class AnswerBody(Body, frozen=True):
     """An answer to the item of a lease."""
 
     lease: Key
+    """The lease of the item, as the state of the page names it."""
     key: Key
+    """Any text the page makes for one submission: sent twice, it counts once."""
     answer: dict[str, Any]
+    """The answer by question, as the form's script builds it."""
     comment: Text = ""
     seconds: Annotated[float, Meta(ge=0, le=1e7)] | None = None
+    """Time the page measured; the server takes no more than the lease is old."""
 
 
 class DraftBody(Body, frozen=True):
@@ -37,6 +41,7 @@ class DraftBody(Body, frozen=True):
 
     lease: Key
     draft: Any
+    """Whatever the form's script wants to find again; the server never reads it."""
 
 
 class UndoBody(Body, frozen=True):
@@ -51,6 +56,7 @@ class ReportBody(Body, frozen=True):
     lease: Key
     key: Key
     code: Literal["personal", "hate", "bias", "undecidable", "broken", "other"]
+    """One of `form.REPORTS`."""
     comment: Text = ""
 
 
@@ -81,6 +87,7 @@ class WorkerBody(Body, frozen=True):
 
     worker: Name
     reason: Text = ""
+    """Kept in the audit log, and with the worker where one is excluded."""
 
 
 class ResolveBody(Body, frozen=True):
@@ -88,6 +95,7 @@ class ResolveBody(Body, frozen=True):
 
     ref: Reference
     action: Literal["reopen", "drop"]
+    """`reopen`: workers get the item again; `drop`: nobody does."""
     reason: Text = ""
 
 
@@ -165,6 +173,7 @@ _TOKEN = {
     "schema": {"type": "string", "minLength": 1},
 }
 
+# Path to the type of the body, the schema of the answer, and what the operation does.
 _POSTS: dict[str, tuple[type[msgspec.Struct], dict[str, Any], str]] = {
     "/w/{token}/answer": (
         AnswerBody,
@@ -182,6 +191,7 @@ _POSTS: dict[str, tuple[type[msgspec.Struct], dict[str, Any], str]] = {
     "/owner/resolve": (ResolveBody, _ANY, "Reopen or drop an item."),
     "/owner/links": (LinksBody, _ANY, "Make links for workers."),
 }
+# Path to the schema of the answer, the query parameters, and what the operation does.
 _GETS: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
     "/w/{token}/next": (_STATE, (), "The item in hand, or a fresh one."),
     "/owner/data": (_ANY, (), "What a dashboard shows."),
@@ -194,7 +204,7 @@ _GETS: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
 
 
 def openapi_document(title: str) -> dict[str, Any]:
-    """The whole document."""
+    """The OpenAPI document of a project with this title, as `GET /openapi.json` returns it."""
     kinds = {kind: None for kind, _, _ in _POSTS.values()}
     schemas = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")[1]
     paths: dict[str, Any] = {}
@@ -220,6 +230,7 @@ def openapi_document(title: str) -> dict[str, Any]:
 def _operation(
     path: str, about: str, schema: dict[str, Any], query: tuple[str, ...]
 ) -> dict[str, Any]:
+    """One operation: `schema` is that of its answer, `query` names its parameters."""
     parameters: list[dict[str, Any]] = [
         {"name": name, "in": "query", "required": False, "schema": {"type": "string"}}
         for name in query

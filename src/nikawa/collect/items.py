@@ -28,7 +28,10 @@ ITEMS_PER_CHUNK = 20_000
 
 @contextmanager
 def open_synced(folder: Path, database: str = "") -> Iterator[tuple[Project, Store]]:
-    """A project and its store, with what its files gained taken in."""
+    """Open a project and its store, take in what its files gained, and close the store at the end.
+
+    `database` is a PostgreSQL address; empty, the data is a SQLite file in the folder.
+    """
     project = open_project(folder)
     with open_store(database, folder, project.name) as store:
         sync_items(project, store)
@@ -36,7 +39,10 @@ def open_synced(folder: Path, database: str = "") -> Iterator[tuple[Project, Sto
 
 
 def sync_items(project: Project, store: Store) -> dict[str, int]:
-    """Add what the files gained since the last time, and follow the number of workers asked for; what was added."""
+    """Add what the files gained since the last time, and follow the number of workers asked for.
+
+    Returns how many items were added by kind. A file whose size and time are the same is not read.
+    """
     added = dict.fromkeys(KINDS, 0)
     for kind, name in KINDS.items():
         path = project.folder / name
@@ -63,12 +69,16 @@ class NewItem(NamedTuple):
     """An item of a file, as the store keeps it."""
 
     ref: str
+    """The id of its example, which judgements refer to."""
     group: str | None
     spot: int
+    """A random place on a ring, where a search for open items may begin."""
     workers: int
     """How many workers are asked for."""
     body: str
+    """The example without gold, tags, meta and origin, as JSON."""
     gold: str | None
+    """The gold of a control or pilot item, as JSON."""
     writer: str
     """Who wrote it; empty where nobody is known."""
 

@@ -42,18 +42,26 @@ class NewReport:
     """What was made; the password is shown once and kept nowhere."""
 
     project: str
+    """The folder."""
     form: str
     items: int
+    """Main items."""
     workers_per_item: int
     owner: str
+    """The name the owner logs in with."""
     password: str
+    """Of the owner."""
     language: str
     notes: tuple[str, ...] = ()
     """What the owner should know before work begins."""
 
 
 def create(folder: Path, examples: str, new: NewProject, *, data: Path | None = None) -> NewReport:
-    """Make a project of the examples of a dataset, folder or file; an owner with a password is made too."""
+    """Make a project of the examples of a dataset, folder or file; an owner with a password is made too.
+
+    What `new` leaves open comes from a task sheet beside the examples, else from the texts. Raises `BadInput` where
+    the folder exists or the form cannot show an example; then nothing is left behind.
+    """
     new, sources = complete_settings(new, examples, read_sources(examples, data))
     workers = new.workers or DEFAULT_WORKERS
     settings = Settings(
@@ -122,7 +130,10 @@ def create_demo(folder: Path) -> NewReport:
 def set_password(
     folder: Path, name: str, role: str, secret: str | None = None, database: str = ""
 ) -> str:
-    """Add an owner or reviewer, or give them a new password, which is returned."""
+    """Add an owner or reviewer, or give them a new password, which is returned.
+
+    `role` is `owner` or `reviewer`; without a `secret` the password is random.
+    """
     if not is_person_name(name):
         raise BadInput(f"{name!r} cannot log in", cure="use 1 to 200 printable characters")
     password = secret or secrets.token_urlsafe(12)
@@ -139,7 +150,7 @@ def read_status(folder: Path, database: str = "") -> dict[str, Any]:
 
 
 def backup(folder: Path, out: Path, *, overwrite: bool = False, database: str = "") -> None:
-    """Copy the database while people work."""
+    """Copy the database to `out` while people work; only SQLite can be copied, PostgreSQL has its own tools."""
     with open_synced(folder, database) as (_, store):
         store.backup(out, overwrite=overwrite)
 
@@ -149,7 +160,9 @@ class Links:
     """Links of workers, and the entrance for a platform where the project has one."""
 
     links: tuple[tuple[str, str], ...]
+    """Name and whole link of each worker."""
     join: str | None
+    """What a platform puts the worker id behind; None where the project lets nobody join."""
     address: str = ""
     """What they begin with."""
 
@@ -182,8 +195,11 @@ class ServeOptions:
     """Where a server listens, and where its data is."""
 
     host: str = "127.0.0.1"
+    """0.0.0.0 listens on all interfaces."""
     port: int = 8000
+    """0: any that is free."""
     database: str = ""
+    """A PostgreSQL address; empty: the file in the folder of the project."""
 
     def base(self, port: int) -> str:
         """What addresses of its pages begin with; one that listens everywhere can be reached on this machine."""

@@ -47,6 +47,7 @@ class Project:
     options: Any
     """The form's own settings."""
     secret: bytes
+    """The key of links, pseudonyms and codes: who has it can act as any worker."""
 
     def token(self, worker: str) -> str:
         """The unguessable part of a worker's link: 192 bits that only the secret gives."""
@@ -81,6 +82,7 @@ class Project:
         return ""
 
     def _keyed(self, purpose: str, text: str) -> bytes:
+        """32 bytes that only the secret gives; two purposes never share any."""
         message = f"{purpose}\0{text}".encode("utf-8", "surrogatepass")
         return hmac.digest(self.secret, message, "sha256")
 
@@ -93,7 +95,10 @@ def is_person_name(name: str) -> bool:
 
 
 def open_project(folder: Path) -> Project:
-    """Read and check a project's settings and secret."""
+    """Read and check a project's settings and secret.
+
+    Raises `BadInput` where a file is missing or wrong, or the form is unknown.
+    """
     settings = read_settings(folder / SETTINGS)
     form = find_form(settings.form)
     options = form.parse_options(settings.options, folder / SETTINGS)

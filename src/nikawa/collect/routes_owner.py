@@ -1,4 +1,8 @@
-"""The routes of those who own a project: dashboard, adjudication, exclusion, export."""
+"""The routes of those who own a project: log-in, dashboard, adjudication, exclusion, export.
+
+A reviewer sees the dashboard and decides items; only an owner excludes workers, makes links, exports and reads the audit
+log. Every POST carries the token of the session, so that no other site can send one in somebody's name.
+"""
 
 from __future__ import annotations
 
@@ -71,13 +75,16 @@ MAX_LOGIN_BYTES = 4096
 
 
 class LoginRoutes:
-    """Handlers of one site."""
+    """Log-in and log-out of owners and reviewers, and the check of who asks."""
 
     def __init__(self, site: Site) -> None:
         self.site, self.project, self.store = site, site.project, site.store
 
     async def person(self, request: Request, role: str = "reviewer") -> Person:
-        """Who asks; a POST must carry their token too. Refuses those who are not logged in, or not in this role."""
+        """Who asks; a POST must carry their token too.
+
+        Raises `Refused` where nobody is logged in, somebody is not in this role, or a POST comes from another site.
+        """
         cookie = request.cookies.get(SESSION_COOKIE, "")
         try:
             person = await self.site.read(find_person, cookie, self.site.clock())
@@ -138,7 +145,7 @@ _log = logging.getLogger("nikawa.collect")
 
 
 class OwnerRoutes(LoginRoutes):
-    """Handlers of one site."""
+    """Handlers of the owner's pages; each asks `person` first, which refuses whoever is not logged in."""
 
     def routes(self) -> list[BaseRoute]:
         """The table of routes, log-in included."""
@@ -173,6 +180,7 @@ class OwnerRoutes(LoginRoutes):
         return await self._page(request, "adjudicate.html")
 
     async def _page(self, request: Request, name: str) -> Response:
+        """A page for those who are logged in; others are sent to the log-in."""
         from starlette.responses import RedirectResponse
 
         try:
@@ -206,6 +214,7 @@ class OwnerRoutes(LoginRoutes):
         return json_response({**figures, "analyses": analyses, "analysed": analysed})
 
     def _analyse(self, name: str) -> Any:
+        """An analysis for the dashboard; None where it fails, which is logged."""
         try:
             return self.site.analyses[name](self.project, self.store)
         except NikawaError as problem:  # the rest of the dashboard must still be seen

@@ -90,7 +90,10 @@ def state_json(project: Project, state: PageState) -> dict[str, Any]:
 
 
 class WorkerRoutes:
-    """Handlers of one site."""
+    """Handlers of one site's worker pages.
+
+    Each takes the link from the path, counts the request against its limit, and answers with the state of the page.
+    """
 
     def __init__(self, site: Site) -> None:
         self.site, self.project = site, site.project
@@ -143,7 +146,10 @@ class WorkerRoutes:
         return json_response(state_json(self.project, state))
 
     async def answer(self, request: Request) -> Response:
-        """Take an answer once it is within the form's rules."""
+        """Take an answer once it is within the form's rules; the state of the page comes back with the next item.
+
+        An answer that breaks a rule is not kept: the problems come back with status 422.
+        """
         token_hash, now = self.token_hash(request), self.site.clock()
         body = await self.site.read_body(request, AnswerBody)
         self._refuse_long(body.comment)
@@ -186,7 +192,7 @@ class WorkerRoutes:
         return json_response({"problems": rows})
 
     async def draft(self, request: Request) -> Response:
-        """Keep half-written work."""
+        """Keep half-written work; `held` says whether the item is still the worker's."""
         token_hash, now = self.token_hash(request), self.site.clock()
         body = await self.site.read_body(request, DraftBody)
         text = msgspec.json.encode(body.draft).decode()

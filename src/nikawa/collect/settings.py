@@ -27,67 +27,94 @@ class Assign(_Table, frozen=True):
     """Who gets what."""
 
     workers_per_item: Annotated[int, Meta(ge=1, le=10_000)] = 3
+    """How many workers answer each main item."""
     lease_minutes: Annotated[float, Meta(gt=0, le=100_000)] = 30.0
+    """How long a worker may keep an item before it goes to somebody else."""
     order: Literal["random", "file"] = "random"
+    """`random`: an order of its own for each worker; `file`: that of examples.jsonl for all."""
     one_per_group: bool = False
+    """Whether a worker sees only one item of each group (premise, paragraph, …)."""
     items_per_worker: Count = 0
+    """Most items of one worker; 0: as many as there are."""
     seed: int = 0
+    """Key of every random draw; another seed gives other orders and other control items."""
 
 
 class Gold(_Table, frozen=True):
     """Control items among the others."""
 
     rate: Share = 0.0
+    """The share of control items among what a worker sees, while there are any."""
     after: Annotated[int, Meta(ge=1, le=1_000_000)] = 5
+    """Control items that a worker has answered before the pass mark counts."""
     pass_mark: Share = 0.7
+    """A worker with a smaller share of right answers is excluded."""
 
 
 class Pilot(_Table, frozen=True):
     """The trial before the main task: all of pilot.jsonl, in its order."""
 
     pass_mark: Share = 0.8
+    """The share of right answers that lets a worker in."""
 
 
 class Speed(_Table, frozen=True):
     """Answers too quick to have been read."""
 
     min_seconds: Amount = 0.0
+    """An answer given in less time is too quick; 0: none is."""
     share: Share = 0.5
+    """A worker with a larger share of quick answers is excluded."""
     after: Annotated[int, Meta(ge=1, le=1_000_000)] = 10
+    """Answers a worker has given before the share counts."""
 
 
 class Pay(_Table, frozen=True):
     """What a worker earns."""
 
     per_item: Amount = 0.0
+    """Paid for each main or control item; the pilot is not paid."""
     currency: Annotated[str, Meta(max_length=8)] = "JPY"
+    """Shown beside the amount; nothing is converted."""
 
 
 class Crowd(_Table, frozen=True):
     """A crowd platform: its link is /join/KEY?worker=ID, the key is shown by `nikawa collect links`."""
 
     join: bool = False
+    """Whether workers may come through the link of the platform."""
     parameter: Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}$")] = "worker"
+    """The name of the worker id in the address, such as PROLIFIC_PID."""
     completion_code: Annotated[str, Meta(max_length=200)] = ""
+    """The code every worker gets at the end; empty: a code of their own for each."""
     max_workers: Count = 10_000
+    """Workers of the project beyond which the link lets nobody in."""
 
 
 class Limits(_Table, frozen=True):
     """What the server takes."""
 
     body_kilobytes: Annotated[int, Meta(ge=1, le=65_536)] = 256
+    """Largest body of a request; a larger one is refused with status 413."""
     requests_per_second: Annotated[float, Meta(gt=0, le=100_000)] = 20.0
+    """Requests of one worker, averaged; bursts of three times as many pass."""
     reports_per_item: Annotated[int, Meta(ge=1, le=10_000)] = 2
+    """Reports after which an item is set aside until the owner looks at it."""
     comment_characters: Annotated[int, Meta(ge=0, le=1_000_000)] = 2000
+    """Longest comment on an answer or report."""
 
 
 class Settings(_Table, frozen=True):
     """All of project.toml."""
 
     title: Annotated[str, Meta(min_length=1, max_length=200)]
+    """Shown at the head of every page."""
     form: str
+    """The name of the form (`nikawa collect forms` lists them)."""
     language: Language = "ja"
+    """The language of the pages until a worker chooses another."""
     address: Annotated[str, Meta(pattern=r"^(https?://[^\s/]\S*)?$", max_length=500)] = ""
+    """Where workers reach the server; empty: where it was last started."""
     assign: Assign = Assign()
     gold: Gold = Gold()
     pilot: Pilot = Pilot()
@@ -96,6 +123,7 @@ class Settings(_Table, frozen=True):
     crowd: Crowd = Crowd()
     limits: Limits = Limits()
     options: dict[str, Any] = msgspec.field(default_factory=dict, name="form_settings")
+    """The form's own settings, checked by `Form.parse_options`."""
 
 
 TEMPLATE = """\
@@ -172,7 +200,10 @@ def _toml_value(value: Any) -> str:
 
 
 def read_settings(path: Path) -> Settings:
-    """Read and check project.toml."""
+    """Read and check project.toml.
+
+    Raises `BadInput` with file and line where it is missing, is no TOML, or has a setting that is unknown or wrong.
+    """
     try:
         text = path.read_text("utf-8-sig")
     except FileNotFoundError:
@@ -213,7 +244,11 @@ def refuse_unknown_settings(table: dict[str, Any], path: Path, text: str) -> Non
 
 
 def find_line(text: str, names: Sequence[str]) -> int | None:
-    """The line of a setting, or of the table it names."""
+    """The line of a setting, or of the table it names; None where the file does not hold it.
+
+    >>> find_line("[gold]\\nrate = 2\\n", ("gold", "rate"))
+    2
+    """
     section, table = "", ".".join(names[:-1])
     for number, line in enumerate(text.splitlines(), start=1):
         stripped = line.strip()

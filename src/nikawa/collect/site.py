@@ -60,7 +60,10 @@ def owner_messages(language: str) -> Mapping[str, str]:
 
 
 class Site:
-    """A project being served."""
+    """A project being served: what every handler of a request needs.
+
+    `analyses` are computed for the dashboard under their names; `clock` tells the time, so that tests can set it.
+    """
 
     def __init__(
         self,
@@ -100,7 +103,10 @@ class Site:
         return await run_in_threadpool(self.store.read, function, *args, **kwargs)
 
     async def read_body(self, request: Request, kind: type[S]) -> S:
-        """The JSON body of a POST, checked."""
+        """The JSON body of a POST, checked against its type.
+
+        Raises `Refused` where it is too large, or is something else than the type says.
+        """
         return await read_json_body(request, kind, self.max_body_bytes)
 
     async def cached(self, key: str, max_age: float, compute: Callable[[], T]) -> T:
@@ -186,7 +192,7 @@ class Site:
         return accepted_language(header, self.project.settings.language)
 
     def describe_problem(self, language: str, problem: Problem) -> str:
-        """A problem in words."""
+        """A problem of an answer as a sentence in a language, in the form's own words."""
         return page_message(language, problem.code, problem.values, self.project.form)
 
     def problem_json(self, language: str, problem: Problem) -> dict[str, Any]:
@@ -200,7 +206,7 @@ class Site:
         }
 
     def problems_response(self, language: str, problems: list[Problem]) -> Response:
-        """Why an answer is not taken."""
+        """Why an answer is not taken: the first problem that is no warning as the error, all of them beside it."""
         first = next(problem for problem in problems if not problem.warning)
         body = {
             "error": first.code,

@@ -40,9 +40,11 @@ class NewProject:
     language: str = ""
     """Empty: that of the task sheet, else of the texts."""
     title: str = ""
+    """Empty: the name of the folder."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """The form's own settings."""
     database: str = ""
+    """A PostgreSQL address; empty: a file in the folder."""
 
 
 def records_file(spec: str) -> Path | None:
@@ -75,7 +77,11 @@ def read_source_writers(spec: str) -> dict[str, Authorship]:
 def complete_settings(
     new: NewProject, spec: str, examples: Iterable[Example]
 ) -> tuple[NewProject, Iterator[Example]]:
-    """The settings with what was left open: by `sheet.json` beside the tasks, else by the texts; and the examples again."""
+    """The settings with what was left open: by `sheet.json` beside the tasks, else by the texts.
+
+    Returns the examples too: their beginning was read to tell the language. Raises `BadInput` where neither the
+    settings nor a sheet name a form.
+    """
     if new.language and new.language not in LANGUAGES:
         raise unknown("language", new.language, LANGUAGES)
     if new.workers is not None and new.workers < 1:

@@ -41,21 +41,31 @@ class Worker:
     state: str
     """`pilot`, `active`, `failed` (the pilot) or `excluded`."""
     reason: str
+    """Why the worker is excluded; empty where they are not."""
     language: str
     serial: int
     """How many items were handed out; draws of chance are keyed by it."""
     place: int
     """How far the worker's own order has been walked."""
     answered: int
+    """Main and control items answered, without withdrawn and surplus answers."""
     pilot: int
+    """Pilot items answered or reported."""
     pilot_right: int
+    """Pilot items answered right."""
     gold: int
+    """Control items answered."""
     gold_right: int
+    """Control items answered right."""
     quick: int
+    """Answers under the least time of the settings."""
     seconds: float
+    """Time of all counted answers together."""
     earned: float
+    """Pay so far, surplus answers included."""
     created: float
     last: float
+    """When the last request came that changed anything."""
 
     @property
     def may_work(self) -> bool:
@@ -69,7 +79,10 @@ class Worker:
 
 
 def find_worker(db: Connection, token_hash: str) -> Worker:
-    """The worker of a link, given as its hash."""
+    """The worker of a link, given as its hash.
+
+    Raises `Refused` with status 404 where nobody has the link.
+    """
     row = db.one(f"SELECT {WORKER_COLUMNS} FROM workers WHERE link = ?", token_hash)  # noqa: S608  (our own columns)
     if row is None:
         raise Refused("link_unknown", 404)
@@ -77,7 +90,7 @@ def find_worker(db: Connection, token_hash: str) -> Worker:
 
 
 def find_worker_by_name(db: Connection, name: str) -> Worker | None:
-    """The worker of a name."""
+    """The worker of a name; None where nobody has it."""
     row = db.one(f"SELECT {WORKER_COLUMNS} FROM workers WHERE name = ?", name)  # noqa: S608  (our own columns)
     return None if row is None else Worker(*row)
 
@@ -146,7 +159,10 @@ def add_worker(
 def make_links(
     db: Connection, project: Project, names: Iterable[str], who: str, now: float
 ) -> list[tuple[str, str]]:
-    """Workers with these names, and the token of each link."""
+    """Make workers of these names where there are none; returns name and token of each.
+
+    `who` is the person of the audit log. A token is the last part of a link and opens it: it must not be stored.
+    """
     language = project.settings.language
     links = []
     for name in names:
@@ -160,7 +176,10 @@ def make_links(
 def join_worker(
     db: Connection, name: str, token_hash: str, settings: Settings, *, language: str, now: float
 ) -> Worker:
-    """The worker a platform sends; there are as many as the settings allow."""
+    """The worker a platform sends, made where the name is new.
+
+    Raises `Refused` where the settings allow no more workers, or the name has a link that the owner made.
+    """
     worker = find_worker_by_name(db, name)
     if worker is not None:
         if worker.origin == "link":  # a name that others may know does not open somebody's own link
@@ -239,7 +258,10 @@ def apply_rules(
 
 
 def reason_to_exclude(settings: Settings, counts: dict[str, int], suffix: str = "") -> str:
-    """Why somebody with these counts is excluded: control items wrong, or answers too quick to be read; else empty."""
+    """Why somebody with these counts is excluded: control items wrong, or answers too quick to be read; else empty.
+
+    `counts` has the names of `COUNTS`; `suffix` ends the sentence.
+    """
     gold, speed = settings.gold, settings.speed
     is_tested = counts["gold"] >= gold.after
     if is_tested and counts["gold_right"] < gold.pass_mark * counts["gold"] - 1e-9:

@@ -27,7 +27,9 @@ class Authorship(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Where a text came from."""
 
     example: str
+    """The id of the text as an example."""
     writer: str
+    """The name of the worker, or a pseudonym where the export was asked for these."""
     meant: str = ""
     """The label the writer was asked for."""
 

@@ -104,7 +104,11 @@ def list_choices(example: Example) -> list[str]:
 
 
 def parse_span(value: Any, length: int) -> tuple[int, int, str] | None:
-    """Start, end and label of something given as a span of a text so long; None where it is none."""
+    """Start, end and label of something given as a span of a text so long; None where it is none.
+
+    >>> parse_span({"start": 0, "end": 3, "label": "PS"}, 10)
+    (0, 3, 'PS')
+    """
     if isinstance(value, Span):
         value = {"start": value.start, "end": value.end, "label": value.label}
     if not isinstance(value, dict) or not value.keys() <= {"start", "end", "label"}:
@@ -116,7 +120,10 @@ def parse_span(value: Any, length: int) -> tuple[int, int, str] | None:
 
 
 def make_guideline(**points: tuple[str, ...]) -> dict[str, str]:
-    """A guideline by language: a heading, numbered points, and how to report."""
+    """A guideline by language: a heading, numbered points, and how to report.
+
+    Each argument is a language with its points: `make_guideline(ja=("…", "…"), en=("…", "…"))`.
+    """
     guideline = {}
     for language, texts in points.items():
         numbered = enumerate((*texts, _REPORTING[language]), start=1)

@@ -36,7 +36,11 @@ _EN = re.compile(
 
 
 def count_negations(text: str) -> int:
-    """How many negations a Japanese, Korean or English text holds."""
+    """How many negations a Japanese, Korean or English text holds.
+
+    >>> count_negations("犬は走っていない。")
+    1
+    """
     rest = _KO_NOT.sub(" ", _JA_NOT.sub(" ", text))
     return sum(len(pattern.findall(rest)) for pattern in (_JA, _KO, _EN))
 
@@ -92,9 +96,7 @@ def check_texts(texts: list[str]) -> list[Problem]:
     return problems
 
 
-def check_marked(
-    text: str, start: Any, context: str, longest: int, where: str
-) -> list[Problem]:
+def check_marked(text: str, start: Any, context: str, longest: int, where: str) -> list[Problem]:
     """Whether a text was marked in a paragraph: it stands there at `start`, and is not longer than allowed.
 
     `start` may be anything a page sends; `where` is the field a problem is shown at.

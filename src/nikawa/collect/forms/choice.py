@@ -1,4 +1,8 @@
-"""Single choice: one of a set of labels about the texts of an item."""
+"""Single choice: one of a set of labels about the texts of an item.
+
+An answer is `{"label": "positive"}`. A control item is right where the label is its gold; two workers disagree where
+their labels differ. Any input that is a text is shown, so the form fits sentences, pairs and dialogues alike.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,7 @@ class Choice(FormSettings, frozen=True, kw_only=True):
 
     question: str = "label"
     labels: Labels = RELATIONS
+    """The labels in the order of the page; `names` says what each is called there."""
     shows: tuple[str, ...] = ()
     """The inputs to show, in this order; empty: all texts."""
     quick: bool = False

@@ -1,4 +1,8 @@
-"""Write a question that one of three concepts answers, with the filters checked while typing (JCommonsenseQA)."""
+"""Write a question that one of three concepts answers, with the filters checked while typing (JCommonsenseQA).
+
+The worker sees three related concepts and writes a question that only the named one answers. An answer is
+`{"question": "…？"}`; each becomes an example for the form `distractors`, then for `multiple-choice`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Add wrong choices to a question, with the filters checked while typing (JCommonsenseQA)."""
+"""Add wrong choices to a question, with the filters checked while typing (JCommonsenseQA).
+
+The second step of JCommonsenseQA: a question with three choices gets two more that are wrong. An answer is
+`{"distractors": ["…", "…"]}`; the question with all its choices becomes an example for `multiple-choice`.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,7 @@ class Distractors(FormSettings, frozen=True, kw_only=True):
 
     question: str = "distractors"
     texts: Count = 2
+    """How many wrong choices a worker writes."""
 
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:

@@ -1,4 +1,8 @@
-"""Mark the answer to a question in its paragraph: further answers to questions others wrote (JSQuAD)."""
+"""Mark the answer to a question in its paragraph: further answers to questions others wrote (JSQuAD).
+
+An answer is `{"answer": "…", "start": 25}`, counted in characters. A control item is right where the text is one of
+its gold answers, wherever it is; two workers disagree where the places they marked share nothing.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ class FurtherAnswers(FormSettings, frozen=True, kw_only=True):
 
     question: str = "answer"
     longest: Count = 50
+    """Most characters of an answer."""
 
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:

@@ -1,4 +1,8 @@
-"""Three-way inference: premise to hypothesis, and where asked whether the sentences are natural (JSICK-stress)."""
+"""Three-way inference: premise to hypothesis, and where asked whether the sentences are natural (JSICK-stress).
+
+An answer is `{"label": "entailment", "naturalness": "natural"}`, the second only where the project asks for it. Each
+question becomes a judgement of its own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Answer a multiple choice: a question and its choices, of which one is right (JCommonsenseQA)."""
+"""Answer a multiple choice: a question and its choices, of which one is right (JCommonsenseQA).
+
+An answer is `{"choice": 0}`: the number of the choice in the order of the example, from 0.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ class MultipleChoice(FormSettings, frozen=True, kw_only=True):
 
     question: str = "choice"
     quick: bool = False
+    """Whether a choice is sent at once; it can be undone."""
 
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:

@@ -1,4 +1,8 @@
-"""Ranked choice: up to three labels, the best first (KLUE-TC)."""
+"""Ranked choice: up to three labels, the best first (KLUE-TC).
+
+An answer is `{"label": ["생활문화", "IT과학"]}`, the best first. Only the first counts for control items and for
+disagreement; `nikawa aggregate --rule first+votes:2/3` takes it too.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +27,11 @@ class Ranked(FormSettings, frozen=True, kw_only=True):
 
     question: str = "label"
     labels: Labels = ("정치", "경제", "사회", "생활문화", "세계", "IT과학", "스포츠")
+    """The labels in the order of the page; the default are the topics of KLUE-TC."""
     most: Count = 3
+    """How many labels may be ranked."""
     shows: tuple[str, ...] = ()
+    """The inputs to show, in this order; empty: all texts."""
 
 
 def validate(answer: Answer, _example: Example, options: Options) -> list[Problem]:

@@ -1,4 +1,8 @@
-"""Relation between two marked entities: few candidates first, all on request (KLUE-RE)."""
+"""Relation between two marked entities: few candidates first, all on request (KLUE-RE).
+
+An answer is `{"relation": "per:employee_of"}`. The text comes with the spans `subject` and `object`; their types
+choose the few relations that are shown first (`LIKELY_RELATIONS`). The labels are the thirty of KLUE-RE.
+"""
 
 from __future__ import annotations
 
@@ -106,6 +110,7 @@ class Relation(FormSettings, frozen=True, kw_only=True):
     always: tuple[str, ...] = ("no_relation",)
     """Labels that are always among the first."""
     quick: bool = False
+    """Whether a choice is sent at once; it can be undone."""
 
 
 def likely_labels(example: Example, options: Options) -> list[str]:

@@ -1,4 +1,8 @@
-"""A scale with anchors: how similar two sentences are, 0 to 5 (JSTS, KLUE-STS)."""
+"""A scale with anchors: how similar two sentences are, 0 to 5 (JSTS, KLUE-STS).
+
+An answer is `{"score": 4}`. A control item is right within the tolerance of its gold, and two workers disagree
+where they are further apart than that.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +24,15 @@ class Scale(FormSettings, frozen=True, kw_only=True):
     low: float = 0.0
     high: float = 5.0
     step: Annotated[float, Meta(gt=0)] = 1.0
+    """The distance of two numbers that can be chosen."""
     anchors: dict[str, str] = msgspec.field(default_factory=dict)
     """What a number stands for, by number (`"0" = "…"`); empty: the words of the form, which are for 0 to 5."""
     tolerance: Annotated[float, Meta(ge=0)] = 1.0
     """How far from its gold a control item may be answered, and from each other answers that do not disagree."""
     shows: tuple[str, ...] = ()
+    """The inputs to show, in this order; empty: all texts."""
     quick: bool = False
+    """Whether a choice is sent at once; it can be undone."""
 
     def __post_init__(self) -> None:
         if not 1 <= (self.high - self.low) / self.step <= 100:

@@ -1,4 +1,8 @@
-"""Translate a sentence, or correct a translation (JSICK)."""
+"""Translate a sentence, or correct a translation (JSICK).
+
+The worker sees the sentence and, where the item has one, a translation to correct in the field. An answer is
+`{"japanese": "…"}`; sentence and translation together become an example for others to judge.
+"""
 
 from __future__ import annotations
 

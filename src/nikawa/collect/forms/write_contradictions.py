@@ -1,4 +1,8 @@
-"""Write sentences that contradict a given one, under live rules (JNLI, step 4)."""
+"""Write sentences that contradict a given one, under live rules (JNLI, step 4).
+
+The worker sees one sentence and writes several that cannot be true together with it, few of them by a negation. An
+answer is `{"contradictions": ["…", "…"]}`; each sentence becomes a pair for others to judge.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,7 @@ class Contradictions(FormSettings, frozen=True, kw_only=True):
 
     question: str = "contradictions"
     texts: Count = 4
+    """How many sentences a worker writes."""
     negated: Annotated[int, Meta(ge=0)] = 1
     """How many of the sentences may contradict by a negation."""
     edit_distance: Annotated[float, Meta(gt=0, le=1)] = 0.75

@@ -1,4 +1,8 @@
-"""Write a hypothesis for each label, of balanced length (KLUE-NLI)."""
+"""Write a hypothesis for each label, of balanced length (KLUE-NLI).
+
+The worker sees a premise and writes one hypothesis for each label. An answer is `{"hypotheses": ["…", "…", "…"]}` in
+the order of the labels; each becomes a pair for others to judge, who do not see the label it was written for.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,7 @@ class Hypotheses(FormSettings, frozen=True, kw_only=True):
 
     question: str = "hypotheses"
     labels: Labels = RELATIONS
+    """The labels in the order of the fields."""
     ratio: Annotated[float, Meta(ge=1)] = 1.8
     """The longest hypothesis may have so many times the characters of the shortest."""
     shortest: Annotated[int, Meta(ge=1)] = 5

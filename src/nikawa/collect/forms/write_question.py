@@ -1,4 +1,8 @@
-"""Write questions on a paragraph and mark their answers in it (JSQuAD)."""
+"""Write questions on a paragraph and mark their answers in it (JSQuAD).
+
+An answer is `{"questions": [{"question": "…", "answer": "…", "start": 22}]}`, the place counted in characters. Each
+question becomes an example for the form `further-answers`: others mark its answer without seeing the writer's.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +27,7 @@ class WriteQuestion(FormSettings, frozen=True, kw_only=True):
 
     question: str = "questions"
     texts: Count = 1
+    """How many questions a worker writes for each paragraph."""
     longest: Count = 50
     """Most characters of an answer."""
 
