@@ -104,7 +104,7 @@ def test_tags_that_do_not_fit_are_refused() -> None:
 def test_tags_outlive_a_file_of_predictions(tmp_path: Any) -> None:
     from nikawa.io.answers import read_answers
     from nikawa.io.json import encode_json
-    from nikawa.runs.store import _revived
+    from nikawa.runs.store import restore_spans
 
     examples = [Example(id=str(i), inputs={"text": text}) for i, text in enumerate(TEXTS)]
     lines = [encode_json({"id": e.id, "answer": noisy(e.inputs["text"], 7)}) for e in examples]
@@ -117,4 +117,4 @@ def test_tags_outlive_a_file_of_predictions(tmp_path: Any) -> None:
         isinstance(p.answer, Tagged) and p.answer.tags == given[i].answer.tags
         for i, p in again.items()
     )
-    assert _revived(again["0"], TASK).answer.tags == given["0"].answer.tags
+    assert restore_spans(again["0"]).answer.tags == given["0"].answer.tags

@@ -73,7 +73,9 @@ def test_what_is_done_is_shown_without_the_encoder(
 
     from dataclasses import replace
 
-    monkeypatch.setitem(models()._things, "majority", replace(models()["majority"], check_argument=refused))
+    monkeypatch.setitem(
+        models()._things, "majority", replace(models()["majority"], check_argument=refused)
+    )
     assert run(asked, RunOptions(out=tmp_path, workers=1)).cells == whole.cells
     with pytest.raises(BadInput, match="is not here"):
         run(RunRequest(("mini-ja-nli",), ("majority",), (1,)), RunOptions(out=tmp_path, workers=1))

@@ -54,7 +54,7 @@ def load_run_data(spec: RunSpec, reader: ExampleReader) -> RunData:
     check_data(spec, reader)
     task, protocol = task_of(spec), spec.protocol
     seen = replace(task, inputs=spec.variation.inputs) if spec.variation.inputs else task
-    rest, select = _split_training(spec, task, reader)
+    rest, select = split_training(spec, task, reader)
     if not protocol.folds or spec.stage == "selection":
         train = take_training_part(spec, task, rest)
         if spec.stage == "selection":
@@ -92,10 +92,13 @@ def check_data(spec: RunSpec, reader: ExampleReader) -> None:
             raise BadInput(what, cure="bring that data, or plan the run anew with the same command")
 
 
-def _split_training(
+def split_training(
     spec: RunSpec, task: Task, reader: ExampleReader
 ) -> tuple[list[Example], list[Example]]:
-    """What is left to learn from, and what settings are chosen on."""
+    """What is left to learn from, and what settings are chosen on.
+
+    The second is a set of its own, a share cut out of the training data, or empty where nothing is chosen.
+    """
     protocol = spec.protocol
     training: list[Example] = []
     for name in protocol.train:
@@ -110,9 +113,10 @@ def _split_training(
         return training, list(reader.training_examples(protocol.select, task, {}))
     cell_of = declared_protocol(task.dataset).cell_of
     if cell_of is not None and all(name.startswith(f"{task.dataset}:") for name in protocol.train):
-        held = hold_rows(training, 1, cell_of, protocol.select)
-        rest = [example for example in training if example.id not in held]
-        return rest, [example for example in training if example.id in held]
+        held_ids = hold_rows(training, 1, cell_of, protocol.select)
+        rest = [example for example in training if example.id not in held_ids]
+        select = [example for example in training if example.id in held_ids]
+        return rest, select
     return hold_out(training, protocol.select_share, protocol.select)
 
 

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from glob import glob
+from itertools import chain
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -58,7 +59,7 @@ def find_runs(names: Iterable[str | Path]) -> FoundRuns:
     results: dict[str, StoredRun] = {}
     choosing: dict[str, StoredRun] = {}
     skipped: dict[str, str] = {}
-    for run, is_named in (found for name in names for found in _runs_at(str(name))):
+    for run, is_named in chain.from_iterable(list_runs_at(str(name)) for name in names):
         folder = run.path.name
         try:
             spec = run.spec
@@ -81,8 +82,11 @@ def find_runs(names: Iterable[str | Path]) -> FoundRuns:
     return FoundRuns(list(results.values()), list(choosing.values()), skipped)
 
 
-def _runs_at(name: str) -> Iterator[tuple[StoredRun, bool]]:
-    """The runs that a name stands for, and whether it is a run's own folder."""
+def list_runs_at(name: str) -> Iterator[tuple[StoredRun, bool]]:
+    """The runs that a name or a pattern stands for, each with whether the name is that run's own folder.
+
+    Raises BadInput for a file, and where there is no run.
+    """
     path = Path(name)
     if path.is_file():
         raise BadInput("is a file", file=path, cure="name a run's folder, or a folder of runs")
@@ -215,20 +219,16 @@ def load_systems(
             systems.append(loader.load(sorted(group, key=lambda run: run.spec.seed)))
         except BadInput as problem:
             if not skip_faults:
-                raise _located(problem, group[0]) from problem
+                # a command to fetch missing data stays as it is
+                if isinstance(problem, MissingData) or problem.file is not None:
+                    raise
+                cure = f"{problem.cure}; or report the other runs alone"
+                raise BadInput(problem.what, file=group[0].path, cure=cure) from problem
             first_fault = first_fault or problem
             skipped |= {run.path.name: str(problem) for run in group}
     if not systems and first_fault is not None:
         raise first_fault
     return systems, skipped
-
-
-def _located(problem: BadInput, run: StoredRun) -> BadInput:
-    """The fault with the run it is of, where it names no file; a command to fetch missing data stays as it is."""
-    if isinstance(problem, MissingData) or problem.file is not None:
-        return problem
-    cure = f"{problem.cure}; or report the other runs alone"
-    return BadInput(problem.what, file=run.path, cure=cure)
 
 
 @dataclass

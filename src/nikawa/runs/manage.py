@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -73,18 +74,17 @@ class RunDiff(Record, frozen=True, kw_only=True):
 
 def list_runs(out: Path, task: str | None = None, model: str | None = None) -> list[ListedRun]:
     """Every run below a folder, or those of a task or a model."""
-    rows = [
-        row
-        for row in map(_list_run, stored_runs(out, broken=True))
-        if (task is None or row.task == task) and (model is None or row.model == model)
-    ]
-    return sorted(
-        rows, key=lambda row: (row.task, row.model, row.variation, row.stage, row.seed, row.run)
-    )
+    rows = [describe_run(run) for run in stored_runs(out, broken=True)]
+    if task is not None:
+        rows = [row for row in rows if row.task == task]
+    if model is not None:
+        rows = [row for row in rows if row.model == model]
+    key = attrgetter("task", "model", "variation", "stage", "seed", "run")
+    return sorted(rows, key=key)
 
 
-def _list_run(run: StoredRun) -> ListedRun:
-    """A line about a run in whatever state it is."""
+def describe_run(run: StoredRun) -> ListedRun:
+    """A line about a run in whatever state it is; a problem is in the line, never raised."""
     state = "done" if run.done else "unfinished"
     try:
         if not run.done and run.busy():
@@ -136,7 +136,7 @@ def diff_runs(a: str, b: str, out: Path) -> RunDiff:
             for key, value in scores.items()
             if key in other_scores
         ),
-        answers=tuple(_answer_pairs(one, other)),
+        answers=tuple(compare_answers(one, other)),
     )
 
 
@@ -172,7 +172,8 @@ def _values(run: StoredRun) -> dict[tuple[str, str, str], float]:
     }
 
 
-def _answer_pairs(one: StoredRun, other: StoredRun) -> Iterator[AnswerPair]:
+def compare_answers(one: StoredRun, other: StoredRun) -> Iterator[AnswerPair]:
+    """For each set that both runs answered, how many answers differ; nothing where their tasks differ."""
     if one.spec.task != other.spec.task:
         return
     task = task_of(one.spec)
@@ -181,19 +182,20 @@ def _answer_pairs(one: StoredRun, other: StoredRun) -> Iterator[AnswerPair]:
             a = {p.example: p.answer for p in one.predictions(name, task)}
             b = {p.example: p.answer for p in other.predictions(name, task)}
             both = a.keys() & b.keys()
-            yield AnswerPair(set=name, n=len(both), differ=sum(a[key] != b[key] for key in both))
+            differ = sum(a[example] != b[example] for example in both)
+            yield AnswerPair(set=name, n=len(both), differ=differ)
 
 
 def pick_runs(
     names: Iterable[str], out: Path, *, unfinished: bool, task: str | None, model: str | None
 ) -> list[StoredRun]:
-    """The runs that are named, or that a filter picks; with no name and no filter none."""
-    named = [open_run(name, out) for name in names]
-    if named or not (unfinished or task or model):
-        if not named:
-            cure = "name runs by folder or hash, or say --unfinished, --task or --model"
-            raise BadInput("nothing is named", cure=cure)
-        return named
+    """The runs of these names; without a name, those that the filters pick. Raises BadInput without either."""
+    runs = [open_run(name, out) for name in names]
+    if runs:
+        return runs
+    if not (unfinished or task or model):
+        cure = "name runs by folder or hash, or say --unfinished, --task or --model"
+        raise BadInput("nothing is named", cure=cure)
     rows = list_runs(out, task, model)
     return [StoredRun(out / row.run) for row in rows if not unfinished or row.state == "unfinished"]
 

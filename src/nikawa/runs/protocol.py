@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nikawa.datasets.base import RunProtocol
@@ -13,11 +12,11 @@ from nikawa.records import Task
 from nikawa.runs.records import EvaluationProtocol, ProtocolKind, Variation
 from nikawa.spec import name_and_split
 
-ORDINARY = ("train", "dev", "test")
+SPLITS_AS_PUBLISHED = ("train", "dev", "test")
 FOLDS = 5
-SELECT = 0.1
+SELECT_SHARE = 0.1
 """Share of the training data that settings are chosen on where there is no set for it."""
-SELECT_OF_FOLDS = 0.2
+SELECT_SHARE_OF_FOLDS = 0.2
 """The same where the only set is parted into folds: it is small."""
 
 
@@ -39,63 +38,101 @@ class Sets:
         """What is evaluated where there is a test set, or only further ones."""
         return ((self.test,) if self.test else ()) + self.more
 
+    @property
+    def why_no_test(self) -> str:
+        """Why there is no test set, for messages."""
+        if self.hidden:
+            return "the labels of the test set are hidden"
+        return "no test set with gold is here"
+
 
 def find_sets(task: Task, reader: ExampleReader) -> Sets:
-    """What is here for a task."""
+    """The sets that are here for a task; its dataset may declare that another one has its train, dev and test."""
     declared = declared_protocol(task.dataset)
     home = declared.learns_from or task.dataset
-    here = {
-        split: f"{home}:{split}" if reader.has_gold(home, split, task) else "" for split in ORDINARY
-    }
-    more = [s for s in reader.splits(task.dataset) if s not in ORDINARY]
-    further = tuple(f"{task.dataset}:{s}" for s in more if reader.has_gold(task.dataset, s, task))
-    standing = bool(declared.stand_in and here["train"] and not here["test"])
-    test = f"{task.dataset}:{declared.stand_in}" if standing else here["test"]
-    hidden = not test and reader.hides_gold(home, "test", task)
-    return Sets(here["train"], here["dev"], test, further, standing, hidden)
+    names = {}
+    for split in SPLITS_AS_PUBLISHED:
+        names[split] = f"{home}:{split}" if reader.has_gold(home, split, task) else ""
+    more = []
+    for split in reader.splits(task.dataset):
+        if split not in SPLITS_AS_PUBLISHED and reader.has_gold(task.dataset, split, task):
+            more.append(f"{task.dataset}:{split}")
+    stand_in = bool(declared.stand_in and names["train"] and not names["test"])
+    if stand_in:
+        names["test"] = f"{task.dataset}:{declared.stand_in}"
+    hidden = not names["test"] and reader.hides_gold(home, "test", task)
+    return Sets(**names, more=tuple(more), stand_in=stand_in, hidden=hidden)
 
 
 def choose_protocol(
     task: Task, variation: Variation, reader: ExampleReader, *, learns: bool, sweep: bool
 ) -> EvaluationProtocol:
-    """The protocol of a run; `sweep` where settings are to be chosen."""
+    """The protocol of a run, by the sets that are here.
+
+    `learns`: whether the model learns from examples; `sweep`: whether settings are to be chosen.
+    Raises BadInput where no set has gold, or there is none to choose settings on.
+    """
     sets = find_sets(task, reader)
     if not (sets.train or sets.dev or sets.main):
         if sets.hidden:
+            what = f"the labels of {task.dataset} for {task.name} are all hidden"
             cure = "nikawa score --hidden scores answers to them, for whoever holds the labels"
-            raise BadInput(
-                f"the labels of {task.dataset} for {task.name} are all hidden", cure=cure
-            )
-        raise BadInput(
-            f"no split of {task.dataset} here has gold for {task.name}",
-            cure="nikawa data list shows what is here",
-        )
-    if not learns:
-        return _ask_at_once(sets, sweep)
-    declared = declared_protocol(task.dataset)
-    train = variation.train or ((sets.train,) if sets.train else ())
-    if not train:
-        return _without_training(sets, sweep, declared)
+            raise BadInput(what, cure=cure)
+        what = f"no split of {task.dataset} here has gold for {task.name}"
+        raise BadInput(what, cure="nikawa data list shows what is here")
     evaluate = sets.main
     if sets.dev and not sets.test:
         evaluate = (sets.dev, *sets.more)
-    if not evaluate:
-        return _folds(sets.train, sweep, "only its train is here", declared)
-    return _train_and_evaluate(sets, train, evaluate, sweep, declared)
+    if not learns:
+        return ask_at_once(sets, evaluate or (sets.train,), sweep)
+    declared = declared_protocol(task.dataset)
+    train = variation.train or ((sets.train,) if sets.train else ())
+    if train and evaluate:
+        return learn_from_train(sets, train, evaluate, sweep, declared)
+    if not train and sets.dev and sets.test:
+        return EvaluationProtocol(
+            kind="dev",
+            train=(sets.dev,),
+            select=sets.dev if sweep else "",
+            select_share=SELECT_SHARE if sweep else 0.0,
+            evaluate=evaluate,
+            mark="trained on dev",
+            why="no training set is here: dev is learned from",
+        )
+    # one set is all there is: each example is answered by a model of the other folds
+    only = sets.train if train else evaluate[0]
+    split = name_and_split(only)[1]
+    which = "its train" if train else split
+    part = f"{1 - SELECT_SHARE_OF_FOLDS:.0%} of " if sweep else ""
+    unit = declared.kept_whole or "group"
+    return EvaluationProtocol(
+        kind="folds",
+        train=(only,),
+        select=only if sweep else "",
+        select_share=SELECT_SHARE_OF_FOLDS if sweep else 0.0,
+        evaluate=(only,),
+        folds=FOLDS,
+        mark=f"{FOLDS} folds of {part}{split}",
+        why=f"only {which} is here: whole {unit}s in {FOLDS} folds, each answered by a model of the others",
+    )
 
 
-def _train_and_evaluate(
-    sets: Sets, train: Sequence[str], evaluate: tuple[str, ...], sweep: bool, declared: RunProtocol
+def learn_from_train(
+    sets: Sets,
+    train: tuple[str, ...],
+    evaluate: tuple[str, ...],
+    sweep: bool,
+    declared: RunProtocol,
 ) -> EvaluationProtocol:
     """Learn from `train`; settings are chosen on dev, or on a part of the training data where dev has the result."""
-    is_on_dev = bool(sets.dev) and evaluate[0] == sets.dev
+    is_on_dev = evaluate[0] == sets.dev
     homes = {name_and_split(name)[0] for name in (sets.train, sets.dev) if name}
     learns_at_home = any(name_and_split(name)[0] in homes for name in train)
     select, share = "", 0.0
     if sets.dev and not is_on_dev and learns_at_home:
         select = sets.dev
     elif is_on_dev or sweep:
-        select, share = "+".join(train), SELECT
+        select, share = "+".join(train), SELECT_SHARE
     kind: ProtocolKind = "standard"
     mark = why = ""
     if sets.stand_in:
@@ -103,10 +140,10 @@ def _train_and_evaluate(
         why = "the test file is not here: two rows of every cell of train are held out and stand in for it"
     elif is_on_dev:
         kind, mark = "dev", "on dev"
-        why = f"{_lack(sets)}: settings are chosen on {SELECT:.0%} of the training data, the result is on dev"
+        why = f"{sets.why_no_test}: settings are chosen on {SELECT_SHARE:.0%} of the training data, the result is on dev"
     return EvaluationProtocol(
         kind=kind,
-        train=tuple(train),
+        train=train,
         select=select,
         select_share=share,
         evaluate=evaluate,
@@ -115,18 +152,11 @@ def _train_and_evaluate(
     )
 
 
-def _lack(sets: Sets) -> str:
-    """Why there is no test set."""
-    if sets.hidden:
-        return "the labels of the test set are hidden"
-    return "no test set with gold is here"
+def ask_at_once(sets: Sets, evaluate: tuple[str, ...], sweep: bool) -> EvaluationProtocol:
+    """The protocol of a model that does not learn: it answers `evaluate`, and dev where settings are chosen.
 
-
-def _ask_at_once(sets: Sets, sweep: bool) -> EvaluationProtocol:
-    """A model that does not learn is asked at once."""
-    evaluate = sets.main or (sets.train,)
-    if sets.dev and not sets.test:
-        evaluate = (sets.dev, *sets.more)
+    Raises BadInput where settings are to be chosen and there is no dev for it.
+    """
     is_on_dev = evaluate[0] == sets.dev
     if sweep and (is_on_dev or not sets.dev):
         what = f"settings cannot be chosen: {evaluate[0]} is all there is to ask"
@@ -143,37 +173,5 @@ def _ask_at_once(sets: Sets, sweep: bool) -> EvaluationProtocol:
         select=sets.dev if sweep else "",
         evaluate=evaluate,
         mark=mark,
-        why=_lack(sets) if mark else "",
-    )
-
-
-def _without_training(sets: Sets, sweep: bool, declared: RunProtocol) -> EvaluationProtocol:
-    if sets.dev and sets.test:
-        why = "no training set is here: dev is learned from"
-        share = SELECT if sweep else 0.0
-        return EvaluationProtocol(
-            kind="dev",
-            train=(sets.dev,),
-            select=sets.dev if sweep else "",
-            select_share=share,
-            evaluate=sets.main,
-            mark="trained on dev",
-            why=why,
-        )
-    only = sets.dev or sets.main[0]
-    return _folds(only, sweep, f"only {name_and_split(only)[1]} is here", declared)
-
-
-def _folds(only: str, sweep: bool, why: str, declared: RunProtocol) -> EvaluationProtocol:
-    """Each example answered by a model of the other folds; a fifth is set apart where settings are chosen."""
-    split, kept = name_and_split(only)[1], f"{1 - SELECT_OF_FOLDS:.0%} of " if sweep else ""
-    return EvaluationProtocol(
-        kind="folds",
-        train=(only,),
-        select=only if sweep else "",
-        select_share=SELECT_OF_FOLDS if sweep else 0.0,
-        evaluate=(only,),
-        folds=FOLDS,
-        mark=f"{FOLDS} folds of {kept}{split}",
-        why=f"{why}: whole {declared.kept_whole or 'group'}s in {FOLDS} folds, each answered by a model of the others",
+        why=sets.why_no_test if mark else "",
     )

@@ -92,53 +92,59 @@ class RunSpec(Run, frozen=True, kw_only=True):
     @property
     def model(self) -> str:
         """What the model is called: as the user named it, else by its own name."""
-        return self._plain if isinstance(self.name, msgspec.UnsetType) else self.name
+        return self._own_name if isinstance(self.name, msgspec.UnsetType) else self.name
 
     @property
-    def _plain(self) -> str:
-        """The model's own name; one made from a file or folder here is called by its name, wherever that lies."""
+    def _own_name(self) -> str:
+        """The model's own name; one made from a file or folder has its short name, wherever that lies."""
         short = parse_model_name(self.predictor).short
-        own = any(part.version == FILE and part.name == short for part in self.data)
-        return short if own else self.predictor
+        is_file = any(part.version == FILE and part.name == short for part in self.data)
+        return short if is_file else self.predictor
 
     @property
     def hash(self) -> str:
         """Twelve hexadecimal digits that name this value."""
-        value = replace(self, predictor=self._plain)
+        value = replace(self, predictor=self._own_name)
         if isinstance(self.own, Task):
-            value = _placeless(value, self.own)
+            value = remove_path(value, self.own)
         return blake2b(encode_json(value), digest_size=6).hexdigest()
 
     @property
     def folder(self) -> str:
         """The name of its folder: task, model, hash."""
-        return f"{self.task}--{_slug(self.model) or _slug(self._plain)}--{self.hash}"
+        return f"{self.task}--{_slug(self.model) or _slug(self._own_name)}--{self.hash}"
 
 
 def _slug(name: str) -> str:
-    """A name as a part of a folder's; empty where nothing of it can be one."""
+    """A name as a part of a folder's; empty where nothing of it can be one, as in another script."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:MAX_MODEL_CHARS]
 
 
-def _placeless(spec: RunSpec, own: Task) -> RunSpec:
-    """A run on a dataset of one's own, wherever that lies: its sets are called after the task."""
+def remove_path(spec: RunSpec, own: Task) -> RunSpec:
+    """A run on a custom dataset with its sets named after the task `own`, not after the path of the dataset.
 
-    def called(name: str) -> str:
-        head, _ = name_and_split(name)
-        return own.name + name.removeprefix(head) if head == own.dataset else name
+    So the run has one hash, wherever the dataset lies.
+    """
 
-    def each(names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(called, names))
+    def rename_set(name: str) -> str:
+        dataset, _ = name_and_split(name)
+        return own.name + name.removeprefix(dataset) if dataset == own.dataset else name
 
-    kept = spec.protocol
-    several = kept.select == "+".join(kept.train)
-    select = "+".join(each(kept.train)) if several else called(kept.select)
+    def rename_sets(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(rename_set, names))
+
+    protocol = spec.protocol
+    train = rename_sets(protocol.train)
+    select = rename_set(protocol.select)
+    if protocol.select == "+".join(protocol.train):
+        select = "+".join(train)
+    evaluate = rename_sets(protocol.evaluate)
     return replace(
         spec,
         own=replace(own, dataset=own.name),
-        variation=replace(spec.variation, train=each(spec.variation.train)),
-        protocol=replace(kept, train=each(kept.train), select=select, evaluate=each(kept.evaluate)),
-        data=tuple(replace(part, name=called(part.name)) for part in spec.data),
+        variation=replace(spec.variation, train=rename_sets(spec.variation.train)),
+        protocol=replace(protocol, train=train, select=select, evaluate=evaluate),
+        data=tuple(replace(part, name=rename_set(part.name)) for part in spec.data),
     )
 
 

@@ -86,9 +86,17 @@ class StoredRun:
 
     def scores(self) -> list[SetScores]:
         """The scores of every set."""
-        return [
-            _with_nan(raw, self.path / SCORES) for raw in read_json(self.path / SCORES, list[Any])
-        ]
+        path = self.path / SCORES
+        parts = read_json(path, list[Any])
+        try:
+            for part in parts:
+                for score in part["scores"]:
+                    if score["value"] is None:  # JSON has no NaN
+                        score["value"] = float("nan")
+            return [msgspec.convert(part, SetScores) for part in parts]
+        except (msgspec.ValidationError, TypeError, KeyError) as problem:
+            what = f"is not a list of scores: {problem}"
+            raise BadInput(what, file=path, cure="score the run again") from None
 
     @property
     def diverged(self) -> bool:
@@ -108,12 +116,10 @@ class StoredRun:
             raise BadInput(problem.what, file=problem.file, line=problem.line, cure=cure) from None
         for name, (size, digest) in written.items():
             path = self.path / name
+            if not path.exists():
+                raise BadInput("is gone", file=path, cure=cure)
             if not path.is_file() or path.stat().st_size != size or digest_of(path) != digest:
-                raise BadInput(
-                    "is not what the run wrote" if path.exists() else "is gone",
-                    file=path,
-                    cure=cure,
-                )
+                raise BadInput("is not what the run wrote", file=path, cure=cure)
 
     def begin(self, spec: RunSpec) -> None:
         """Make the folder and write down what the run is."""
@@ -122,27 +128,26 @@ class StoredRun:
             write_json(self.path / RUN, spec)
         elif self.spec.hash != spec.hash:
             cure = f"run: nikawa run remove --yes {quote(str(self.path))}"
-            raise BadInput(
-                "does not hold the run its folder is named after", file=self.path / RUN, cure=cure
-            )
+            what = "does not hold the run its folder is named after"
+            raise BadInput(what, file=self.path / RUN, cure=cure)
 
     def finish(self, scores: Sequence[SetScores], about: About, keep_state: bool = False) -> None:
         """Write scores and circumstances, then the marker; unfinished work goes."""
         write_json(self.path / SCORES, scores)
         write_json(self.path / ABOUT, about)
         names = [RUN, SCORES, *(f"{PREDICTIONS}/{name}.jsonl" for name in self.sets)]
-        files = {n: ((self.path / n).stat().st_size, digest_of(self.path / n)) for n in names}
+        files = {}
+        for name in names:
+            path = self.path / name
+            files[name] = (path.stat().st_size, digest_of(path))
         if not keep_state:
             shutil.rmtree(self.state, ignore_errors=True)
         write_json(self.path / DONE, Done(files=files))
 
     def withdraw(self) -> None:
         """Remove the folder of a run that came to nothing; one that holds work is left to go on with."""
-        if all(
-            f.name in (RUN, LOCK) and f.parent == self.path
-            for f in self.path.rglob("*")
-            if f.is_file()
-        ):
+        files = {path for path in self.path.rglob("*") if path.is_file()}
+        if files <= {self.path / RUN, self.path / LOCK}:
             shutil.rmtree(self.path, ignore_errors=True)
 
     @contextmanager
@@ -173,41 +178,32 @@ def read_predictions(path: Path, task: Task, examples: Sequence[Example] = ()) -
     """The answers of a file; where `examples` are given, one each and in their order."""
     cure = "remove the file and run the same command again"
     try:
-        found = [_revived(prediction, task) for _, prediction in read_json_lines(path, Prediction)]
+        predictions = [prediction for _, prediction in read_json_lines(path, Prediction)]
+        if task.kind == "tagging":
+            predictions = [restore_spans(prediction) for prediction in predictions]
     except BadInput as problem:
         raise BadInput(problem.what, file=path, line=problem.line, cure=cure) from None
-    if examples and [p.example for p in found] != [e.id for e in examples]:
-        what = (
-            f"holds other ids than the {len(examples)} of the set"
-            if len(found) == len(examples)
-            else (f"holds {len(found)} answers, the set has {len(examples)} examples")
-        )
+    if examples and [p.example for p in predictions] != [e.id for e in examples]:
+        what = f"holds other ids than the {len(examples)} of the set"
+        if len(predictions) != len(examples):
+            what = f"holds {len(predictions)} answers, the set has {len(examples)} examples"
         raise BadInput(what, file=path, cure=cure)
-    return found
+    return predictions
 
 
-def _revived(prediction: Prediction, task: Task) -> Prediction:
-    if task.kind != "tagging" or prediction.answer is None:
+def restore_spans(prediction: Prediction) -> Prediction:
+    """A stored answer to a tagging task with its spans as values again, or as the tags that the model gave.
+
+    Raises BadInput for an answer that is no list of spans.
+    """
+    if prediction.answer is None:
         return prediction
     try:
         spans = msgspec.convert(prediction.answer, list[Span])
     except msgspec.ValidationError as problem:
-        raise BadInput(
-            f"the answer to {prediction.example!r} is no list of spans: {problem}"
-        ) from None
+        what = f"the answer to {prediction.example!r} is no list of spans: {problem}"
+        raise BadInput(what) from None
     return msgspec.structs.replace(prediction, answer=restore_tags(spans, prediction.raw))
-
-
-def _with_nan(raw: Any, path: Path) -> SetScores:
-    """Scores as written; null stands for NaN."""
-    try:
-        for score in raw["scores"]:
-            score["value"] = float("nan") if score["value"] is None else score["value"]
-        return msgspec.convert(raw, SetScores)
-    except (msgspec.ValidationError, TypeError, KeyError) as problem:
-        raise BadInput(
-            f"is not a list of scores: {problem}", file=path, cure="score the run again"
-        ) from None
 
 
 NOT_THE_MODEL = ("work", "state", "pretraining.json")
@@ -217,17 +213,17 @@ NOT_THE_MODEL = ("work", "state", "pretraining.json")
 def digest_of(path: Path) -> str:
     """The digest of a file, or of all files of a folder with their names; of a checkpoint's, those that make the model."""
     if path.is_dir():
-        found = [f.relative_to(path) for f in sorted(path.rglob("*")) if f.is_file()]
-        if (path / "config.json").is_file():
-            found = [
-                f
-                for f in found
-                if f.suffix != ".md"
-                and f.parts[0] not in NOT_THE_MODEL
-                and not any(part.startswith(".") for part in f.parts)
-            ]
-        parts = [(str(f), digest_of(path / f)) for f in found]
-        return blake2b(encode_json(parts), digest_size=8).hexdigest()
+        is_checkpoint = (path / "config.json").is_file()
+        digests = []
+        for file in sorted(path.rglob("*")):
+            name = file.relative_to(path)
+            if is_checkpoint:
+                is_hidden = any(part.startswith(".") for part in name.parts)
+                if is_hidden or name.suffix == ".md" or name.parts[0] in NOT_THE_MODEL:
+                    continue
+            if file.is_file():
+                digests.append((str(name), digest_of(file)))
+        return blake2b(encode_json(digests), digest_size=8).hexdigest()
     state = blake2b(digest_size=8)
     with path.open("rb") as stream:
         while block := stream.read(1 << 20):
@@ -238,14 +234,11 @@ def digest_of(path: Path) -> str:
 def stored_runs(out: Path, *, broken: bool = False) -> list[StoredRun]:
     """Every run below a folder, by name; `broken` ones, which do not say what they are, only where asked for."""
     if not out.is_dir():
-        raise BadInput(
-            "no such folder", file=out, cure="name the folder that nikawa run wrote: --out DIR"
-        )
+        cure = "name the folder that nikawa run wrote: --out DIR"
+        raise BadInput("no such folder", file=out, cure=cure)
     names = (RUN, LOCK, DONE) if broken else (RUN,)
-    return [
-        StoredRun(path)
-        for path in sorted({found.parent for name in names for found in out.glob(f"*/{name}")})
-    ]
+    folders = {path.parent for name in names for path in out.glob(f"*/{name}")}
+    return [StoredRun(folder) for folder in sorted(folders)]
 
 
 def open_run(name: str | Path, out: Path | None = None) -> StoredRun:
@@ -255,21 +248,18 @@ def open_run(name: str | Path, out: Path | None = None) -> StoredRun:
         return StoredRun(path)
     runs = stored_runs(out, broken=True) if out is not None and out.is_dir() else []
     word = str(name).rstrip("/")
-    found = [run for run in runs if run.path.name == word]
-    found = found or [run for run in runs if run.path.name.rpartition("--")[2].startswith(word)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise BadInput(f"{word!r} begins {len(found)} runs", cure="write more of the hash")
-    raise unknown("run", word, [run.path.name for run in runs])
+    by_name = {run.path.name: run for run in runs}
+    if word in by_name:
+        return by_name[word]
+    matches = [run for name, run in by_name.items() if name.rpartition("--")[2].startswith(word)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise BadInput(f"{word!r} begins {len(matches)} runs", cure="write more of the hash")
+    raise unknown("run", word, list(by_name))
 
 
 def official_scores(scores: Iterable[SetScores], name: str, where: str = "") -> list[Score]:
     """The scores of one set, or of a part of it, in official mode."""
-    return [
-        s
-        for part in scores
-        if part.set == name
-        for s in part.scores
-        if s.where == where and s.mode == "official"
-    ]
+    whole = [score for part in scores if part.set == name for score in part.scores]
+    return [score for score in whole if score.where == where and score.mode == "official"]

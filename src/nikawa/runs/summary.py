@@ -74,12 +74,21 @@ class FinishedRun:
         return any(part.diverged for part in self.scores)
 
 
+ColumnKey = tuple[str, str, str]
+"""Set, part of it, metric."""
+Columns = dict[ColumnKey, list[tuple[FinishedRun, Score]]]
+
+
 def read_finished(
     runs: Iterable[RunSpec], out: Path, broken: Collection[str] = ()
 ) -> list[FinishedRun]:
     """Those of the runs that are done; folders known to be `broken` are left out."""
-    stored = ((run, StoredRun(out / run.folder)) for run in runs if run.folder not in broken)
-    return [FinishedRun(run, found.scores()) for run, found in stored if found.done]
+    finished = []
+    for run in runs:
+        stored = StoredRun(out / run.folder)
+        if run.folder not in broken and stored.done:
+            finished.append(FinishedRun(run, stored.scores()))
+    return finished
 
 
 def choose_settings(
@@ -91,61 +100,63 @@ def choose_settings(
     not among them: they would again.
     """
     metric = family.task.metrics[0]
-    lower = metrics()[metric].better == "lower"
+    sign = -1 if metrics()[metric].better == "lower" else 1
     best: tuple[float, Settings] | None = None
     for settings in family.options:
-        done = read_finished(family.runs(settings, "selection"), out, broken)
-        if any(f.diverged for f in done):
+        finished = read_finished(family.runs(settings, "selection"), out, broken)
+        if any(run.diverged for run in finished):
             continue
-        values = [
-            s.value
-            for f in done
-            for s in official_scores(f.scores, SELECTION_SET)
-            if s.metric == metric
-        ]
-        mean = fmean(values) if values else math.nan
-        value = -math.inf if math.isnan(mean) else -mean if lower else mean
-        if values and (best is None or value > best[0]):
+        scores = [score for run in finished for score in official_scores(run.scores, SELECTION_SET)]
+        values = [score.value for score in scores if score.metric == metric]
+        if not values:
+            continue
+        value = sign * fmean(values)
+        if math.isnan(value):
+            value = -math.inf
+        if best is None or value > best[0]:
             best = (value, settings)
-    return (-best[0], best[1]) if best is not None and lower else best
+    return None if best is None else (sign * best[0], best[1])
 
 
 def diverged_settings(family: Family, out: Path, broken: Collection[str] = ()) -> list[Settings]:
     """The settings of a choice that a training diverged with."""
     if len(family.options) == 1:
         return []
-    tried = ((s, read_finished(family.runs(s, "selection"), out, broken)) for s in family.options)
-    return [settings for settings, done in tried if any(f.diverged for f in done)]
+    diverged = []
+    for settings in family.options:
+        finished = read_finished(family.runs(settings, "selection"), out, broken)
+        if any(run.diverged for run in finished):
+            diverged.append(settings)
+    return diverged
 
 
 def summarise(
     family: Family, settings: Settings, out: Path, broken: Collection[str] = ()
 ) -> list[Cell]:
     """The figures of a family under its settings: every set, every metric, over the seeds that are done."""
-    done = read_finished(family.runs(settings), out, broken)
-    columns: dict[tuple[str, str, str], list[tuple[FinishedRun, Score]]] = {}
-    for one in done:
-        for part in one.scores:
+    columns: Columns = {}
+    for run in read_finished(family.runs(settings), out, broken):
+        for part in run.scores:
             for score in part.scores:
                 if score.mode == "official":
-                    columns.setdefault((part.set, score.where, score.metric), []).append(
-                        (one, score)
-                    )
-    found = [_cell(family, settings, key, values) for key, values in columns.items()]
-    return [*found, *_differences(found, columns)]
+                    key = (part.set, score.where, score.metric)
+                    columns.setdefault(key, []).append((run, score))
+    cells = [make_cell(family, settings, key, values) for key, values in columns.items()]
+    return [*cells, *subtract_unseen(cells, columns)]
 
 
-def _cell(
+def make_cell(
     family: Family,
     settings: Settings,
-    key: tuple[str, str, str],
+    key: ColumnKey,
     values: Sequence[tuple[FinishedRun, Score]],
 ) -> Cell:
+    """One figure from the scores of all seeds, each with its run."""
     name, where, metric = key
     scores = [score for _, score in values]
     single = scores[0] if len(scores) == 1 else None
     mean, sd = mean_and_sd([score.value for score in scores])
-    parts = [part for one, _ in values for part in one.scores if part.set == name]
+    parts = [part for run, _ in values for part in run.scores if part.set == name]
     lost = Counter[str]()
     for part in parts:
         lost.update(part.unanswered)
@@ -163,7 +174,7 @@ def _cell(
         low=single.low if single else None,
         high=single.high if single else None,
         few=single is not None and mean is not None and single.low is None,
-        seeds=tuple(one.run.seed for one, _ in values),
+        seeds=tuple(finished.run.seed for finished, _ in values),
         n=scores[0].n,
         answered=sum(part.answered for part in parts),
         asked=sum(part.n for part in parts),
@@ -171,7 +182,7 @@ def _cell(
         reasons=dict(sorted(lost.items())),
         hidden=parts[0].hidden,
         protocol=family.protocol.mark,
-        runs=tuple(one.run.folder for one, _ in values),
+        runs=tuple(finished.run.folder for finished, _ in values),
     )
 
 
@@ -179,7 +190,7 @@ def model_notes(
     family: Family, settings: Settings, out: Path, broken: Collection[str] = ()
 ) -> list[str]:
     """What the models of a family's results note of themselves, each once."""
-    told: dict[str, None] = {}
+    unique: dict[str, None] = {}
     for run in family.runs(settings):
         stored = StoredRun(out / run.folder)
         if run.folder in broken or not stored.done:
@@ -188,12 +199,9 @@ def model_notes(
             notes = stored.about().model.get("notes")
         except BadInput:  # a run is whole without its circumstances
             continue
-        told |= (
-            dict.fromkeys(note for note in notes if isinstance(note, str))
-            if isinstance(notes, list)
-            else {}
-        )
-    return list(told)
+        if isinstance(notes, list):
+            unique |= dict.fromkeys(note for note in notes if isinstance(note, str))
+    return list(unique)
 
 
 def mean_and_sd(values: Sequence[float]) -> tuple[float | None, float | None]:
@@ -203,12 +211,8 @@ def mean_and_sd(values: Sequence[float]) -> tuple[float | None, float | None]:
     return fmean(values), stdev(values) if len(values) > 1 else None
 
 
-def _differences(
-    cells: Sequence[Cell], columns: dict[tuple[str, str, str], list[tuple[FinishedRun, Score]]]
-) -> Iterator[Cell]:
-    """Seen minus unseen, seed by seed, as JAMP's Table 8 has it."""
-    from msgspec.structs import replace
-
+def subtract_unseen(cells: Sequence[Cell], columns: Columns) -> Iterator[Cell]:
+    """Cells of seen minus unseen, seed by seed, as JAMP's Table 8 has it."""
     for cell in cells:
         unseen = columns.get((cell.set, "unseen", cell.metric), [])
         if cell.where != "seen" or not unseen:
@@ -216,4 +220,6 @@ def _differences(
         pairs = zip(columns[cell.set, "seen", cell.metric], unseen, strict=True)
         mean, sd = mean_and_sd([seen.value - other.value for (_, seen), (_, other) in pairs])
         n = cell.n + unseen[0][1].n
-        yield replace(cell, where=DIFFERENCE, mean=mean, sd=sd, low=None, high=None, n=n)
+        yield msgspec.structs.replace(
+            cell, where=DIFFERENCE, mean=mean, sd=sd, low=None, high=None, n=n
+        )

@@ -76,7 +76,7 @@ def do_run(spec: RunSpec, place: RunPlace) -> Outcome:
     status: Status = "failed"
     problem, is_bad_input = "", True
     try:
-        status = _do_unless_done(spec, stored, place)
+        status = complete_run(spec, stored, place)
         is_bad_input = False
         if status == "done" and spec.stage == "selection" and stored.diverged:
             problem = DIVERGED
@@ -87,7 +87,7 @@ def do_run(spec: RunSpec, place: RunPlace) -> Outcome:
     except OSError as error:
         problem = f"{error.filename}: {error.strerror}" if error.filename else str(error)
     except Exception as error:  # one run's failure must not stop the others
-        problem, is_bad_input = _write_traceback(stored, error), False
+        problem, is_bad_input = write_traceback(stored, error), False
     return Outcome(
         run=spec,
         status=status,
@@ -97,14 +97,17 @@ def do_run(spec: RunSpec, place: RunPlace) -> Outcome:
     )
 
 
-def _do_unless_done(spec: RunSpec, stored: StoredRun, place: RunPlace) -> Status:
+def complete_run(spec: RunSpec, stored: StoredRun, place: RunPlace) -> Status:
+    """Do a run unless it is done; a finished one is held against its marker.
+
+    Raises Busy where another process works on it, and BadInput where it cannot be done; then its folder goes, if nothing was done.
+    """
     if not stored.done:
         with stored.locked():
-            if (
-                not stored.done
-            ):  # another process may have done it while this one waited for the lock
+            # another process may have done it while this one waited for the lock
+            if not stored.done:
                 try:
-                    _do(spec, stored, place)
+                    learn_and_score(spec, stored, place)
                 except BadInput:
                     stored.withdraw()
                     raise
@@ -113,7 +116,7 @@ def _do_unless_done(spec: RunSpec, stored: StoredRun, place: RunPlace) -> Status
     return "skipped"
 
 
-def _write_traceback(stored: StoredRun, error: Exception) -> str:
+def write_traceback(stored: StoredRun, error: Exception) -> str:
     """One line about a program's failure; the whole of it is kept beside the run."""
     line = " ".join(f"{type(error).__name__}: {error}".split())
     try:
@@ -124,7 +127,8 @@ def _write_traceback(stored: StoredRun, error: Exception) -> str:
     return f"{line}; see {stored.state / ERROR}"
 
 
-def _do(spec: RunSpec, stored: StoredRun, place: RunPlace) -> None:
+def learn_and_score(spec: RunSpec, stored: StoredRun, place: RunPlace) -> None:
+    """Learn, answer every set and score the answers; what a killed run left is taken up."""
     started, clock = _now(), _Clock()
     stored.begin(spec)
     data = load_run_data(spec, ExampleReader(place.data))
@@ -263,7 +267,7 @@ class _Job:
         if [p.example for p in predictions] != [e.id for e in examples]:
             what = f"the model {name} did not answer each of the {len(examples)} examples once, in order"
             raise BadInput(what, cure="mend its predict: one prediction an example")
-        _check_types(name, task, predictions)
+        check_answer_types(name, task, predictions)
         self.clock.add("predict", begin)
         self.note_about(predictor)
         if predictions and all(
@@ -279,7 +283,7 @@ class _Job:
             self.clock.about.update(predictor.about())
 
 
-def _check_types(name: str, task: Task, predictions: Sequence[Prediction]) -> None:
+def check_answer_types(name: str, task: Task, predictions: Sequence[Prediction]) -> None:
     """Refuse answers of another shape than the task's: once written, they would be taken up again and again."""
     types = ANSWER_TYPES.get(task.kind, (str,))
     for prediction in predictions:
