@@ -105,10 +105,10 @@ class NearestChoice:
             1 << self._settings.bits, input_type="pair"
         )
         # one choice after the other: the features of all would fill the memory
-        return hasher.transform(list(_features(*pair)) for pair in pairs), starts
+        return hasher.transform(list(choice_features(*pair)) for pair in pairs), starts
 
 
-def _features(question: str, choice: str) -> Iterator[tuple[str, float]]:
+def choice_features(question: str, choice: str) -> Iterator[tuple[str, float]]:
     """Names and values of the features of a choice beside its question."""
     question_bigrams = {question[i : i + 2] for i in range(len(question) - 1)}
     characters = set(choice)

@@ -184,11 +184,11 @@ def character_features(text: str) -> list[list[str]]:
                 f"r={word[i:]}",
                 f"at={min(i, 5)}|{min(len(word) - i, 6)}",
             ]
-            rows.append([*of_word, *in_word, *_window_features(around, scripts, start + i)])
+            rows.append([*of_word, *in_word, *window_features(around, scripts, start + i)])
     return rows
 
 
-def _window_features(around: str, scripts: str, at: int) -> list[str]:
+def window_features(around: str, scripts: str, at: int) -> list[str]:
     """The characters and scripts near a position of the padded text."""
     features = [f"{k}={around[at + k]}" for k in (-3, -2, -1, 0, 1, 2, 3)]
     features += [f"{a}:{b}={around[at + a : at + b]}" for a, b in _NGRAMS]

@@ -122,14 +122,14 @@ class LinearModel:
     ) -> LogisticOptions:
         """The options that do best on held-out data; of equally good ones those with the strongest penalty."""
         order = sorted(range(len(keys)), key=lambda i: (draw_number(self._seed, keys[i]), i))
-        folds = _split_folds(order[:MAX_EXAMPLES_TO_CHOOSE], keys)
+        folds = split_folds(order[:MAX_EXAMPLES_TO_CHOOSE], keys)
         labels = set(gold)
         too_few = len(keys) < MIN_EXAMPLES_TO_CHOOSE or any(
             {gold[i] for i in kept} != labels for kept, _ in folds
         )
         if self._strength is not None or too_few:
             return LogisticOptions(self._strength or 1.0, "balanced" if self._balance else None)
-        measure = _find_balanced_metric(task)
+        measure = find_balanced_metric(task)
         weights: tuple[str | None, ...] = ("balanced",) if self._balance else (None,)
         if self._balance is None and measure is not None:
             weights = (None, "balanced")
@@ -138,7 +138,7 @@ class LinearModel:
         for weight in weights:
             for strength in STRENGTHS:
                 options = LogisticOptions(strength, weight)
-                results.append(_score_options(options, measure, rows, gold, folds))
+                results.append(score_options(options, measure, rows, gold, folds))
         return max(results, key=lambda result: result[0])[1]
 
 
@@ -146,7 +146,7 @@ Measure = Callable[[Sequence[Any], Sequence[Any]], float]
 """How good answers (second) to gold (first) are."""
 
 
-def _find_balanced_metric(task: Task) -> Measure | None:
+def find_balanced_metric(task: Task) -> Measure | None:
     """The task's first metric if a rare class counts as much as a frequent one in it, else None."""
     from nikawa.metrics import Items, metrics
 
@@ -162,7 +162,7 @@ def _find_balanced_metric(task: Task) -> Measure | None:
     return measure
 
 
-def _score_options(
+def score_options(
     options: LogisticOptions,
     measure: Measure,
     rows: Any,
@@ -188,7 +188,7 @@ def _score_options(
     return value, replace(options, threshold=threshold)
 
 
-def _split_folds(order: Sequence[int], keys: Sequence[str]) -> list[tuple[list[int], list[int]]]:
+def split_folds(order: Sequence[int], keys: Sequence[str]) -> list[tuple[list[int], list[int]]]:
     """(Learned from, held out) for each fold; items with one key, which are neighbours, are in one fold."""
     bounds = [0]
     for fold in range(1, HELD_OUT_FOLDS + 1):

@@ -103,9 +103,9 @@ def relation_features(inputs: Mapping[str, Any]) -> list[str]:
     pair = "|".join(span.label for span in entities.values())
     features = ["bias", f"pair={pair}"]
     for role, span in entities.items():
-        features += [f"{role}:{name}" for name in _entity_features(text, span)]
+        features += [f"{role}:{name}" for name in entity_features(text, span)]
     if len(entities) == 2:
-        features += _pair_features(text, entities["subject"], entities["object"], pair)
+        features += pair_features(text, entities["subject"], entities["object"], pair)
     masked = (
         text  # without the letters of the entities, so that n-grams tell what is said about them
     )
@@ -115,7 +115,7 @@ def relation_features(inputs: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(features))
 
 
-def _entity_features(text: str, span: Span) -> Iterator[str]:
+def entity_features(text: str, span: Span) -> Iterator[str]:
     """The entity itself, and what is directly beside it: particles and titles follow, modifiers precede."""
     surface = text[span.start : span.end]
     yield f"type={span.label}"
@@ -138,7 +138,7 @@ def _entity_features(text: str, span: Span) -> Iterator[str]:
         yield f"last={word}"
 
 
-def _pair_features(text: str, subject: Span, other: Span, pair: str) -> Iterator[str]:
+def pair_features(text: str, subject: Span, other: Span, pair: str) -> Iterator[str]:
     """The order and distance of the two entities, the text between them, and that around both."""
     first, second = sorted((subject, other), key=lambda span: (span.start, span.end))
     order = "<" if first == subject else ">"

@@ -238,14 +238,14 @@ def test_a_sentencepiece_tokenizer_without_offsets_gives_its_places(tmp_path: Pa
 
 def test_many_unknown_pieces_are_found_in_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
     tried = 0
-    cost = align_module._cost
+    cost = align_module.cost_of_gap
 
     def counted(*given: Any) -> float:
         nonlocal tried
         tried += 1
         return cost(*given)
 
-    monkeypatch.setattr(align_module, "_cost", counted)
+    monkeypatch.setattr(align_module, "cost_of_gap", counted)
     text, pieces = "の😀は、" * 100, ["の", "[UNK]", "は", "、"] * 100
     assert [text[a:b] for a, b in align_subwords(text, pieces, "[UNK]")] == list(text)
     bound = (align_module.MAX_STATES + 1) * (align_module.MAX_CANDIDATES + 1)

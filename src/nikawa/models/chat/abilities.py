@@ -127,18 +127,18 @@ def list_methods(questions: Questions, settings: ChatSettings) -> list[str]:
 
 async def find_style(session: Session, model: str, questions: Questions, seed: int) -> RequestStyle:
     """The best way this server offers for this kind of task."""
-    style = await _find_accepted_style(session, RequestStyle(model), seed)
+    style = await find_accepted_style(session, RequestStyle(model), seed)
     methods = list_methods(questions, session.settings)
     for method in methods:
         for top_logprobs in TOP_LOGPROBS if method == "logprob" else TOP_LOGPROBS[:1]:
             candidate = replace(style, method=method, top_logprobs=top_logprobs)
-            if await _supports(session, candidate, seed):
+            if await supports_method(session, candidate, seed):
                 return candidate
     missing = "log-probabilities" if "echo" in methods else "answers held to a schema"
     raise BadInput(f"the server gives no {missing} for {model}", cure="set how to auto")
 
 
-async def _find_accepted_style(session: Session, style: RequestStyle, seed: int) -> RequestStyle:
+async def find_accepted_style(session: Session, style: RequestStyle, seed: int) -> RequestStyle:
     """Ask a plain question until the server has no objection to its fields."""
     for _ in range(4):
         tokens = max(PROBE_TOKENS, session.settings.max_tokens or 0)
@@ -161,7 +161,7 @@ def _ask_briefly(text: str) -> Messages:
     ]
 
 
-async def _supports(session: Session, style: RequestStyle, seed: int) -> bool:
+async def supports_method(session: Session, style: RequestStyle, seed: int) -> bool:
     """Whether the server does what the method of the style needs."""
     settings = session.settings
     if style.method == "parse":

@@ -203,18 +203,18 @@ class RelationQuestions(LabelQuestions):
         """The text, the entities, and the text with both marked."""
         slots = super().slots(example)
         names = [name for name in SPAN_INPUTS if name in self.task.inputs]
-        spans = {name: _require_span(example, name) for name in names}
+        spans = {name: require_span(example, name) for name in names}
         text = example.inputs.get("text")
         if not isinstance(text, str):
             return slots
         for name, span in spans.items():
             slots[name] = text[span.start : span.end]
         if len(spans) == 2 and "text" in self.task.inputs:
-            slots["marked"] = _mark_spans(text, spans)
+            slots["marked"] = mark_spans(text, spans)
         return slots
 
 
-def _require_span(example: Example, name: str) -> Span:
+def require_span(example: Example, name: str) -> Span:
     """An input that must be a span."""
     value = example.inputs.get(name)
     if isinstance(value, Span):
@@ -226,7 +226,7 @@ def _require_span(example: Example, name: str) -> Span:
         raise BadInput(what, cure="see docs/records.md for its shape") from None
 
 
-def _mark_spans(text: str, spans: dict[str, Span]) -> str:
+def mark_spans(text: str, spans: dict[str, Span]) -> str:
     """`<subject>…</subject>`, also where one entity holds the other."""
     marks = [(span.start, 1, -span.end, f"<{name}>") for name, span in spans.items()]
     marks += [(span.end, 0, -span.start, f"</{name}>") for name, span in spans.items()]
@@ -310,13 +310,13 @@ class ReadingQuestions(Questions):
         if _LEAD.match(line):
             line = _LEAD.sub("", line, count=1).strip()
         if line not in str(example.inputs.get("context", "")):
-            line = _unquote(line)
+            line = remove_quotes(line)
         if not line:
             raise Unreadable("the answer is empty")
         return "" if line.rstrip("。.") == self.no_answer else line
 
 
-def _unquote(line: str) -> str:
+def remove_quotes(line: str) -> str:
     """The line without one pair of quotes around the whole of it."""
     inner = line[1:-1]
     for pair in QUOTES:

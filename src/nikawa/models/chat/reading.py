@@ -110,13 +110,13 @@ def read_option(text: str, options: Options) -> Any:
     """The value of the one option a text names: by its key, after a cue, or by its word; two are as bad as none."""
     text = _unwrap_json(text)
     folded = unicodedata.normalize("NFKC", text).strip()
-    places = _find_keys(folded, options.keys) or _find_words(folded, options)
+    places = find_option_keys(folded, options.keys) or find_option_words(folded, options)
     if len(places) != 1:
         raise Unreadable(f"{quote(text)} names {'no' if not places else 'more than one'} option")
     return options.values[places.pop()]
 
 
-def _find_keys(text: str, keys: Sequence[str]) -> set[int]:
+def find_option_keys(text: str, keys: Sequence[str]) -> set[int]:
     """Places of the options whose key the text gives, alone or as a letter after a cue."""
     places = {key: i for i, key in enumerate(keys)}
     bare = text.strip(_AROUND_KEY)
@@ -134,7 +134,7 @@ def _find_keys(text: str, keys: Sequence[str]) -> set[int]:
     return {places[key] for key in re.findall(letter, text)}
 
 
-def _find_words(text: str, options: Options) -> set[int]:
+def find_option_words(text: str, options: Options) -> set[int]:
     """Places of the options whose word, or own name, stands in the text; a word inside a longer one that matched is not meant."""
     place_of: dict[str, int] = {}
     for place, names in enumerate(zip(options.words, map(str, options.values), strict=True)):

@@ -81,10 +81,11 @@ def read_reply(key: str, status: int, headers: Mapping[str, str], body: bytes) -
     choices = value.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise RequestProblem("the server's answer holds no choices", "again")
-    return _read_choice(key, choices[0], value)
+    return read_choice(key, choices[0], value)
 
 
-def _read_choice(key: str, choice: dict[str, Any], response: dict[str, Any]) -> Reply:
+def read_choice(key: str, choice: dict[str, Any], response: dict[str, Any]) -> Reply:
+    """Read the reply in the first choice of a response, with what the response says of all: usage and model."""
     message = choice.get("message")
     if not isinstance(message, dict):
         if "text" not in choice:
@@ -97,8 +98,8 @@ def _read_choice(key: str, choice: dict[str, Any], response: dict[str, Any]) -> 
         text=_to_text(message.get("content")),
         finish=_to_text(choice.get("finish_reason")),
         refusal=_to_text(message.get("refusal")),
-        first=_read_first_tokens(logprobs),
-        tail=_read_tail(logprobs, usage.get("completion_tokens")),
+        first=read_first_tokens(logprobs),
+        tail=read_echoed_tail(logprobs, usage.get("completion_tokens")),
         tokens_in=_to_count(usage.get("prompt_tokens")),
         tokens_out=_to_count(usage.get("completion_tokens")),
         served=_to_text(response.get("model")),
@@ -124,7 +125,7 @@ def _is_finite(value: Any) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)
 
 
-def _read_first_tokens(logprobs: dict[str, Any]) -> list[tuple[str, float]] | None:
+def read_first_tokens(logprobs: dict[str, Any]) -> list[tuple[str, float]] | None:
     """The likeliest tokens where the answer begins: at the first token that is not blank."""
     content = logprobs.get("content")
     for position in content if isinstance(content, list) else ():
@@ -141,7 +142,7 @@ def _read_first_tokens(logprobs: dict[str, Any]) -> list[tuple[str, float]] | No
     return None
 
 
-def _read_tail(logprobs: dict[str, Any], generated: Any) -> list[tuple[str, float]] | None:
+def read_echoed_tail(logprobs: dict[str, Any], generated: Any) -> list[tuple[str, float]] | None:
     """The end of an echoed prompt, without the token that was generated after it (one, where nothing is said)."""
     tokens, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
     if not isinstance(tokens, list) or not isinstance(values, list) or len(tokens) != len(values):
@@ -156,7 +157,7 @@ def problem_of_status(
     status: int, headers: Mapping[str, str], value: Any, body: str
 ) -> RequestProblem:
     """The problem that a status other than 2xx reports; `value` is the body as JSON, where it is that."""
-    message = _find_message(value, body)
+    message = find_error_message(value, body)
     printable = "".join(c if c.isprintable() else " " for c in message)
     words = clip(" ".join(printable.split()), MAX_SERVER_WORDS_CHARS)
     what = f"the server answers {status}" + (f": {words}" if words else "")
@@ -170,12 +171,13 @@ def problem_of_status(
     is_too_long = status == 413 or not codes.isdisjoint(TOO_LONG_CODES)
     if status in _LONG_STATUS and _LONG.search(message):
         is_too_long = True
-    action: Action = "item" if is_too_long else _choose_action(status, _find_code(value))
+    action: Action = "item" if is_too_long else choose_action(status, _find_code(value))
     after = read_retry_after(headers) if action in ("again", "wait") else None
     return RequestProblem(what, action, status=status, after=after, is_too_long=is_too_long)
 
 
-def _choose_action(status: int, code: str) -> Action:
+def choose_action(status: int, code: str) -> Action:
+    """Choose what to do about a status: only what may pass by itself is tried again."""
     if status == 429 and code not in QUOTA_CODES:
         return "wait"
     if status in (401, 402, 403, 404, 405, 429) or 300 <= status < 400:
@@ -214,7 +216,7 @@ def _find_code(value: Any) -> str:
     return str(error.get("code") or error.get("type") or "")
 
 
-def _find_message(value: Any, body: str) -> str:
+def find_error_message(value: Any, body: str) -> str:
     """The message of an error, the title of a page, or its beginning."""
     error = _find_error(value)
     if isinstance(error, dict):

@@ -155,7 +155,7 @@ def _turn_features(step: Step) -> list[str]:
     return list(dict.fromkeys(features))
 
 
-def _candidate_features(step: Step, candidate: Candidate, rivals: int) -> Iterator[str]:
+def candidate_features(step: Step, candidate: Candidate, rivals: int) -> Iterator[str]:
     """Features of a candidate, each with its slot: its place, what is around it and in the turn.
 
     `rivals` is the number of candidates for the same slot.
@@ -282,7 +282,7 @@ class OntologyMatch:
         ):
             own = probabilities[at : at + len(candidates)]
             at += len(candidates)
-            values = _choose_values([c for c, _ in candidates], own, by_words)
+            values = choose_values([c for c, _ in candidates], own, by_words)
             states.append({**step.before, **values})
         return states
 
@@ -308,10 +308,10 @@ def _describe_candidates(ontology: Ontology, step: Step) -> list[tuple[Candidate
     """The candidates of a step with their features."""
     candidates = ontology.find_candidates(step)
     rivals = Counter(candidate.slot for candidate in candidates)
-    return [(c, list(_candidate_features(step, c, rivals[c.slot]))) for c in candidates]
+    return [(c, list(candidate_features(step, c, rivals[c.slot]))) for c in candidates]
 
 
-def _choose_values(
+def choose_values(
     candidates: Sequence[Candidate],
     probabilities: Sequence[float],
     by_words: Mapping[str, tuple[float, str]],

@@ -49,10 +49,10 @@ def align_subwords(text: str, subwords: Sequence[str], unknown: str | None) -> l
     [(0, 3), (4, 5), (5, 6)]
     """
     for strip_accents in (False, True):  # accents count unless the tokenizer drops them
-        places = _align_runs(text, subwords, unknown, strip_accents)
+        places = align_runs(text, subwords, unknown, strip_accents)
         if places is not None:
             return places
-    return _align_one_by_one(text, subwords, unknown)
+    return align_one_by_one(text, subwords, unknown)
 
 
 def make_disjoint(text: str, spans: Sequence[Place]) -> tuple[list[Place], str]:
@@ -81,7 +81,7 @@ def _close_gap(text: str, spans: list[Place], start: int, end: int) -> list[str]
     """Give the marks at the start of a gap to the span before it; what else is not white space is lost."""
     if start < end and spans and spans[-1][1] == start:
         stop = start
-        while stop < end and _joins_previous(text[stop]):
+        while stop < end and joins_previous(text[stop]):
             stop += 1
         last = len(spans) - 1
         while last > 0 and spans[last][0] == spans[last][1]:  # an empty span has nothing to join
@@ -91,7 +91,7 @@ def _close_gap(text: str, spans: list[Place], start: int, end: int) -> list[str]
     return [character for character in text[start:end] if not character.isspace()]
 
 
-def _joins_previous(character: str) -> bool:
+def joins_previous(character: str) -> bool:
     """Whether it joins the character before it: accents and marks, and vowels and finals of decomposed Hangul."""
     if "\u1160" <= character <= "\u11ff" or "\ud7b0" <= character <= "\ud7ff":
         return True
@@ -172,7 +172,7 @@ class UnitCounts:
 
 
 @dataclass
-class _Run:
+class SubwordRun:
     """Known sub-words that follow each other, and how many unknown ones stand before them."""
 
     unknown: int = 0
@@ -182,15 +182,15 @@ class _Run:
     """The first sub-word as it is, which shows whether it begins a word."""
 
 
-def _align_runs(
+def align_runs(
     text: str, subwords: Sequence[str], unknown: str | None, strip_accents: bool
 ) -> list[Place] | None:
     """Every run where it is found whole, at the least cost; None where one is not found."""
-    runs = [_Run()]
+    runs = [SubwordRun()]
     for i, bare in enumerate(_fold_subwords(subwords, unknown, strip_accents)):
         if bare is None:
             if runs[-1].subwords:
-                runs.append(_Run())
+                runs.append(SubwordRun())
             runs[-1].unknown += 1
         else:
             runs[-1].first = runs[-1].first or subwords[i]
@@ -200,7 +200,7 @@ def _align_runs(
     units = UnitCounts(text)
     states: dict[int, State] = {0: (0.0, ())}  # by where the last run ends, the cheapest way there
     for run in runs:
-        states = _place_run(run, states, units, folded, origins)
+        states = place_run(run, states, units, folded, origins)
         if len(states) > MAX_STATES:  # keep the cheapest, and the one that leaves most of the text
             cheapest = sorted(states, key=lambda end: (states[end][0], end))[:MAX_STATES]
             states = {end: states[end] for end in {*cheapest, min(states)}}
@@ -209,26 +209,26 @@ def _align_runs(
     if not states:
         return None
     starts = min(states.values())[1]
-    return _place_subwords(text, len(subwords), runs, starts, origins)
+    return place_subwords(text, len(subwords), runs, starts, origins)
 
 
-def _place_run(
-    run: _Run, states: dict[int, State], units: UnitCounts, folded: str, origins: list[int]
+def place_run(
+    run: SubwordRun, states: dict[int, State], units: UnitCounts, folded: str, origins: list[int]
 ) -> dict[int, State]:
     """The states after one more run, the cheapest for each end."""
     whole = "".join(run.texts)
     after: dict[int, State] = {}
     for end, (cost, starts) in states.items():
-        for start in _find_candidates(whole, run, end, folded):
+        for start in find_run_places(whole, run, end, folded):
             gap_start = origins[end] if end else 0
-            state = (cost + _cost(run, units, gap_start, origins[start]), (*starts, start))
+            state = (cost + cost_of_gap(run, units, gap_start, origins[start]), (*starts, start))
             stop = start + len(whole)
             if stop not in after or state < after[stop]:
                 after[stop] = state
     return after
 
 
-def _find_candidates(whole: str, run: _Run, end: int, folded: str) -> list[int]:
+def find_run_places(whole: str, run: SubwordRun, end: int, folded: str) -> list[int]:
     """Where a run of this text may start, after the end of the run before it."""
     if not run.unknown:
         return [end] if folded.startswith(whole, end) else []
@@ -244,7 +244,7 @@ def _find_candidates(whole: str, run: _Run, end: int, folded: str) -> list[int]:
     return starts
 
 
-def _cost(run: _Run, units: UnitCounts, start: int, end: int) -> float:
+def cost_of_gap(run: SubwordRun, units: UnitCounts, start: int, end: int) -> float:
     """How ill the gap before a run fits the unknown sub-words in it, and the place fits the run's first sub-word."""
     if not run.unknown:
         return 0.0
@@ -258,8 +258,8 @@ def _cost(run: _Run, units: UnitCounts, start: int, end: int) -> float:
     return cost + (0.5 if within_word and not begins_word else 0.0)
 
 
-def _place_subwords(
-    text: str, count: int, runs: Sequence[_Run], starts: Sequence[int], origins: list[int]
+def place_subwords(
+    text: str, count: int, runs: Sequence[SubwordRun], starts: Sequence[int], origins: list[int]
 ) -> list[Place]:
     """The places of all sub-words from where the runs start."""
     places: list[Place] = [(0, 0)] * count
@@ -292,7 +292,7 @@ def _share_out(text: str, start: int, end: int, parts: int) -> list[Place]:
     return places + [(last, last)] * (parts - len(places))
 
 
-def _align_one_by_one(text: str, subwords: Sequence[str], unknown: str | None) -> list[Place]:
+def align_one_by_one(text: str, subwords: Sequence[str], unknown: str | None) -> list[Place]:
     """One sub-word after the other, where the tokenizer lost or changed characters.
 
     What is not found stands for nothing; unknown ones share what lies between their neighbours.

@@ -81,7 +81,8 @@ def _tag_keys(word: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     yield ()
 
 
-def _make_graph_parser(setup: Setup) -> Predictor:
+def make_graph_parser(setup: Setup) -> Predictor:
+    """Make the parser from a setup; numpy is loaded only here."""
     from nikawa.models.trees.graph import GraphParser
 
     settings = read_settings(GraphSettings, setup)
@@ -89,7 +90,7 @@ def _make_graph_parser(setup: Setup) -> Predictor:
 
 
 MODELS = (
-    Model("tree-graph", "a first-order graph parser", KINDS, _make_graph_parser, GraphSettings),
+    Model("tree-graph", "a first-order graph parser", KINDS, make_graph_parser, GraphSettings),
     Model(
         "right-headed",
         "every word hangs on the next; labels by tags",

@@ -36,7 +36,7 @@ def best_projective_tree(scores: Floats) -> Ints:
     back_whole = np.zeros((2, n, n), dtype=np.int64)
     back_part = np.zeros((n, n), dtype=np.int64)
     for length in range(1, n):
-        i, j, splits, spans = _find_splits(n, length)
+        i, j, splits, spans = find_splits(n, length)
         left = i[:, None]
         right = j[:, None]
         joined = whole[0][left, splits] + whole[1][splits + 1, right]
@@ -71,7 +71,7 @@ def best_projective_tree(scores: Floats) -> Ints:
 
 
 @lru_cache(maxsize=4096)
-def _find_splits(n: int, length: int) -> tuple[Ints, Ints, Ints, Ints]:
+def find_splits(n: int, length: int) -> tuple[Ints, Ints, Ints, Ints]:
     """Left ends, right ends, the places each span can be split at, and a number a span."""
     left = np.arange(n - length)
     return left, left + length, left[:, None] + np.arange(length)[None, :], np.arange(n - length)
@@ -102,7 +102,7 @@ def best_tree(scores: Floats) -> list[int]:
 def _edmonds(scores: Floats) -> list[int]:
     """Heads of all nodes, node 0 the root (its own entry means nothing)."""
     heads = [0, *(int(head) for head in scores[1:].argmax(axis=1))]
-    cycle = _find_cycle(heads)
+    cycle = find_cycle(heads)
     if not cycle:
         return heads
     inside = np.array(cycle)
@@ -130,7 +130,7 @@ def _edmonds(scores: Floats) -> list[int]:
     return heads
 
 
-def _find_cycle(heads: list[int]) -> list[int]:
+def find_cycle(heads: list[int]) -> list[int]:
     """The nodes of a cycle, or none."""
     seen = [0] * len(heads)
     for start in range(1, len(heads)):

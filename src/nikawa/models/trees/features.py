@@ -83,11 +83,14 @@ def _hash_name(name: str) -> int:
 
 def word_atoms(word: Mapping[str, Any]) -> tuple[int, ...]:
     """The atoms of a word, from its morphemes and tags; where it has none, from its characters."""
-    return _atoms(str(word.get("form", "")), str(word.get("lemma", "")), str(word.get("pos", "")))
+    return make_word_atoms(
+        str(word.get("form", "")), str(word.get("lemma", "")), str(word.get("pos", ""))
+    )
 
 
 @lru_cache(maxsize=1 << 16)
-def _atoms(form: str, lemma: str, pos: str) -> tuple[int, ...]:
+def make_word_atoms(form: str, lemma: str, pos: str) -> tuple[int, ...]:
+    """Make the atoms of a word from its form, its morphemes (between blanks) and their tags (between `+`)."""
     morphemes = lemma.split(" ") if lemma else [form]
     tags = pos.split("+") if pos else []
     if len(morphemes) != len(tags):  # some published words have more of one than of the other
@@ -158,12 +161,12 @@ def arc_features(atoms: Atoms) -> Ids:
         templates.add(dependent[..., column], far)
     templates.add(dependent[..., END], dependent[..., STEM], head[..., STEM])
     templates.add(dependent[..., LAST], dependent[..., MARK], head[..., TWO], far)
-    _add_neighbours(templates, atoms, dependent, head)
-    _add_between(templates, atoms, dependent, head, far)
+    add_neighbours(templates, atoms, dependent, head)
+    add_words_between(templates, atoms, dependent, head, far)
     return templates.stack(n, n + 1)
 
 
-def _add_neighbours(templates: Templates, atoms: Atoms, dependent: Atoms, head: Atoms) -> None:
+def add_neighbours(templates: Templates, atoms: Atoms, dependent: Atoms, head: Atoms) -> None:
     """Joins with the tags of the words beside dependent and head."""
     n = len(atoms) - 2
     last = atoms[:, LAST]
@@ -184,7 +187,7 @@ def _add_neighbours(templates: Templates, atoms: Atoms, dependent: Atoms, head: 
     templates.add(dependent[..., END], two, h_after)
 
 
-def _add_between(
+def add_words_between(
     templates: Templates, atoms: Atoms, dependent: Atoms, head: Atoms, far: Atoms
 ) -> None:
     """How many words between the two are like the head, like the dependent, or carry a mark."""

@@ -64,7 +64,7 @@ def head_for(task: Task, name: str = "auto") -> Head:
 
 def make_rows(head: Head, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
     """The head's rows of some examples, made once; they must not be changed."""
-    key = _row_key(head, work, examples, learn)
+    key = digest_row_inputs(head, work, examples, learn)
     reader = work.reader
     before = reader.lost.copy()
     if key not in _row_cache:
@@ -84,7 +84,7 @@ def clear_row_cache() -> None:
     _row_cache.clear()
 
 
-def _row_key(head: Head, work: Work, examples: Sequence[Example], learn: bool) -> str:
+def digest_row_inputs(head: Head, work: Work, examples: Sequence[Example], learn: bool) -> str:
     """A digest of everything that rows depend on."""
     encode: Callable[[Any], bytes] = msgspec.json.Encoder(order="deterministic").encode
     digest = blake2b(digest_size=16)

@@ -105,7 +105,7 @@ class Dialogues:
             pairs.append(work.reader.frame_texts(last, None, work.settings.max_length))
         rows = add_tokens(work, Rows(owner=list(range(len(examples)))), pairs)
         if learn:
-            rows.dense |= _read_gold(work, examples)
+            rows.dense |= read_gold_states(work, examples)
         return rows
 
     def loss(self, model: Any, batch: dict[str, Any]) -> Any:
@@ -159,7 +159,7 @@ def number_values(slots: dict[str, list[str]]) -> dict[tuple[str, str], int]:
     return {pair: i for i, pair in enumerate(pairs)}
 
 
-def _read_gold(work: Work, examples: Sequence[Example]) -> dict[str, np.ndarray]:
+def read_gold_states(work: Work, examples: Sequence[Example]) -> dict[str, np.ndarray]:
     """The gate of every slot, and the number of its value where it has one."""
     slots = list(work.known["slots"])
     numbers = number_values(work.known["slots"])

@@ -74,7 +74,7 @@ class Spans:
                 rows.owner.append(i)
                 rows.notes.append((window.head, window.spans))
                 pairs.append((window.ids, window.segments))
-                start, end = _find_target(window, target)
+                start, end = find_target_subwords(window, target)
                 starts.append(start)
                 ends.append(end)
         add_tokens(work, rows, pairs)
@@ -146,7 +146,7 @@ def split_windows(work: Work, question: list[int], context: Subwords) -> list[Wi
     return windows
 
 
-def _find_target(window: Window, target: tuple[int, int] | None) -> tuple[int, int]:
+def find_target_subwords(window: Window, target: tuple[int, int] | None) -> tuple[int, int]:
     """The sub-words of the answer in this window; the first position where it is not wholly inside."""
     spans, head = window.spans, window.head
     if target is None or not spans:

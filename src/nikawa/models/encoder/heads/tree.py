@@ -143,7 +143,7 @@ class Trees:
         }
         pairs = []
         for i, words in enumerate(sentences):
-            ids, first, last = _place_words(work, [next(subwords) for _ in words])
+            ids, first, last = place_words(work, [next(subwords) for _ in words])
             pairs.append(work.reader.frame_texts(ids, None, work.settings.max_length))
             tags = [_split_tags(word) for word in words]
             dense["first"][i, : len(words)] = first
@@ -153,7 +153,7 @@ class Trees:
         rows = Rows(owner=list(range(len(examples))), notes=[len(words) for words in sentences])
         rows.dense |= dense
         if learn:
-            rows.dense |= _read_gold(work, examples, most)
+            rows.dense |= read_gold_trees(work, examples, most)
         return add_tokens(work, rows, pairs)
 
     def loss(self, model: Any, batch: dict[str, Any]) -> Any:
@@ -189,7 +189,7 @@ class Trees:
         return predictions
 
 
-def _place_words(
+def place_words(
     work: Work, words: Sequence[Sequence[int]]
 ) -> tuple[list[int], list[int], list[int]]:
     """The sub-words of the words in a row, and the places of the first and of the last of each word."""
@@ -207,7 +207,7 @@ def _place_words(
     return ids, first, last
 
 
-def _read_gold(work: Work, examples: Sequence[Example], most: int) -> dict[str, np.ndarray]:
+def read_gold_trees(work: Work, examples: Sequence[Example], most: int) -> dict[str, np.ndarray]:
     """Heads and numbers of labels, filled up to `most` words."""
     label_ids = {label: i for i, label in enumerate(work.known["labels"])}
     heads, labels = (np.full((len(examples), most), IGNORED) for _ in range(2))
