@@ -10,7 +10,7 @@ from markupsafe import Markup
 from nikawa.records import Unit
 from nikawa.reporting.markup import fragment, html, join, slug, source
 from nikawa.reporting.page_data import Note, Number
-from nikawa.reporting.plots import Dot
+from nikawa.reporting.plots import Dot, format_count
 from nikawa.reporting.sources import inside, source_line
 from nikawa.stats.results import NO_INTERVAL
 
@@ -102,7 +102,7 @@ def describe_number(found: Number) -> str:
 
 def count_cell(n: float, place: str) -> TableCell:
     """A count, or the mean of counts over seeds."""
-    return TableCell(f"{n:,.0f}" if abs(n - round(n)) < 0.05 else f"{n:,.1f}", place)
+    return TableCell(format_count(n), place)
 
 
 def p_value(p: float | None) -> str:

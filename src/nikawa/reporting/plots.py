@@ -1,4 +1,17 @@
-"""Plots that are taller than a sheet of paper, in parts of whole rows: a browser cuts no picture between rows."""
+"""The plots of a report, written as SVG: rows of dots with whiskers, curves, losses by step, heat maps, reliability.
+
+| function | shows |
+|---|---|
+| `draw_dots` | values with intervals, a row each: scores of systems, slices, answers under perturbation |
+| `draw_curves` | values against amounts: learning curves, scores by setting |
+| `draw_trails` | many values by step: losses of training runs |
+| `draw_heat` | counts of gold against answers |
+| `draw_reliability` | share of right answers against probability |
+
+Every function returns markup whose texts are escaped. Colours and shapes are classes of `page.css`: `c0` to `c5` are the
+marks of systems, `s0` to `s5` their lines. `data-src` says which file a mark is from. A plot that would be taller than
+a sheet of paper comes in parts of whole rows, since a browser cuts no picture between rows.
+"""
 
 from __future__ import annotations
 
@@ -20,32 +33,6 @@ SHEET_HEIGHT = 720.0
 """Pixels of rows that fit on a sheet, A4 or letter, beside a heading and a legend."""
 
 
-def split_rows(
-    rows: Sequence[T], tall: Callable[[Sequence[T]], float], tallest: float, step: float
-) -> list[Sequence[T]]:
-    """The rows in as few parts as can be, of about the same height, none taller than `tallest` but a single row.
-
-    `tall` is the height of some rows together; `step` how finely heights are tried.
-    """
-    count = len(list(_filled(rows, tall, tallest)))
-    if count < 2:
-        return [rows]
-    height = tall(rows) / count
-    while len(found := list(_filled(rows, tall, min(height, tallest)))) > count:
-        height += step
-    return found
-
-
-def _filled(
-    rows: Sequence[T], tall: Callable[[Sequence[T]], float], tallest: float
-) -> Iterator[Sequence[T]]:
-    start = 0
-    for end in range(1, len(rows) + 1):
-        if end == len(rows) or tall(rows[start : end + 1]) > tallest:
-            yield rows[start:end]
-            start = end
-
-
 NO_BOUND = 1e9
 """Stands for the highest value of a metric that has none."""
 SIZE, ROW, WIDTH = 13, 26, 720
@@ -54,6 +41,37 @@ MIN_HEIGHT_FOR_TOP_TICKS = 500
 """Pixels from which on a plot names its ticks at the top too."""
 GROUP = 32
 """Pixels that the name of a group of rows takes."""
+
+
+def split_rows(
+    rows: Sequence[T], tall: Callable[[Sequence[T]], float], tallest: float, step: float
+) -> list[Sequence[T]]:
+    """The rows in as few parts as can be, of about the same height, none taller than `tallest` but a single row.
+
+    `tall` is the height of some rows together; `step` how finely heights are tried.
+    """
+    count = len(fill_parts(rows, tall, tallest))
+    if count < 2:
+        return [rows]
+    height = tall(rows) / count
+    parts = fill_parts(rows, tall, min(height, tallest))
+    while len(parts) > count:
+        height += step
+        parts = fill_parts(rows, tall, min(height, tallest))
+    return parts
+
+
+def fill_parts(
+    rows: Sequence[T], tall: Callable[[Sequence[T]], float], tallest: float
+) -> list[Sequence[T]]:
+    """The rows in parts, each as full as `tallest` allows; a row that is taller is a part of its own."""
+    parts = []
+    start = 0
+    for end in range(1, len(rows) + 1):
+        if end == len(rows) or tall(rows[start : end + 1]) > tallest:
+            parts.append(rows[start:end])
+            start = end
+    return parts
 
 
 @dataclass(frozen=True)
@@ -98,7 +116,8 @@ class Axis:
     def ticks(self) -> list[float]:
         """Four to eight round values."""
         step = _step(self.high - self.low)
-        first, last = ceil(self.low / step - 1e-9), floor(self.high / step + 1e-9)
+        first = ceil(self.low / step - 1e-9)
+        last = floor(self.high / step + 1e-9)
         return [round(i * step, 10) for i in range(first, last + 1)]
 
 
@@ -113,9 +132,11 @@ def fit_axis(
 ) -> Axis:
     """An axis that holds all values with a little room, and nothing beyond what is possible."""
     known = [value for value in values if value is not None] or [0.0]
-    low, high = min(known), max(known)
-    room = max((high - low) * 0.06, (within[1] - within[0]) * 0.01)
-    low, high = max(within[0], low - room), min(within[1], high + room)
+    least, most = within
+    spread = max(known) - min(known)
+    room = max(spread * 0.06, (most - least) * 0.01)
+    low = max(least, min(known) - room)
+    high = min(most, max(known) + room)
     step = _step(high - low) if high > low else 1.0
     return Axis(floor(low / step) * step, ceil(high / step) * step, left, right)
 
@@ -172,7 +193,7 @@ def _without_middle(words: str, kept: int) -> str:
 
 
 def draw_dots(
-    lines: Sequence[PlotRow],
+    rows: Sequence[PlotRow],
     title: str,
     within: tuple[float, float],
     series: Sequence[str] = (),
@@ -181,18 +202,25 @@ def draw_dots(
 ) -> str:
     """Rows of dots with whiskers on one axis; `rule` is a value to read them against.
 
-    Rows that are taller than `tallest` together come as several pictures with the same axis, each of whole rows.
+    `within` are the least and the greatest possible value, `series` the names of systems for the legend. Rows that are
+    taller than `tallest` together come as several pictures with the same axis, each of whole rows.
     """
-    left = min(300.0, 16 + max((text_width(line.name, SIZE) for line in lines), default=0))
-    right = WIDTH - 24 - max((text_width(line.note, SIZE) for line in lines), default=0)
-    values = [v for line in lines for dot in line.dots for v in (dot.value, dot.low, dot.high)]
-    axis = fit_axis([*values, rule], left + 8, right - 8, within)
-    parts = split_rows(lines, _tall, tallest, ROW)
-    names = [f"{title}, part {i} of {len(parts)}" for i in range(1, len(parts) + 1)]
-    return join(
-        draw_dot_rows(part, name, _Frame(axis, left, right, rule), series)
-        for part, name in zip(parts, names if len(parts) > 1 else [title], strict=True)
-    )
+    left = min(300.0, 16 + max((text_width(row.name, SIZE) for row in rows), default=0))
+    right = WIDTH - 24 - max((text_width(row.note, SIZE) for row in rows), default=0)
+    values = [rule]
+    for row in rows:
+        for dot in row.dots:
+            values += [dot.value, dot.low, dot.high]
+    axis = fit_axis(values, left + 8, right - 8, within)
+    frame = _Frame(axis, left, right, rule)
+    parts = split_rows(rows, add_heights, tallest, ROW)
+    if len(parts) == 1:
+        return draw_dot_rows(rows, title, frame, series)
+    pictures = []
+    for i, part in enumerate(parts, start=1):
+        name = f"{title}, part {i} of {len(parts)}"
+        pictures.append(draw_dot_rows(part, name, frame, series))
+    return join(pictures)
 
 
 @dataclass(frozen=True)
@@ -205,74 +233,76 @@ class _Frame:
     rule: float | None
 
 
-def _tall(lines: Sequence[PlotRow]) -> float:
+def add_heights(rows: Sequence[PlotRow]) -> float:
     """The height of some rows and of the names of their groups."""
-    groups = sum(1 for group, _ in groupby(lines, key=lambda line: line.group) if group)
-    return sum(map(_height, lines)) + GROUP * groups
+    groups = [group for group, _ in groupby(rows, key=lambda row: row.group) if group]
+    return sum(map(_height, rows)) + GROUP * len(groups)
 
 
 def draw_dot_rows(
-    lines: Sequence[PlotRow], title: str, frame: _Frame, series: Sequence[str]
-) -> str:
+    rows: Sequence[PlotRow], title: str, frame: _Frame, series: Sequence[str]
+) -> Markup:
     """One picture of rows on the axis that all parts of the plot share."""
     axis, rule = frame.axis, frame.rule
-    key, top = legend(series) if len(series) > 1 else ([], 8.0)
-    tall = sum(map(_height, lines)) > MIN_HEIGHT_FOR_TOP_TICKS
-    body, y = key, top + (14.0 if tall else 0.0)
+    body, y = legend(series) if len(series) > 1 else ([], 8.0)
+    names_top_ticks = sum(map(_height, rows)) > MIN_HEIGHT_FOR_TOP_TICKS
+    if names_top_ticks:
+        y += 14.0
     first = y
-    for group, found in groupby(lines, key=lambda line: line.group):
+    for group, members in groupby(rows, key=lambda row: row.group):
         if group:
             body.append(label(0, y + 24, group, "group"))
             y += GROUP
-        for line in found:
-            body += draw_dot_row(line, axis, (y, _height(line)), (frame.left, frame.right))
-            y += _height(line)
-            if len(line.dots) > 1:
+        for row in members:
+            body += draw_dot_row(row, frame, y)
+            y += _height(row)
+            if len(row.dots) > 1:
                 body.append(f'<path class="rule" d="M0,{y:.1f}H{WIDTH}"/>')
-    grid = [f'<path class="rule" d="M{axis.at(t):.1f},{first:.1f}V{y:.1f}"/>' for t in axis.ticks()]
-    rows = (y + 17, first - 5) if tall else (y + 17,)
-    ends = [
-        label(axis.at(t), row, f"{t:g}", "soft", "middle") for row in rows for t in axis.ticks()
-    ]
+    ticks = axis.ticks()
+    grid = [f'<path class="rule" d="M{axis.at(t):.1f},{first:.1f}V{y:.1f}"/>' for t in ticks]
     if rule is not None:
         grid.append(f'<path class="mean" d="M{axis.at(rule):.1f},{first:.1f}V{y:.1f}"/>')
+    ends = [label(axis.at(t), y + 17, f"{t:g}", "soft", "middle") for t in ticks]
+    if names_top_ticks:
+        ends += [label(axis.at(t), first - 5, f"{t:g}", "soft", "middle") for t in ticks]
     return svg(WIDTH, y + 24, [*grid, *body, *ends], title)
 
 
-def _height(line: PlotRow) -> float:
-    return float(max(ROW, 11 * len(line.dots) + 16)) if len(line.dots) > 1 else ROW
+def _height(row: PlotRow) -> float:
+    return float(max(ROW, 11 * len(row.dots) + 16)) if len(row.dots) > 1 else ROW
 
 
 def legend(series: Sequence[str], width: float = WIDTH) -> tuple[list[str], float]:
     """The marks of systems with their names, in as many lines as they need, and where they end."""
-    found, x, y = list[str](), 6.0, 9.0
+    parts = list[str]()
+    x, y = 6.0, 9.0
     for i, name in enumerate(series):
         shown = shorten(name, width - 24)
         wide = 36 + text_width(shown, SIZE)
         if x > 6.0 and x + wide > width:
             x, y = 6.0, y + 22
-        found += [mark(x, y, i), label(x + 11, y + 4.5, shown)]
+        parts += [mark(x, y, i), label(x + 11, y + 4.5, shown)]
         x += wide
-    return found, y + 21
+    return parts, y + 21
 
 
-def draw_dot_row(
-    line: PlotRow, axis: Axis, place: tuple[float, float], sides: tuple[float, float]
-) -> Iterator[str]:
+def draw_dot_row(row: PlotRow, frame: _Frame, y: float) -> Iterator[str]:
     """The name of a row, its note at the right edge, and its dots below one another with their whiskers."""
-    y, high = place
-    short = shorten(line.name, sides[0] - 6)
-    whole = f"<title>{text(line.name)}</title>" if short != line.name else ""
-    yield label(0, y + high / 2 + 4.5, short, "name").replace("</text>", f"{whole}</text>")
-    yield label(WIDTH - 2, y + high / 2 + 4.5, line.note, "soft", "end") if line.note else ""
+    axis = frame.axis
+    middle = y + _height(row) / 2
+    short = shorten(row.name, frame.left - 6)
+    whole = f"<title>{text(row.name)}</title>" if short != row.name else ""
+    yield label(0, middle + 4.5, short, "name").replace("</text>", f"{whole}</text>")
+    if row.note:
+        yield label(WIDTH - 2, middle + 4.5, row.note, "soft", "end")
     gap = 11.0
-    for i, dot in enumerate(line.dots):
+    for i, dot in enumerate(row.dots):
         if dot.value is None:
             continue
-        middle = y + high / 2 + (i - (len(line.dots) - 1) / 2) * gap
+        own = middle + (i - (len(row.dots) - 1) / 2) * gap
         if dot.low is not None and dot.high is not None:
-            yield f'<path class="whisker s{dot.series % SHAPES}" d="M{axis.at(dot.low):.1f},{middle:.1f}H{axis.at(dot.high):.1f}"/>'
-        yield mark(axis.at(dot.value), middle, dot.series, dot.note, dot.source)
+            yield f'<path class="whisker s{dot.series % SHAPES}" d="M{axis.at(dot.low):.1f},{own:.1f}H{axis.at(dot.high):.1f}"/>'
+        yield mark(axis.at(dot.value), own, dot.series, dot.note, dot.source)
 
 
 CURVE_HEIGHT, CURVE_LEFT, MIN_PIXELS_BETWEEN_NAMES = 256.0, 56.0, 46.0
@@ -306,27 +336,34 @@ class AmountScale:
 
     def axis(self, amounts: Sequence[float]) -> Axis:
         """An axis that holds all amounts with a little room."""
-        ends = (self.place(amounts[0]), self.place(amounts[-1])) if amounts else (0.0, 1.0)
+        low, high = 0.0, 1.0
+        if amounts:
+            low, high = self.place(amounts[0]), self.place(amounts[-1])
         least = 0.3 if self.log else 1e-9
-        room = 0.05 if self.log else max(0.03 * (ends[1] - ends[0]), least)
-        return Axis(
-            ends[0] - room, max(ends[1], ends[0] + least) + room, CURVE_LEFT, self.wide - 20
-        )
+        room = 0.05 if self.log else max(0.03 * (high - low), least)
+        high = max(high, low + least)
+        return Axis(low - room, high + room, CURVE_LEFT, self.wide - 20)
 
 
 def draw_curves(
-    paths: Sequence[PlotCurve], title: str, scale: AmountScale, within: tuple[float, float]
+    curves: Sequence[PlotCurve], title: str, scale: AmountScale, within: tuple[float, float]
 ) -> str:
     """Values against amounts; what is not above 0 is not on a logarithmic axis."""
-    key, top = legend([path.name for path in paths], scale.wide)
+    key, top = legend([curve.name for curve in curves], scale.wide)
     bottom = top + scale.tall
-    amounts = sorted({x for path in paths for x, _ in path.points if x > 0 or not scale.log})
-    across = scale.axis(amounts)
-    values = [v for path in paths for _, d in path.points for v in (d.value, d.low, d.high)]
+    amounts = set()
+    values: list[float | None] = []
+    for curve in curves:
+        for amount, dot in curve.points:
+            values += [dot.value, dot.low, dot.high]
+            if amount > 0 or not scale.log:
+                amounts.add(amount)
+    across = scale.axis(sorted(amounts))
     up = fit_axis(values, bottom, top, within)
-    parts = [*_across(up, scale.wide - 20.0), *_names(amounts, across, scale, bottom), *key]
-    for i, path in enumerate(paths):
-        parts += draw_curve(i, path, scale, across, up)
+    rules = _across(up, scale.wide - 20.0)
+    parts = [*rules, *_names(sorted(amounts), across, scale, bottom), *key]
+    for i, curve in enumerate(curves):
+        parts += draw_curve(i, curve, scale, across, up)
     return svg(scale.wide, bottom + 48, parts, title)
 
 
@@ -352,14 +389,13 @@ def _names(
 
 
 def draw_curve(
-    i: int, path: PlotCurve, scale: AmountScale, across: Axis, up: Axis
+    i: int, curve: PlotCurve, scale: AmountScale, across: Axis, up: Axis
 ) -> Iterator[str]:
     """A curve with its marks and whiskers; a chosen point has a ring."""
-    known = [
-        (across.at(scale.place(x)), up.at(dot.value), dot)
-        for x, dot in path.points
-        if (x > 0 or not scale.log) and dot.value is not None
-    ]
+    known = []
+    for amount, dot in curve.points:
+        if dot.value is not None and (amount > 0 or not scale.log):
+            known.append((across.at(scale.place(amount)), up.at(dot.value), dot))
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in known)
     yield f'<polyline class="path s{i % SHAPES}" points="{line}"/>'
     for x, y, dot in known:
@@ -380,18 +416,19 @@ class Trail:
     source: str = ""
 
 
-def draw_trails(found: Sequence[Trail], title: str, below: str, top: float) -> str:
+def draw_trails(lines: Sequence[Trail], title: str, below: str, top: float) -> str:
     """Thin lines from step 0 on; `top` is the greatest value of the axis, which begins at 0."""
-    key, first = legend([trail.name for trail in found], SMALL_WIDTH)
-    bottom, right = first + SMALL_HEIGHT, SMALL_WIDTH - 20
-    last = max(trail.points[-1][0] for trail in found)
+    key, first = legend([trail.name for trail in lines], SMALL_WIDTH)
+    bottom = first + SMALL_HEIGHT
+    right = SMALL_WIDTH - 20
+    last = max(trail.points[-1][0] for trail in lines)
     across = Axis(0, last, CURVE_LEFT, right)
     top = top or 1.0
     step = Axis(0, top, bottom, first).ticks()[1]
     up = Axis(0, step * ceil(top / step - 1e-9), bottom, first)  # from 0 to a round value
     scale = AmountScale(below, log=False, wide=SMALL_WIDTH)
     parts = [*_across(up, right), *_names(across.ticks(), across, scale, bottom), *key]
-    for i, trail in enumerate(found):
+    for i, trail in enumerate(lines):
         line = " ".join(f"{across.at(x):.1f},{up.at(y):.1f}" for x, y in trail.points)
         hint = f"<title>{text(trail.note)}</title>"
         parts.append(
@@ -427,47 +464,52 @@ class Heat:
         return max(52.0, min(128.0, 14 + max(text_width(name, SIZE) for name in self.columns)))
 
 
-def draw_heat(found: Heat, title: str) -> str:
+def draw_heat(table: Heat, title: str) -> str:
     """A picture of the counts; the shade is the share of the row."""
-    left, wide = found.left, found.wide
-    parts = [label(left + len(found.columns) * wide / 2, 13, "answered", "soft", "middle")]
+    left = table.left
+    wide = table.wide
+    parts = [label(left + len(table.columns) * wide / 2, 13, "answered", "soft", "middle")]
     parts += [
         label(left + (j + 0.5) * wide, 33, shorten(name, wide - 6), "", "middle")
-        for j, name in enumerate(found.columns)
+        for j, name in enumerate(table.columns)
     ]
-    for i, name in enumerate(found.rows):
+    for i, name in enumerate(table.rows):
         y = HEAT_TOP + (i + 0.5) * HEAT_CELL_HEIGHT + 4.5
         parts.append(label(left - 10, y, shorten(name, left - 12), "", "end"))
-        parts += draw_heat_row(found, i)
+        parts += draw_heat_row(table, i)
     return svg(
-        left + len(found.columns) * wide + 4,
-        HEAT_TOP + len(found.rows) * HEAT_CELL_HEIGHT + 6,
+        left + len(table.columns) * wide + 4,
+        HEAT_TOP + len(table.rows) * HEAT_CELL_HEIGHT + 6,
         parts,
         title,
     )
 
 
-def draw_heat_row(found: Heat, i: int) -> Iterator[str]:
+def draw_heat_row(table: Heat, i: int) -> Iterator[str]:
     """The cells of one gold label; each is linked to its examples by `data-gold` and `data-answer`."""
-    name, y, total = found.rows[i], HEAT_TOP + i * HEAT_CELL_HEIGHT, sum(found.cells[i]) or 1.0
-    for j, count in enumerate(found.cells[i]):
-        answer, share, x = found.columns[j], count / total, found.left + j * found.wide
-        note = f"gold {name}, answered {answer}: {count:g} of {total:g} ({share:.1%})"
-        place = inside(found.place, name, *([answer] if count else []))
+    gold = table.rows[i]
+    counts = table.cells[i]
+    total = sum(counts) or 1.0
+    y = HEAT_TOP + i * HEAT_CELL_HEIGHT
+    for j, count in enumerate(counts):
+        answer = table.columns[j]
+        share = count / total
+        x = table.left + j * table.wide
+        note = f"gold {gold}, answered {answer}: {count:g} of {total:g} ({share:.1%})"
+        place = inside(table.place, gold, answer) if count else inside(table.place, gold)
+        kind = "hit" if answer == gold else "miss"
         yield (
-            f'<g{source(place)}><rect class="{"hit" if answer == name else "miss"}" x="{x + 1:.1f}" y="{y + 1:.1f}" '
-            f'width="{found.wide - 2:.1f}" height="{HEAT_CELL_HEIGHT - 2:.1f}" rx="3" data-gold="{text(name)}" '
+            f'<g{source(place)}><rect class="{kind}" x="{x + 1:.1f}" y="{y + 1:.1f}" '
+            f'width="{table.wide - 2:.1f}" height="{HEAT_CELL_HEIGHT - 2:.1f}" rx="3" data-gold="{text(gold)}" '
             f'data-answer="{text(answer)}" fill-opacity="{0.04 + MAX_SHADE * share:.3f}" style="--s:{share:.3f}"><title>{text(note)}</title></rect>'
         )
-        yield (
-            label(
-                x + found.wide / 2, y + HEAT_CELL_HEIGHT / 2 + 4.5, _count(count), "cell", "middle"
-            )
-            + "</g>"
-        )
+        middle = y + HEAT_CELL_HEIGHT / 2 + 4.5
+        yield label(x + table.wide / 2, middle, format_count(count), "cell", "middle")
+        yield "</g>"
 
 
-def _count(count: float) -> str:
+def format_count(count: float) -> str:
+    """A count, or the mean of counts over seeds with one decimal where it is not whole."""
     return f"{count:,.0f}" if abs(count - round(count)) < 0.05 else f"{count:,.1f}"
 
 
@@ -477,12 +519,14 @@ Bin = tuple[float, float, float, float, int]
 def draw_reliability(bins: Sequence[Bin], title: str, place: str = "") -> str:
     """Share right against probability; the diagonal is what a calibrated model does."""
     side, left, top = 230.0, 44.0, 10.0
-    x, y = Axis(0, 1, left, left + side), Axis(0, 1, top + side, top)
+    right, bottom = left + side, top + side
+    x = Axis(0, 1, left, right)
+    y = Axis(0, 1, bottom, top)
     parts = [
-        f'<path class="rule" d="M{x.at(t):.1f},{top}V{top + side}M{left},{y.at(t):.1f}H{left + side}"/>'
+        f'<path class="rule" d="M{x.at(t):.1f},{top}V{bottom}M{left},{y.at(t):.1f}H{right}"/>'
         for t in (0, 0.25, 0.5, 0.75, 1)
     ]
-    parts += [label(x.at(t), top + side + 17, f"{t:g}", "soft", "middle") for t in (0, 0.5, 1)]
+    parts += [label(x.at(t), bottom + 17, f"{t:g}", "soft", "middle") for t in (0, 0.5, 1)]
     parts += [label(left - 8, y.at(t) + 4.5, f"{t:g}", "soft", "end") for t in (0, 0.5, 1)]
     parts.append(
         f'<path class="mean" d="M{x.at(0):.1f},{y.at(0):.1f}L{x.at(1):.1f},{y.at(1):.1f}"/>'
@@ -495,9 +539,7 @@ def draw_reliability(bins: Sequence[Bin], title: str, place: str = "") -> str:
         )
         note = f"{n:,} answers with probability {p:.2f} on average: {share:.1%} right"
         parts.append(mark(x.at(p), y.at(share), 0, note, inside(place, i)))
-    parts.append(
-        label(left + side / 2, top + side + 36, "probability of the answer", "soft", "middle")
-    )
+    parts.append(label(left + side / 2, bottom + 36, "probability of the answer", "soft", "middle"))
     turn = f"translate(12 {top + side / 2:.0f}) rotate(-90)"
     parts.append(f'<text class="soft" transform="{turn}" text-anchor="middle">share right</text>')
-    return svg(left + side + 14, top + side + 44, parts, title)
+    return svg(right + 14, bottom + 44, parts, title)

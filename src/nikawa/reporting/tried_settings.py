@@ -1,4 +1,4 @@
-"""The settings that were tried before a result was told: found in the runs that chose among them, shown as a table and a plot."""
+"""The settings that were tried before a result was told: choices in the runs that chose among them, shown as a table and a plot."""
 
 from __future__ import annotations
 
@@ -84,29 +84,36 @@ class TriedBySystem:
 
     def varying(self) -> set[str]:
         """Names of settings with several values."""
-        each = [self.settings(key) for key in self.by]
-        names = {name for settings in each for name in settings}
-        return {n for n in names if len({encode_json(settings.get(n)) for settings in each}) > 1}
+        values: dict[str, set[bytes]] = {}
+        combinations = [self.settings(key) for key in self.by]
+        for name in {name for settings in combinations for name in settings}:
+            values[name] = {encode_json(settings.get(name)) for settings in combinations}
+        return {name for name, each in values.items() if len(each) > 1}
 
 
 def find_choices(
-    parts: Sequence[TaskRuns], runs: Iterable[StoredRun], out: Path | None = None
+    tasks: Sequence[TaskRuns], runs: Iterable[StoredRun], out: Path | None = None
 ) -> tuple[dict[str, SettingChoices], tuple[SettingChoices, ...]]:
-    """What was tried by the name of each task that has results; then that of other tasks."""
+    """What was tried, by the name of each task of `tasks`; then what was tried for tasks that have no result.
+
+    `out` is the folder of the report, which addresses are seen from.
+    """
     groups: dict[tuple[str, ...], list[Choosing]] = {}
-    for run in (read_choosing_run(stored, out) for stored in runs):
-        homes = tuple(part.name for part in find_sections(parts, run.spec))
-        groups.setdefault(homes or ("", run.spec.task, task_of(run.spec).dataset), []).append(run)
-    by_name = {part.name: part for part in parts}
-    own = {
-        n: collect_choices(found, by_name[n])
-        for homes, found in groups.items()
-        if homes[0]
-        for n in homes
-    }
-    return own, tuple(
-        collect_choices(found) for homes, found in sorted(groups.items()) if not homes[0]
-    )
+    for stored in runs:
+        run = read_choosing_run(stored, out)
+        names = tuple(task.name for task in find_sections(tasks, run.spec))
+        key = names or ("", run.spec.task, task_of(run.spec).dataset)
+        groups.setdefault(key, []).append(run)
+    by_name = {task.name: task for task in tasks}
+    choices: dict[str, SettingChoices] = {}
+    others = []
+    for key, group in sorted(groups.items()):
+        if not key[0]:
+            others.append(collect_choices(group))
+            continue
+        for name in key:
+            choices[name] = collect_choices(group, by_name[name])
+    return choices, tuple(others)
 
 
 def read_choosing_run(stored: StoredRun, out: Path | None) -> Choosing:
@@ -114,15 +121,12 @@ def read_choosing_run(stored: StoredRun, out: Path | None) -> Choosing:
     stored.check()
     spec, folder = stored.spec, relative_address(out, stored.path)
     metric = task_of(spec).metrics[0]
+    key = (SELECTION_SET, "", metric, "official")
     for i, scores in enumerate(stored.scores()):
         for j, score in enumerate(scores.scores):
-            if (scores.set, score.where, score.metric, score.mode) == (
-                SELECTION_SET,
-                "",
-                metric,
-                "official",
-            ):
-                return Choosing(spec, folder, scores, score, f"{folder}/{SCORES}#/{i}/scores/{j}")
+            if (scores.set, score.where, score.metric, score.mode) == key:
+                place = f"{folder}/{SCORES}#/{i}/scores/{j}"
+                return Choosing(spec, folder, scores, score, place)
     raise BadInput(
         f"has no {metric} on the set that settings are chosen on",
         file=stored.path / SCORES,
@@ -130,34 +134,49 @@ def read_choosing_run(stored: StoredRun, out: Path | None) -> Choosing:
     )
 
 
-def find_sections(parts: Sequence[TaskRuns], spec: RunSpec) -> list[TaskRuns]:
-    """The sections of a task; those of the same evaluated set where there are such."""
+def find_sections(tasks: Sequence[TaskRuns], spec: RunSpec) -> list[TaskRuns]:
+    """The sections of a run's task; those of the same evaluated set where there are such."""
     task = task_of(spec)
-    same = [p for p in parts if (p.task.name, p.task.dataset) == (task.name, task.dataset)]
-    told = spec.protocol.evaluate[0]
-    return [p for p in same if any(s.spec.protocol.evaluate[0] == told for s in p.systems)] or same
+    key = (task.name, task.dataset)
+    same_task = [each for each in tasks if (each.task.name, each.task.dataset) == key]
+    same_set = []
+    for each in same_task:
+        sets = {system.spec.protocol.evaluate[0] for system in each.systems}
+        if spec.protocol.evaluate[0] in sets:
+            same_set.append(each)
+    return same_set or same_task
 
 
-def collect_choices(runs: Sequence[Choosing], part: TaskRuns | None = None) -> SettingChoices:
-    """What runs of one task tried: a row a combination of settings, a column a system."""
+def collect_choices(runs: Sequence[Choosing], task_runs: TaskRuns | None = None) -> SettingChoices:
+    """What runs of one task tried: a row a combination of settings, a column a system.
+
+    `task_runs` are the results of the task on the page: combinations that they were made with are marked.
+    """
     columns = group_by_system(runs)
-    names = sorted({name for column in columns for name in column.varying()})
-    names = names or sorted(
-        {name for column in columns for run in column.runs for name in run.spec.settings}
-    )
+    names = {name for column in columns for name in column.varying()}
+    if not names:
+        names = {name for run in runs for name in run.spec.settings}
+    ordered = sorted(names)
     task = task_of(runs[0].spec)
-    lower = metrics()[task.metrics[0]].better == "lower"
+    metric = task.metrics[0]
+    is_lower_better = metrics()[metric].better == "lower"
+    systems = (*task_runs.systems, *task_runs.shares) if task_runs is not None else ()
     rows: dict[bytes, TriedSettings] = {}
     for column in columns:
-        for key, tried in list_tried(column, names, _reported(column, part), lower).items():
+        own = (column.spec.model, column.spec.variation)
+        reported = set[bytes]()  # settings of the same model's results, trained the same way
+        for system in systems:
+            if (system.spec.model, system.spec.variation) == own:
+                reported.add(encode_json(system.spec.settings))
+        for key, tried in list_tried(column, ordered, reported, is_lower_better).items():
             before = rows.get(key)
             rows[key] = tried if before is None else join_systems(before, tried)
     return SettingChoices(
         task=task.name,
-        metric=task.metrics[0],
-        names=tuple(names),
+        metric=metric,
+        names=tuple(ordered),
         systems=tuple(describe_chooser(column, task) for column in columns),
-        tried=tuple(sorted(rows.values(), key=lambda tried: order_settings(tried.settings, names))),
+        tried=tuple(sorted(rows.values(), key=lambda row: order_settings(row.settings, ordered))),
     )
 
 
@@ -167,18 +186,15 @@ def group_by_system(runs: Sequence[Choosing]) -> list[TriedBySystem]:
     for run in sorted(runs, key=lambda run: run.spec.seed):
         spec = run.spec
         key = encode_json((spec.model, spec.variation, spec.protocol, spec.data))
-        groups.setdefault(key, {}).setdefault(encode_json(spec.settings), []).append(run)
-    specs = [next(iter(by.values()))[0].spec for by in groups.values()]
+        group = groups.setdefault(key, {})
+        group.setdefault(encode_json(spec.settings), []).append(run)
+    specs = [next(iter(group.values()))[0].spec for group in groups.values()]
     names = [title_system(spec) for spec in specs]
-    found = [
-        TriedBySystem(
-            name if names.count(name) == 1 else f"{name} [{replace(spec, settings={}).hash[:4]}]",
-            by,
-            find_defaults(spec),
-        )
-        for name, spec, by in zip(names, specs, groups.values(), strict=True)
-    ]
-    return sorted(found, key=lambda column: column.name)
+    columns = []
+    for name, spec, group in zip(names, specs, groups.values(), strict=True):
+        tag = f" [{replace(spec, settings={}).hash[:4]}]" if names.count(name) > 1 else ""
+        columns.append(TriedBySystem(name + tag, group, find_defaults(spec)))
+    return sorted(columns, key=lambda column: column.name)
 
 
 def find_defaults(spec: RunSpec) -> Settings:
@@ -187,51 +203,45 @@ def find_defaults(spec: RunSpec) -> Settings:
         kind = find_model(spec.predictor)[0]
     except BadInput:  # a model that is not here any more
         return {}
-    fields = msgspec.structs.fields(kind.settings) if kind.settings else ()
-    given = {f.encode_name: f.default for f in fields if f.default is not msgspec.NODEFAULT}
-    plain: Settings = msgspec.to_builtins(
-        {n: v for n, v in given.items() if n not in kind.runtime_settings}
-    )
+    defaults = {}
+    for name, value in kind.default_settings.items():
+        if value is not msgspec.NODEFAULT and name not in kind.runtime_settings:
+            defaults[name] = value
+    plain: Settings = msgspec.to_builtins(defaults)
     return plain
-
-
-def _reported(column: TriedBySystem, part: TaskRuns | None) -> set[bytes]:
-    """Settings of results on the page of the same model, trained the same way."""
-    systems = (*part.systems, *part.shares) if part is not None else ()
-    own = (column.spec.model, column.spec.variation)
-    return {
-        encode_json(s.spec.settings) for s in systems if (s.spec.model, s.spec.variation) == own
-    }
 
 
 def list_tried(
     column: TriedBySystem, names: Sequence[str], reported: set[bytes], lower: bool
 ) -> dict[bytes, TriedSettings]:
-    """The combinations that one system tried, by their settings; the best is marked as chosen."""
+    """The combinations that one system tried, by their settings; the best is marked as chosen.
+
+    `reported` are the settings of results on the page; `lower` says whether lower scores are better.
+    """
     keys = sorted(column.by, key=lambda key: order_settings(column.settings(key), names))
-    numbers = {
-        key: stored_number([(run.score, run.place) for run in column.by[key]]) for key in keys
-    }
+    numbers = {}
+    for key in keys:
+        numbers[key] = stored_number([(run.score, run.place) for run in column.by[key]])
     best = find_best(numbers, reported, lower)
-    found: dict[bytes, TriedSettings] = {}
+    system = (column.name,)
+    rows: dict[bytes, TriedSettings] = {}
     for key, score in numbers.items():
-        whole, given = column.settings(key), column.by[key][0].spec.settings
+        runs = column.by[key]
+        whole = column.settings(key)
         settings = {name: whole[name] for name in names if name in whole}
-        found[_key(settings)] = TriedSettings(
+        # The same key for the same settings, whether a number has a point or not.
+        alike = {n: float(v) if _is_number(v) else v for n, v in settings.items()}
+        left_alone = [name for name in settings if name not in runs[0].spec.settings]
+        rows[encode_json(alike)] = TriedSettings(
             settings=settings,
-            defaults={name: (column.name,) for name in settings if name not in given},
+            defaults=dict.fromkeys(left_alone, system),
             scores={column.name: score},
-            seeds={column.name: len(column.by[key])},
-            chosen=(column.name,) if key == best else (),
-            reported=(column.name,) if key in reported else (),
-            diverged=(column.name,) if any(run.set.diverged for run in column.by[key]) else (),
+            seeds={column.name: len(runs)},
+            chosen=system if key == best else (),
+            reported=system if key in reported else (),
+            diverged=system if any(run.set.diverged for run in runs) else (),
         )
-    return found
-
-
-def _key(settings: Settings) -> bytes:
-    """The same for the same settings, whether a number has a point or not."""
-    return encode_json({name: float(v) if _is_number(v) else v for name, v in settings.items()})
+    return rows
 
 
 def _is_number(value: Any) -> bool:
@@ -266,28 +276,29 @@ def join_systems(one: TriedSettings, two: TriedSettings) -> TriedSettings:
 
 def describe_chooser(column: TriedBySystem, task: Task) -> Chooser:
     """On which examples, and with which seeds, a system chose."""
-    protocol, runs = column.spec.protocol, column.runs
+    protocol = column.spec.protocol
     name = protocol.select
-    name = (
-        name.replace(task.dataset, dataset_title(task.dataset)) if is_custom(task.dataset) else name
-    )
+    if is_custom(task.dataset):
+        name = name.replace(task.dataset, dataset_title(task.dataset))
     return Chooser(
         system=column.name,
         set=name,
         kept_out=protocol.select_share > 0,
-        n=runs[0].set.n,
-        seeds=tuple(sorted({run.spec.seed for run in runs})),
+        n=column.runs[0].set.n,
+        seeds=tuple(sorted({run.spec.seed for run in column.runs})),
     )
 
 
 def order_settings(settings: Settings, names: Sequence[str]) -> list[tuple[int, float, str]]:
     """Numbers by size, then words; what a model does not have last."""
-    found = []
+    keys = []
     for name in names:
         value: Any = settings.get(name)
-        kind = 0 if _is_number(value) else 1 if name in settings else 2
-        found.append((kind, 0.0 if kind else float(value), str(value)))
-    return found
+        if _is_number(value):
+            keys.append((0, float(value), str(value)))
+        else:
+            keys.append((1 if name in settings else 2, 0.0, str(value)))
+    return keys
 
 
 def settings_block(section: Section, digits: int) -> str:
@@ -310,50 +321,48 @@ def other_plot_kind(i: int) -> str:
     return f"{OTHERS}-{i}"
 
 
-def show_choices(found: SettingChoices, name: str, kind: str, digits: int) -> Markup:
+def show_choices(choices: SettingChoices, name: str, kind: str, digits: int) -> Markup:
     """Words, table and plot of what was tried; a long table is to be opened first."""
-    sources = (one.source for tried in found.tried for one in tried.scores.values())
-    shown = show_settings_table(found, digits) + source_line(*sources, found.place)
-    tried = inside(found.place, "tried")
-    if len(found.tried) > MAX_ROWS_SHOWN:
-        shown = detail(f"All {len(found.tried)} settings as a table", shown, tried)
-    words = html('<p class="soft"{}>{}</p>', source(found.place), describe_choices(found))
-    return words + shown + figure(settings_plot(found), name, kind, tried)
+    sources = (one.source for tried in choices.tried for one in tried.scores.values())
+    shown = show_settings_table(choices, digits) + source_line(*sources, choices.place)
+    tried = inside(choices.place, "tried")
+    if len(choices.tried) > MAX_ROWS_SHOWN:
+        shown = detail(f"All {len(choices.tried)} settings as a table", shown, tried)
+    words = html('<p class="soft"{}>{}</p>', source(choices.place), describe_choices(choices))
+    return words + shown + figure(settings_plot(choices), name, kind, tried)
 
 
-def describe_choices(found: SettingChoices) -> str:
+def describe_choices(choices: SettingChoices) -> str:
     """What the table of settings shows, in words."""
-    seeds = {len(one.seeds) for one in found.systems}
-    mean = (
-        f"The mean {found.metric} over {max(seeds)} seeds"
-        if max(seeds) > 1
-        else f"{found.metric.capitalize()} with one seed"
-    )
-    best = [one for tried in found.tried for one in tried.chosen]
-    chosen = " Bold: what was chosen." if best else ""
-    few = "" if len(found.tried) > 1 else " No other settings were run to the end."
-    drawn = (
-        " The plot has the standard deviation over seeds."
-        if max(seeds) > 1 and settings_plot(found)
-        else ""
-    )
-    return f"{mean} on the examples that settings are chosen on, which no result is told on.{chosen}{few}{drawn}"
+    seeds = max(len(one.seeds) for one in choices.systems)
+    words = f"{choices.metric.capitalize()} with one seed"
+    if seeds > 1:
+        words = f"The mean {choices.metric} over {seeds} seeds"
+    words += " on the examples that settings are chosen on, which no result is told on."
+    if any(tried.chosen for tried in choices.tried):
+        words += " Bold: what was chosen."
+    if len(choices.tried) < 2:
+        words += " No other settings were run to the end."
+    if seeds > 1 and settings_plot(choices):
+        words += " The plot has the standard deviation over seeds."
+    return words
 
 
-def show_settings_table(found: SettingChoices, digits: int) -> Markup:
+def show_settings_table(choices: SettingChoices, digits: int) -> Markup:
     """A row a combination of settings, a column a system."""
     heads = [
-        html("{}{}", one.system, small(chosen_on(one), inside(found.place, "systems", i)))
-        for i, one in enumerate(found.systems)
+        html("{}{}", one.system, small(chosen_on(one), inside(choices.place, "systems", i)))
+        for i, one in enumerate(choices.systems)
     ]
-    columns = [*(found.names or ["settings"]), *heads]
+    columns = [*(choices.names or ["settings"]), *heads]
     rows: list[Row] = []
-    for i, tried in enumerate(found.tried):
-        place = inside(found.place, "tried", i)
-        cells = [show_setting(tried, name, place) for name in found.names] or ["the defaults"]
-        rows.append([*cells, *(show_score(tried, one, place, digits) for one in found.systems)])
-    right = range(max(1, len(found.names)), len(columns))
-    return table(columns, rows, right, "Settings that were tried", found.place)
+    for i, tried in enumerate(choices.tried):
+        place = inside(choices.place, "tried", i)
+        cells = [show_setting(tried, name, place) for name in choices.names] or ["the defaults"]
+        rows.append([*cells, *(show_score(tried, one, place, digits) for one in choices.systems)])
+    return table(
+        columns, rows, max(1, len(choices.names)), "Settings that were tried", choices.place
+    )
 
 
 def chosen_on(one: Chooser) -> str:
@@ -400,35 +409,44 @@ def show_score(tried: TriedSettings, one: Chooser, place: str, digits: int) -> s
     return TableCell(shown, own)
 
 
-def settings_plot(found: SettingChoices) -> str:
+def settings_plot(choices: SettingChoices) -> str:
     """Scores by the value of the setting, where one is varied and it is a number; what was chosen has a ring."""
-    values: list[Any] = [tried.settings.get(name) for tried in found.tried for name in found.names]
-    known = [float(value) for value in values if _is_number(value)]
-    words = len(known) < len([value for value in values if value is not None])
-    if len(found.names) != 1 or len(set(known)) < 2 or words:
+    if len(choices.names) != 1:
         return ""
-    name, first = found.names[0], next(iter(found.tried[0].scores.values()))
-    log = min(known) > 0 and (
-        "learning_rate" in name or max(known) >= MIN_SPREAD_FOR_LOG * min(known)
-    )
+    name = choices.names[0]
+    values: list[Any] = [tried.settings.get(name) for tried in choices.tried]
+    known = [float(value) for value in values if _is_number(value)]
+    has_words = any(value is not None and not _is_number(value) for value in values)
+    if len(set(known)) < 2 or has_words:
+        return ""
+    first = next(iter(choices.tried[0].scores.values()))
+    is_wide = max(known) >= MIN_SPREAD_FOR_LOG * min(known)
+    log = min(known) > 0 and ("learning_rate" in name or is_wide)
     scale = AmountScale(name, log=log, shown=format_setting, wide=PLOT_WIDTH, tall=PLOT_HEIGHT)
-    paths = [PlotCurve(one.system, list_points(found, name, one.system)) for one in found.systems]
-    title = f"{found.metric} of {found.task} by {name}, where settings are chosen"
-    return draw_curves(
-        [p for p in paths if p.points], title, scale, possible_values(first.unit, found.metric)
-    )
+    curves = []
+    for one in choices.systems:
+        points = list_points(choices, name, one.system)
+        if points:
+            curves.append(PlotCurve(one.system, points))
+    title = f"{choices.metric} of {choices.task} by {name}, where settings are chosen"
+    return draw_curves(curves, title, scale, possible_values(first.unit, choices.metric))
 
 
-def list_points(found: SettingChoices, name: str, system: str) -> Sequence[tuple[float, Dot]]:
+def list_points(choices: SettingChoices, name: str, system: str) -> Sequence[tuple[float, Dot]]:
     """The scores of a system by the value of the one setting that varies."""
     points = []
-    for i, tried in enumerate(found.tried):
+    for i, tried in enumerate(choices.tried):
         value, one = tried.settings.get(name), tried.scores.get(system)
         if one is None or one.value is None or value is None:
             continue
-        ends = (one.low, one.high) if one.sd is None else (one.value - one.sd, one.value + one.sd)
-        chosen = system in tried.chosen
-        note = f"{system}, {name} {format_setting(value)}: {one.value:.6g}{', chosen' if chosen else ''}"
-        place = inside(found.place, "tried", i, "scores", system)
-        points.append((float(value), Dot(one.value, *ends, note=note, source=place, ring=chosen)))
+        low, high = one.low, one.high
+        if one.sd is not None:
+            low, high = one.value - one.sd, one.value + one.sd
+        is_chosen = system in tried.chosen
+        note = f"{system}, {name} {format_setting(value)}: {one.value:.6g}"
+        if is_chosen:
+            note += ", chosen"
+        place = inside(choices.place, "tried", i, "scores", system)
+        dot = Dot(one.value, low, high, note=note, source=place, ring=is_chosen)
+        points.append((float(value), dot))
     return points
