@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from nikawa.cli.terminal.examples import answer_text
+from nikawa.cli.terminal.examples import format_answer
 from nikawa.datasets import benchmarks
 from nikawa.datasets.lineage import (
     INDEX,
@@ -176,4 +176,4 @@ def test_spans_are_shown_with_what_they_mark(
     ],
 )
 def test_answers_in_a_cell(value: object, shown: object) -> None:
-    assert answer_text(value) == shown
+    assert format_answer(value) == shown

@@ -160,7 +160,7 @@ def test_the_command_shows_and_prints(put: Put) -> None:
 
 def test_numbers_for_programs_have_no_comma(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "nikawa.cli.data._by_part", lambda report: (("part", "n"), [("all", 9_927)])
+        "nikawa.cli.data.tabulate_parts", lambda report: (("part", "n"), [("all", 9_927)])
     )
     sides = put()
     assert run(*sides, "--as", "csv").stdout == "part,n\nall,9927\n"

@@ -162,7 +162,7 @@ def read_documents(path: Path, name: str, encoding: str, field: str = "text") ->
     for number, line in read_text_lines(path, encoding):
         document = Document(f"{name}:{number}", number, line)
         if has_records:
-            document = _parse_record(document, path, field)
+            document = parse_record(document, path, field)
         yield from document.cut()
 
 
@@ -202,7 +202,7 @@ def _decode(decoder: codecs.IncrementalDecoder, data: bytes, path: Path, number:
         raise BadInput(what, file=path, line=line, cure=cure) from None
 
 
-def _parse_record(document: Document, path: Path, field: str) -> Document:
+def parse_record(document: Document, path: Path, field: str) -> Document:
     """The document of a JSON line; one that `clean` wrote is taken too, with its meta."""
     if not document.text.strip():
         return document

@@ -42,9 +42,9 @@ def detect_encoding(sample: bytes, path: Path, *, whole: bool) -> str:
         b"\0" not in lines or _east_asian_share(lines.decode(errors="ignore"))
     ):
         return "utf-8"  # a NUL that strayed into it goes with the invisible characters
-    _refuse_damaged(lines, path)
+    refuse_damaged(lines, path)
     has_nul = b"\0" in sample
-    if utf_16 := _detect_utf_16(sample, min_share=_MIN_SHARE if has_nul else _MIN_SURE_SHARE):
+    if utf_16 := detect_utf_16(sample, min_share=_MIN_SHARE if has_nul else _MIN_SURE_SHARE):
         return utf_16
     if has_nul:
         cure = "name its encoding with --encoding if it is"
@@ -65,7 +65,7 @@ def _decodes(data: bytes, encoding: str, *, final: bool) -> bool:
     return True
 
 
-def _refuse_damaged(data: bytes, path: Path) -> None:
+def refuse_damaged(data: bytes, path: Path) -> None:
     """Text in which UTF-8 fails at few places is damaged, or mixed from files of different encodings: say where."""
     try:
         data.decode("utf-8")
@@ -83,7 +83,7 @@ def _refuse_damaged(data: bytes, path: Path) -> None:
         raise BadInput(what, file=path, line=line, cure=cure) from None
 
 
-def _detect_utf_16(sample: bytes, min_share: float) -> str | None:
+def detect_utf_16(sample: bytes, min_share: float) -> str | None:
     """UTF-16 without a mark: the byte order that makes kana or Hangul, and East Asian letters of at least this share."""
     even = sample[: len(sample) // 2 * 2]
     texts = {name: even.decode(name, "replace") for name in ("utf-16-le", "utf-16-be")}

@@ -100,7 +100,7 @@ def clean(
     """
     options = options or CleanOptions()
     texts = [input_path(text) for text in texts]
-    _refuse_unworkable(texts, out, options)
+    refuse_unworkable(texts, out, options)
     files = inspect_files(texts, options.reading, options.settings.language)
     languages = {file.language for file in files}
     if len(languages) > 1:
@@ -124,13 +124,13 @@ def clean(
         documents = output.count(read_selected(files, options.reading, output.count_unselected))
         work = partial(clean_chunk, steps=tuple(step.name for step in steps), settings=settings)
         results = map_ordered(work, by_characters(documents, CHUNK_CHARS), options.workers)
-        for result in _run_late_steps(results, steps, settings, scorer):
+        for result in run_late_steps(results, steps, settings, scorer):
             output.write(result)
             on_progress(output.documents, output.characters)
     return output.report(steps, settings.language, files)
 
 
-def _refuse_unworkable(texts: Sequence[Path], out: Path, options: CleanOptions) -> None:
+def refuse_unworkable(texts: Sequence[Path], out: Path, options: CleanOptions) -> None:
     """What would fail after the work was done fails before it."""
     if not texts:
         raise BadInput("no text was named", cure="name at least one file")
@@ -232,7 +232,7 @@ def clean_chunk(chunk: list[Document], steps: tuple[str, ...], settings: Setting
     return result
 
 
-def _run_late_steps(
+def run_late_steps(
     results: Iterator[ChunkResult],
     steps: Sequence[Step],
     settings: Settings,
@@ -241,7 +241,7 @@ def _run_late_steps(
     """The results without what the late steps remove."""
     names = {step.name for step in steps}
     if scorer is not None and "toxicity" in names:
-        results = _drop_toxic(results, scorer, settings.toxic)
+        results = drop_toxic(results, scorer, settings.toxic)
     if "duplicates" not in names:
         yield from results
         return
@@ -253,7 +253,7 @@ def _run_late_steps(
         yield result
 
 
-def _drop_toxic(
+def drop_toxic(
     results: Iterator[ChunkResult], scorer: Scorer, threshold: float
 ) -> Iterator[ChunkResult]:
     """The results without toxic sentences; the scorer gets the sentences of several at a time."""

@@ -39,9 +39,9 @@ def compute_signatures(texts: Sequence[str]) -> Signatures:
 
     if not texts:
         return Signatures(np.empty((0, HASHES), np.uint8), np.empty((0, BANDS), np.uint32))
-    grams, starts = _hash_grams(texts)
+    grams, starts = hash_grams(texts)
     least = np.empty((HASHES, len(texts)), np.uint32)
-    for row, (times, plus) in zip(least, _draw_functions(), strict=True):
+    for row, (times, plus) in zip(least, draw_functions(), strict=True):
         np.minimum.reduceat(_mix(grams * np.uint32(times) + np.uint32(plus)), starts, out=row)
     values = np.ascontiguousarray((least & np.uint32(255)).astype(np.uint8).T)
     step = HASHES // BANDS
@@ -51,7 +51,7 @@ def compute_signatures(texts: Sequence[str]) -> Signatures:
     return Signatures(values, np.ascontiguousarray(bands.T))
 
 
-def _hash_grams(texts: Sequence[str]) -> tuple[Words, NDArray[np.int64]]:
+def hash_grams(texts: Sequence[str]) -> tuple[Words, NDArray[np.int64]]:
     """Hashes of all trigrams one after the other, and where each text's begin; every text has at least one."""
     import numpy as np
 
@@ -82,7 +82,7 @@ def _mix(values: Words) -> Words:
 
 
 @cache
-def _draw_functions() -> tuple[tuple[int, int], ...]:
+def draw_functions() -> tuple[tuple[int, int], ...]:
     """(Odd factor, summand) of each hash function, from splitmix64."""
     state, drawn = 0, []
     for _ in range(HASHES):

@@ -102,9 +102,9 @@ def custom_tasks(path: str, read: Callable[[str], Dataset] = load) -> list[Task]
             cure="rename it",
         )
     dataset = read(place)
-    by_question = _group_by_question(dataset)
-    made = list(_registered_tasks(dataset, by_question))
-    made = made or list(_inferred_tasks(dataset, by_question, place))
+    by_question = group_by_question(dataset)
+    made = list(registered_tasks(dataset, by_question))
+    made = made or list(inferred_tasks(dataset, by_question, place))
     if not made:
         raise _no_tasks(by_question, place)
     name = _name_after(place)
@@ -113,7 +113,8 @@ def custom_tasks(path: str, read: Callable[[str], Dataset] = load) -> list[Task]
     return [replace(task, name=f"{name}-{task.question}", dataset=place) for task in made]
 
 
-def _group_by_question(dataset: Dataset) -> ByQuestion:
+def group_by_question(dataset: Dataset) -> ByQuestion:
+    """The examples whose gold is not hidden, by question and by the kind of task that their shape speaks of."""
     groups: ByQuestion = {}
     for split, examples in dataset.splits.items():
         for example in examples:
@@ -125,7 +126,7 @@ def _group_by_question(dataset: Dataset) -> ByQuestion:
     return groups
 
 
-def _registered_tasks(dataset: Dataset, by_question: ByQuestion) -> Iterator[Task]:
+def registered_tasks(dataset: Dataset, by_question: ByQuestion) -> Iterator[Task]:
     """The tasks of the registered dataset that the card names, where the records fit them."""
     if dataset.card.name not in benchmarks():
         return
@@ -136,7 +137,7 @@ def _registered_tasks(dataset: Dataset, by_question: ByQuestion) -> Iterator[Tas
             yield task
 
 
-def _inferred_tasks(dataset: Dataset, by_question: ByQuestion, place: str) -> Iterator[Task]:
+def inferred_tasks(dataset: Dataset, by_question: ByQuestion, place: str) -> Iterator[Task]:
     """A task of each question whose gold has a shape that is known."""
     for question, kinds in by_question.items():
         kind = next((kind for kind in kinds if kind is not None), None)
@@ -253,17 +254,14 @@ def kind_of(inputs: Mapping[str, Any], question: str, value: Any) -> Kind | None
     if shape in ("inference", "similarity"):
         if isinstance(value, str):
             return "inference"
-        return "similarity" if _is_number(value) else None
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return "similarity" if is_number else None
     if shape == "text":
         if isinstance(value, str):
             return "text"
         is_spans = isinstance(value, list) and all(isinstance(part, Span) for part in value)
         return "tagging" if is_spans else None
     return shape if GOLD_FITS[shape](value) else None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 GOLD_FITS: Mapping[str, Callable[[Any], bool]] = {

@@ -93,7 +93,7 @@ def metadata(dataset: Dataset, layout: Layout, folder: Path) -> dict[str, Any]:
             "@id": split,
             "name": split,
             "key": {"@id": f"{split}/id"},
-            "field": [_field(split, column) for column in layout.columns],
+            "field": [describe_column(split, column) for column in layout.columns],
         }
         for split in splits
     ]
@@ -101,14 +101,15 @@ def metadata(dataset: Dataset, layout: Layout, folder: Path) -> dict[str, Any]:
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.1",
-        **_about(dataset.card),
-        "version": _version(dataset.version),
-        "distribution": [_file(split, folder) for split in splits],
+        **describe_card(dataset.card),
+        "version": three_part_version(dataset.version),
+        "distribution": [describe_file(split, folder) for split in splits],
         "recordSet": records,
     }
 
 
-def _about(card: Card) -> dict[str, Any]:
+def describe_card(card: Card) -> dict[str, Any]:
+    """The part of the document that says what the card says, in the words of schema.org and Croissant RAI."""
     tag = licence_tag(card.licence)
     about: dict[str, Any] = {
         "name": card.name,
@@ -135,7 +136,7 @@ def licence_url(tag: str) -> str:
     return f"https://spdx.org/licenses/{tag}.html"
 
 
-def _version(version: str) -> str:
+def three_part_version(version: str) -> str:
     """Versions have three numbers there: `1.3` is `1.3.0`; one that is not of numbers is left as it is."""
     parts = version.removeprefix("v").split(".")
     if not all(part.isdigit() for part in parts) or len(parts) > 3:
@@ -143,7 +144,8 @@ def _version(version: str) -> str:
     return ".".join([*parts, "0", "0"][:3])
 
 
-def _file(split: str, folder: Path) -> dict[str, Any]:
+def describe_file(split: str, folder: Path) -> dict[str, Any]:
+    """The entry of the Parquet file of a split: its place, size and hash."""
     path = folder / data_file(split)
     return {
         "@type": "cr:FileObject",
@@ -156,7 +158,8 @@ def _file(split: str, folder: Path) -> dict[str, Any]:
     }
 
 
-def _field(split: str, column: Column) -> dict[str, Any]:
+def describe_column(split: str, column: Column) -> dict[str, Any]:
+    """The entry of a column; one that holds mappings has a sub-field for each of their keys."""
     place = f"{split}/{column.name}"
     source = {"fileObject": {"@id": f"{split}.parquet"}, "extract": {"column": column.name}}
     head = {"@type": "cr:Field", "@id": place, "name": column.name, "description": column.source}

@@ -71,7 +71,7 @@ def download(job: Download, on_progress: Callable[[int, int | None], None]) -> N
     while True:
         before = _bytes_here(job)
         try:
-            return _attempt(job, on_progress)
+            return attempt_download(job, on_progress)
         except Interrupted as problem:
             if _bytes_here(job) > before:
                 left, pause = job.tries, 1.0
@@ -89,7 +89,8 @@ def _bytes_here(job: Download) -> int:
     return job.part.stat().st_size if job.part.exists() else 0
 
 
-def _attempt(job: Download, on_progress: Callable[[int, int | None], None]) -> None:
+def attempt_download(job: Download, on_progress: Callable[[int, int | None], None]) -> None:
+    """One request, taking up where the `.part` ends; raises `Interrupted` where another try may help."""
     have = _bytes_here(job)
     if job.size is not None and have >= job.size:
         if have == job.size:
@@ -103,10 +104,10 @@ def _attempt(job: Download, on_progress: Callable[[int, int | None], None]) -> N
             if have and response.status == 206 and not resumed:
                 job.part.unlink()
                 raise Interrupted("the server answered with another range")
-            _copy(job, response, have if resumed else 0, on_progress)
+            copy_response(job, response, have if resumed else 0, on_progress)
     except urllib.error.HTTPError as problem:
         with problem:
-            raise _refusal(job, problem.code, have) from None
+            raise explain_status(job, problem.code, have) from None
     except (
         ValueError,
         http.client.InvalidURL,
@@ -151,7 +152,7 @@ def _open_response(job: Download, have: int) -> http.client.HTTPResponse:
 _OPENER = urllib.request.build_opener(_Redirects)
 
 
-def _copy(
+def copy_response(
     job: Download,
     response: http.client.HTTPResponse,
     start: int,
@@ -196,7 +197,7 @@ def _read_chunk(response: http.client.HTTPResponse) -> bytes:
         raise Interrupted(str(problem) or type(problem).__name__) from None
 
 
-def _refusal(job: Download, code: int, have: int) -> Exception:
+def explain_status(job: Download, code: int, have: int) -> Exception:
     """The error for an HTTP status; some may pass."""
     if code == 416 and have:
         job.part.unlink()  # the part is longer than the file: it is of another version
@@ -305,7 +306,7 @@ def fetch(
             if silent == MAX_SILENT_FILES or isinstance(problem, DiskFault):
                 break  # the others would fare no better
     if failed:
-        raise _incomplete(failed, len(files), len(wanted))
+        raise summarise_failures(failed, len(files), len(wanted))
     notes = tuple(
         f"{dataset}: {benchmarks()[dataset].withdrawn}"
         for dataset in names
@@ -321,7 +322,7 @@ class Incomplete(BadInput):
         return f"{self.what}; {self.cure}"
 
 
-def _incomplete(failed: Mapping[str, BadInput], came: int, wanted: int) -> BadInput:
+def summarise_failures(failed: Mapping[str, BadInput], came: int, wanted: int) -> BadInput:
     """One error for all failures; a single file's own where nothing else was wanted."""
     if wanted == 1:
         return next(iter(failed.values()))
@@ -385,7 +386,7 @@ def fetch_file(file: Upstream, settings: FetchSettings) -> FetchedFile:
                 what = f"is here but is not the published file of {file.repository} at {file.commit[:7]}"
                 raise BadInput(what, file=target, cure="move it away, or say --overwrite")
         target.parent.mkdir(parents=True, exist_ok=True)
-        return _download_verified(file, target, settings)
+        return download_verified(file, target, settings)
     except OSError as problem:
         raise disk_fault(problem, target) from None
 
@@ -396,7 +397,7 @@ def folder_of(file: Upstream, root: Path) -> Path:
     return clone if clone.is_dir() and not own.is_dir() else own
 
 
-def _download_verified(file: Upstream, target: Path, settings: FetchSettings) -> FetchedFile:
+def download_verified(file: Upstream, target: Path, settings: FetchSettings) -> FetchedFile:
     """Download a file and put it in place; where a part was left behind, a wrong checksum is tried once more."""
     part = target.with_name(target.name + ".part")
     retry = settings.retry

@@ -66,10 +66,10 @@ def _hide_inherited(
     """As `hide_inherited`; `seen` are the places whose datasets are being looked at already."""
     names = {dataset.name, dataset.card.name}
     hidden: set[str] = set()
-    if place is not None and (elsewhere := _other_originals(dataset)):
+    if place is not None and (elsewhere := other_originals(dataset)):
         seen |= {place.resolve()}
         for name in sorted(elsewhere):
-            for original, path in _find_originals(name, place, data, seen):
+            for original, path in find_originals(name, place, data, seen):
                 hidden |= _hidden_references(_hide_inherited(original, path, data, seen), {name})
     while True:
         hidden |= _hidden_references(dataset, names)
@@ -78,7 +78,7 @@ def _hide_inherited(
         if not hidden:
             return dataset
         splits = {
-            split: tuple(_hide_children(examples, hidden))
+            split: tuple(hide_children(examples, hidden))
             for split, examples in dataset.splits.items()
         }
         if splits == dataset.splits:
@@ -95,7 +95,7 @@ def _hidden_references(dataset: Dataset, names: Iterable[str]) -> set[str]:
     return {reference(name, split, example) for name in names for split, example in places}
 
 
-def _hide_children(examples: Iterable[Example], hidden: set[str]) -> Iterator[Example]:
+def hide_children(examples: Iterable[Example], hidden: set[str]) -> Iterator[Example]:
     """The examples, where those are hidden that inherited their label from one of `hidden`."""
     for example in examples:
         origin = example.origin
@@ -105,7 +105,7 @@ def _hide_children(examples: Iterable[Example], hidden: set[str]) -> Iterator[Ex
             yield replace(example, origin=replace(origin, gold="hidden"))
 
 
-def _other_originals(dataset: Dataset) -> set[str]:
+def other_originals(dataset: Dataset) -> set[str]:
     """Names of the datasets that labels were inherited from, as far as the originals are not in this one."""
     names = {dataset.name, dataset.card.name}
     own = {f"{name}:{split}" for name in names for split in dataset.splits}
@@ -121,7 +121,7 @@ def _other_originals(dataset: Dataset) -> set[str]:
     return others
 
 
-def _find_originals(
+def find_originals(
     name: str, place: Path, data: Path | None, seen: frozenset[Path]
 ) -> Iterator[tuple[Dataset, Path | None]]:
     """Every dataset of that name that can be found, and where it lies."""
@@ -132,7 +132,7 @@ def _find_originals(
             return
     here = place.resolve().parent
     folders = dict.fromkeys((here, here.parent, Path.cwd()))
-    for path in dict.fromkeys(path for folder in folders for path in _find_by_name(name, folder)):
+    for path in dict.fromkeys(path for folder in folders for path in find_by_name(name, folder)):
         if path.resolve() in seen:
             continue
         try:
@@ -144,7 +144,7 @@ def _find_originals(
         yield original, path
 
 
-def _find_by_name(name: str, folder: Path) -> Iterator[Path]:
+def find_by_name(name: str, folder: Path) -> Iterator[Path]:
     """Dataset folders and records files of a folder that have a name, by their own or by their card."""
     if name != Path(name).name:
         return

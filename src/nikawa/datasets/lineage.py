@@ -109,7 +109,7 @@ def read_lineage(folder: Path) -> Iterator[Lineage]:
 def find_lineage(example: str, folder: Path) -> Lineage:
     """The lineage of an example given as `jnli:dev/12`, `dev/12`, or `12` where one split alone has it."""
     path = _file(folder)
-    entries = [_find_entry(path, name) for name in _possible_references(example, folder)]
+    entries = [find_entry(path, name) for name in possible_references(example, folder)]
     lineages = [entry for entry in entries if entry is not None]
     if len(lineages) == 1:
         return lineages[0]
@@ -139,7 +139,7 @@ def _file(folder: Path) -> Path:
     return path
 
 
-def _possible_references(example: str, folder: Path) -> list[str]:
+def possible_references(example: str, folder: Path) -> list[str]:
     """The references that what was given may stand for; ids may hold colons and slashes themselves."""
     name, splits = read_json(folder / CARD, Card).name, list(split_files(folder))
     split, slash, rest = example.partition("/")
@@ -154,14 +154,14 @@ def _hash(name: str) -> bytes:
     return blake2b(name.encode(), digest_size=8).digest()
 
 
-def _find_entry(path: Path, name: str) -> Lineage | None:
+def find_entry(path: Path, name: str) -> Lineage | None:
     """By the index where it fits the file, else by reading through."""
     index = path.with_name(INDEX)
     if index.is_file():
         with index.open("rb") as stream:
             head = stream.read(_HEAD.size)
             if len(head) == _HEAD.size and _HEAD.unpack(head) == (_MAGIC, path.stat().st_size):
-                return _search_index(path, name, stream)
+                return search_index(path, name, stream)
     encoded = msgspec.json.encode(name)
     for number, line in read_raw_lines(path):
         if encoded in line:  # only lines that hold the reference are decoded
@@ -171,7 +171,7 @@ def _find_entry(path: Path, name: str) -> Lineage | None:
     return None
 
 
-def _search_index(path: Path, name: str, index: BinaryIO) -> Lineage | None:
+def search_index(path: Path, name: str, index: BinaryIO) -> Lineage | None:
     """Binary search in the sorted index, then every line whose hash is the same."""
     wanted, low = _hash(name), 0
     high = count = (index.seek(0, 2) - _HEAD.size) // _ENTRY.size

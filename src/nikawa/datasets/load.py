@@ -38,8 +38,8 @@ def load(text: str, *, data: Path | None = None, version: str | None = None) -> 
         return _load_custom(text)
     benchmark = benchmarks()[spec.name]
     if spec.path is not None:
-        return _load_file(benchmark, spec.split, spec.path)
-    return _load_published(benchmark, spec.split, data, version)
+        return load_file(benchmark, spec.split, spec.path)
+    return load_published(benchmark, spec.split, data, version)
 
 
 def peek(text: str, n: int, *, data: Path | None = None) -> Dataset:
@@ -80,10 +80,10 @@ def read_judgements(
         raise unknown(f"split of {benchmark.name}", str(split), benchmark.split_names())
     read = (benchmark.gold_judgements if counted else None) or benchmark.judgements
     judgements = read(repository_folder(benchmark, data))
-    return judgements if split is None else _keep_split(judgements, benchmark, split)
+    return judgements if split is None else keep_split(judgements, benchmark, split)
 
 
-def _keep_split(
+def keep_split(
     judgements: Iterable[Judgement], benchmark: Benchmark, split: str
 ) -> Iterator[Judgement]:
     """The judgements of one split; where some could be of any, for want of a file, that is an error."""
@@ -97,7 +97,7 @@ def _keep_split(
             raise MissingData(what, cure=cure)
 
 
-def _load_published(
+def load_published(
     benchmark: Benchmark, split: str | None, data: Path | None, version: str | None
 ) -> Dataset:
     """The published files that are here, all of them or those of one split."""
@@ -109,7 +109,7 @@ def _load_published(
     if split is not None and (benchmark.split_of is None or split in files):
         _require_split(split, benchmark, files, data)
         files = {split: files[split]}
-    splits = _read_splits(benchmark, files)
+    splits = read_splits(benchmark, files)
     if split is not None:
         _require_split(split, benchmark, splits, data)
         splits = {split: splits[split]}
@@ -131,7 +131,8 @@ def _require_split(
     raise unknown(f"split of {benchmark.name}", split, have | declared)
 
 
-def _read_splits(benchmark: Benchmark, files: dict[str, list[Path]]) -> dict[str, Examples]:
+def read_splits(benchmark: Benchmark, files: dict[str, list[Path]]) -> dict[str, Examples]:
+    """The examples of the files by split; an id that two files of a split share is an error."""
     splits: dict[str, list[Example]] = {}
     first_file: dict[tuple[str, str], Path] = {}
     for split, paths in files.items():
@@ -183,7 +184,7 @@ def _make_dataset(
     )
 
 
-def _load_file(benchmark: Benchmark, split: str | None, path: Path) -> Dataset:
+def load_file(benchmark: Benchmark, split: str | None, path: Path) -> Dataset:
     """One file, read by the reader of a dataset."""
     declared = declared_split(benchmark, path)
     default = split or declared or guess_split(path)

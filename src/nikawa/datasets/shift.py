@@ -117,9 +117,9 @@ def compare_gold(
     one: Dataset, other: Dataset, *, question: str | None = None, by: Sequence[str] = (SPLIT, TAG)
 ) -> ShiftReport:
     """The same of loaded datasets."""
-    pairs = _pair_examples(one, other)
-    question = _choose_question(pairs, one.name, other.name, question)
-    rows = list(_rows_with_gold(pairs, question))
+    pairs = pair_examples(one, other)
+    question = choose_question(pairs, one.name, other.name, question)
+    rows = list(rows_with_gold(pairs, question))
     if not rows:
         raise BadInput(
             f"no shared example has gold for {question!r} on both sides", cure="are labels hidden?"
@@ -153,7 +153,7 @@ Pair = tuple[str, Example, Example]
 """The split in the second dataset, and an example in the first and in the second."""
 
 
-def _pair_examples(one: Dataset, other: Dataset) -> list[Pair]:
+def pair_examples(one: Dataset, other: Dataset) -> list[Pair]:
     """Shared examples by id, within the split where an id alone does not tell them."""
     ids_suffice = all(
         len({e.id for examples in dataset.splits.values() for e in examples}) == len(dataset)
@@ -176,7 +176,7 @@ def _pair_examples(one: Dataset, other: Dataset) -> list[Pair]:
     return pairs
 
 
-def _choose_question(pairs: Sequence[Pair], one: str, other: str, question: str | None) -> str:
+def choose_question(pairs: Sequence[Pair], one: str, other: str, question: str | None) -> str:
     """The question that is named, else `label`, else the only one both have gold for."""
     before = {name for _, example, _ in pairs for name in example.gold}
     after = {name for _, _, example in pairs for name in example.gold}
@@ -197,7 +197,8 @@ def _choose_question(pairs: Sequence[Pair], one: str, other: str, question: str 
     return shared[0]
 
 
-def _rows_with_gold(pairs: Sequence[Pair], question: str) -> Iterator[SharedExample]:
+def rows_with_gold(pairs: Sequence[Pair], question: str) -> Iterator[SharedExample]:
+    """The shared examples that have gold on both sides, a label or a number."""
     for split, one, other in pairs:
         before, after = one.gold.get(question), other.gold.get(question)
         if before is None or after is None:
@@ -259,13 +260,13 @@ def measure_part(where: str, rows: Sequence[SharedExample]) -> ShiftPart:
         changed=changed,
         low=low,
         high=high,
-        kappa=None if numeric else _kappa(table, len(rows)),
+        kappa=None if numeric else cohen_kappa(table, len(rows)),
         table=table,
-        numbers=_measure_numbers(rows) if numeric else None,
+        numbers=measure_numbers(rows) if numeric else None,
     )
 
 
-def _kappa(table: Mapping[str, Mapping[str, int]], n: int) -> float | None:
+def cohen_kappa(table: Mapping[str, Mapping[str, int]], n: int) -> float | None:
     """Cohen's kappa of a square table; None where chance explains everything."""
     observed = sum(table[name][name] for name in table) / n
     products = 0
@@ -275,7 +276,8 @@ def _kappa(table: Mapping[str, Mapping[str, int]], n: int) -> float | None:
     return None if chance == 1 else (observed - chance) / (1 - chance)
 
 
-def _measure_numbers(rows: Sequence[SharedExample]) -> NumberShift:
+def measure_numbers(rows: Sequence[SharedExample]) -> NumberShift:
+    """Means, mean difference and correlation of scores."""
     before, after = [float(row.before) for row in rows], [float(row.after) for row in rows]
     try:
         pearson: float | None = correlation(before, after)

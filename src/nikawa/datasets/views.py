@@ -36,7 +36,7 @@ def views_of(splits: Splits, benchmark: Benchmark | None) -> dict[str, str]:
     Without a benchmark the records tell.
     """
     if benchmark is None:
-        return _views_by_content(splits)
+        return views_by_content(splits)
     chosen: dict[str, str] = {}
     sources = {name: source_of(name, benchmark.views) for name in splits}
     for name, source in sources.items():
@@ -68,11 +68,12 @@ def training_views(splits: Splits) -> list[str]:
     return [name for name in splits if name in marked and name not in ORDINARY]
 
 
-def _views_by_content(splits: Splits) -> dict[str, str]:
+def views_by_content(splits: Splits) -> dict[str, str]:
+    """The views among the splits of a custom dataset, by their names and their records."""
     training = training_views(splits)
     views: dict[str, str] = {}
     for name in splits:
-        source = "train" if name in training else _possible_source(name)
+        source = "train" if name in training else possible_source(name)
         if source == name or source not in splits or not splits[name]:
             continue
         by_id = {example.id: example for example in splits[source]}
@@ -81,7 +82,7 @@ def _views_by_content(splits: Splits) -> dict[str, str]:
     return views
 
 
-def _possible_source(name: str) -> str:
+def possible_source(name: str) -> str:
     """What a split may be a part of, by its name: train, or the split for evaluation it is named after."""
     words = [word.lower() for word in _WORD.findall(compose_text(name))]
     evaluated = [word for word in words if EVALUATED.match(word)]

@@ -58,7 +58,7 @@ class Lists(NamedTuple):
 
 def build_sets(coded: CodedSentences, order: Ints) -> Sets:
     """The sets of the sentences in `order`; an element of one sentence alone is left out."""
-    elements, earlier = _sort_units(coded, order)
+    elements, earlier = sort_units(coded, order)
     repeated = np.flatnonzero(earlier)
     keys = elements[repeated].astype(np.int64) << 32 | earlier[repeated]
     kinds, codes = np.unique(keys, return_inverse=True)
@@ -105,7 +105,7 @@ def expand_ranges(begins: Ints, ends: Ints) -> tuple[Ints, Ints]:
     return np.arange(total) + np.repeat(begins - opens, lengths), opens
 
 
-def _sort_units(coded: CodedSentences, order: Ints) -> tuple[Ints, Ints]:
+def sort_units(coded: CodedSentences, order: Ints) -> tuple[Ints, Ints]:
     """Unit and how many of the same come before it in the sentence, sentence by sentence."""
     elements = np.empty(len(coded.ids), np.int32)
     earlier = np.empty(len(coded.ids), np.int32)

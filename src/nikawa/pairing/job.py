@@ -96,11 +96,11 @@ def pair(
     tally = _Tally(method, sentences, options.units)
     if tally.is_greedy:
         sentences = tally.drop_repeated(sentences)
-        pairs = _match(method, sentences, options, on_progress)
+        pairs = match_greedily(method, sentences, options, on_progress)
     elif method == "round-trip":
-        pairs = _translate(sentences, options)
+        pairs = pair_by_translation(sentences, options)
     else:
-        pairs = _pair_by_link(method, sentences, options)
+        pairs = pair_by_link(method, sentences, options)
     examples = tally.to_examples(pairs, path.name)
     if options.out is None:
         for _ in examples:
@@ -149,12 +149,13 @@ SentencePair = tuple[Sentence, Sentence, dict[str, object]]
 """Two sentences and further meta values of the pair."""
 
 
-def _match(
+def match_greedily(
     method: str,
     sentences: Sequence[Sentence],
     options: PairOptions,
     on_progress: OnProgress | None,
 ) -> Iterator[SentencePair]:
+    """Pairs of the greedy methods, each with its ROUGE."""
     if options.rouge not in get_args(Variant):
         raise unknown("ROUGE", options.rouge, get_args(Variant))
     variant = cast(Variant, options.rouge)
@@ -168,7 +169,9 @@ def _match(
     )
 
 
-def _translate(sentences: Sequence[Sentence], options: PairOptions) -> Iterator[SentencePair]:
+def pair_by_translation(
+    sentences: Sequence[Sentence], options: PairOptions
+) -> Iterator[SentencePair]:
     """Each sentence with its round trip; what comes back unchanged, or empty, is no pair."""
     if not options.translators:
         cure = "--translator 'COMMAND', line in, line out; twice for there and back"
@@ -180,7 +183,7 @@ def _translate(sentences: Sequence[Sentence], options: PairOptions) -> Iterator[
             yield sentence, Sentence(sentence.name, text, sentence.meta), {}
 
 
-def _pair_by_link(
+def pair_by_link(
     method: str, sentences: Sequence[Sentence], options: PairOptions
 ) -> Iterator[SentencePair]:
     """Pairs of one image or intent, or of two: `method` is same- or different-, then the kind of link."""

@@ -45,16 +45,14 @@ def split_by_date(examples: Sequence[Example], sizes: Sizes, settings: SplitterS
                 cure=cure,
             )
     newest, older = order[:count], order[count:]
-    moved = _with_rare_terms(older, min(rare, len(older) - 1), settings)
+    moved = take_rarest(older, min(rare, len(older) - 1), settings)
     gone = {example.id for example in moved}
     chosen = shuffle([*newest, *moved], settings.seed)
     train = [example for example in older if example.id not in gone]
     return {training_part(sizes): train, **share_out(chosen, scale_sizes(wanted, len(chosen)))}
 
 
-def _with_rare_terms(
-    older: Sequence[Example], count: int, settings: SplitterSettings
-) -> list[Example]:
+def take_rarest(older: Sequence[Example], count: int, settings: SplitterSettings) -> list[Example]:
     """Examples with the most terms that none of the others has."""
     terms = {example.id: terms_of(example, settings) for example in older}
     uses = Counter(term for words in terms.values() for term in words)

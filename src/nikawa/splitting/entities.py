@@ -33,7 +33,7 @@ def split_by_entity(examples: Sequence[Example], sizes: Sizes, settings: Splitte
         )
     part_of: dict[str, str] = {}
     for part, size in reversed(list(evaluation_sizes(sizes).items())):
-        for name in _draw_examples(remaining, size, settings.seed):
+        for name in draw_examples(remaining, size, settings.seed):
             part_of[name] = part
             del remaining[name]
     parts: Parts = {name: [] for name in sizes}
@@ -42,7 +42,7 @@ def split_by_entity(examples: Sequence[Example], sizes: Sizes, settings: Splitte
     return parts
 
 
-def _draw_examples(remaining: dict[str, frozenset[str]], size: int, seed: int) -> list[str]:
+def draw_examples(remaining: dict[str, frozenset[str]], size: int, seed: int) -> list[str]:
     """Examples of entities drawn until there are so many; an entity too frequent for what is lacking is passed over."""
     holders: dict[str, list[str]] = {}
     for name, entities in remaining.items():

@@ -106,11 +106,11 @@ def split(
     on_progress(f"splitting {text}", 0, None)
     settings = replace_settings(options.settings, words=word_function(options.analyser))
     if splitter.needs_signal:
-        task = _hypothesis_task(text, dataset, examples, settings)
+        task = hypothesis_task(text, dataset, examples, settings)
         signal = hypothesis_signal(task, options.model, settings.seed, on_progress)
         settings = replace_settings(settings, signal=signal)
     parts = splitter.split(examples, sizes, settings)
-    _refuse_empty_parts(parts, sizes, options)
+    refuse_empty_parts(parts, sizes, options)
     order = {example.id: place for place, example in enumerate(examples)}
     splits = {name: tuple(sorted(part, key=lambda e: order[e.id])) for name, part in parts.items()}
     made = _describe(replace(dataset, splits=splits), text, options)
@@ -120,7 +120,7 @@ def split(
             how = f"{options.by}, seed {settings.seed}"
             old = [name for name in (LINEAGE, INDEX) if (options.out / name).exists()]
             with staged_files(options.out, old, INDEX) as staging:
-                write_lineage(staging, _lineages(made, Path(text).parent, how))
+                write_lineage(staging, trace_lineages(made, Path(text).parent, how))
 
     on_progress("looking for what leaks", 0, 1)
     bins = tops(made.splits)
@@ -209,7 +209,7 @@ def hypothesis_signal(task: Task, name: str, seed: int, on_progress: Progress) -
     return signal
 
 
-def _hypothesis_task(
+def hypothesis_task(
     text: str, dataset: Dataset, examples: Sequence[Example], settings: SplitterSettings
 ) -> Task:
     """The inference task with the hypothesis as its only input."""
@@ -229,7 +229,7 @@ def _hypothesis_task(
     )
 
 
-def _refuse_empty_parts(
+def refuse_empty_parts(
     parts: Mapping[str, Sequence[Example]], sizes: Mapping[str, int], options: SplitOptions
 ) -> None:
     """A part that nothing came into is no split, unless 0 was asked for."""
@@ -262,7 +262,7 @@ def _describe(dataset: Dataset, text: str, options: SplitOptions) -> Dataset:
     way = "" if options.by == "random" else f" ({splitters()[options.by].title})"
     split_note = f"Split again by nikawa split --by {options.by} --sizes {options.sizes} --seed {options.settings.seed}{way}."
     description = f"{dataset.card.description.rstrip('. ')}. {split_note}"
-    facts = _aggregation_facts(Path(text).parent / SUMMARY) if _is_aggregated(text) else {}
+    facts = aggregation_facts(Path(text).parent / SUMMARY) if _is_aggregated(text) else {}
     card = fill_card(replace(dataset.card, description=description), options.card, facts)
     return replace(dataset, name=card.name, version=card.version, card=card)
 
@@ -293,7 +293,7 @@ class _Summary(msgspec.Struct, frozen=True):
     rules: tuple[_Rule, ...]
 
 
-def _aggregation_facts(path: Path) -> dict[str, str]:
+def aggregation_facts(path: Path) -> dict[str, str]:
     """Fields of the card: how the labels were made, and by whom."""
     summary = read_json(path, _Summary)
     rules = "; ".join(
@@ -308,7 +308,7 @@ def _aggregation_facts(path: Path) -> dict[str, str]:
     }
 
 
-def _lineages(dataset: Dataset, folder: Path, how: str) -> Iterator[Lineage]:
+def trace_lineages(dataset: Dataset, folder: Path, how: str) -> Iterator[Lineage]:
     """The lineage of each example, from what `nikawa aggregate` left in `folder`."""
     ids = {example.id for examples in dataset.splits.values() for example in examples}
 

@@ -42,7 +42,7 @@ class Scored(NamedTuple):
 def split_by_score(examples: Sequence[Example], sizes: Sizes, settings: SplitterSettings) -> Parts:
     """As many of each score in the evaluation parts as can be."""
     question = find_question(examples, settings)
-    items = [_scored(example, question, settings) for example in examples]
+    items = [rate_example(example, question, settings) for example in examples]
     wanted = evaluation_sizes(sizes)
     chosen = _choose(items, sum(wanted.values()))
     taken = {item.example.id for item in chosen}
@@ -71,10 +71,10 @@ def _choose(items: Sequence[Scored], wanted: int) -> list[Scored]:
     # In an order that does not favour one end when the last few places are dealt out.
     spread = sorted(available, key=lambda key: (draw(0, str(key)), key))
     counts = quotas({key: available[key] for key in spread}, wanted)
-    return [item for key in order for item in _from_bin(bins[key], counts[key], due)]
+    return [item for key in order for item in take_from_bin(bins[key], counts[key], due)]
 
 
-def _from_bin(
+def take_from_bin(
     sources: Mapping[str, list[Scored]], count: int, due: dict[str, float]
 ) -> list[Scored]:
     """So many of one bin, each from the source that lacks the most; `due` is counted down."""
@@ -91,7 +91,8 @@ def _from_bin(
     return picked
 
 
-def _scored(example: Example, question: str, settings: SplitterSettings) -> Scored:
+def rate_example(example: Example, question: str, settings: SplitterSettings) -> Scored:
+    """The example with its bin, its source and its rank within the bin."""
     score = example.gold[question]
     low, high = settings.scale
     if not isinstance(score, int | float) or not low <= score <= high:

@@ -93,10 +93,10 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Left-over template, generator errors, odd years; twins and training splits that differ from the whole."""
     for split in ("train", "test"):
         if split in dataset.splits:
-            yield from _row_problems(split, dataset)
+            yield from row_problems(split, dataset)
     for split in dataset.splits:
         if split.endswith(WAKATI):
-            yield from _twin_problems(split, dataset)
+            yield from twin_problems(split, dataset)
         elif split in split_names() and "train" in dataset.splits:
             known = {(e.id, *_content(e)) for e in dataset.splits["train"]}
             strange = [e for e in dataset.splits[split] if (e.id, *_content(e)) not in known]
@@ -104,7 +104,8 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
             yield from report_examples("not-in-train", dataset, split, strange, note)
 
 
-def _row_problems(split: str, dataset: Dataset) -> Iterator[Finding]:
+def row_problems(split: str, dataset: Dataset) -> Iterator[Finding]:
+    """What is wrong with rows of train or test, whatever other files are here."""
     examples = dataset.splits[split]
     problems = (
         (
@@ -165,7 +166,7 @@ def _numbers(time: str) -> list[int]:
     return [int(part) for part in re.findall(r"\d+", time)]
 
 
-def _twin_problems(split: str, dataset: Dataset) -> Iterator[Finding]:
+def twin_problems(split: str, dataset: Dataset) -> Iterator[Finding]:
     """Rows of a segmented twin that are not the plain row with blanks."""
     plain = split.removesuffix(WAKATI)
     if plain not in dataset.splits:

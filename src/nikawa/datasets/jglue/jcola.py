@@ -67,7 +67,7 @@ class Row(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 def read(path: Path) -> Iterator[Example]:
     """The sentences of one published file, JSON lines or TSV."""
     is_table = ".tsv" in path.suffixes
-    rows = _read_table(path) if is_table else read_json_lines(path, Row)
+    rows = read_table(path) if is_table else read_json_lines(path, Row)
     for line, row in check_labelled(rows, path):
         if row.label not in (None, 0, 1):
             raise BadInput(
@@ -89,7 +89,8 @@ def read(path: Path) -> Iterator[Example]:
         )
 
 
-def _read_table(path: Path) -> Iterator[tuple[int, Row]]:
+def read_table(path: Path) -> Iterator[tuple[int, Row]]:
+    """The rows of the TSV form, whose cells are all text: numbers and yes or no are read from it."""
     for line, cells in read_tsv(path, needs=("uid", "source", "sentence")):
         values: dict[str, Any] = {name: cell for name, cell in cells.items() if cell}
         for name in PHENOMENA:

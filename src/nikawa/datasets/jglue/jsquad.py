@@ -74,14 +74,15 @@ def read(path: Path) -> Iterator[Example]:
     for article in read_json(path, Document).data:
         for paragraph in article.paragraphs:
             for question in paragraph.qas:
-                example = _make_example(article.title, paragraph.context, question, path)
+                example = make_example(article.title, paragraph.context, question, path)
                 unanswered = not example.gold if unanswered is None else unanswered
                 if (not example.gold) is not unanswered:
                     raise mixed_labels(path, None, f"answer (see question {question.id!r})")
                 yield example
 
 
-def _make_example(title: str, context: str, question: Question, path: Path) -> Example:
+def make_example(title: str, context: str, question: Question, path: Path) -> Example:
+    """The example of a question; its group is the paragraph, which the id names."""
     parts = re.fullmatch(r"(a\d+p\d+)q\d+", question.id)
     if not parts:
         raise BadInput(

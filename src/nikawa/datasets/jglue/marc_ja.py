@@ -57,10 +57,11 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:
     lists = read_lists(folder / LISTS)
     for split in lists.labels:
         if split in dataset.splits:
-            yield from _list_problems(split, lists, dataset)
+            yield from list_problems(split, lists, dataset)
 
 
-def _list_problems(split: str, lists: Lists, dataset: Dataset) -> Iterator[Finding]:
+def list_problems(split: str, lists: Lists, dataset: Dataset) -> Iterator[Finding]:
+    """What the id lists say of one split, and the examples that they should have changed and did not."""
     dropped, labels = lists.dropped[split], lists.labels[split]
     note = "reviews left out, fewer than 7 of 10 workers agreeing"
     yield Finding(check="filtered-reviews", where=split, count=len(dropped), note=note)

@@ -92,7 +92,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:
 
     Only the files that are there are looked at.
     """
-    yield from _conflicting_labels(dataset)
+    yield from conflicting_labels(dataset)
     root = folder / "jsick"
     pairs: Pairs = {}
     if (root / RELEASED).is_file():
@@ -132,7 +132,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:
             yield from _report(check, ANSWERS, ids, note, count=sum(counts.values()))
 
 
-def _conflicting_labels(dataset: Dataset) -> Iterator[Finding]:
+def conflicting_labels(dataset: Dataset) -> Iterator[Finding]:
     """Pairs that occur more than once, with more than one label."""
     labels: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for split, examples in dataset.splits.items():
@@ -172,21 +172,23 @@ def _older_texts(where: str, rows: Iterable[Row]) -> Iterator[Finding]:
     yield from _report("texts-differ", where, [_reference(row) for row in rows], note)
 
 
-def _has_full_width_score(row: Answers) -> int:
+def has_full_width_score(row: Answers) -> int:
+    """Whether a worker's score is a full-width digit."""
     return int(any(not text.isascii() for text in row.scores))
 
 
-def _is_not_mean(row: Answers) -> int:
+def is_not_mean(row: Answers) -> int:
+    """Whether the gold score is not the mean of the published scores, rounded to one decimal."""
     scores = [float(narrow(text)) for text in row.scores if text]
     return int(bool(scores) and abs(sum(scores) / len(scores) - float(row.score)) > 0.05 + 1e-9)
 
 
 ANSWER_CHECKS: dict[str, tuple[Callable[[Answers], int], str]] = {
     "full-width-scores": (
-        _has_full_width_score,
+        has_full_width_score,
         "an answer is a full-width digit, which the gold score leaves out",
     ),
-    "gold-not-mean": (_is_not_mean, "the gold score is not the mean of the published answers"),
+    "gold-not-mean": (is_not_mean, "the gold score is not the mean of the published answers"),
     "gold-not-majority": (
         lambda row: int(majority(row.labels) not in (None, row.label)),
         "the gold label is not the majority of the published answers",

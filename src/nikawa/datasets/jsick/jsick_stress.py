@@ -68,7 +68,7 @@ def read(path: Path) -> Iterator[Example]:
     for line, cells in read_cells(path, (*COLUMNS, *extra)):
         row = Row._make(cells[: len(COLUMNS)])
         more = dict(zip(extra, cells[len(COLUMNS) :], strict=True))
-        yield _make_example(row, more, context, path, line)
+        yield make_example(row, more, context, path, line)
 
 
 def set_of(path: Path) -> str:
@@ -96,9 +96,10 @@ def find_originals(path: Path) -> dict[str, str]:
     return {}
 
 
-def _make_example(
+def make_example(
     row: Row, more: dict[str, str], context: _SetContext, path: Path, line: int
 ) -> Example:
+    """The example of a changed pair: gold of the workers where they judged it, else inherited from the test set."""
     label, score = check_label(row.label, path, line), parse_score(row.score, path, line)
     inputs = check_texts(row.premise, row.hypothesis, path, line)
     tags = parse_tags(row.tags, path, line)

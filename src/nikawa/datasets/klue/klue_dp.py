@@ -86,7 +86,7 @@ def read(path: Path) -> Iterator[Example]:
             if row[0] != str(number):
                 what = f"word {row[0]!r} comes where word {number} should"
                 raise BadInput(what, file=path, line=line, cure=CURE)
-        gold = {} if hidden else {"tree": _parse_tree(rows, block, path)}
+        gold = {} if hidden else {"tree": parse_tree(rows, block, path)}
         words = [{"form": row[1], "lemma": row[2], "pos": row[3]} for row in rows]
         yield Example(
             id=block.id,
@@ -97,7 +97,8 @@ def read(path: Path) -> Iterator[Example]:
         )
 
 
-def _parse_tree(rows: Sequence[list[str]], block: Block, path: Path) -> dict[str, Any]:
+def parse_tree(rows: Sequence[list[str]], block: Block, path: Path) -> dict[str, Any]:
+    """Heads and labels of a sentence's rows; a head is the number of another word, or 0 for the root."""
     heads, labels, size = [], [], len(rows)
     for offset, (_, _, _, _, head, label) in enumerate(rows):
         line = block.line + offset

@@ -78,12 +78,13 @@ def read(path: Path) -> Iterator[Example]:
         for paragraph in article.paragraphs:
             group = blake2b(paragraph.context.encode(), digest_size=8).hexdigest()
             for question in paragraph.qas:
-                yield _make_example(article, paragraph.context, question, group, path)
+                yield make_example(article, paragraph.context, question, group, path)
 
 
-def _make_example(
+def make_example(
     article: Article, context: str, question: Question, group: str, path: Path
 ) -> Example:
+    """The example of a question; its group is the paragraph, by its content."""
     facts = {
         "source": article.source,
         "category": article.news_category,

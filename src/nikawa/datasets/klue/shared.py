@@ -204,7 +204,7 @@ def read_blocks(path: Path) -> Iterator[Block]:
     """The sentences of one published file."""
     line, count = 1, 0
     for chunk in read_text(path).split("\n\n"):
-        block = _parse_block(chunk, line, path)
+        block = parse_block(chunk, line, path)
         if block is not None:
             count += 1
             yield block
@@ -213,7 +213,8 @@ def read_blocks(path: Path) -> Iterator[Block]:
         raise BadInput("holds no sentence", file=path, cure=CURE)
 
 
-def _parse_block(chunk: str, line: int, path: Path) -> Block | None:
+def parse_block(chunk: str, line: int, path: Path) -> Block | None:
+    """The sentence that lies between two blank lines; None where there are only comments."""
     body = chunk.strip("\n")
     line += len(chunk) - len(chunk.lstrip("\n"))
     while body.startswith(_COMMENT):
