@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -18,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from nikawa.datasets import load
-from nikawa.datasets.lineage import INDEX, LINEAGE, Change, Lineage, read_lineage, write_lineage
+from nikawa.datasets.lineage import LINEAGE, Change, Lineage, read_lineage, write_lineage
 from nikawa.datasets.names import custom_path, find_benchmark
 from nikawa.datasets.shift import name_answer
 from nikawa.errors import BadInput
@@ -29,10 +28,10 @@ from nikawa.io.records import write_records
 from nikawa.recipes.changelog import Release, changelog, versions
 from nikawa.recipes.corrections import Checker, Corrected, read_relabels
 from nikawa.recipes.figures import plain_figures, relabelled
-from nikawa.recipes.release import CHANGELOG, CHANGES, PAGE
+from nikawa.recipes.release import CHANGELOG, CHANGES, PAGE, release_files
 from nikawa.recipes.score_changes import Versions, known_tasks, moved_scores, shaped_tasks
 from nikawa.recipes.store import digest
-from nikawa.records import Dataset, Example, Record, Task, reference
+from nikawa.records import Dataset, Record, Task, reference
 from nikawa.reporting.card import BUILT, Built, format_card
 from nikawa.version import __version__
 
@@ -52,38 +51,27 @@ def amended_lineage(
             by=one.by,
         )
         changes.setdefault(one.example, []).append(change)
-    for entry in _entries(before, folder):
-        new = changes.get(entry.example, [])
-        gold = {**entry.gold, **{change.question: change.after for change in new}}
-        yield replace(entry, version=release.version, gold=gold, changes=(*entry.changes, *new))
-
-
-def _entries(before: Dataset, folder: Path | None) -> Iterator[Lineage]:
-    """The entries there are, in the order of the examples; the others from the examples alone."""
-    changes = (
-        {e.example: e for e in read_lineage(folder)}
-        if folder is not None and (folder / LINEAGE).is_file()
-        else {}
-    )
+    known: dict[str, Lineage] = {}
+    if folder is not None and (folder / LINEAGE).is_file():
+        known = {entry.example: entry for entry in read_lineage(folder)}
     for split, examples in before.splits.items():
         for example in examples:
             name = reference(before.name, split, example.id)
-            yield changes.get(name) or _bare(name, split, example, before)
-
-
-def _bare(name: str, split: str, example: Example, before: Dataset) -> Lineage:
-    recipe = example.origin.recipe if example.origin is not None else f"{before.name} as published"
-    return Lineage(
-        example=name,
-        item=example.id,
-        split=split,
-        recipe=recipe,
-        version=before.version,
-        nikawa=__version__,
-        inputs=example.inputs,
-        gold=example.gold,
-        tags=tuple(sorted(example.tags)),
-    )
+            published = f"{before.name} as published"
+            entry = known.get(name) or Lineage(
+                example=name,
+                item=example.id,
+                split=split,
+                recipe=published if example.origin is None else example.origin.recipe,
+                version=before.version,
+                nikawa=__version__,
+                inputs=example.inputs,
+                gold=example.gold,
+                tags=tuple(sorted(example.tags)),
+            )
+            new = changes.get(name, [])
+            gold = {**entry.gold, **{change.question: change.after for change in new}}
+            yield replace(entry, version=release.version, gold=gold, changes=(*entry.changes, *new))
 
 
 _VERSION = re.compile(r"(v?)(\d+)(?:\.(\d+))?(?:\.(\d+))?")
@@ -133,14 +121,13 @@ class Origin:
         if folder is not None:
             recover(folder, CARD)
         dataset = load(spec, data=data)
-        built = folder / BUILT if folder is not None else None
-        log = folder / CHANGES if folder is not None else None
-        return cls(
-            dataset,
-            folder,
-            read_json(built, Built) if built is not None and built.is_file() else None,
-            read_json(log, tuple[Release, ...]) if log is not None and log.is_file() else (),
-        )
+        built: Built | None = None
+        releases: tuple[Release, ...] = ()
+        if folder is not None and (folder / BUILT).is_file():
+            built = read_json(folder / BUILT, Built)
+        if folder is not None and (folder / CHANGES).is_file():
+            releases = read_json(folder / CHANGES, tuple[Release, ...])
+        return cls(dataset, folder, built, releases)
 
     def tasks(self) -> tuple[Task, ...]:
         """Its tasks, as its name or that of its recipe tells them."""
@@ -165,11 +152,19 @@ def amend(
         raise BadInput(
             "holds a dataset already", file=out, cure="choose another folder, or say --overwrite"
         )
-    _refuse_loss(out, origin)
+    if origin.folder is not None and out.is_dir() and out.samefile(origin.folder):
+        lost = [split for split in split_files(out) if split not in origin.dataset.splits]
+        if lost:
+            what = f"would lose the splits that are not amended: {', '.join(lost)}"
+            raise BadInput(what, file=out, cure="name the whole dataset, or another folder")
     version = next_version(origin.dataset.version, how.version)
+    try:
+        day = date.fromisoformat(how.date) if how.date else datetime.now(UTC).date()
+    except ValueError:
+        raise BadInput(f"{how.date!r} is no date", cure="write it as 2026-01-31") from None
     tasks = origin.tasks()
     corrected = Checker(origin.dataset, tasks, relabel).check(read_relabels(relabel))
-    after = _amended(origin.dataset, corrected, version)
+    after = correct_dataset(origin.dataset, corrected, version)
     questions_asked = tasks or shaped_tasks(origin.folder, origin.dataset)
     scores, notes = moved_scores(
         Versions(origin.dataset, after, corrected, questions_asked), how.runs, how.answers
@@ -184,7 +179,7 @@ def amend(
     release = Release(
         version=version,
         previous=origin.dataset.version,
-        date=_day(how.date),
+        date=day.isoformat(),
         reason=how.reason,
         corrections=tuple(corrected.corrections),
         counts={question: dict(moves.most_common()) for question, moves in counts.items()},
@@ -192,7 +187,7 @@ def amend(
         scores=tuple(scores),
         notes=(*corrected.notes, *notes),
     )
-    _write(origin, after, release, corrected, out)
+    write_amended(origin, after, release, corrected, out)
     sizes = {split: len(examples) for split, examples in after.splits.items()}
     return AmendReport(dataset=after.name, out=str(out), splits=sizes, release=release)
 
@@ -224,30 +219,10 @@ def _order(version: re.Match[str]) -> tuple[int, ...]:
     return tuple(int(part or 0) for part in version.groups()[1:])
 
 
-def _day(given: str) -> str:
-    if not given:
-        return datetime.now(UTC).date().isoformat()
-    try:
-        return date.fromisoformat(given).isoformat()
-    except ValueError:
-        raise BadInput(f"{given!r} is no date", cure="write it as 2026-01-31") from None
-
-
-def _refuse_loss(out: Path, origin: Origin) -> None:
-    """One split amended in the folder of all would lose the others."""
-    if origin.folder is None or not out.is_dir() or not out.samefile(origin.folder):
-        return
-    lost = [split for split in split_files(out) if split not in origin.dataset.splits]
-    if lost:
-        what = f"would lose the splits that are not amended: {', '.join(lost)}"
-        raise BadInput(what, file=out, cure="name the whole dataset, or another folder")
-
-
-def _amended(dataset: Dataset, corrected: Corrected, version: str) -> Dataset:
+def correct_dataset(dataset: Dataset, corrected: Corrected, version: str) -> Dataset:
+    """The dataset with its corrections, under a new version, with a notice among its known problems."""
     splits = {
         split: tuple(corrected.example(split, example) for example in examples)
-        if split in corrected.gold
-        else examples
         for split, examples in dataset.splits.items()
     }
     count = len(corrected.corrections)
@@ -256,14 +231,24 @@ def _amended(dataset: Dataset, corrected: Corrected, version: str) -> Dataset:
     return replace(dataset, version=version, card=card, splits=splits)
 
 
-def _write(
+def write_amended(
     origin: Origin, after: Dataset, release: Release, corrected: Corrected, out: Path
 ) -> None:
-    """All files of the release, the card last."""
-    releases = (release, *origin.releases)
-    built = _built(origin, after, release)
-    figures = built.figures if built is not None else plain_figures(after)
-    with _folder(out) as folder:
+    """Write all files of the release, the card last, into a new folder or in place of the release that is there."""
+    releases, built = (release, *origin.releases), origin.built
+    if built is None:
+        figures = plain_figures(after)
+    else:
+        figures = relabelled(built.figures, after, built.recipe)
+        # another key says that this is no longer what the build made
+        key = digest(built.key, release.version, list(release.corrections))
+        built = replace(built, version=release.version, key=key, figures=figures)
+    if out.is_dir():
+        recover(out, CARD)
+        target = staged_files(out, release_files(out), CARD)
+    else:
+        target = atomic_folder(out)
+    with target as folder:
         for split, examples in after.splits.items():
             write_records(folder / f"{split}.jsonl", examples)
         write_lineage(folder, amended_lineage(origin.dataset, origin.folder, release, corrected))
@@ -275,29 +260,3 @@ def _write(
         if built is not None:
             (folder / BUILT).write_bytes(msgspec.json.format(pack_json(built), indent=2) + b"\n")
         write_card(after.card, folder)
-
-
-def _built(origin: Origin, after: Dataset, release: Release) -> Built | None:
-    """What the build told, with the labels counted anew; its key says that it is no longer what the build made."""
-    if origin.built is None:
-        return None
-    figures = relabelled(origin.built.figures, after, origin.built.recipe)
-    key = digest(origin.built.key, release.version, list(release.corrections))
-    return replace(origin.built, version=release.version, key=key, figures=figures)
-
-
-def _folder(out: Path) -> AbstractContextManager[Path]:
-    """A folder to fill that becomes `out`, or whose files replace those of the release that is there."""
-    if not out.is_dir():
-        return atomic_folder(out)
-    recover(out, CARD)
-    return staged_files(out, _old(out), CARD)
-
-
-def _old(out: Path) -> Iterator[str]:
-    """The files of a release that is there; others are left alone."""
-    if not (out / CARD).exists():
-        return
-    names = (CARD, BUILT, PAGE, LINEAGE, INDEX, CHANGES, CHANGELOG)
-    yield from (name for name in names if (out / name).exists())
-    yield from (path.name for path in split_files(out).values())

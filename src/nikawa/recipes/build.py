@@ -87,7 +87,7 @@ def build(
     if recipe.check is not None:
         recipe.check(store.config)
     for source in recipe.sources:
-        store.source(source)
+        store.file(source)
     reports: list[StageReport] = []
     waiting: list[Waiting] = []
     with _alone(out, recipe.name):

@@ -6,15 +6,27 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from random import Random
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from msgspec.structs import replace
 
+from nikawa.datasets.subsets import group_by
 from nikawa.errors import BadInput, list_names, suggest
-from nikawa.recipes.recipe import Dropped, Inputs, Kept, Outcome
+from nikawa.recipes.recipe import SPLITS, Dropped, Inputs, Kept, Outcomes
 from nikawa.records import Example, Judgement
 
 NOBODY, NOT_DRAWN = "nobody answered", "not drawn"
+
+
+class Named(Protocol):
+    """What has an id to be drawn by."""
+
+    @property
+    def id(self) -> str:
+        """The id, the same in every run."""
+
+
+Item = TypeVar("Item", bound=Named)
 
 
 def draw(seed: int, *names: str) -> bytes:
@@ -27,27 +39,28 @@ def chance(seed: int, *names: str) -> Random:
     return Random(int.from_bytes(draw(seed, *names)))  # noqa: S311  (not a secret)
 
 
-def drawn(examples: Iterable[Example], count: int, seed: int, what: str) -> Iterator[Outcome]:
+def drawn(examples: Iterable[Example], count: int, seed: int, what: str) -> Outcomes:
     """So many items by chance, in their order; the rest is dropped as not drawn."""
-    held = list(examples)
-    order = sorted(held, key=lambda example: (draw(seed, what, example.id), example.id))
-    chosen = {example.id for example in order[:count]}
-    rule = f"one of {min(count, len(held)):,} drawn from {len(held):,}"
-    for example in held:
+    items = list(examples)
+    chosen = {example.id for example in shuffle(items, seed, what)[:count]}
+    rule = f"one of {min(count, len(items)):,} drawn from {len(items):,}"
+    for example in items:
         yield Kept(example, rule) if example.id in chosen else Dropped(example, NOT_DRAWN)
+
+
+def shuffle(items: Iterable[Item], seed: int, what: str) -> list[Item]:
+    """The items in an order that depends on their ids, the seed and `what` alone: what is drawn comes first."""
+    return sorted(items, key=lambda item: (draw(seed, what, item.id), item.id))
 
 
 def answers_of(judgements: Iterable[Judgement]) -> dict[str, list[Judgement]]:
     """The judgements by item."""
-    answers: dict[str, list[Judgement]] = {}
-    for judgement in judgements:
-        answers.setdefault(judgement.example, []).append(judgement)
-    return answers
+    return group_by(judgements, lambda judgement: judgement.example)
 
 
 def decide(
     inputs: Inputs, items: str, ask: str, rule: str, only: Sequence[str] = (), gold: str = ""
-) -> Iterator[Outcome]:
+) -> Outcomes:
     """Give the items of a set the gold that a rule of `nikawa aggregate` makes of the answers to an `Ask`.
 
     With `only`, another outcome than these labels drops the item. The gold goes under `gold`, else the question.
@@ -89,26 +102,51 @@ def sorted_into(
     sizes: str,
     seed: int,
     group: Callable[[Example], str],
-    sets: Mapping[str, str],
-) -> Iterator[Outcome]:
+    sets: Mapping[str, str] = SPLITS,
+) -> Outcomes:
     """Sort items into the sets of splits (`train`, `dev`, `test` to a set's name); the first takes what the others leave.
 
     Groups stay whole, in an order that depends on their names and the seed alone; a part ends with the group that fills it.
     """
     from nikawa.splitting.base import parse_sizes
 
-    wanted = parse_sizes(sizes, len(examples), tuple(sets))
+    limits = parse_sizes(sizes, len(examples), tuple(sets))
     first, *others = sets
-    groups: dict[str, list[Example]] = {}
-    for example in examples:
-        groups.setdefault(group(example), []).append(example)
-    home, held = {}, dict.fromkeys(sets, 0)
+    groups = group_by(examples, group)
+    home, counts = {}, dict.fromkeys(sets, 0)
     for name in sorted(groups, key=lambda name: (draw(seed, "split", name), name)):
-        home[name] = next((part for part in others if held[part] < wanted[part]), first)
-        held[home[name]] += len(groups[name])
+        home[name] = next((part for part in others if counts[part] < limits[part]), first)
+        counts[home[name]] += len(groups[name])
     for example in examples:
         split = home[group(example)]
         yield Kept(example, f"split {split}: drawn with {group(example)}", sets[split])
+
+
+def split_groups(
+    inputs: Inputs,
+    config: Any,
+    names: Iterable[str],
+    group: Callable[[Example], str],
+    ids: Callable[[Example], set[str]] = lambda example: {example.id},
+    sets: Mapping[str, str] = SPLITS,
+) -> Outcomes:
+    """Sort the items of the sets `names` into splits of the sizes that the setting `split` gives; see `sorted_into`.
+
+    The setting `removed`, where the stage uses it, names items deleted by hand, by any of their `ids`; the setting
+    `tags` names the tag pack whose tags they get.
+    """
+    examples = [example for name in names for example in inputs.examples(name)]
+    removed = getattr(config, "removed", ())
+    check_removed(removed, {one for example in examples for one in ids(example)})
+    kept = []
+    for example in examples:
+        if ids(example).isdisjoint(removed):
+            kept.append(example)
+        else:
+            yield Dropped(example, "deleted by hand")
+    if kept:
+        tagged = list(add_tags(kept, getattr(config, "tags", "none")))
+        yield from sorted_into(tagged, config.split, config.seed, group, sets)
 
 
 def check_split(config: Any, parts: int = 3) -> None:
@@ -144,6 +182,11 @@ def check_tags(config: Any) -> None:
         from nikawa.tagging import find_pack
 
         find_pack(config.tags)
+
+
+def share_characters(one: str, other: str) -> float:
+    """Characters that two texts share, of all they have: 0 to 1; simulated workers go by it."""
+    return len(set(one) & set(other)) / max(1, len(set(one) | set(other)))
 
 
 def add_tags(examples: Iterable[Example], pack: str) -> Iterator[Example]:

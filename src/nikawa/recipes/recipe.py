@@ -79,6 +79,10 @@ class Dropped(NamedTuple):
 
 
 Outcome = Kept | Dropped
+Outcomes = Iterator[Outcome]
+"""What a stage yields: every item it read or made, once."""
+SPLITS = {"train": "train", "dev": "dev", "test": "test"}
+"""The usual splits, each released from the set of its own name."""
 
 
 class Inputs(Protocol):
@@ -101,7 +105,7 @@ class Stage:
     name: str
     title: str
     """What it does and by which rule, in one sentence; the dataset card prints it."""
-    run: Callable[[Inputs, Any], Iterator[Outcome]]
+    run: Callable[[Inputs, Any], Outcomes]
     reads: tuple[str, ...]
     uses: tuple[str, ...] = ()
     """The config fields it looks at; it cannot see others."""
@@ -163,12 +167,12 @@ class Recipe:
     sources: tuple[str, ...]
     """The config fields that name source files."""
     stages: tuple[Stage | Ask, ...]
-    splits: Mapping[str, str]
-    """Split of the release to the set it is made of."""
     card: Callable[[Any], Card]
     """The card but for what the build itself tells: languages, version, workers, known problems of the run."""
     question: str
     """The gold whose distribution the dataset card shows."""
+    splits: Mapping[str, str] = field(default_factory=lambda: SPLITS)
+    """Split of the release to the set it is made of."""
     numbered: bool = False
     """Whether released examples are counted from 0 in each split, instead of keeping their working ids."""
     continued: bool = False
@@ -204,6 +208,26 @@ def found_in(path: Path, line: int, **more: str) -> dict[str, Any]:
             **{key: value for key, value in more.items() if value},
         }
     }
+
+
+def splits_stage(
+    title: str,
+    run: Callable[[Inputs, Any], Outcomes],
+    reads: tuple[str, ...],
+    uses: tuple[str, ...],
+) -> Stage:
+    """The last stage of most recipes: it fills the sets of the usual splits."""
+    return Stage("splits", title, run, reads, uses, tuple(SPLITS))
+
+
+def built_card(published: Card, config: Config, **changes: Any) -> Card:
+    """The card of a published dataset, with `changes`, for one that the recipe of the same name makes here."""
+    return msgspec.structs.replace(
+        published,
+        name=config.name or published.name,
+        homepage=f"made here: nikawa build {published.name}",
+        **changes,
+    )
 
 
 NOT_DESCRIBED = ("jcola", "klue-dp", "klue-mrc", "wos")

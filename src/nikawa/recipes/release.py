@@ -24,7 +24,7 @@ from nikawa.records import Card, Example, Judgement, Record, reference
 from nikawa.reporting.card import BUILT, Built, Figures, format_card
 from nikawa.version import __version__
 
-LISTED = 20
+MAX_SIBLINGS = 20
 """Dropped siblings an entry lists."""
 
 
@@ -49,7 +49,12 @@ class History:
     @classmethod
     def of(cls, store: Store) -> History:
         """Read the traces of all stages, in order."""
-        history = cls(_upstream(store))
+        upstream: dict[str, frozenset[str]] = {}
+        for stage in store.recipe.stages:
+            sets = (name for name in stage.reads if name not in store.recipe.sources)
+            before = (upstream[store.recipe.stage(name).name] for name in sets)
+            upstream[stage.name] = frozenset({stage.name}).union(*before)
+        history = cls(upstream)
         for stage in store.recipe.stages:
             if isinstance(stage, Ask):
                 for judgement in store.judgements(stage.name):
@@ -97,19 +102,6 @@ class History:
         return list(siblings.values())
 
 
-def _upstream(store: Store) -> dict[str, frozenset[str]]:
-    """By stage the stages it rests on, and itself."""
-    stages: dict[str, frozenset[str]] = {}
-    for stage in store.recipe.stages:
-        before = {
-            store.recipe.stage(name).name
-            for name in stage.reads
-            if name not in store.recipe.sources
-        }
-        stages[stage.name] = frozenset({stage.name}).union(*(stages[name] for name in before))
-    return stages
-
-
 def lineages(
     store: Store, name: str, splits: Mapping[str, list[tuple[str, Example]]]
 ) -> Iterator[Lineage]:
@@ -143,8 +135,8 @@ def lineages(
                     for ask, judgement in history.judged.get(one, ())
                     if ask in stages
                 ),
-                siblings=tuple(siblings[:LISTED]),
-                siblings_more=max(0, len(siblings) - LISTED),
+                siblings=tuple(siblings[:MAX_SIBLINGS]),
+                siblings_more=max(0, len(siblings) - MAX_SIBLINGS),
             )
 
 
@@ -171,23 +163,27 @@ def release(store: Store, overwrite: bool) -> Released:
     """Write the release, unless the same is there; another one is replaced only where that is asked for."""
     recover(store.out, CARD)
     sets = {split: store.digest_of(name) for split, name in store.recipe.splits.items()}
-    key = digest(
-        store.recipe.name,
-        sets,
-        _settings(store),
-        [
-            store.digest_of(s.name)
-            for s in (stage for stage in store.recipe.stages if isinstance(stage, Ask))
-        ],
-    )
+    places = (*store.recipe.sources, "answers")  # files count by what is in them
+    values = config_values(store.config)
+    settings = {name: value for name, value in values.items() if name not in places}
+    asks = [store.digest_of(s.name) for s in store.recipe.stages if isinstance(s, Ask)]
+    key = digest(store.recipe.name, sets, settings, asks)
     built = released_before(store.out)
-    if built is None or built.key != key:
+    fresh = built is None or built.key != key
+    if built is None or fresh:
         if built is not None and not overwrite:
             what = f"holds the release {built.version} of other items or settings"
             raise BadInput(what, file=store.out, cure="say --overwrite, or build in another folder")
-        built = _write(store, key, built is not None)
-        return _told(store, built, fresh=True)
-    return _told(store, built, fresh=False)
+        built = write_release(store, key)
+    labels = built.figures.labels
+    return Released(
+        name=read_json(store.out / CARD, Card).name,
+        version=built.version,
+        key=built.key,
+        splits={s: sum(labels[s].values()) for s in store.recipe.splits if s in labels},
+        workers_are=built.figures.workers_are,
+        fresh=fresh,
+    )
 
 
 def released_before(out: Path) -> Built | None:
@@ -200,47 +196,23 @@ def released_before(out: Path) -> Built | None:
     raise BadInput("holds a dataset that no build made", file=out, cure=cure)
 
 
-def _settings(store: Store) -> dict[str, Any]:
-    """All settings but those that say where something lies: files count by what is in them."""
-    places = (*store.recipe.sources, "answers")
-    return {
-        name: value for name, value in config_values(store.config).items() if name not in places
-    }
-
-
-def _told(store: Store, built: Built, *, fresh: bool) -> Released:
-    labels = built.figures.labels
-    counts = {
-        split: sum(labels[split].values()) for split in store.recipe.splits if split in labels
-    }
-    return Released(
-        name=read_json(store.out / CARD, Card).name,
-        version=built.version,
-        key=built.key,
-        splits=counts,
-        workers_are=built.figures.workers_are,
-        fresh=fresh,
-    )
-
-
-def _write(store: Store, key: str, replaced: bool) -> Built:
-    splits = _splits(store)
-    figures = figures_of(
-        store, {split: [example for _, example in pairs] for split, pairs in splits.items()}
-    )
-    card = _card(store, figures)
+def write_release(store: Store, key: str) -> Built:
+    """Write all files of the release in place of those of an earlier one; `key` is what it is made of."""
+    splits = number_examples(store)
+    examples = {split: [example for _, example in pairs] for split, pairs in splits.items()}
+    figures = figures_of(store, examples)
+    card = complete_card(store, figures)
     built = Built(
         recipe=store.recipe.name,
         version=store.config.version,
         key=key,
         nikawa=__version__,
-        config=dict(config_values(store.config)),
+        config=config_values(store.config),
         figures=figures,
     )
-    old = _old(store.out) if replaced else []
-    with staged_files(store.out, old, CARD) as folder:
-        for split, pairs in splits.items():
-            write_records(folder / f"{split}.jsonl", (example for _, example in pairs))
+    with staged_files(store.out, release_files(store.out), CARD) as folder:
+        for split, released in examples.items():
+            write_records(folder / f"{split}.jsonl", released)
         write_lineage(folder, lineages(store, card.name, splits))
         (folder / PAGE).write_text(format_card(card, figures), "utf-8")
         (folder / BUILT).write_bytes(msgspec.json.format(encode_json(built), indent=2) + b"\n")
@@ -248,21 +220,16 @@ def _write(store: Store, key: str, replaced: bool) -> Built:
     return built
 
 
-def _old(out: Path) -> list[str]:
-    names = [
-        CARD,
-        BUILT,
-        PAGE,
-        LINEAGE,
-        INDEX,
-        CHANGES,
-        CHANGELOG,
-        *(path.name for path in split_files(out).values()),
-    ]
-    return [name for name in names if (out / name).exists()]
+def release_files(out: Path) -> list[str]:
+    """The files of the release a folder holds, none without a card; other files are not ours to replace."""
+    if not (out / CARD).exists():
+        return []
+    names = (CARD, BUILT, PAGE, LINEAGE, INDEX, CHANGES, CHANGELOG)
+    splits = [path.name for path in split_files(out).values()]
+    return [*(name for name in names if (out / name).exists()), *splits]
 
 
-def _splits(store: Store) -> Splits:
+def number_examples(store: Store) -> Splits:
     """The examples as they are released: numbered where the recipe says so, without what only the build needs."""
     recipe, number, splits = store.recipe, 0, {}
     for split, name in recipe.splits.items():
@@ -279,21 +246,24 @@ def _splits(store: Store) -> Splits:
     return {split: pairs for split, pairs in splits.items() if pairs}
 
 
-def _card(store: Store, figures: Figures) -> Card:
-    """The recipe's card with what the build tells."""
+def complete_card(store: Store, figures: Figures) -> Card:
+    """The recipe's card with what the build tells: version, workers, and problems that the figures show."""
     card = store.recipe.card(store.config)
-    annotation = "; ".join(f"{a.name}: {a.each} an item, {a.workers} in all" for a in figures.asks)
-    made_up = (
-        "The workers are simulated: no person judged these examples, and the labels mean nothing.",
-    )
-    unsaid = figures.licences.get("not stated", 0)
-    lacking = (f"{unsaid:,} source items state no licence.",) if unsaid else ()
+    workers = "; ".join(f"{a.name}: {a.each} an item, {a.workers} in all" for a in figures.asks)
+    problems = []
+    if figures.simulated:
+        workers += " (simulated)"
+        problems.append(
+            "The workers are simulated: no person judged these examples, and the labels mean nothing."
+        )
+    if unsaid := figures.licences.get("not stated", 0):
+        problems.append(f"{unsaid:,} source items state no licence.")
     return replace(
         card,
         version=store.config.version,
         licence=store.config.licence,
         languages=(store.recipe.language,),
-        workers=f"{annotation} (simulated)" if figures.simulated else annotation,
+        workers=workers,
         workers_are=figures.workers_are,
-        problems=(made_up if figures.simulated else ()) + lacking + card.problems,
+        problems=(*problems, *card.problems),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import msgspec
+from msgspec.structs import replace
 
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
@@ -19,7 +20,7 @@ from nikawa.io.json import encode_json, read_json, read_json_lines
 from nikawa.io.jsonl import encode_record
 from nikawa.io.records import read_examples, read_records
 from nikawa.io.task_sheet import digest_values
-from nikawa.recipes.recipe import FROM, Ask, Config, Dropped, Kept, Outcome, Recipe, Stage
+from nikawa.recipes.recipe import FROM, Ask, Config, Kept, Recipe, Stage
 from nikawa.records import Example, Judgement, Record
 from nikawa.version import __version__
 
@@ -103,7 +104,7 @@ class Store:
         whole = all((folder / name).is_file() for name in needed)
         return read_json(folder / RECORD, Done) if whole else None
 
-    def source(self, name: str) -> Path:
+    def file(self, name: str) -> Path:
         """The source file a config field names."""
         given = getattr(self.config, name)
         if not given:
@@ -120,7 +121,7 @@ class Store:
         """The digest of a set or a source; None where the set is not there yet."""
         if name in self.recipe.sources:
             if name not in self._files:
-                self._files[name] = digest_file(self.source(name))
+                self._files[name] = digest_file(self.file(name))
             return self._files[name]
         return self._files.get(name)
 
@@ -142,23 +143,19 @@ class Store:
 
     def examples(self, name: str) -> Iterator[Example]:
         """The items of a set."""
-        stage = self.recipe.stage(name)
-        done = self.done(stage)
-        if done is not None and not done.wrote.get(name):
-            return iter(())
-        return read_examples(self.folder(stage) / f"{name}.jsonl")
+        return read_examples(self._set_file(name)) if self._has_items(name) else iter(())
 
     def judgements(self, name: str) -> Iterator[Judgement]:
         """The answers to an `Ask`."""
-        stage = self.recipe.stage(name)
-        done = self.done(stage)
-        if done is not None and not done.wrote.get(name):
-            return iter(())
-        return read_records(self.folder(stage) / f"{name}.jsonl", Judgement)
+        return read_records(self._set_file(name), Judgement) if self._has_items(name) else iter(())
 
-    def file(self, name: str) -> Path:
-        """The source file a config field names."""
-        return self.source(name)
+    def _set_file(self, name: str) -> Path:
+        return self.folder(self.recipe.stage(name)) / f"{name}.jsonl"
+
+    def _has_items(self, name: str) -> bool:
+        """Whether a set may be read: the readers refuse files without a line."""
+        done = self.done(self.recipe.stage(name))
+        return done is None or bool(done.wrote.get(name))
 
     def trace(self, stage: Stage | Ask) -> Iterator[Trace]:
         """What a stage did with each item."""
@@ -198,11 +195,20 @@ def run_stage(store: Store, stage: Stage, key: str) -> Done:
         dropped: Counter[str] = Counter()
         with (folder / TRACE).open("wb") as trace:
             for outcome in stage.run(store, store.view(stage)):
-                trace.write(encode_json(_traced(outcome, stage)) + b"\n")
+                example = outcome.example
+                line = Trace(
+                    item=example.id,
+                    parents=example.origin.parents if example.origin is not None else (),
+                    source=example.meta.get(FROM),
+                )
                 if isinstance(outcome, Kept):
-                    sinks[outcome.into or stage.sets[0]].add(outcome.example)
+                    into = outcome.into or stage.sets[0]
+                    line = replace(line, into=into, rule=outcome.rule)
+                    sinks[into].add(example)
                 else:
+                    line = replace(line, why=outcome.why, detail=outcome.detail)
                     dropped[outcome.why] += 1
+                trace.write(encode_json(line) + b"\n")
         done = Done(
             stage=stage.name,
             key=key,
@@ -216,18 +222,6 @@ def run_stage(store: Store, stage: Stage, key: str) -> Done:
     return done
 
 
-def _traced(outcome: Outcome, stage: Stage) -> Trace:
-    example = outcome.example
-    parents = example.origin.parents if example.origin is not None else ()
-    source = example.meta.get(FROM)
-    if isinstance(outcome, Dropped):
-        return Trace(
-            item=example.id, why=outcome.why, detail=outcome.detail, parents=parents, source=source
-        )
-    into = outcome.into or stage.sets[0]
-    return Trace(item=example.id, into=into, rule=outcome.rule, parents=parents, source=source)
-
-
 def counts_of(store: Store, stage: Stage | Ask) -> dict[str, int]:
     """How many items or answers lie in the sets a stage reads."""
     counts = {}
@@ -238,7 +232,7 @@ def counts_of(store: Store, stage: Stage | Ask) -> dict[str, int]:
     return counts
 
 
-def config_values(config: Config) -> Mapping[str, Any]:
+def config_values(config: Config) -> dict[str, Any]:
     """The config as plain values."""
     values: dict[str, Any] = msgspec.to_builtins(config)
     return values

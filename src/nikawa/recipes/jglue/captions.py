@@ -7,7 +7,7 @@ sentence id that begins with `g` for what a worker wrote.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 from random import Random
@@ -17,12 +17,12 @@ import msgspec
 from msgspec import Meta
 
 from nikawa.datasets.jglue.rows import caption_meta
+from nikawa.datasets.subsets import group_by
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json, read_json_lines
 from nikawa.pairing.linked import Linked, pair_different_links
 from nikawa.recipes.decide import (
-    add_tags,
-    check_removed,
+    answers_of,
     check_split,
     check_tags,
     check_votes,
@@ -30,7 +30,8 @@ from nikawa.recipes.decide import (
     draw,
     drawn,
     need,
-    sorted_into,
+    share_characters,
+    split_groups,
 )
 from nikawa.recipes.recipe import (
     Ask,
@@ -39,10 +40,11 @@ from nikawa.recipes.recipe import (
     Inputs,
     Kept,
     NotNegative,
-    Outcome,
+    Outcomes,
     Positive,
     Stage,
     found_in,
+    splits_stage,
 )
 from nikawa.records import Example, Origin
 from nikawa.text.distance import relative_distance
@@ -142,8 +144,7 @@ RELATIONS = ("entailment", "contradiction", "neutral")
 
 def simulate_similarity(example: Example, config: Any, random: Random) -> int:
     """A worker who counts the characters two sentences share, and errs at times."""
-    one, other = set(example.inputs["sentence1"]), set(example.inputs["sentence2"])
-    alike = len(one & other) / max(1, len(one | other))
+    alike = share_characters(example.inputs["sentence1"], example.inputs["sentence2"])
     return min(5, max(0, round(5 * alike) + random.choice((-2, -1, 0, 0, 0, 0, 1, 2))))
 
 
@@ -173,7 +174,6 @@ def simulate_contradictions(example: Example, config: Any, random: Random) -> li
     return made[: config.contradictions]
 
 
-SETS = {"train": "train", "dev": "dev", "test": "test"}
 STOP = "。"
 
 
@@ -214,7 +214,7 @@ class Captions(Config, kw_only=True):
     """A tag pack (docs/tags.md) whose tags the release gets; none for no tags."""
 
 
-def take_captions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def take_captions(inputs: Inputs, config: Any) -> Outcomes:
     """Every caption of the source but those without text and those that say the same of one image."""
     seen: set[tuple[str | None, str]] = set()
     for caption in read_captions(inputs.file("captions")):
@@ -245,25 +245,18 @@ def made_pair(
     )
 
 
-def pair_similar(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def pair_similar(inputs: Inputs, config: Any) -> Outcomes:
     """All pairs of captions of one image, of which so many are drawn; which comes first is drawn too."""
-    images: dict[str | None, list[Example]] = {}
-    for caption in inputs.examples("sentences"):
-        images.setdefault(caption.group, []).append(caption)
-    pairs = [
-        _same_image(*sorted(two, key=lambda caption: draw(config.seed, "order", caption.id)))
-        for captions in images.values()
-        for two in combinations(captions, 2)
-    ]
+    pairs = []
+    for image, captions in group_by(inputs.examples("sentences"), lambda e: e.group).items():
+        for two in combinations(captions, 2):
+            first, second = sorted(two, key=lambda caption: draw(config.seed, "order", caption.id))
+            name = f"{image}-{first.id}-{second.id}"
+            pairs.append(made_pair(name, first, second, "A", (first.id, second.id)))
     yield from drawn(pairs, config.similar_pairs, config.seed, "similar")
 
 
-def _same_image(first: Example, second: Example) -> Example:
-    name = f"{first.group}-{first.id}-{second.id}"
-    return made_pair(name, first, second, "A", (first.id, second.id))
-
-
-def pair_different(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def pair_different(inputs: Inputs, config: Any) -> Outcomes:
     """Captions of two images, each caption at most once, of which so many are drawn."""
     captions = list(inputs.examples("sentences"))
     linked = [Linked(caption.id, str(caption.group)) for caption in captions]
@@ -275,7 +268,7 @@ def pair_different(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     yield from drawn(pairs, config.different_pairs, config.seed, "different")
 
 
-def draw_captions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def draw_captions(inputs: Inputs, config: Any) -> Outcomes:
     """The captions for which contradictions are written."""
     yield from drawn(
         inputs.examples("sentences"), config.contradicted_captions, config.seed, "contradicted"
@@ -287,63 +280,26 @@ def stopped(text: str) -> str:
     return text if text.endswith(STOP) else text + STOP
 
 
-def pair_written(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def pair_written(inputs: Inputs, config: Any) -> Outcomes:
     """A caption with each contradiction written for it, unless they are too far apart or one repeats another."""
-    captions = {caption.id: caption for caption in inputs.examples("contradicted")}
-    count: dict[str, int] = {}
-    seen: dict[str, set[str]] = {}
-    for judgement in inputs.judgements("contradictions"):
-        caption = captions[judgement.example]
-        for text in judgement.answer:
-            count[caption.id] = count.get(caption.id, 0) + 1
-            yield _judged_pair(
-                caption, text, count[caption.id], seen.setdefault(caption.id, set()), config
-            )
-
-
-def _judged_pair(caption: Example, text: str, number: int, seen: set[str], config: Any) -> Outcome:
-    first, second = stopped(caption.inputs["text"]), stopped(text)
-    written = Example(id=f"g{caption.id}.{number}", inputs={"text": second})
-    name = f"{caption.group}-{caption.id}-{written.id}"
-    made = made_pair(name, caption, written, "C", (caption.id,))
-    made = msgspec.structs.replace(made, inputs={"premise": first, "hypothesis": second})
-    far = relative_distance(first, second)
-    if second in seen:
-        return Dropped(made, "written twice for one caption")
-    seen.add(second)
-    if far >= config.edit_distance:
-        return Dropped(made, f"edit distance of {config.edit_distance:g} or more", f"{far:.3f}")
-    return Kept(made, f"edit distance {far:.3f} < {config.edit_distance:g}")
-
-
-def score(items: str, ask: str) -> Any:
-    """The stage function that gives pairs their mean similarity and deletes those whose answers vary."""
-
-    def run(inputs: Inputs, config: Any) -> Iterator[Outcome]:
-        rule = f"mean+variance<{config.similarity_variance:g}+round:2"
-        yield from decide(inputs, items, ask, rule, gold="score")
-
-    return run
-
-
-def confirm(inputs: Inputs, config: Any) -> Iterator[Outcome]:
-    """The written pairs that enough workers call a contradiction."""
-    rule = f"votes:{config.inference_votes}/{config.inference_workers}"
-    yield from decide(inputs, "written", "inference-c", rule, only=("contradiction",))
-
-
-def splitting(inputs: Inputs, config: Any, sets: Iterable[str]) -> Iterator[Outcome]:
-    """The pairs in the splits, with tags where asked for, less what was deleted by hand."""
-    examples = [example for name in sets for example in inputs.examples(name)]
-    gone = set(config.removed)
-    check_removed(config.removed, set[str]().union(*map(_ids, examples)))
-    yield from (Dropped(example, "deleted by hand") for example in examples if _ids(example) & gone)
-    kept = [example for example in examples if not _ids(example) & gone]
-    if kept:
-        found = list(add_tags(kept, config.tags))
-        yield from sorted_into(
-            found, config.split, config.seed, lambda e: str(e.meta[config.split_by]), SETS
-        )
+    answers, limit = answers_of(inputs.judgements("contradictions")), config.edit_distance
+    for caption in inputs.examples("contradicted"):
+        first = stopped(caption.inputs["text"])
+        texts = [text for judgement in answers[caption.id] for text in judgement.answer]
+        seen: set[str] = set()
+        for number, second in enumerate(map(stopped, texts), start=1):
+            written = Example(id=f"g{caption.id}.{number}", inputs={"text": second})
+            name = f"{caption.group}-{caption.id}-{written.id}"
+            made = made_pair(name, caption, written, "C", (caption.id,))
+            made = msgspec.structs.replace(made, inputs={"premise": first, "hypothesis": second})
+            far = relative_distance(first, second)
+            if second in seen:
+                yield Dropped(made, "written twice for one caption")
+            elif far >= limit:
+                yield Dropped(made, f"edit distance of {limit:g} or more", f"{far:.3f}")
+            else:
+                yield Kept(made, f"edit distance {far:.3f} < {limit:g}")
+            seen.add(second)
 
 
 def check(config: Any) -> None:
@@ -353,57 +309,10 @@ def check(config: Any) -> None:
     check_tags(config)
 
 
-def _ids(example: Example) -> set[str]:
-    return {example.id, str(example.meta["pair"])}
-
-
-READ = Stage(
-    "sentences",
-    "captions of the source, one of each wording an image",
-    take_captions,
-    ("captions",),
-)
-SIMILAR = Stage(
-    "similar",
-    "pairs of captions of one image, drawn by chance (flow A)",
-    pair_similar,
-    ("sentences",),
-    ("similar_pairs", "seed"),
-)
-SCORED = Stage(
-    "scored-a",
-    "mean of the answers; pairs whose answers vary too much are deleted",
-    score("similar", "similarity-a"),
-    ("similar", "similarity-a"),
-    ("similarity_variance",),
-)
-CONTRADICTED = Stage(
-    "contradicted",
-    "captions drawn to be contradicted (flow C)",
-    draw_captions,
-    ("sentences",),
-    ("contradicted_captions", "seed"),
-)
-WRITTEN = Stage(
-    "written",
-    "caption and written sentence, unless too far apart by edit distance",
-    pair_written,
-    ("contradicted", "contradictions"),
-    ("edit_distance",),
-)
-CONFIRMED = Stage(
-    "confirmed",
-    "pairs that enough workers call a contradiction",
-    confirm,
-    ("written", "inference-c"),
-    ("inference_votes", "inference_workers"),
-)
-
-
-def similarity(name: str, items: str) -> Ask:
-    """Ask how similar the pairs of a set are."""
-    return Ask(
-        name,
+def judge_similarity(items: str, flow: str) -> tuple[Ask, Stage]:
+    """Ask how similar the pairs of a set are, and give them the mean; pairs whose answers vary are deleted."""
+    ask = Ask(
+        f"similarity-{flow}",
         "how similar two sentences are, 0 to 5",
         (items,),
         "scale",
@@ -414,11 +323,21 @@ def similarity(name: str, items: str) -> Ask:
         simulate=simulate_similarity,
     )
 
+    def run(inputs: Inputs, config: Any) -> Outcomes:
+        rule = f"mean+variance<{config.similarity_variance:g}+round:2"
+        yield from decide(inputs, items, ask.name, rule, gold="score")
 
-def inference(name: str, items: str) -> Ask:
-    """Ask which relation the premises of a set have to the hypotheses."""
-    return Ask(
-        name,
+    title = "mean of the answers; pairs whose answers vary too much are deleted"
+    reads, uses = (items, ask.name), ("similarity_variance",)
+    return ask, Stage(f"scored-{flow}", title, run, reads, uses)
+
+
+def judge_inference(
+    items: str, flow: str, name: str, title: str, only: tuple[str, ...]
+) -> tuple[Ask, Stage]:
+    """Ask how the premises of a set relate to the hypotheses; the stage `name` keeps what enough call one of `only`."""
+    ask = Ask(
+        f"inference-{flow}",
         "the relation of a premise to a hypothesis",
         (items,),
         "inference",
@@ -429,16 +348,79 @@ def inference(name: str, items: str) -> Ask:
         simulate=simulate_inference,
     )
 
+    def run(inputs: Inputs, config: Any) -> Outcomes:
+        rule = f"votes:{config.inference_votes}/{config.inference_workers}"
+        yield from decide(inputs, items, ask.name, rule, only=only)
 
-WRITE = Ask(
-    "contradictions",
-    "sentences that contradict a caption",
-    ("contradicted",),
-    "write-contradictions",
-    "contradictions",
-    "contradiction_writers",
-    prompt="次の文と矛盾する文を書いてください。",
-    texts="contradictions",
-    simulate=simulate_contradictions,
-    uses=("contradictions",),
+    uses = ("inference_votes", "inference_workers")
+    return ask, Stage(name, title, run, (items, ask.name), uses)
+
+
+def split_pairs(title: str, *sets: str) -> Stage:
+    """The stage that sorts the pairs of some sets into the splits, less what was deleted by hand."""
+
+    def run(inputs: Inputs, config: Any) -> Outcomes:
+        yield from split_groups(
+            inputs,
+            config,
+            sets,
+            group=lambda pair: str(pair.meta[config.split_by]),
+            ids=lambda pair: {pair.id, str(pair.meta["pair"])},
+        )
+
+    return splits_stage(title, run, sets, ("split", "split_by", "seed", "removed", "tags"))
+
+
+FLOW_A = (
+    Stage(
+        "sentences",
+        "captions of the source, one of each wording an image",
+        take_captions,
+        ("captions",),
+    ),
+    Stage(
+        "similar",
+        "pairs of captions of one image, drawn by chance (flow A)",
+        pair_similar,
+        ("sentences",),
+        ("similar_pairs", "seed"),
+    ),
+    *judge_similarity("similar", "a"),
 )
+"""From the captions to the set `scored-a`."""
+FLOW_C = (
+    Stage(
+        "contradicted",
+        "captions drawn to be contradicted (flow C)",
+        draw_captions,
+        ("sentences",),
+        ("contradicted_captions", "seed"),
+    ),
+    Ask(
+        "contradictions",
+        "sentences that contradict a caption",
+        ("contradicted",),
+        "write-contradictions",
+        "contradictions",
+        "contradiction_writers",
+        prompt="次の文と矛盾する文を書いてください。",
+        texts="contradictions",
+        simulate=simulate_contradictions,
+        uses=("contradictions",),
+    ),
+    Stage(
+        "written",
+        "caption and written sentence, unless too far apart by edit distance",
+        pair_written,
+        ("contradicted", "contradictions"),
+        ("edit_distance",),
+    ),
+    *judge_inference(
+        "written",
+        "c",
+        "confirmed",
+        "pairs that enough workers call a contradiction",
+        ("contradiction",),
+    ),
+)
+"""From the captions to the set `confirmed`."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any
@@ -19,13 +21,12 @@ from nikawa.io.lines import read_lines
 from nikawa.recipes.decide import (
     answers_of,
     chance,
-    check_removed,
     check_split,
     check_votes,
     decide,
     draw,
     drawn,
-    sorted_into,
+    split_groups,
     told,
 )
 from nikawa.recipes.recipe import (
@@ -35,11 +36,13 @@ from nikawa.recipes.recipe import (
     Inputs,
     Kept,
     One,
-    Outcome,
+    Outcomes,
     Positive,
     Recipe,
     Stage,
+    built_card,
     found_in,
+    splits_stage,
 )
 from nikawa.records import Card, Example, Origin
 
@@ -93,7 +96,11 @@ def read_triples(path: Path, language: str) -> Iterator[Example]:
             )
             raise BadInput("is no assertion of ConceptNet", file=path, line=number, cure=cure)
         if cells[2].startswith(here) and cells[3].startswith(here):
-            about = _about(cells[4], path, number) if len(cells) > 4 else About()
+            try:
+                about = msgspec.json.decode(cells[4] if len(cells) > 4 else "{}", type=About)
+            except msgspec.DecodeError:
+                what = "the last column is not JSON"
+                raise BadInput(what, file=path, line=number, cure="fetch the file again") from None
             start, end = (
                 cell[len(here) :].partition("/")[0].replace("_", " ") for cell in cells[2:4]
             )
@@ -105,14 +112,6 @@ def read_triples(path: Path, language: str) -> Iterator[Example]:
                 ),
                 origin=Origin(recipe="conceptnet", step=about.dataset),
             )
-
-
-def _about(cell: str, path: Path, number: int) -> About:
-    try:
-        return msgspec.json.decode(cell, type=About)
-    except msgspec.DecodeError:
-        what = "the last column is not JSON"
-        raise BadInput(what, file=path, line=number, cure="fetch the file again") from None
 
 
 def folded(text: str) -> str:
@@ -160,9 +159,6 @@ def simulate_choice(example: Example, config: Any, random: Random) -> int:
     return int(example.gold["choice"]) if random.random() < 0.75 else wrong
 
 
-SETS = {"train": "train", "dev": "dev", "test": "test"}
-
-
 class Jcqa(Config, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper."""
 
@@ -197,40 +193,41 @@ class Jcqa(Config, kw_only=True):
     """Sizes of train, dev and test; the published ones come to these shares."""
 
 
-def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def take(inputs: Inputs, config: Any) -> Outcomes:
     """The triples of two concepts of the language, of the relations used."""
     for triple in read_triples(inputs.file("triples"), config.language):
         used = triple.inputs["relation"] in config.relations
         yield Kept(triple, "a relation used") if used else Dropped(triple, "a relation not used")
 
 
-def gather(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def gather(inputs: Inputs, config: Any) -> Outcomes:
     """Question sets: a source and targets of one relation, forward or backward; each target in one set of its source."""
-    found: dict[tuple[str, str], dict[str, str]] = {}
+    linked: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for triple in inputs.examples("known"):
         start, relation, end = (triple.inputs[name] for name in ("start", "relation", "end"))
         if start != end:
-            found.setdefault((start, relation), {}).setdefault(end, triple.id)
-            found.setdefault((end, f"{relation}-1"), {}).setdefault(start, triple.id)
+            linked[start, relation].setdefault(end, triple.id)
+            linked[end, f"{relation}-1"].setdefault(start, triple.id)
     sets = []
-    for (source, relation), targets in found.items():
+    for (source, relation), targets in linked.items():
         order = sorted(targets, key=lambda name: (draw(config.seed, source, relation, name), name))
         for number in range(len(order) // config.targets):
             chosen = order[number * config.targets : (number + 1) * config.targets]
+            name = f"{source}.{relation}.{number}"
+            parents = dict.fromkeys(targets[target] for target in chosen)
             sets.append(
-                _set(f"{source}.{relation}.{number}", chosen, tuple(targets[c] for c in chosen))
+                Example(
+                    id=name,
+                    inputs={"source": source, "relation": relation, "targets": chosen},
+                    group=name,
+                    meta={"relation": relation},
+                    origin=Origin(recipe="jcommonsenseqa", parents=tuple(parents)),
+                )
             )
     yield from drawn(sets, config.question_sets, config.seed, "sets")
 
 
-def _set(name: str, targets: list[str], parents: tuple[str, ...]) -> Example:
-    source, relation, _ = name.rsplit(".", 2)
-    inputs = {"source": source, "relation": relation, "targets": targets}
-    origin = Origin(recipe="jcommonsenseqa", parents=tuple(dict.fromkeys(parents)))
-    return Example(id=name, inputs=inputs, group=name, meta={"relation": relation}, origin=origin)
-
-
-def tell_apart(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def tell_apart(inputs: Inputs, config: Any) -> Outcomes:
     """Sets two of whose targets are one word in two spellings are left out."""
     sets = list(inputs.examples("sets"))
     spelt = {
@@ -247,17 +244,14 @@ def tell_apart(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             spelt[target].add(" ".join(token.norm or token.base for token in tokens))
     for question_set in sets:
         targets = question_set.inputs["targets"]
-        same = [
-            (a, b) for i, a in enumerate(targets) for b in targets[i + 1 :] if spelt[a] & spelt[b]
-        ]
-        yield (
-            Dropped(question_set, "spelling variants", f"{same[0][0]} {same[0][1]}")
-            if same
-            else Kept(question_set, "no spelling variants")
-        )
+        same = [f"{a} {b}" for a, b in combinations(targets, 2) if spelt[a] & spelt[b]]
+        if same:
+            yield Dropped(question_set, "spelling variants", same[0])
+        else:
+            yield Kept(question_set, "no spelling variants")
 
 
-def adopt(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def adopt(inputs: Inputs, config: Any) -> Outcomes:
     """Sets in which most workers see no synonym."""
     for outcome in decide(inputs, "apart", "synonyms", "majority", only=("no",)):
         plain = replace(outcome.example, gold={})
@@ -267,28 +261,21 @@ def adopt(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             yield outcome._replace(example=plain)
 
 
-def assign(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def assign(inputs: Inputs, config: Any) -> Outcomes:
     """A question is to be written for each target of a set."""
     for question_set in inputs.examples("adopted"):
-        for number, target in enumerate(question_set.inputs["targets"]):
-            inputs_shown = {
-                "source": question_set.inputs["source"],
-                "choices": question_set.inputs["targets"],
-                "answer": target,
-            }
-            origin = Origin(recipe="jcommonsenseqa", parents=(question_set.id,))
-            yield Kept(
-                replace(
-                    question_set,
-                    id=f"{question_set.id}.{number}",
-                    inputs=inputs_shown,
-                    origin=origin,
-                ),
-                "one question a target",
+        source, targets = question_set.inputs["source"], question_set.inputs["targets"]
+        for number, target in enumerate(targets):
+            made = replace(
+                question_set,
+                id=f"{question_set.id}.{number}",
+                inputs={"source": source, "choices": targets, "answer": target},
+                origin=Origin(recipe="jcommonsenseqa", parents=(question_set.id,)),
             )
+            yield Kept(made, "one question a target")
 
 
-def take_questions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def take_questions(inputs: Inputs, config: Any) -> Outcomes:
     """The written questions that meet the paper's three rules."""
     written = answers_of(inputs.judgements("questions"))
     for item in inputs.examples("assigned"):
@@ -303,14 +290,13 @@ def take_questions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
                 origin=Origin(recipe="jcommonsenseqa", parents=parents),
             )
             why = question_fault(judgement.answer, item.inputs["choices"])
-            yield (
-                Dropped(made, why, judgement.answer)
-                if why
-                else Kept(made, "question meets the three rules")
-            )
+            if why:
+                yield Dropped(made, why, judgement.answer)
+            else:
+                yield Kept(made, "question meets the three rules")
 
 
-def complete(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def complete(inputs: Inputs, config: Any) -> Outcomes:
     """Questions with their distractors, unless one is in the question or is a choice already; choices in drawn order."""
     added = answers_of(inputs.judgements("distractors"))
     for item in inputs.examples("asked"):
@@ -331,7 +317,7 @@ def complete(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             yield Kept(made, "distractors are new")
 
 
-def solve(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def solve(inputs: Inputs, config: Any) -> Outcomes:
     """Questions that enough workers answer as the writer meant them."""
     answered = answers_of(inputs.judgements("check"))
     for item in inputs.examples("complete"):
@@ -343,20 +329,9 @@ def solve(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             yield Dropped(item, f"fewer than {config.right} right", told(given))
 
 
-def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def split(inputs: Inputs, config: Any) -> Outcomes:
     """Train, dev and test; the questions of a set stay together."""
-    questions = list(inputs.examples("solved"))
-    check_removed(config.removed, {question.id for question in questions})
-    yield from (
-        Dropped(question, "deleted by hand")
-        for question in questions
-        if question.id in config.removed
-    )
-    kept = [question for question in questions if question.id not in config.removed]
-    if kept:
-        yield from sorted_into(
-            kept, config.split, config.seed, lambda question: str(question.group), SETS
-        )
+    yield from split_groups(inputs, config, ("solved",), lambda question: str(question.group))
 
 
 def check(config: Any) -> None:
@@ -371,11 +346,10 @@ def check(config: Any) -> None:
 
 def card(config: Any) -> Card:
     """JCommonsenseQA's own card, for a dataset made here."""
-    return replace(
+    return built_card(
         DATASET.card,
-        name=config.name or "jcommonsenseqa",
+        config,
         title="Commonsense questions, made as JCommonsenseQA was",
-        homepage="made here: nikawa build jcommonsenseqa",
         description=f"Commonsense questions with {config.targets + config.distractors} choices, one of them right.",
         labels=f"The choice the question was written for; kept where at least {config.right} of {config.answerers} workers chose it.",
         source=f"Triples of two concepts; questions and {config.distractors} of the choices written by workers",
@@ -471,16 +445,13 @@ RECIPE = Recipe(
         ),
         ASK_CHECK,
         Stage("solved", "enough workers answer right", solve, ("complete", "check"), ("right",)),
-        Stage(
-            "splits",
+        splits_stage(
             "train, dev and test, the questions of a set together",
             split,
             ("solved",),
             ("split", "seed", "removed"),
-            tuple(SETS.values()),
         ),
     ),
-    splits=SETS,
     card=card,
     check=check,
     question="choice",

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from msgspec.structs import replace
 
 from nikawa.datasets.jglue.jnli import DATASET
-from nikawa.recipes.decide import decide
 from nikawa.recipes.jglue.captions import (
-    CONFIRMED,
-    CONTRADICTED,
-    READ,
-    SCORED,
-    SETS,
-    SIMILAR,
-    WRITE,
-    WRITTEN,
+    FLOW_A,
+    FLOW_C,
     Captions,
     check,
-    inference,
-    similarity,
-    splitting,
+    judge_inference,
+    split_pairs,
     stopped,
 )
-from nikawa.recipes.recipe import Inputs, Kept, Outcome, Recipe, Stage
+from nikawa.recipes.recipe import Inputs, Kept, Outcomes, Recipe, Stage, built_card
 from nikawa.records import Card, Example, Origin
 
 
@@ -46,7 +37,7 @@ def turned(example: Example, gold: dict[str, Any]) -> Example:
     return replace(example, id=name, inputs=inputs, gold=gold, meta=meta, origin=origin)
 
 
-def direct(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def direct(inputs: Inputs, config: Any) -> Outcomes:
     """Both directions of every pair of flow A, its similarity left behind, every sentence with its stop."""
     for pair in inputs.examples("scored-a"):
         premise, hypothesis = (stopped(pair.inputs[name]) for name in ("sentence1", "sentence2"))
@@ -55,31 +46,19 @@ def direct(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         yield Kept(turned(forth, {}), "backward")
 
 
-def infer(inputs: Inputs, config: Any) -> Iterator[Outcome]:
-    """Pairs of flow A on which enough workers agree, if it is on entailment or neutral."""
-    rule = f"votes:{config.inference_votes}/{config.inference_workers}"
-    yield from decide(inputs, "directed", "inference-a", rule, only=("entailment", "neutral"))
-
-
-def reverse(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def reverse(inputs: Inputs, config: Any) -> Outcomes:
     """Contradiction has no direction: the opposite one gets the label without being asked."""
     for pair in inputs.examples("confirmed"):
         yield Kept(pair, "as judged")
         yield Kept(turned(pair, dict(pair.gold)), "contradiction holds in both directions")
 
 
-def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
-    """Flows A and C together, in splits."""
-    yield from splitting(inputs, config, ("inferred", "contradicting"))
-
-
 def card(config: Any) -> Card:
     """JNLI's own card, for a dataset made here."""
-    return replace(
+    return built_card(
         DATASET.card,
-        name=config.name or "jnli",
+        config,
         title="Inference between image captions, made as JNLI was",
-        homepage="made here: nikawa build jnli",
         labels=f"A: an answer that at least {config.inference_votes} of {config.inference_workers} workers gave; C: contradictions written by workers, "
         f"confirmed by at least {config.inference_votes} of {config.inference_workers}, the opposite direction assigned without asking.",
         source="Captions of images: A two captions of one image, C a caption and a worker-written contradiction",
@@ -96,40 +75,26 @@ RECIPE = Recipe(
     config=Jnli,
     sources=("captions",),
     stages=(
-        READ,
-        SIMILAR,
-        similarity("similarity-a", "similar"),
-        SCORED,
+        *FLOW_A,
         Stage("directed", "both directions of a pair", direct, ("scored-a",)),
-        inference("inference-a", "directed"),
-        Stage(
+        *judge_inference(
+            "directed",
+            "a",
             "inferred",
             "enough equal answers, entailment or neutral",
-            infer,
-            ("directed", "inference-a"),
-            ("inference_votes", "inference_workers"),
+            ("entailment", "neutral"),
         ),
-        CONTRADICTED,
-        WRITE,
-        WRITTEN,
-        inference("inference-c", "written"),
-        CONFIRMED,
+        *FLOW_C,
         Stage(
             "contradicting",
             "contradiction assigned in the opposite direction too",
             reverse,
             ("confirmed",),
         ),
-        Stage(
-            "splits",
-            "train, dev and test, both directions of a pair together",
-            split,
-            ("inferred", "contradicting"),
-            ("split", "split_by", "seed", "removed", "tags"),
-            tuple(SETS.values()),
+        split_pairs(
+            "train, dev and test, both directions of a pair together", "inferred", "contradicting"
         ),
     ),
-    splits=SETS,
     card=card,
     check=check,
     question="label",

@@ -12,7 +12,14 @@ from msgspec.structs import replace
 
 from nikawa.datasets.jglue.jsquad import DATASET, SEPARATOR
 from nikawa.io.json import read_json_lines
-from nikawa.recipes.decide import answers_of, check_removed, check_split, drawn, need, sorted_into
+from nikawa.recipes.decide import (
+    answers_of,
+    check_removed,
+    check_split,
+    drawn,
+    need,
+    split_groups,
+)
 from nikawa.recipes.recipe import (
     Ask,
     Config,
@@ -20,10 +27,11 @@ from nikawa.recipes.recipe import (
     Inputs,
     Kept,
     NotNegative,
-    Outcome,
+    Outcomes,
     Positive,
     Recipe,
     Stage,
+    built_card,
     found_in,
 )
 from nikawa.records import Card, Example, Origin
@@ -82,34 +90,28 @@ def read_articles(path: Path) -> Iterator[Example]:
         )
 
 
-def rank(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def rank(inputs: Inputs, config: Any) -> Outcomes:
     """The articles of the highest rank."""
     articles = list(read_articles(inputs.file("articles")))
     order = sorted(articles, key=lambda article: (article.meta["rank"], article.id))
-    for place, article in enumerate(order):
-        kept = place < config.best
-        yield (
-            Kept(article, f"rank {place + 1}")
-            if kept
-            else Dropped(article, f"not among the best {config.best}")
-        )
+    for place, article in enumerate(order, start=1):
+        if place <= config.best:
+            yield Kept(article, f"rank {place}")
+        else:
+            yield Dropped(article, f"not among the best {config.best}")
 
 
-def choose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def choose(inputs: Inputs, config: Any) -> Outcomes:
     """So many of them by chance."""
     yield from drawn(inputs.examples("ranked"), config.articles_drawn, config.seed, "articles")
 
 
-def part(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def part(inputs: Inputs, config: Any) -> Outcomes:
     """Articles in splits, so that no article is in two."""
-    articles = list(inputs.examples("chosen"))
-    if articles:
-        yield from sorted_into(
-            articles, config.split, config.seed, lambda article: article.id, SETS
-        )
+    yield from split_groups(inputs, config, ("chosen",), lambda article: article.id, sets=SETS)
 
 
-def divide(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def divide(inputs: Inputs, config: Any) -> Outcomes:
     """The paragraphs of the articles that are neither too short nor too long."""
     for split, name in SETS.items():
         for article in inputs.examples(name):
@@ -131,7 +133,7 @@ def divide(inputs: Inputs, config: Any) -> Iterator[Outcome]:
                 )
 
 
-def take_questions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def take_questions(inputs: Inputs, config: Any) -> Outcomes:
     """The written questions whose answer is in the paragraph; its place is the first occurrence, as published."""
     written = answers_of(inputs.judgements("written"))
     known = set[str]()
@@ -147,24 +149,21 @@ def take_questions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
                 gold={"answers": [{"text": pair["answer"], "start": start}]},
                 origin=Origin(recipe="jsquad", parents=(paragraph.id,)),
             )
-            why = _fault(made, pair, seen)
             known.add(made.id)
-            seen.add(pair["question"])
-            if why or made.id in config.removed:
-                yield Dropped(made, why or "deleted by hand", pair["answer"])
+            if start < 0:
+                yield Dropped(made, "the answer is not in the paragraph", pair["answer"])
+            elif pair["question"] in seen:
+                yield Dropped(made, "asked twice of one paragraph", pair["answer"])
+            elif made.id in config.removed:
+                yield Dropped(made, "deleted by hand", pair["answer"])
             else:
                 into = "train" if paragraph.meta["split"] == "train" else "evaluated"
                 yield Kept(made, "the answer is in the paragraph", into)
+            seen.add(pair["question"])
     check_removed(config.removed, known)
 
 
-def _fault(made: Example, pair: dict[str, str], seen: set[str]) -> str:
-    if made.gold["answers"][0]["start"] < 0:
-        return "the answer is not in the paragraph"
-    return "asked twice of one paragraph" if pair["question"] in seen else ""
-
-
-def add_answers(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def add_answers(inputs: Inputs, config: Any) -> Outcomes:
     """Questions of dev and test with the further answers that are in the paragraph."""
     given = answers_of(inputs.judgements("further"))
     for question in inputs.examples("evaluated"):
@@ -200,11 +199,10 @@ def simulate_answer(example: Example, config: Any, random: Random) -> str:
 
 def card(config: Any) -> Card:
     """JSQuAD's own card, for a dataset made here."""
-    return replace(
+    return built_card(
         DATASET.card,
-        name=config.name or "jsquad",
+        config,
         title="Reading comprehension, made as JSQuAD was",
-        homepage="made here: nikawa build jsquad",
         description="Questions on paragraphs of articles; the answer is a string of the paragraph.",
         labels=f"Written by workers with the question; {config.further_answers} further answers were asked for in dev and test.",
         source="Paragraphs of articles of high rank",
@@ -279,7 +277,6 @@ RECIPE = Recipe(
             ("dev", "test"),
         ),
     ),
-    splits={"train": "train", "dev": "dev", "test": "test"},
     card=card,
     check=check_split,
     question="answers",

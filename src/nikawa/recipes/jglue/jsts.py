@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from msgspec.structs import replace
 
 from nikawa.datasets.jglue.jsts import DATASET
 from nikawa.recipes.jglue.captions import (
-    CONFIRMED,
-    CONTRADICTED,
-    READ,
-    SCORED,
-    SETS,
-    SIMILAR,
-    WRITE,
-    WRITTEN,
+    FLOW_A,
+    FLOW_C,
     Captions,
     check,
-    inference,
+    judge_similarity,
     pair_different,
-    score,
-    similarity,
-    splitting,
+    split_pairs,
 )
-from nikawa.recipes.recipe import Inputs, Kept, NotNegative, Outcome, Recipe, Stage
+from nikawa.recipes.recipe import Inputs, Kept, NotNegative, Outcomes, Recipe, Stage, built_card
 from nikawa.records import Card
 
 
@@ -36,32 +27,25 @@ class Jsts(Captions, kw_only=True):
     """Pairs of captions of two images that are judged (JGLUE 3.2.2, step 2)."""
 
 
-def compare(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def compare(inputs: Inputs, config: Any) -> Outcomes:
     """The confirmed contradictions, one way, to be judged for similarity (step 5)."""
     for pair in inputs.examples("confirmed"):
         texts = {"sentence1": pair.inputs["premise"], "sentence2": pair.inputs["hypothesis"]}
         yield Kept(replace(pair, inputs=texts, gold={}), "a confirmed contradiction, one way")
 
 
-def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
-    """Flows A, B and C together, in splits."""
-    yield from splitting(inputs, config, ("scored-a", "scored-b", "scored-c"))
-
-
 def card(config: Any) -> Card:
     """JSTS's own card, for a dataset made here."""
-    return replace(
+    return built_card(
         DATASET.card,
-        name=config.name or "jsts",
+        config,
         title="Similarity of image captions, made as JSTS was",
-        homepage="made here: nikawa build jsts",
         source="Captions of images: A same image, B different images, C worker-written contradictions",
         labels="Mean of the workers' answers; pairs whose answers vary too much were deleted.",
         problems=(),
     )
 
 
-VARIES = "mean of the answers; pairs whose answers vary too much are deleted"
 RECIPE = Recipe(
     name="jsts",
     title="similarity of captions: JSTS (JGLUE 3.2.2)",
@@ -69,10 +53,7 @@ RECIPE = Recipe(
     config=Jsts,
     sources=("captions",),
     stages=(
-        READ,
-        SIMILAR,
-        similarity("similarity-a", "similar"),
-        SCORED,
+        *FLOW_A,
         Stage(
             "different",
             "pairs of captions of two images, drawn by chance (flow B)",
@@ -80,38 +61,12 @@ RECIPE = Recipe(
             ("sentences",),
             ("different_pairs", "seed"),
         ),
-        similarity("similarity-b", "different"),
-        Stage(
-            "scored-b",
-            VARIES,
-            score("different", "similarity-b"),
-            ("different", "similarity-b"),
-            ("similarity_variance",),
-        ),
-        CONTRADICTED,
-        WRITE,
-        WRITTEN,
-        inference("inference-c", "written"),
-        CONFIRMED,
+        *judge_similarity("different", "b"),
+        *FLOW_C,
         Stage("compared", "confirmed contradictions, one way (flow C)", compare, ("confirmed",)),
-        similarity("similarity-c", "compared"),
-        Stage(
-            "scored-c",
-            VARIES,
-            score("compared", "similarity-c"),
-            ("compared", "similarity-c"),
-            ("similarity_variance",),
-        ),
-        Stage(
-            "splits",
-            "train, dev and test",
-            split,
-            ("scored-a", "scored-b", "scored-c"),
-            ("split", "split_by", "seed", "removed", "tags"),
-            tuple(SETS.values()),
-        ),
+        *judge_similarity("compared", "c"),
+        split_pairs("train, dev and test", "scored-a", "scored-b", "scored-c"),
     ),
-    splits=SETS,
     card=card,
     check=check,
     question="score",

@@ -21,10 +21,11 @@ from nikawa.recipes.recipe import (
     Dropped,
     Inputs,
     Kept,
-    Outcome,
+    Outcomes,
     Positive,
     Recipe,
     Stage,
+    built_card,
     found_in,
 )
 from nikawa.records import Card, Example, Origin
@@ -91,11 +92,16 @@ def _table(path: Path) -> Iterator[Row]:
         yield line, row[2], row[13], int(row[7]), {}
 
 
-def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def label_of(review: Example) -> str:
+    """What the stars say; of three stars, which say neither, the negative label."""
+    return LABELS[0] if review.meta["stars"] >= 4 else LABELS[1]
+
+
+def take(inputs: Inputs, config: Any) -> Outcomes:
     """Reviews of 1 and 2 stars are negative, of 4 and 5 positive; 3 stars, ASCII and long ones are left out."""
     for review in read_reviews(inputs.file("reviews")):
         text, stars = review.inputs["text"], review.meta["stars"]
-        label = LABELS[0] if stars >= 4 else LABELS[1]
+        label = label_of(review)
         if stars == 3:
             yield Dropped(review, "3 stars")
         elif mostly_ascii(text):
@@ -106,30 +112,25 @@ def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             yield Kept(replace(review, gold={"label": label}), f"{stars} stars: {label}")
 
 
-def part(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def part(inputs: Inputs, config: Any) -> Outcomes:
     """Train, and what is judged for dev and test."""
     sets = {"train": "train", "dev": "asked-dev", "test": "asked-test"}
     reviews = list(inputs.examples("reviewed"))
     yield from sorted_into(reviews, config.split, config.seed, lambda review: review.id, sets)
 
 
-def judge(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def judge(inputs: Inputs, config: Any) -> Outcomes:
     """Reviews on which enough workers agree get their answer for a label; the others are left out."""
+    rule = f"votes:{config.votes}/{config.workers}"
     for name in ("dev", "test"):
-        for outcome in decide(
-            inputs, f"asked-{name}", "sentiment", f"votes:{config.votes}/{config.workers}"
-        ):
-            yield (
-                outcome._replace(into=name, example=_told(outcome.example))
-                if isinstance(outcome, Kept)
-                else outcome
-            )
-
-
-def _told(review: Example) -> Example:
-    by_stars = LABELS[0] if review.meta["stars"] >= 4 else LABELS[1]
-    meta = {**review.meta, "relabelled": review.gold["label"] != by_stars}
-    return replace(review, meta=meta, origin=Origin(recipe="marc-ja"))
+        for outcome in decide(inputs, f"asked-{name}", "sentiment", rule):
+            if isinstance(outcome, Dropped):
+                yield outcome
+                continue
+            review = outcome.example
+            meta = {**review.meta, "relabelled": review.gold["label"] != label_of(review)}
+            made = replace(review, meta=meta, origin=Origin(recipe="marc-ja"))
+            yield outcome._replace(example=made, into=name)
 
 
 def simulate(example: Example, config: Any, random: Random) -> str:
@@ -145,11 +146,10 @@ def check(config: Any) -> None:
 
 def card(config: Any) -> Card:
     """MARC-ja's own card, for a dataset made here."""
-    return replace(
+    return built_card(
         DATASET.card,
-        name=config.name or "marc-ja",
+        config,
         title="Sentiment of product reviews, made as MARC-ja was",
-        homepage="made here: nikawa build marc-ja",
         description=f"Japanese product reviews of at most {config.longest} characters, positive (4, 5 stars) or negative (1, 2).",
         labels=f"By the stars; in dev and test replaced by the answer of at least {config.votes} of {config.workers} workers, or the review left out.",
         source="Product reviews with stars",
@@ -199,7 +199,6 @@ RECIPE = Recipe(
             ("dev", "test"),
         ),
     ),
-    splits={"train": "train", "dev": "dev", "test": "test"},
     card=card,
     check=check,
     question="label",

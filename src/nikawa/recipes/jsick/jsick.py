@@ -36,6 +36,7 @@ from nikawa.recipes.recipe import (
     Kept,
     One,
     Outcome,
+    Outcomes,
     Positive,
     Recipe,
     Stage,
@@ -216,7 +217,7 @@ class Jsick(Config, kw_only=True):
     """A tag pack (docs/tags.md) whose tags the release gets (3.3); none for no tags."""
 
 
-def take_pairs(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def take_pairs(inputs: Inputs, config: Any) -> Outcomes:
     """Every English pair of the source."""
     for pair in read_pairs(inputs.file("pairs"), config.source_licence):
         yield Kept(pair, f"a pair of the source, split {pair.meta['split']}")
@@ -227,7 +228,7 @@ def sentence_id(english: str) -> str:
     return f"en-{blake2b(english.encode(), digest_size=6).hexdigest()}"
 
 
-def take_sentences(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def take_sentences(inputs: Inputs, config: Any) -> Outcomes:
     """Each English sentence once, in alphabetical order, without pair or label, as the translator saw them."""
     sentences: dict[str, Example] = {}
     for pair in inputs.examples("english"):
@@ -241,7 +242,7 @@ def take_sentences(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         )
 
 
-def check_translations(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def check_translations(inputs: Inputs, config: Any) -> Outcomes:
     """Translations with what the guideline checks ask a bilingual to look at."""
     answers = answers_of(inputs.judgements("translation"))
     held = list(inputs.examples("sentences"))
@@ -264,7 +265,7 @@ def check_translations(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         )
 
 
-def validate(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def validate(inputs: Inputs, config: Any) -> Outcomes:
     """Translations as the bilinguals leave them; what is no Japanese sentence even then is dropped."""
     answers = answers_of(inputs.judgements("validation"))
     for item in inputs.examples("translated"):
@@ -277,7 +278,7 @@ def validate(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         yield Dropped(made, wrong, text[:80]) if wrong else Kept(made, rule)
 
 
-def pair_up(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def pair_up(inputs: Inputs, config: Any) -> Outcomes:
     """The pairs in Japanese, without the English answers; these stay in the meta to compare with."""
     japanese = {
         item.inputs["english"]: item.inputs["japanese"] for item in inputs.examples("validated")
@@ -303,14 +304,14 @@ def pair_up(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         )
 
 
-def relate(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def relate(inputs: Inputs, config: Any) -> Outcomes:
     """The mean relatedness."""
     yield from decide(
         inputs, "paired", "relatedness", f"mean+round:{config.decimals}", gold="relatedness"
     )
 
 
-def vote(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def vote(inputs: Inputs, config: Any) -> Outcomes:
     """Pairs with a majority, and those without."""
     answers = answers_of(inputs.judgements("inference"))
     for pair in inputs.examples("related"):
@@ -336,7 +337,7 @@ def majority(judgements: Sequence[Judgement]) -> str | None:
     return None if tied else counts[0][0]
 
 
-def list_pairs(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def list_pairs(inputs: Inputs, config: Any) -> Outcomes:
     """The authors' list: ties, and where all is reviewed the others too, with the votes to see."""
     for name in ("tied", "agreed"):
         for pair in inputs.examples(name):
@@ -351,7 +352,7 @@ def list_pairs(inputs: Inputs, config: Any) -> Iterator[Outcome]:
                 )
 
 
-def settle(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def settle(inputs: Inputs, config: Any) -> Outcomes:
     """The label the authors agreed on, else the majority, in the order of the pairs."""
     answers = answers_of(inputs.judgements("adjudication"))
     pairs = {pair.id: pair for name in ("listed", "settled") for pair in inputs.examples(name)}
@@ -378,7 +379,7 @@ def _settled(pair: Example, given: Sequence[Judgement]) -> Outcome:
     return Kept(replace(pair, gold={**pair.gold, "label": label}), f"{rule}: {label}")
 
 
-def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def split(inputs: Inputs, config: Any) -> Outcomes:
     """Every pair in the split of its English one, with its tags."""
     for pair in add_tags(inputs.examples("decided"), config.tags):
         part = str(pair.meta["split"])

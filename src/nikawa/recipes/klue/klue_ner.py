@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
 
@@ -14,8 +14,19 @@ from nikawa.datasets.klue.klue_ner import DATASET, TYPES
 from nikawa.recipes.decide import answers_of, check_split, told
 from nikawa.recipes.klue.reports import ETHICS, given_answers, is_report
 from nikawa.recipes.klue.taggers import apart, given_spans, tagger_of
-from nikawa.recipes.klue.texts import SETS, Texts, into_sets, texts
-from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome, Positive, Recipe, Stage
+from nikawa.recipes.klue.texts import Texts, split_texts, texts
+from nikawa.recipes.recipe import (
+    Ask,
+    Dropped,
+    Inputs,
+    Kept,
+    Outcomes,
+    Positive,
+    Recipe,
+    Stage,
+    built_card,
+    splits_stage,
+)
 from nikawa.records import Card, Example, Judgement, Span
 
 RIGHT, WRONG = "right", "wrong"
@@ -45,7 +56,7 @@ class KlueNer(Texts, kw_only=True):
     """Sizes of train, dev and test (3.4.1: 21,008, 5,000, 5,000)."""
 
 
-def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def take(inputs: Inputs, config: Any) -> Outcomes:
     """Sentences that are not too long, each once."""
     for outcome in texts(inputs.file("sentences"), "klue-ner", ("source",), config, "short enough"):
         if isinstance(outcome, Kept) and len(outcome.example.inputs["text"]) > config.longest:
@@ -54,7 +65,7 @@ def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             yield outcome
 
 
-def propose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def propose(inputs: Inputs, config: Any) -> Outcomes:
     """Sentences with the entities a machine finds; those without any are left out."""
     sentences = list(inputs.examples("short"))
     find = tagger_of(inputs.file("tagger"), TYPES)
@@ -95,7 +106,7 @@ def agreed(judgements: Sequence[Judgement]) -> list[Span]:
     return sorted((s for s, n in counts.items() if 2 * n > len(judgements)), key=lambda s: s.start)
 
 
-def gather(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def gather(inputs: Inputs, config: Any) -> Outcomes:
     """What workers made of the proposals; sentences that one of them handed back are left out."""
     judged = answers_of(inputs.judgements("tagging"))
     for sentence in inputs.examples("proposed"):
@@ -116,7 +127,7 @@ def gather(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         )
 
 
-def inspect(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def inspect(inputs: Inputs, config: Any) -> Outcomes:
     """Sentences every checker finds right; the others are to be mended."""
     answers = answers_of(inputs.judgements("check"))
     for sentence in inputs.examples("tagged"):
@@ -125,7 +136,7 @@ def inspect(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         yield Kept(sentence, f"checked: {told(verdicts)}", "passed" if right else "doubtful")
 
 
-def mend(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def mend(inputs: Inputs, config: Any) -> Outcomes:
     """All sentences with their last entities: those that name persons are looked at for privacy, those with none go."""
     mended = given_answers(inputs, "correction")
     for name in ("passed", "doubtful"):
@@ -146,7 +157,7 @@ def mend(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             )
 
 
-def release(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def release(inputs: Inputs, config: Any) -> Outcomes:
     """Sentences without persons, and those whose persons are public figures."""
     answers = answers_of(inputs.judgements("privacy"))
     for name in ("nameless", "naming"):
@@ -160,26 +171,14 @@ def release(inputs: Inputs, config: Any) -> Iterator[Outcome]:
                 )
 
 
-def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def split(inputs: Inputs, config: Any) -> Outcomes:
     """Entities held out of train for dev and test, and out of both for test."""
-    from nikawa.splitting.base import SplitterSettings, parse_sizes
     from nikawa.splitting.entities import split_by_entity
 
-    sentences = list(inputs.examples("public"))
-    if not sentences:
-        return
-    parts = split_by_entity(
-        sentences,
-        parse_sizes(config.split, len(sentences), tuple(SETS)),
-        SplitterSettings(seed=config.seed),
-    )
-    yield from into_sets(
-        sentences,
-        parts,
-        lambda part, _: (
-            "the rest" if part == "train" else "holds an entity that earlier parts lack"
-        ),
-    )
+    def rule(part: str, sentence: Example) -> str:
+        return "the rest" if part == "train" else "holds an entity that earlier parts lack"
+
+    yield from split_texts(inputs, config, "public", split_by_entity, rule)
 
 
 def simulate_tags(example: Example, config: Any, random: Random) -> list[dict[str, Any]] | str:
@@ -202,11 +201,10 @@ def simulate_privacy(example: Example, config: Any, random: Random) -> str:
 
 def card(config: Any) -> Card:
     """KLUE-NER's own card, for a dataset made here."""
-    return replace(
+    return built_card(
         DATASET.card,
-        name=config.name or "klue-ner",
+        config,
         title="Named entities, made as KLUE-NER was",
-        homepage="made here: nikawa build klue-ner",
         labels=f"Workers corrected the entities a machine proposed; {config.checkers} people checked them, and what was found wrong was mended.",
         source=f"Sentences of at most {config.longest} characters in which a machine found an entity",
         problems=(
@@ -216,6 +214,24 @@ def card(config: Any) -> Card:
 
 
 TAGGING = "사람(PS), 지역(LC), 기관(OG), 날짜(DT), 시간(TI), 수량(QT) 개체명의 범위와 종류를 바로잡으세요. 문장이 아니거나 여러 문장이면 broken, 개인정보·혐오·편향은 personal, hate, bias로 신고하세요."
+
+
+def tagging(name: str, title: str, items: str, workers: str) -> Ask:
+    """Ask for the entities of the sentences of a set, starting from those they have."""
+    return Ask(
+        name,
+        title,
+        (items,),
+        "span-tagging",
+        "spans",
+        workers,
+        prompt=TAGGING,
+        labels=TYPES,
+        reports=(*ETHICS, "broken"),
+        simulate=simulate_tags,
+    )
+
+
 RECIPE = Recipe(
     name="klue-ner",
     title="named entities: KLUE-NER (KLUE 3.4)",
@@ -233,17 +249,11 @@ RECIPE = Recipe(
         Stage(
             "proposed", "sentences in which a machine finds an entity", propose, ("short", "tagger")
         ),
-        Ask(
+        tagging(
             "tagging",
             "the entities of a sentence, starting from those proposed",
-            ("proposed",),
-            "span-tagging",
-            "spans",
+            "proposed",
             "workers",
-            prompt=TAGGING,
-            labels=TYPES,
-            reports=(*ETHICS, "broken"),
-            simulate=simulate_tags,
         ),
         Stage(
             "tagged",
@@ -271,17 +281,11 @@ RECIPE = Recipe(
             (),
             ("passed", "doubtful"),
         ),
-        Ask(
+        tagging(
             "correction",
             "the entities of a sentence that was found wrong",
-            ("doubtful",),
-            "span-tagging",
-            "spans",
+            "doubtful",
             "correctors",
-            prompt=TAGGING,
-            labels=TYPES,
-            reports=(*ETHICS, "broken"),
-            simulate=simulate_tags,
         ),
         Stage(
             "mended",
@@ -308,16 +312,10 @@ RECIPE = Recipe(
             release,
             ("nameless", "naming", "privacy"),
         ),
-        Stage(
-            "splits",
-            "entities held out of train for dev and test",
-            split,
-            ("public",),
-            ("split", "seed"),
-            tuple(SETS.values()),
+        splits_stage(
+            "entities held out of train for dev and test", split, ("public",), ("split", "seed")
         ),
     ),
-    splits=SETS,
     card=card,
     check=check_split,
     question="spans",

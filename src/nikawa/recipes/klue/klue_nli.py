@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace as dataclass_replace
+from functools import partial
 from random import Random
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from msgspec import Meta
 from msgspec.structs import replace
@@ -23,20 +25,25 @@ from nikawa.recipes.klue.reports import (
     review,
     set_apart,
 )
-from nikawa.recipes.klue.texts import SETS, drawn_by, into_sets, texts
+from nikawa.recipes.klue.texts import drawn_by, split_texts, texts
 from nikawa.recipes.recipe import (
     Ask,
     Dropped,
     Inputs,
     Kept,
     One,
-    Outcome,
+    Outcomes,
     Positive,
     Recipe,
     Share,
     Stage,
+    built_card,
+    splits_stage,
 )
 from nikawa.records import Card, Example, Judgement, Origin
+
+if TYPE_CHECKING:
+    from nikawa.splitting.base import SplitterSettings
 
 FORMAL, COLLOQUIAL = "formal", "colloquial"
 TASK = replace(DATASET.tasks[0], name="klue-nli, hypothesis only", inputs=("hypothesis",))
@@ -50,10 +57,9 @@ def intact(pairs: Sequence[Example]) -> set[str]:
 
 def quotas(pairs: Sequence[Example], wanted: int, colloquial: float) -> dict[str, int]:
     """Pairs of each source in an evaluation part, in whole sets; each source of a style gives the same."""
-    styles: dict[str, dict[str, int]] = {FORMAL: {}, COLLOQUIAL: {}}
+    styles: dict[str, Counter[str]] = {FORMAL: Counter(), COLLOQUIAL: Counter()}
     for pair in pairs:
-        count = styles[pair.meta["style"]]
-        count[pair.meta["source"]] = count.get(pair.meta["source"], 0) + 1
+        styles[pair.meta["style"]][pair.meta["source"]] += 1
     shares = {FORMAL: 1 - colloquial, COLLOQUIAL: colloquial}
     total = sum(shares[style] for style, sources in styles.items() if sources) or 1
     size = len(LABELS)
@@ -67,7 +73,6 @@ def quotas(pairs: Sequence[Example], wanted: int, colloquial: float) -> dict[str
 
 def signal(pairs: Sequence[Example], config: Any) -> Mapping[str, Mapping[str, float]]:
     """By pair the probabilities a model gives the labels that sees the hypothesis alone, and never the pair's premise."""
-    from nikawa.errors import BadInput
     from nikawa.models import Trainable, model
     from nikawa.models.folds import predict_out_of_fold
 
@@ -88,23 +93,20 @@ def signal(pairs: Sequence[Example], config: Any) -> Mapping[str, Mapping[str, f
 
 
 def least_signal(
-    pairs: Sequence[Example], wanted: Mapping[str, int], config: Any
+    pairs: Sequence[Example], wanted: Mapping[str, int], settings: SplitterSettings, config: Any
 ) -> dict[str, list[Example]]:
     """Train, dev and test; `wanted` says how many pairs dev and test should hold."""
     from nikawa.splitting.artifacts import split_by_artifact
-    from nikawa.splitting.base import SplitterSettings
 
     scores, whole = signal(pairs, config), intact(pairs)
-    options = SplitterSettings(
-        seed=config.seed, fields=("group",), signal=lambda some, _: [scores[e.id] for e in some]
-    )
+    options = dataclass_replace(settings, signal=lambda some, _: [scores[e.id] for e in some])
     parts: dict[str, list[Example]] = {
         "train": [e for e in pairs if e.group not in whole],
         "dev": [],
         "test": [],
     }
     able = [pair for pair in pairs if pair.group in whole]
-    given = {part: quotas(able, count, config.colloquial) for part, count in wanted.items()}
+    given = {part: quotas(able, wanted[part], config.colloquial) for part in ("dev", "test")}
     for source in dict.fromkeys(str(pair.meta["source"]) for pair in able):
         members = [pair for pair in able if pair.meta["source"] == source]
         dev, test = given["dev"][source], given["test"][source]
@@ -114,8 +116,8 @@ def least_signal(
     return parts
 
 
-REPORTS = ("personal", "hate", "bias", "undecidable")
-"""How a simulated writer hands premises back."""
+REPORTS = (*ETHICS, "undecidable")
+"""How a writer hands premises back."""
 _FORMULA = re.compile(r"[=≠≤≥±√∑∫]|^\s*(?:[-•*▲■]|\d+[.)])\s")
 _ENDINGS = frozenset("다요죠네군나걸듯데지어아야해봐라")
 """Last syllables of declarative predicates, beside nouns made of verbs (-음, -함)."""
@@ -192,7 +194,7 @@ class KlueNli(Reviewed, kw_only=True):
     can."""
 
 
-def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def take(inputs: Inputs, config: Any) -> Outcomes:
     """Sentences of the length asked for that state something, each once."""
     path = inputs.file("sentences")
     for outcome in texts(
@@ -211,7 +213,7 @@ def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         yield Dropped(example, why) if why else outcome
 
 
-def choose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def choose(inputs: Inputs, config: Any) -> Outcomes:
     """As even a number of premises of each source as can be."""
     from nikawa.splitting.base import quotas
 
@@ -220,19 +222,11 @@ def choose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         raise BadInput(
             f"{len(statements)} premises are too few for the split", cure=f"give {FOLDS} at least"
         )
-    held: dict[str, int] = {}
-    for example in statements:
-        held[example.meta["source"]] = held.get(example.meta["source"], 0) + 1
-    given = quotas(held, config.premises)
-    yield from drawn_by(
-        statements,
-        lambda example: str(example.meta["source"]),
-        lambda source: given[source],
-        config.seed,
-    )
+    limits = quotas(Counter(str(e.meta["source"]) for e in statements), config.premises)
+    yield from drawn_by(statements, lambda e: str(e.meta["source"]), limits.get, config.seed)
 
 
-def pair(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def pair(inputs: Inputs, config: Any) -> Outcomes:
     """A premise with each hypothesis written for it, under the label that was meant."""
     for items, ask in (("unreported", "hypotheses"), ("readmitted", "hypotheses-again")):
         written = given_answers(inputs, ask)
@@ -250,7 +244,7 @@ def pair_id(premise: str, label: str) -> str:
     return f"{premise}-{order.index(label) + 1}"
 
 
-def _pairs(premise: Example, written: Judgement) -> Iterator[Outcome]:
+def _pairs(premise: Example, written: Judgement) -> Outcomes:
     text, seen = premise.inputs["text"], set[str]()
     for label, given in zip(LABELS, written.answer, strict=True):
         hypothesis = " ".join(given.split())
@@ -272,7 +266,7 @@ def _pairs(premise: Example, written: Judgement) -> Iterator[Outcome]:
         seen.add(hypothesis)
 
 
-def label(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def label(inputs: Inputs, config: Any) -> Outcomes:
     """The label of most of five: the writer's and the validators'."""
     judged = given_answers(inputs, "validation")
     for pair in inputs.examples("pairs"):
@@ -289,22 +283,14 @@ def label(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         )
 
 
-def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def split(inputs: Inputs, config: Any) -> Outcomes:
     """Sets that say least by their hypotheses alone for dev and test."""
-    from nikawa.splitting.base import parse_sizes
 
-    pairs = list(inputs.examples("labelled"))
-    if not pairs:
-        return
-    sizes = parse_sizes(config.split, len(pairs), tuple(SETS))
-    parts = least_signal(pairs, {"dev": sizes["dev"], "test": sizes["test"]}, config)
-    yield from into_sets(
-        pairs,
-        parts,
-        lambda part, _: (
-            "the rest" if part == "train" else "a whole set, hypotheses near to uniform"
-        ),
-    )
+    def rule(part: str, pair: Example) -> str:
+        return "the rest" if part == "train" else "a whole set, hypotheses near to uniform"
+
+    splitter = partial(least_signal, config=config)
+    yield from split_texts(inputs, config, "labelled", splitter, rule, fields=("group",))
 
 
 def check(config: Any) -> None:
@@ -324,11 +310,10 @@ def check(config: Any) -> None:
 
 def card(config: Any) -> Card:
     """KLUE-NLI's own card, for a dataset made here."""
-    return replace(
+    return built_card(
         DATASET.card,
-        name=config.name or "klue-nli",
+        config,
         title="Inference with written hypotheses, made as KLUE-NLI was",
-        homepage="made here: nikawa build klue-nli",
         description="Premises, each with written hypotheses that follow from it, contradict it, or do neither.",
         labels=f"At least {config.votes} equal labels of the writer's intention and {config.validators} validators; other pairs were dropped.",
         source=f"Sentences of {config.shortest} to {config.longest} characters, formal and colloquial",
@@ -342,7 +327,24 @@ PROMPT = (
     "전제가 참일 때 (1) 반드시 참인 문장, (2) 반드시 거짓인 문장, (3) 참일 수도 거짓일 수도 있는 문장을 이 순서로 한 줄에 하나씩 쓰세요. "
     "세 문장의 길이를 비슷하게 하고 같은 낱말을 되풀이하지 마세요. 이해하기 어려우면 undecidable, 개인정보·혐오·편향이 있으면 personal, hate, bias로 신고하세요."
 )
-HANDED = (*ETHICS, "undecidable")
+
+
+def writing(name: str, title: str, items: str) -> Ask:
+    """Ask for a hypothesis of each label for the premises of a set."""
+    return Ask(
+        name,
+        title,
+        (items,),
+        "write-hypotheses",
+        "hypotheses",
+        "writers",
+        prompt=PROMPT,
+        texts="hypotheses",
+        reports=REPORTS,
+        simulate=simulate_hypotheses,
+    )
+
+
 RECIPE = Recipe(
     name="klue-nli",
     title="inference with written hypotheses: KLUE-NLI (KLUE 3.3)",
@@ -364,18 +366,7 @@ RECIPE = Recipe(
             ("statements",),
             ("premises", "seed"),
         ),
-        Ask(
-            "hypotheses",
-            "a hypothesis for each label",
-            ("premises",),
-            "write-hypotheses",
-            "hypotheses",
-            "writers",
-            prompt=PROMPT,
-            texts="hypotheses",
-            reports=HANDED,
-            simulate=simulate_hypotheses,
-        ),
+        writing("hypotheses", "a hypothesis for each label", "premises"),
         Stage(
             "checked",
             "premises the writer skipped are left out, those reported are set apart",
@@ -391,17 +382,8 @@ RECIPE = Recipe(
             kept_on_review,
             ("reported", "review"),
         ),
-        Ask(
-            "hypotheses-again",
-            "hypotheses for premises that were kept on review",
-            ("readmitted",),
-            "write-hypotheses",
-            "hypotheses",
-            "writers",
-            prompt=PROMPT,
-            texts="hypotheses",
-            reports=HANDED,
-            simulate=simulate_hypotheses,
+        writing(
+            "hypotheses-again", "hypotheses for premises that were kept on review", "readmitted"
         ),
         Stage(
             "pairs",
@@ -429,16 +411,13 @@ RECIPE = Recipe(
             ("pairs", "validation"),
             ("votes",),
         ),
-        Stage(
-            "splits",
+        splits_stage(
             "premise sets whose hypotheses alone give the least away, by source and style, for dev and test",
             split,
             ("labelled",),
             ("split", "colloquial", "model", "seed"),
-            tuple(SETS.values()),
         ),
     ),
-    splits=SETS,
     card=card,
     check=check,
     question="label",

@@ -18,8 +18,8 @@ from nikawa.recipes.decide import (
     answers_of,
     check_split,
     check_votes,
-    draw,
-    sorted_into,
+    shuffle,
+    split_groups,
     told,
 )
 from nikawa.recipes.klue.reports import (
@@ -32,7 +32,7 @@ from nikawa.recipes.klue.reports import (
     review,
 )
 from nikawa.recipes.klue.taggers import apart, given_spans, tagger_of
-from nikawa.recipes.klue.texts import SETS, texts
+from nikawa.recipes.klue.texts import texts
 from nikawa.recipes.recipe import (
     Ask,
     Dropped,
@@ -40,10 +40,12 @@ from nikawa.recipes.recipe import (
     Kept,
     NotNegative,
     One,
-    Outcome,
+    Outcomes,
     Positive,
     Recipe,
     Stage,
+    built_card,
+    splits_stage,
 )
 from nikawa.records import Card, Example, Origin, Span
 
@@ -108,7 +110,7 @@ class Pair(NamedTuple):
         ]
 
 
-def detect(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def detect(inputs: Inputs, config: Any) -> Outcomes:
     """Sentences with the entities a tagger finds, united with those their lines bring along."""
     find = tagger_of(inputs.file("tagger"), TYPES)
     sentences = list(inputs.examples("once"))
@@ -136,7 +138,7 @@ def _pairs(sentence: Example) -> Iterator[Pair]:
                 yield pair
 
 
-def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def take(inputs: Inputs, config: Any) -> Outcomes:
     """Sentences, each once."""
     yield from texts(inputs.file("sentences"), "klue-re", ("source",), config)
 
@@ -161,13 +163,13 @@ def read_triples(path: Path) -> dict[tuple[str, str], tuple[str, ...]]:
     return triples
 
 
-def by_knowledge(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def by_knowledge(inputs: Inputs, config: Any) -> Outcomes:
     """Pairs that the knowledge base holds, each two entities so many times at most."""
     triples = read_triples(inputs.file("triples"))
     pairs = [p for s in inputs.examples("detected") for p in _pairs(s) if p.names in triples]
     times: dict[tuple[str, str], int] = {}
     chosen = set()
-    for pair in sorted(pairs, key=lambda pair: (draw(config.seed, "knowledge", pair.id), pair.id)):
+    for pair in shuffle(pairs, config.seed, "knowledge"):
         times[pair.names] = times.get(pair.names, 0) + 1
         if times[pair.names] <= config.co_occurrences:
             chosen.add(pair.id)
@@ -183,13 +185,11 @@ def by_knowledge(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             )
 
 
-def by_chance(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def by_chance(inputs: Inputs, config: Any) -> Outcomes:
     """Pairs drawn uniformly from all of a sentence, beside those the knowledge base gave."""
     known = {pair.id for pair in inputs.examples("knowledge")}
     for sentence in inputs.examples("detected"):
-        pairs = sorted(
-            _pairs(sentence), key=lambda pair: (draw(config.seed, "chance", pair.id), pair.id)
-        )
+        pairs = shuffle(_pairs(sentence), config.seed, "chance")
         for pair in pairs[: config.uniform]:
             made = asked_about(pair, "uniform", ())
             if pair.id in known:
@@ -264,7 +264,7 @@ class KlueRe(Reviewed, kw_only=True):
     """Sizes of train, dev and test (Table 1: 32k, 8k, 8k; published: 32,470, 7,765, 7,766)."""
 
 
-def set_aside(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def set_aside(inputs: Inputs, config: Any) -> Outcomes:
     """Pairs nobody handed back, those reported for what they say, and those whose entities are marked wrong."""
     judged = answers_of(inputs.judgements(ASKED[0]))
     for pair in (pair for name in PAIRS for pair in inputs.examples(name)):
@@ -279,7 +279,7 @@ def set_aside(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             yield Kept(pair, "nobody reported it", "unreported")
 
 
-def mend(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def mend(inputs: Inputs, config: Any) -> Outcomes:
     """Pairs with the boundaries a worker gave them; types stay."""
     mended = given_answers(inputs, "boundaries")
     for pair in inputs.examples("misplaced"):
@@ -296,7 +296,7 @@ def mend(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         )
 
 
-def vote(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def vote(inputs: Inputs, config: Any) -> Outcomes:
     """The relation of enough workers; pairs without one are left to an adjudicator."""
     for items, ask in (
         ("unreported", ASKED[0]),
@@ -314,7 +314,7 @@ def vote(inputs: Inputs, config: Any) -> Iterator[Outcome]:
                 yield Kept(made, f"{config.votes} equal answers needed: {told(votes)}", "settled")
 
 
-def adjudicate(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def adjudicate(inputs: Inputs, config: Any) -> Outcomes:
     """All pairs with their relation; what adjudicators hand back or do not agree on is left out."""
     decided = given_answers(inputs, "adjudication")
     for pair in inputs.examples("settled"):
@@ -335,14 +335,13 @@ def _bare(pair: Example) -> Example:
     return replace(pair, inputs=inputs, meta={k: v for k, v in pair.meta.items() if k != "known"})
 
 
-def limit(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def limit(inputs: Inputs, config: Any) -> Outcomes:
     """So many pairs without a relation that they are no more than their share, drawn by chance."""
     pairs = list(inputs.examples("labelled"))
     empty = [pair for pair in pairs if pair.gold["relation"] == NONE]
     share, related = config.no_relation, len(pairs) - len(empty)
     most = len(empty) if share >= 1 else int(related * share / (1 - share) + 1e-9)
-    order = sorted(empty, key=lambda pair: (draw(config.seed, "no relation", pair.id), pair.id))
-    gone = {pair.id for pair in order[most:]}
+    gone = {pair.id for pair in shuffle(empty, config.seed, "no relation")[most:]}
     for pair in pairs:
         yield (
             Dropped(pair, NOT_DRAWN)
@@ -351,11 +350,9 @@ def limit(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         )
 
 
-def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def split(inputs: Inputs, config: Any) -> Outcomes:
     """Train, dev and test; the pairs of a sentence stay together."""
-    pairs = list(inputs.examples("limited"))
-    if pairs:
-        yield from sorted_into(pairs, config.split, config.seed, lambda pair: str(pair.group), SETS)
+    yield from split_groups(inputs, config, ("limited",), lambda pair: str(pair.group))
 
 
 def simulate_relation(example: Example, config: Any, random: Random) -> str:
@@ -385,11 +382,10 @@ def check(config: Any) -> None:
 
 def card(config: Any) -> Card:
     """KLUE-RE's own card, for a dataset made here."""
-    return replace(
+    return built_card(
         DATASET.card,
-        name=config.name or "klue-re",
+        config,
         title="Relations of entities, made as KLUE-RE was",
-        homepage="made here: nikawa build klue-re",
         labels=f"Chosen by {config.votes} of {config.workers} workers for entity pairs drawn from a knowledge base or at random; other pairs were adjudicated.",
         source="Sentences in which a machine found a person or an organisation and another entity",
         problems=(
@@ -525,16 +521,13 @@ RECIPE = Recipe(
             ("labelled",),
             ("no_relation", "seed"),
         ),
-        Stage(
-            "splits",
+        splits_stage(
             "train, dev and test, the pairs of a sentence together",
             split,
             ("limited",),
             ("split", "seed"),
-            tuple(SETS.values()),
         ),
     ),
-    splits=SETS,
     card=card,
     check=check,
     question="relation",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from random import Random
 from typing import Annotated, Any
 
@@ -10,15 +11,20 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from nikawa.datasets.klue.klue_sts import DATASET
+from nikawa.datasets.subsets import group_by
 from nikawa.pairing.linked import Linked, pair_different_links, pair_same_link
-from nikawa.recipes.decide import NOBODY, check_split, check_votes, draw
-from nikawa.recipes.klue.reports import ETHICS, Reviewed, is_report, readmit, review, set_apart
+from nikawa.recipes.decide import NOBODY, check_split, check_votes, draw, share_characters
+from nikawa.recipes.klue.reports import (
+    ETHICS,
+    Reviewed,
+    is_report,
+    review_reports,
+)
 from nikawa.recipes.klue.texts import (
-    SETS,
     check_analyser,
     counts_of,
     drawn_by,
-    into_sets,
+    split_texts,
     texts,
     words_of,
 )
@@ -27,11 +33,13 @@ from nikawa.recipes.recipe import (
     Dropped,
     Inputs,
     Kept,
-    Outcome,
+    Outcomes,
     Positive,
     Recipe,
     Share,
     Stage,
+    built_card,
+    splits_stage,
 )
 from nikawa.records import Card, Example, Origin
 
@@ -39,26 +47,24 @@ PAIRED = ("translated", "matched", "alike", "unlike")
 """The sets of pairs, by how they were paired."""
 
 
-def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def take(inputs: Inputs, config: Any) -> Outcomes:
     """Each sentence once, to be translated, to be matched, or to be paired by its intent."""
     for outcome in texts(inputs.file("sentences"), "klue-sts", ("source",), config):
-        yield (
-            outcome._replace(into=_way(outcome.example, config))
-            if isinstance(outcome, Kept)
-            else outcome
-        )
+        if isinstance(outcome, Dropped):
+            yield outcome
+            continue
+        sentence = outcome.example
+        share = int.from_bytes(draw(config.seed, "round trip", sentence.id)) / 2**64
+        translated = config.translators and share < config.round_trip_share
+        if "intent" in sentence.meta:
+            yield outcome._replace(into="queries")
+        elif translated or "round_trip" in sentence.meta:
+            yield outcome._replace(into="to-translate")
+        else:
+            yield outcome._replace(into="to-match")
 
 
-def _way(sentence: Example, config: Any) -> str:
-    if "intent" in sentence.meta:
-        return "queries"
-    if "round_trip" in sentence.meta:
-        return "to-translate"
-    share = int.from_bytes(draw(config.seed, "round trip", sentence.id)) / 2**64
-    return "to-translate" if config.translators and share < config.round_trip_share else "to-match"
-
-
-def translate_back(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def translate_back(inputs: Inputs, config: Any) -> Outcomes:
     """A sentence and what became of it there and back, unless it came back as it was or not at all."""
     from nikawa.pairing.translate import round_trip
 
@@ -75,13 +81,13 @@ def translate_back(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             yield Kept(made, "a sentence and its round trip")
 
 
-def match(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def match(inputs: Inputs, config: Any) -> Outcomes:
     """A random sentence with that of the highest ROUGE of its corpus, both leave, and so on."""
     from nikawa.pairing.greedy import algorithm1
     from nikawa.pairing.units import encode, find_units
 
     units = find_units("words" if config.units == "none" else config.units)
-    for members in _by_source(inputs.examples("to-match")):
+    for members in by_source(inputs.examples("to-match")):
         coded, left = encode(units(s.inputs["text"] for s in members)), {*range(len(members))}
         for one, other, score in algorithm1(coded, config.rouge, seed=config.seed):
             left -= {one, other}
@@ -94,29 +100,31 @@ def match(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         )
 
 
-def pair_alike(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def pair_alike(inputs: Inputs, config: Any) -> Outcomes:
     """Queries of one intent."""
-    for members in _by_source(inputs.examples("queries")):
-        for one, other in pair_same_link(
-            _linked(members), most=config.same_intent, seed=config.seed
-        ):
-            made = _pair(
-                "same", (members[one], members[other]), members[other].inputs["text"], "para"
-            )
-            yield Kept(made, "the same intent")
+    pairing = partial(pair_same_link, most=config.same_intent, seed=config.seed)
+    for one, other in _pair_queries(inputs, pairing):
+        yield Kept(_pair("same", (one, other), other.inputs["text"], "para"), "the same intent")
 
 
-def pair_unlike(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def pair_unlike(inputs: Inputs, config: Any) -> Outcomes:
     """Queries of two intents that share a topic."""
-    for members in _by_source(inputs.examples("queries")):
-        for one, other in pair_different_links(_linked(members), seed=config.seed):
-            made = _pair(
-                "other", (members[one], members[other]), members[other].inputs["text"], "sampled"
-            )
-            yield Kept(made, "different intents of one topic")
+    for one, other in _pair_queries(inputs, partial(pair_different_links, seed=config.seed)):
+        made = _pair("other", (one, other), other.inputs["text"], "sampled")
+        yield Kept(made, "different intents of one topic")
 
 
-def choose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def _pair_queries(
+    inputs: Inputs, pairing: Callable[[list[Linked]], Iterable[tuple[int, int]]]
+) -> Iterator[tuple[Example, Example]]:
+    """The queries of each corpus in pairs, as `pairing` links their intents and topics."""
+    for queries in by_source(inputs.examples("queries")):
+        links = [Linked(q.id, str(q.meta["intent"]), str(q.meta.get("topic", ""))) for q in queries]
+        for one, other in pairing(links):
+            yield queries[one], queries[other]
+
+
+def choose(inputs: Inputs, config: Any) -> Outcomes:
     """So many pairs of each corpus by chance, without those a pilot used and those that come twice."""
     limits, pilot = counts_of(config.pairs, "pairs"), set(config.pilot)
     seen: set[frozenset[str]] = set()
@@ -133,15 +141,9 @@ def choose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     yield from drawn_by(fresh, lambda pair: str(pair.meta["corpus"]), limits.get, config.seed)
 
 
-def _by_source(sentences: Iterable[Example]) -> Iterator[list[Example]]:
-    groups: dict[str, list[Example]] = {}
-    for sentence in sentences:
-        groups.setdefault(str(sentence.meta["source"]), []).append(sentence)
-    yield from groups.values()
-
-
-def _linked(queries: Sequence[Example]) -> list[Linked]:
-    return [Linked(q.id, str(q.meta["intent"]), str(q.meta.get("topic", ""))) for q in queries]
+def by_source(sentences: Iterable[Example]) -> Iterable[list[Example]]:
+    """The sentences of each corpus."""
+    return group_by(sentences, lambda sentence: str(sentence.meta["source"])).values()
 
 
 def _pair(way: str, sentences: Sequence[Example], second: str, kind: str) -> Example:
@@ -196,7 +198,7 @@ class KlueSts(Reviewed, kw_only=True):
     """What cuts the words whose overlap is measured (3.2.1: MeCab); none for what stands between blanks."""
 
 
-def score(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def score(inputs: Inputs, config: Any) -> Outcomes:
     """The mean of the ratings of workers who agree with the others; pairs on which ratings differ too much are deleted."""
     from nikawa.aggregation.table import Table
     from nikawa.aggregation.verdicts import ACCEPTED, apply_rule
@@ -262,30 +264,25 @@ def left_out(table: Any, config: Any) -> dict[str, str]:
     return {worker: why for worker, why in workers.items() if why}
 
 
-def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def split(inputs: Inputs, config: Any) -> Outcomes:
     """Dev and test flat over the scores, against word overlap, corpora in the ratio of the whole."""
-    from nikawa.splitting.base import SplitterSettings, parse_sizes
     from nikawa.splitting.scores import split_by_score
 
-    pairs = list(inputs.examples("scored"))
-    if not pairs:
-        return
-    sizes = parse_sizes(config.split, len(pairs), tuple(SETS))
-    options = SplitterSettings(
-        seed=config.seed,
+    def rule(part: str, pair: Example) -> str:
+        which = "the rest" if part == "train" else "flat over"
+        return f"{which} scores, {pair.meta['rounded']}"
+
+    yield from split_texts(
+        inputs,
+        config,
+        "scored",
+        split_by_score,
+        rule,
         question="score",
         fields=("corpus",),
         bins=config.bins,
         turn=config.paraphrase,
         words=words_of(config.analyser),
-    )
-    parts = split_by_score(pairs, sizes, options)
-    yield from into_sets(
-        pairs,
-        parts,
-        lambda part, pair: (
-            f"{'the rest' if part == 'train' else 'flat over'} scores, {pair.meta['rounded']}"
-        ),
     )
 
 
@@ -293,8 +290,7 @@ def simulate(example: Example, config: Any, random: Random) -> int | str:
     """A worker who counts the characters two sentences share, errs by one at times, and reports some pairs."""
     if (chance := random.random()) < 0.004:
         return random.choice((*ETHICS, "broken"))
-    one, other = set(example.inputs["sentence1"]), set(example.inputs["sentence2"])
-    likely = round(5 * len(one & other) / max(1, len(one | other)))
+    likely = round(5 * share_characters(example.inputs["sentence1"], example.inputs["sentence2"]))
     return min(5, max(0, likely + (0 if chance < 0.85 else random.choice((-1, 1)))))
 
 
@@ -311,11 +307,10 @@ def check(config: Any) -> None:
 
 def card(config: Any) -> Card:
     """KLUE-STS's own card, for a dataset made here."""
-    return replace(
+    return built_card(
         DATASET.card,
-        name=config.name or "klue-sts",
+        config,
         title="Similarity of sentences, made as KLUE-STS was",
-        homepage="made here: nikawa build klue-sts",
         labels=f"Mean of the ratings of workers who agree with the others; pairs with a standard deviation above {config.deviation:g} were dropped.",
         source="Sentences with their round trips, greedily matched sentences, queries of the same or of different intents",
         problems=(
@@ -380,20 +375,11 @@ RECIPE = Recipe(
             reports=(*ETHICS, "broken"),
             simulate=simulate,
         ),
-        Stage(
-            "checked",
+        *review_reports(
             "pairs that workers reported are set apart",
-            set_apart("chosen", "similarity"),
-            ("chosen", "similarity"),
-            (),
-            ("unreported", "reported"),
-        ),
-        review("신고된 문장 쌍입니다. 데이터에 남겨도 되면 keep, 버려야 하면 discard를 고르세요."),
-        Stage(
-            "sound",
-            "not reported, or kept on review",
-            readmit,
-            ("unreported", "reported", "review"),
+            "신고된 문장 쌍입니다. 데이터에 남겨도 되면 keep, 버려야 하면 discard를 고르세요.",
+            "chosen",
+            "similarity",
         ),
         Stage(
             "scored",
@@ -402,16 +388,13 @@ RECIPE = Recipe(
             ("sound", "similarity"),
             ("least_r", "least_alpha", "ratings", "deviation", "paraphrase"),
         ),
-        Stage(
-            "splits",
+        splits_stage(
             "dev and test flat over the scores and against word overlap",
             split,
             ("scored",),
             ("split", "bins", "paraphrase", "analyser", "seed"),
-            tuple(SETS.values()),
         ),
     ),
-    splits=SETS,
     card=card,
     check=check,
     question="score",

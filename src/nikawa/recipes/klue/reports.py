@@ -7,13 +7,13 @@ that were reported go to a reviewer, who keeps or discards them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import Any
 
 from nikawa.recipes.decide import answers_of
 from nikawa.recipes.klue.texts import Texts
-from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome, Positive
+from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcomes, Positive, Stage
 from nikawa.records import Example, Judgement
 
 ETHICS = ("personal", "hate", "bias")
@@ -44,11 +44,11 @@ def given_answers(inputs: Inputs, ask: str) -> dict[str, list[Judgement]]:
 
 def set_apart(
     items: str, ask: str, gone: Mapping[str, str] | None = None
-) -> Callable[[Inputs, Any], Iterator[Outcome]]:
+) -> Callable[[Inputs, Any], Outcomes]:
     """The stage function that parts items into `unreported` and `reported`; reports named in `gone` drop them at once."""
     drops = gone or {}
 
-    def run(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    def run(inputs: Inputs, config: Any) -> Outcomes:
         judged = answers_of(inputs.judgements(ask))
         for item in inputs.examples(items):
             reports = Counter(j.answer for j in judged.get(item.id, ()) if is_report(j.answer))
@@ -65,14 +65,14 @@ def set_apart(
     return run
 
 
-def readmit(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def readmit(inputs: Inputs, config: Any) -> Outcomes:
     """What nobody reported, and what most reviewers keep of the rest."""
     for item in inputs.examples("unreported"):
         yield Kept(item, "nobody reported it")
     yield from kept_on_review(inputs, config)
 
 
-def kept_on_review(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def kept_on_review(inputs: Inputs, config: Any) -> Outcomes:
     """What most reviewers keep of what was reported."""
     verdicts = answers_of(inputs.judgements("review"))
     for item in inputs.examples("reported"):
@@ -95,6 +95,29 @@ def review(prompt: str) -> Ask:
         prompt=prompt,
         labels=(KEEP, DISCARD),
         simulate=simulate_review,
+    )
+
+
+def review_reports(
+    title: str,
+    prompt: str,
+    items: str,
+    ask: str,
+    gone: Mapping[str, str] | None = None,
+    uses: tuple[str, ...] = (),
+) -> tuple[Stage | Ask, ...]:
+    """Set apart what workers reported in an `Ask`, let it be reviewed, and unite what may stay in the set `sound`.
+
+    Args:
+        title: what the first stage does.
+        prompt: what reviewers read.
+        gone: reports that drop an item at once, each with the reason; the setting `undecided` says how many it takes.
+    """
+    both = ("unreported", "reported")
+    return (
+        Stage("checked", title, set_apart(items, ask, gone), (items, ask), uses, both),
+        review(prompt),
+        Stage("sound", "not reported, or kept on review", readmit, (*both, "review")),
     )
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from nikawa.datasets.subsets import group_by
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
-from nikawa.recipes.decide import NOT_DRAWN, draw, need
-from nikawa.recipes.recipe import Config, Dropped, Kept, Outcome, found_in
+from nikawa.recipes.decide import NOT_DRAWN, need, shuffle
+from nikawa.recipes.recipe import SPLITS, Config, Dropped, Inputs, Kept, Outcomes, found_in
 from nikawa.records import Example, Origin, Span
 
-SETS = {"train": "train", "dev": "dev", "test": "test"}
+Splitter = Callable[[Sequence[Example], Mapping[str, int], Any], Mapping[str, Sequence[Example]]]
+"""(examples, size of each part, settings) -> the examples of each part."""
 FIELDS = ("source", "date", "category", "intent", "topic", "style", "round_trip")
 """What a line may say of its text beside url and licence."""
 CLEANING = (
@@ -70,7 +72,7 @@ class Texts(Config, kw_only=True):
 
 def texts(
     path: Path, recipe: str, needed: Sequence[str], config: Any, kept: str = "a text of the source"
-) -> Iterator[Outcome]:
+) -> Outcomes:
     """The texts of a file, cleaned, each once; a line that lacks a needed value is refused. `kept` is the rule they meet."""
     clean = cleaner() if config.cleaning else lambda text: (text, "")
     seen: set[str] = set()
@@ -139,21 +141,16 @@ def drawn_by(
     key: Callable[[Example], str],
     most: Callable[[str], int | None],
     seed: int,
-) -> Iterator[Outcome]:
+) -> Outcomes:
     """Of each kind as many as `most` says by chance, all where it says None; in their order."""
-    held = list(examples)
-    kinds: dict[str, list[Example]] = {}
-    for example in held:
-        kinds.setdefault(key(example), []).append(example)
+    items = list(examples)
     chosen: dict[str, str] = {}
-    for kind, members in kinds.items():
-        limit = most(kind)
-        order = sorted(members, key=lambda example: (draw(seed, "kind", example.id), example.id))
-        rule = (
-            f"one of {min(limit or len(order), len(order)):,} of {kind} drawn from {len(order):,}"
-        )
-        chosen |= dict.fromkeys((example.id for example in order[:limit]), rule)
-    for example in held:
+    for kind, members in group_by(items, key).items():
+        limit, size = most(kind), len(members)
+        rule = f"one of {min(limit or size, size):,} of {kind} drawn from {size:,}"
+        for example in shuffle(members, seed, "kind")[:limit]:
+            chosen[example.id] = rule
+    for example in items:
         rule = chosen.get(example.id, "")
         yield Kept(example, rule) if rule else Dropped(example, NOT_DRAWN)
 
@@ -173,13 +170,26 @@ def check_analyser(config: Any) -> None:
     words_of(config.analyser)
 
 
-def into_sets(
-    examples: Sequence[Example],
-    parts: Mapping[str, Sequence[Example]],
+def split_texts(
+    inputs: Inputs,
+    config: Any,
+    items: str,
+    splitter: Splitter,
     rule: Callable[[str, Example], str],
-) -> Iterator[Outcome]:
-    """The examples in their order, each into the set of its part; `rule` says why it is there."""
+    **settings: Any,
+) -> Outcomes:
+    """Sort the items of a set into train, dev and test, in their order.
+
+    `splitter` is one of `nikawa split`, called with `settings` beside the seed. `rule` says why an example is in its part.
+    """
+    from nikawa.splitting.base import SplitterSettings, parse_sizes
+
+    examples = list(inputs.examples(items))
+    if not examples:
+        return
+    sizes = parse_sizes(config.split, len(examples), tuple(SPLITS))
+    parts = splitter(examples, sizes, SplitterSettings(seed=config.seed, **settings))
     homes = {example.id: part for part, members in parts.items() for example in members}
     for example in examples:
         part = homes[example.id]
-        yield Kept(example, f"split {part}: {rule(part, example)}", SETS[part])
+        yield Kept(example, f"split {part}: {rule(part, example)}", SPLITS[part])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import date
 from random import Random
 from typing import Annotated, Any
@@ -19,16 +18,13 @@ from nikawa.recipes.klue.reports import (
     Reviewed,
     given_answers,
     most_voted,
-    readmit,
-    review,
-    set_apart,
+    review_reports,
 )
 from nikawa.recipes.klue.texts import (
-    SETS,
     check_analyser,
     counts_of,
     drawn_by,
-    into_sets,
+    split_texts,
     texts,
     words_of,
 )
@@ -37,11 +33,13 @@ from nikawa.recipes.recipe import (
     Dropped,
     Inputs,
     Kept,
-    Outcome,
+    Outcomes,
     Positive,
     Recipe,
     Share,
     Stage,
+    built_card,
+    splits_stage,
 )
 from nikawa.records import Card, Example
 
@@ -89,7 +87,7 @@ def is_day(text: str) -> bool:
         return False
 
 
-def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def take(inputs: Inputs, config: Any) -> Outcomes:
     """Headlines of the seven sections, of the years asked for, each once."""
     path = inputs.file("headlines")
     for outcome in texts(
@@ -109,7 +107,7 @@ def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             yield outcome
 
 
-def choose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def choose(inputs: Inputs, config: Any) -> Outcomes:
     """So many of each section by chance; there must be headlines on both sides of the date of the split."""
     headlines, limits = list(inputs.examples("taken")), counts_of(config.sections, "sections")
     dates = {headline.meta["date"] >= config.after for headline in headlines}
@@ -127,7 +125,7 @@ def choose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     )
 
 
-def agree(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def agree(inputs: Inputs, config: Any) -> Outcomes:
     """The topic that enough workers put first; what they put second and third stays in their judgements."""
     ranked = given_answers(inputs, "topics")
     for headline in inputs.examples("sound"):
@@ -143,34 +141,26 @@ def agree(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             )
 
 
-def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+def split(inputs: Inputs, config: Any) -> Outcomes:
     """New headlines for dev and test, with older ones that hold terms no other older headline has."""
-    from nikawa.splitting.base import SplitterSettings, parse_sizes
     from nikawa.splitting.dates import split_by_date
 
-    headlines = list(inputs.examples("agreed"))
-    if not headlines:
-        return
-    sizes = parse_sizes(config.split, len(headlines), tuple(SETS))
-    options = SplitterSettings(
-        seed=config.seed,
+    def rule(part: str, headline: Example) -> str:
+        if headline.meta["date"] >= config.after:
+            return f"published {headline.meta['date']}"
+        before = f"published before {config.after}"
+        return before if part == "train" else "older, with terms train does not hold"
+
+    yield from split_texts(
+        inputs,
+        config,
+        "agreed",
+        split_by_date,
+        rule,
         fields=("date",),
         after=config.after,
         unseen=config.unseen,
         words=words_of(config.analyser),
-    )
-    yield from into_sets(
-        headlines, split_by_date(headlines, sizes, options), lambda part, e: _why(part, e, config)
-    )
-
-
-def _why(part: str, headline: Example, config: Any) -> str:
-    if headline.meta["date"] >= config.after:
-        return f"published {headline.meta['date']}"
-    return (
-        f"published before {config.after}"
-        if part == "train"
-        else "older, with terms train does not hold"
     )
 
 
@@ -198,11 +188,10 @@ def check(config: Any) -> None:
 
 def card(config: Any) -> Card:
     """YNAT's own card, for a dataset made here."""
-    return replace(
+    return built_card(
         DATASET.card,
-        name=config.name or "ynat",
+        config,
         title="Topics of news headlines, made as YNAT was",
-        homepage="made here: nikawa build ynat",
         description="News headlines with one of seven topics.",
         labels=f"The topic that at least {config.votes} of {config.workers} workers put first; headlines without such a majority were dropped.",
         source=f"News headlines, {config.since} to {config.until}; dev and test from {config.after}, or with terms train does not hold",
@@ -248,36 +237,24 @@ RECIPE = Recipe(
             simulate=simulate,
             uses=("topics",),
         ),
-        Stage(
-            "checked",
+        *review_reports(
             "headlines on which workers could decide; those reported are set apart",
-            set_apart("chosen", "topics", {"undecidable": "workers are unable to decide"}),
-            ("chosen", "topics"),
+            "신고된 기사 제목입니다. 데이터에 남겨도 되면 keep, 버려야 하면 discard를 고르세요.",
+            "chosen",
+            "topics",
+            {"undecidable": "workers are unable to decide"},
             ("undecided",),
-            ("unreported", "reported"),
-        ),
-        review(
-            "신고된 기사 제목입니다. 데이터에 남겨도 되면 keep, 버려야 하면 discard를 고르세요."
-        ),
-        Stage(
-            "sound",
-            "not reported, or kept on review",
-            readmit,
-            ("unreported", "reported", "review"),
         ),
         Stage(
             "agreed", "enough workers put one topic first", agree, ("sound", "topics"), ("votes",)
         ),
-        Stage(
-            "splits",
+        splits_stage(
             "train before a date, dev and test from it on, with unseen terms",
             split,
             ("agreed",),
             ("split", "after", "unseen", "analyser", "seed"),
-            tuple(SETS.values()),
         ),
     ),
-    splits=SETS,
     card=card,
     check=check,
     question="label",
