@@ -374,7 +374,7 @@ def test_jsick_tables_9_and_10(shared_data: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_jsquad_overlap(shared_data: Path) -> None:
     """JGLUE tells 0.795; of the segmentations here Juman's dictionary comes nearest (0.793)."""
-    from nikawa.analysis.overlap import count_shared
+    from nikawa.analysis.set_analysis import count_shared
     from nikawa.datasets import load
     from nikawa.text import analyser
 

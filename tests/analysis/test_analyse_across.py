@@ -64,7 +64,9 @@ def loaded(
             predictor=model,
             seed=seed,
             variation=Variation(share=share),
-            protocol=EvaluationProtocol(kind="answers", evaluate=tuple(f"{dataset}:{name}" for name in sets)),
+            protocol=EvaluationProtocol(
+                kind="answers", evaluate=tuple(f"{dataset}:{name}" for name in sets)
+            ),
             data=(),
         )
         given = {

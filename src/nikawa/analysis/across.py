@@ -61,7 +61,7 @@ def compare_with_majority(
     hits = np.stack([mark_right(items.gold, items.answers) for items in answers.runs])
     majority_hits = mark_right(gold, [label] * n)
     table = np.column_stack([*hits, *(hits - majority_hits), np.ones(n)])
-    drawn = resample_sums(table, units, resamples=options.resamples, seed=options.seed)
+    drawn = resample_sums(table, units, **options.draws)
     scores_drawn, gaps_drawn = np.split((drawn[:, :-1] / drawn[:, -1:]).T, 2)  # runs by resamples
     scores = hits.mean(axis=1)
     gaps = scores - majority_hits.mean()
@@ -157,10 +157,7 @@ def gain_per_doubling(
     if not few or many <= few or n != len(more.examples):
         return None
     everything = np.ones(n, dtype=bool)
-    one, two = (
-        measure_parts(each.sample, [everything], resamples=options.resamples, seed=options.seed)
-        for each in (fewer, more)
-    )
+    one, two = (measure_parts(each.sample, [everything], **options.draws) for each in (fewer, more))
     gap = np.array([more.official.mean() - fewer.official.mean()])
     drawn = two.drawn[:, 0] - one.drawn[:, 0]
     same_seeds = fewer.loaded.seeds == more.loaded.seeds
@@ -191,8 +188,7 @@ def stress_system(system: LoadedSystem, options: AnalysisOptions) -> Stress | No
         [item for run in runs for item in run],
         MEASURES[measure],
         neutral=has_neutral,
-        resamples=options.resamples,
-        seed=options.seed,
+        **options.draws,
     )
     each = []
     for run in runs:

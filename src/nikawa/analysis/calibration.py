@@ -22,6 +22,7 @@ from nikawa.stats.masks import make_figure, resample_sums
 from nikawa.stats.resample import Floats, Ints, count_units
 
 BINS = 15
+"""Bins of the ECE and of the reliability diagram."""
 MIN_PROBABILITY = 1e-12
 """The smallest probability a likelihood is taken of."""
 CHANCE_TRIALS = 1_000
@@ -70,7 +71,7 @@ def calibrate(
     errors = np.array(_map_distinct(lambda run: ece(run, bins), runs))
     chance = _map_distinct(lambda run: ece_by_chance(run, bins, seed), runs)
     curves = _map_distinct(risk_coverage, runs)
-    brier, nll = _mean_losses(runs, units, resamples, seed)
+    brier, nll = mean_losses(runs, units, resamples, seed)
     return Calibration(
         n=len(units),
         left_out=left_out,
@@ -83,8 +84,8 @@ def calibrate(
         nll=nll,
         aurc=_mean([risk.mean() for risk, _ in curves]),
         aurc_best=_mean(_map_distinct(least_area, runs)),
-        bins=_reliability_bins(runs, bins),
-        coverage=_coverage_points(curves),
+        bins=reliability_bins(runs, bins),
+        coverage=coverage_points(curves),
     )
 
 
@@ -128,7 +129,7 @@ def ece_by_chance(run: RunProbabilities, bins: int = BINS, seed: int = 0) -> flo
     return float(np.quantile(np.concatenate(errors), 0.95))
 
 
-def _mean_losses(
+def mean_losses(
     runs: Sequence[RunProbabilities], units: Ints, resamples: int, seed: int
 ) -> tuple[Figure, Figure]:
     """Brier score and negative log-likelihood with their intervals."""
@@ -178,7 +179,8 @@ def least_area(run: RunProbabilities) -> float:
     return float((np.maximum(0, counts - (n - wrong)) / counts).mean())
 
 
-def _coverage_points(curves: Sequence[tuple[Floats, Floats]]) -> tuple[CoveragePoint, ...]:
+def coverage_points(curves: Sequence[tuple[Floats, Floats]]) -> tuple[CoveragePoint, ...]:
+    """Risk and threshold at every twentieth of the items, mean over the curves of `risk_coverage`."""
     n = len(curves[0][0])
     places = [max(1, round(share * n)) - 1 for share in COVERAGES]
     return tuple(
@@ -191,27 +193,28 @@ def _coverage_points(curves: Sequence[tuple[Floats, Floats]]) -> tuple[CoverageP
     )
 
 
-def _reliability_bins(runs: Sequence[RunProbabilities], bins: int) -> tuple[ReliabilityBin, ...]:
+def reliability_bins(runs: Sequence[RunProbabilities], bins: int) -> tuple[ReliabilityBin, ...]:
     """Bins over the answers of all runs; each run brings the same items, so `n` is what one brings."""
     confidence = np.concatenate([run.confidence for run in runs])
     order = np.argsort(confidence, kind="stable")
     confidence, right = confidence[order], np.concatenate([run.right for run in runs])[order]
     starts = _bin_starts(confidence, bins)
     ends = np.append(starts[1:], len(confidence))
-    return tuple(
-        _bin(confidence[a:b], right[a:b], len(runs)) for a, b in zip(starts, ends, strict=True)
-    )
-
-
-def _bin(confidence: Floats, right: Floats, runs: int) -> ReliabilityBin:
-    n = max(1, round(len(right) / runs))
-    low, high = wilson_interval(float(right.mean()), n)
-    return ReliabilityBin(
-        n=n,
-        least=float(confidence[0]),
-        most=float(confidence[-1]),
-        confidence=float(confidence.mean()),
-        accuracy=float(right.mean()),
-        low=low,
-        high=high,
-    )
+    reliability = []
+    for start, end in zip(starts, ends, strict=True):
+        inside = confidence[start:end]
+        accuracy = float(right[start:end].mean())
+        n = max(1, round(len(inside) / len(runs)))
+        low, high = wilson_interval(accuracy, n)
+        reliability.append(
+            ReliabilityBin(
+                n=n,
+                least=float(inside[0]),
+                most=float(inside[-1]),
+                confidence=float(inside.mean()),
+                accuracy=accuracy,
+                low=low,
+                high=high,
+            )
+        )
+    return tuple(reliability)

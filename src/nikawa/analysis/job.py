@@ -10,7 +10,6 @@ from pathlib import Path
 
 from nikawa.analysis.across import compare_partial_inputs, learning_curves, stress_systems
 from nikawa.analysis.answers import ItemSets, SystemAnswers, match_system
-from nikawa.analysis.overlap import Overlaps
 from nikawa.analysis.results import (
     ACROSS,
     ANALYSES,
@@ -25,6 +24,7 @@ from nikawa.analysis.results import (
 )
 from nikawa.analysis.set_analysis import (
     AnalysisOptions,
+    Overlaps,
     cross_tabulate,
     measure_calibration,
     rank_surprises,
@@ -94,11 +94,15 @@ def analyse(
 ) -> Analyses:
     """Analyse runs (folders, folders of runs, patterns) and write `analyses/` beside them, or to `out`."""
     options = options or AnalysisOptions()
-    found = find_runs(runs)
-    folder = out or _folder_beside(found)
-    _refuse_foreign(folder, overwrite)
+    stored = find_runs(runs)
+    folder = out or _folder_beside(stored)
+    refuse_foreign(folder, overwrite)
     computed = compute_analyses(
-        found, data=data, options=options, command=_command(runs, options), on_progress=on_progress
+        stored,
+        data=data,
+        options=options,
+        command=build_command(runs, options),
+        on_progress=on_progress,
     )
     with atomic_folder(folder, overwrite=overwrite) as place:
         analyses = computed.analyses
@@ -120,11 +124,11 @@ def compute_analyses(
     on_progress: OnProgress | None = None,
 ) -> ComputedAnalyses:
     """The analyses of some runs, nothing written; runs that cannot be read are listed in the index with the reason."""
-    found = runs if isinstance(runs, FoundRuns) else find_runs(runs)
-    systems, faults = load_systems(found.require_results(), ExampleReader(data), skip_faults=True)
+    stored = runs if isinstance(runs, FoundRuns) else find_runs(runs)
+    systems, faults = load_systems(stored.require_results(), ExampleReader(data), skip_faults=True)
     return analyse_systems(
         systems,
-        found.skipped | faults,
+        stored.skipped | faults,
         options=options,
         command=command,
         on_progress=on_progress,
@@ -162,7 +166,7 @@ def analyse_systems(
         if on_progress is not None:
             on_progress(f"{stem} {answers.set}", number, len(every))
         analyses[f"{stem}--{answers.set}.json"] = analyse_set(answers, options, overlaps)
-    _check_keys(options.by, analyses.values())
+    check_keys(options.by, analyses.values())
     suspects = find_suspects(every, options)
     across = Across(
         partial=compare_partial_inputs(every, options),
@@ -177,7 +181,7 @@ def analyse_systems(
     )
 
 
-def _check_keys(keys: Iterable[str], analyses: Iterable[Analysis]) -> None:
+def check_keys(keys: Iterable[str], analyses: Iterable[Analysis]) -> None:
     """A key that was asked for must slice something."""
     every = list(analyses)
     for key in keys:
@@ -259,17 +263,17 @@ def analyses_folder(runs: Sequence[str | Path], out: Path | None = None) -> Path
     return out or _folder_beside(find_runs(runs))
 
 
-def _folder_beside(found: FoundRuns) -> Path:
-    runs: list[StoredRun] = [*found.results, *found.choosing]
+def _folder_beside(stored: FoundRuns) -> Path:
+    runs: list[StoredRun] = [*stored.results, *stored.choosing]
     parents = {run.path.resolve().parent for run in runs}
     if len(parents) > 1:
         raise BadInput("the runs are in several folders", cure="say where to write: --out DIR")
     if not parents:
-        found.require_results()
+        stored.require_results()
     return parents.pop() / ANALYSES
 
 
-def _refuse_foreign(folder: Path, overwrite: bool) -> None:
+def refuse_foreign(folder: Path, overwrite: bool) -> None:
     """Say what is in the way before the work; nothing of anybody else is replaced, such as answers of workers."""
     nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not os.access(nearest, os.W_OK):
@@ -289,7 +293,7 @@ def _refuse_foreign(folder: Path, overwrite: bool) -> None:
         raise BadInput(what, file=folder, cure="move it away, or choose another place: --out DIR")
 
 
-def _command(runs: Sequence[str | Path], options: AnalysisOptions) -> str:
+def build_command(runs: Sequence[str | Path], options: AnalysisOptions) -> str:
     """The command that makes the same again."""
     default = AnalysisOptions()
     words = ["nikawa", "analyse", *map(str, runs)]

@@ -167,6 +167,11 @@ class Surprise(Record, frozen=True, kw_only=True):
     inputs: dict[str, Any] = field(default_factory=dict)
 
 
+def title_system(model: str, variation: str) -> str:
+    """A model and how it departs from the task as published: `tohoku-bert (hypothesis only)`."""
+    return f"{model} ({variation})" if variation else model
+
+
 class System(Record, frozen=True, kw_only=True):
     """A model under one protocol; its runs differ in their seeds alone."""
 
@@ -193,8 +198,8 @@ class System(Record, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """The model and how it departs, for headings."""
-        return f"{self.model} ({self.variation})" if self.variation else self.model
+        """The model and how it departs from the task, for headings."""
+        return title_system(self.model, self.variation)
 
 
 class Analysis(Record, frozen=True, kw_only=True):
@@ -271,20 +276,29 @@ class Curve(Record, frozen=True, kw_only=True):
     """What the last doubling of the training data brought, with the interval of that difference over items."""
 
 
-class StressCell(Record, frozen=True, kw_only=True):
-    """How alike the answers to originals and to perturbed versions are, in percent (mean over seeds)."""
+class StressFigure(Record, frozen=True, kw_only=True):
+    """How alike the answers to originals and to perturbed versions are, in percent; None where nothing can be computed."""
 
     operation: str
     case: str
+    """"" for all cases together."""
     gold: str
-    """"" for all together, as for `case`."""
+    """"" for all labels together."""
     n: int
     value: float | None
     low: float | None
     high: float | None
+
+
+class StressCell(StressFigure, frozen=True, kw_only=True):
+    """The figure of a system: the mean over its seeds."""
+
     sd: float | None
+    """Over seeds; None where there is one."""
     to_neutral: float | None
+    """Of the items first answered otherwise, how many became neutral; None for scores."""
     human: float | None
+    """The same of people, on the items that they judged."""
     human_n: int
 
 
@@ -301,7 +315,7 @@ class Stress(Record, frozen=True, kw_only=True):
     @property
     def title(self) -> str:
         """The model and how it departs from the task, for headings."""
-        return f"{self.model} ({self.variation})" if self.variation else self.model
+        return title_system(self.model, self.variation)
 
 
 class Suspect(Record, frozen=True, kw_only=True):

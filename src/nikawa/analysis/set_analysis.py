@@ -1,4 +1,4 @@
-"""The analyses of one system on one set: score, slices, label by similarity, confusion, calibration, surprising errors.
+"""The analyses of one system on one set: score, slices, label by similarity, confusion, calibration, surprising errors, lexical overlap.
 
 Each figure is the mean over the seeds of the system; intervals are over groups of items.
 """
@@ -18,21 +18,41 @@ from msgspec.structs import replace
 
 from nikawa.analysis.answers import SystemAnswers
 from nikawa.analysis.calibration import RunProbabilities, calibrate
-from nikawa.analysis.results import Calibration, ClassScore, Confusion, CrossTable, Surprise
+from nikawa.analysis.results import (
+    Calibration,
+    ClassScore,
+    Confusion,
+    CrossTable,
+    Overlap,
+    Surprise,
+)
+from nikawa.checks.overlap import Shared, mean_share, overlap_bins, rank_correlation, shared_tokens
 from nikawa.datasets.custom import declared_protocol
+from nikawa.errors import MissingExtra
 from nikawa.metrics import metrics
+from nikawa.metrics.base import encode_labels, f1, ratio
+from nikawa.metrics.classes import class_counts, split_counts
 from nikawa.metrics.confusion import UNREAD, count_confusion
-from nikawa.records import LABELLED_KINDS, Example
+from nikawa.records import LABELLED_KINDS, Example, Task
 from nikawa.stats.masks import make_figure, measure_parts, resample_sums
 from nikawa.stats.resample import Floats, Ints, count_units
 from nikawa.stats.results import Figure, Slice
 from nikawa.stats.slice_tests import SLICE_RESAMPLES, cross_slices, measure_slices
 from nikawa.stats.slices import SliceMask, to_masks
+from nikawa.text import Analyser, analyser
+from nikawa.text.analysers import DEFAULTS
 
 PART = "part"
 """The key of the parts that a dataset declares, such as problems seen and unseen in training."""
 MIN_PROBABILITY = 1e-12
 """The smallest probability of gold that a surprise counts."""
+
+SIDES = {"reading": ("question", "context"), "inference": ("hypothesis", "premise")}
+"""Kind to (the input whose tokens are looked for, the input they are looked for in)."""
+NO_TOKENISER, PLAIN = "none", "whitespace"
+"""The segmentation that leaves the overlap out, and that of languages without an analyser."""
+TITLE_MARK = " [SEP] "
+"""What parts title and body in a published context: only the body counts."""
 
 Counts = Mapping[str, Mapping[str, int]]
 """Gold label to answer to count, of one run."""
@@ -55,12 +75,17 @@ class AnalysisOptions:
     workers: int = 3
     """Different workers each suspect is to be judged by."""
 
+    @property
+    def draws(self) -> dict[str, int]:
+        """The keyword arguments of functions that resample."""
+        return {"resamples": self.resamples, "seed": self.seed}
+
 
 def score_whole(answers: SystemAnswers, options: AnalysisOptions) -> Figure:
     """The metric over all items: the official value, its interval."""
     n, sample = len(answers.examples), answers.sample
     everything = np.ones(n, dtype=bool)
-    parts = measure_parts(sample, [everything], resamples=options.resamples, seed=options.seed)
+    parts = measure_parts(sample, [everything], **options.draws)
     official = dataclasses.replace(parts, values=answers.official[:, None])
     return official.figure(0, units=count_units(sample.units), scale=answers.scale, n=n)
 
@@ -76,9 +101,7 @@ def slice_answers(
         masks, skipped = answers.items.find_slices(keys)
     if not options.by or PART in options.by:
         masks = [*masks, *declared_parts(answers)]
-    slices = measure_slices(
-        answers.sample, masks, scale=answers.scale, resamples=options.resamples, seed=options.seed
-    )
+    slices = measure_slices(answers.sample, masks, scale=answers.scale, **options.draws)
     return tuple(slices), dict(skipped)
 
 
@@ -105,14 +128,13 @@ def cross_tabulate(answers: SystemAnswers, options: AnalysisOptions) -> CrossTab
         labels,
         bins,
         scale=answers.scale,
-        resamples=options.resamples,
-        seed=options.seed,
+        **options.draws,
     )
     if answers.items.label_question == answers.task.question:
         in_bin = {each.where: each.mask for each in bins}
         in_bin[""] = np.ones(len(answers.examples), dtype=bool)
         cells = [
-            replace(cell, answered=_count_answers(answers, cell.label, in_bin[cell.bin]))
+            replace(cell, answered=count_answers(answers, cell.label, in_bin[cell.bin]))
             for cell in cells
         ]
     return CrossTable(
@@ -124,7 +146,7 @@ def cross_tabulate(answers: SystemAnswers, options: AnalysisOptions) -> CrossTab
     )
 
 
-def _count_answers(answers: SystemAnswers, label: str, mask: Any) -> float:
+def count_answers(answers: SystemAnswers, label: str, mask: Any) -> float:
     """How many items of a part were answered with a label (all of them for no label), mean over seeds."""
     if not label:
         return float(mask.sum())
@@ -148,8 +170,7 @@ def tabulate_confusion(answers: SystemAnswers, options: AnalysisOptions) -> Conf
         [str(label) for label in answers.runs[0].gold],
         [texts[id(items)] for items in answers.runs],
         answers.sample.units,
-        resamples=options.resamples,
-        seed=options.seed,
+        **options.draws,
     )
 
 
@@ -178,11 +199,11 @@ def average_confusion(
         labels=tuple(labels),
         columns=tuple(columns),
         counts=mean,
-        classes=_score_classes(labels, gold, answers, units, resamples, seed),
+        classes=score_classes(labels, gold, answers, units, resamples, seed),
     )
 
 
-def _score_classes(
+def score_classes(
     labels: Sequence[str],
     gold: Sequence[str],
     answers: Sequence[Sequence[str]],
@@ -194,16 +215,17 @@ def _score_classes(
     sums = {}  # runs that answered alike are one list
     for run in answers:
         if id(run) not in sums:
-            table = _count_classes(labels, gold, run)
+            codes = encode_labels(gold, labels), encode_labels(run, labels)
+            table = class_counts(*codes, len(labels))
             resampled = resample_sums(table, units, resamples=resamples, seed=seed)
             sums[id(run)] = (table.sum(axis=0), resampled)
     exact = np.stack([sums[id(run)][0] for run in answers])
     drawn = np.stack([sums[id(run)][1] for run in answers])
-    exact_rates, drawn_rates = _compute_rates(exact), _compute_rates(drawn)
+    exact_rates, drawn_rates = compute_rates(exact), compute_rates(drawn)
     scores = []
     for i, label in enumerate(labels):
         n = int(exact[0, 2 * len(labels) + i])
-        precision, recall, f1 = (
+        precision, recall, f1_score = (
             make_figure(
                 values[:, i], resampled[:, :, i].mean(axis=0), units=count_units(units), n=n
             )
@@ -212,29 +234,25 @@ def _score_classes(
         answered = float(exact[:, len(labels) + i].mean())
         scores.append(
             ClassScore(
-                label=label, gold=n, answered=answered, precision=precision, recall=recall, f1=f1
+                label=label,
+                gold=n,
+                answered=answered,
+                precision=precision,
+                recall=recall,
+                f1=f1_score,
             )
         )
     return tuple(scores)
 
 
-def _count_classes(labels: Sequence[str], gold: Sequence[str], answers: Sequence[str]) -> Floats:
-    """Items by three times the labels: right, answered and gold of each label."""
-    place = {label: i for i, label in enumerate(labels)}
-
-    def is_label(values: Sequence[str]) -> Any:
-        indices = np.array([place.get(value, -1) for value in values], dtype=np.int64)
-        return indices[:, None] == np.arange(len(labels))
-
-    in_gold, in_answers = is_label(gold), is_label(answers)
-    return np.concatenate([in_gold & in_answers, in_answers, in_gold], axis=1).astype(np.float64)
-
-
-def _compute_rates(counts: Floats) -> tuple[Floats, Floats, Floats]:
-    """Precision, recall, F1 from what `_count_classes` counts; NaN where there is nothing to divide by."""
-    hits, answered, in_gold = np.split(counts, 3, axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return hits / answered, hits / in_gold, 2 * hits / (answered + in_gold)
+def compute_rates(counts: Floats) -> tuple[Floats, Floats, Floats]:
+    """Precision, recall, F1 from what `class_counts` counts; NaN where there is nothing to divide by."""
+    hits, answered, wanted = split_counts(counts)
+    return (
+        ratio(hits, answered, np.nan),
+        ratio(hits, wanted, np.nan),
+        f1(hits, answered, wanted, np.nan),
+    )
 
 
 def measure_calibration(
@@ -258,8 +276,7 @@ def measure_calibration(
         [runs[id(items)] for items in answers.runs],
         units,
         left_out=left_out,
-        resamples=options.resamples,
-        seed=options.seed,
+        **options.draws,
     )
     return calibration, ""
 
@@ -286,7 +303,7 @@ def rank_surprises(
             answers.answer_indices[:, kept],
         )
         return tuple(surprises[: options.top]), "probability"
-    details = _item_scores(answers)
+    details = score_items(answers)
     if details is None:
         return (), ""
     given = [items.answers for items in answers.runs]
@@ -294,7 +311,7 @@ def rank_surprises(
     return tuple(surprises[: options.top]), "score"
 
 
-def _item_scores(answers: SystemAnswers) -> Floats | None:
+def score_items(answers: SystemAnswers) -> Floats | None:
     """Runs by items, under the last of the task's metrics that scores items from 0 to 1."""
     for name in reversed(answers.task.metrics):
         metric = metrics()[name]
@@ -330,7 +347,7 @@ def surprises_by_probability(
         answer = int(np.bincount(given).argmax())
         p_gold = float(mean[i, gold[i]])
         surprises.append(
-            _surprise(
+            make_surprise(
                 examples[i],
                 labels[gold[i]],
                 labels[answer],
@@ -351,7 +368,7 @@ def surprises_by_error(
     errors = np.abs(mean - np.asarray(gold))
     wrong = (np.abs(answers - np.asarray(gold)) > step).sum(axis=0)
     return [
-        _surprise(examples[i], gold[i], float(mean[i]), int(wrong[i]), error=float(errors[i]))
+        make_surprise(examples[i], gold[i], float(mean[i]), int(wrong[i]), error=float(errors[i]))
         for i in np.argsort(-errors, kind="stable")
         if wrong[i]
     ]
@@ -371,7 +388,7 @@ def surprises_by_score(
     for i in order:
         answer = most_frequent([run[i] for run in answers])
         lack = float(lacks[i])
-        surprises.append(_surprise(examples[i], gold[i], answer, int(wrong[i]), error=lack))
+        surprises.append(make_surprise(examples[i], gold[i], answer, int(wrong[i]), error=lack))
     return surprises
 
 
@@ -381,7 +398,10 @@ def most_frequent(answers: Sequence[Any]) -> Any:
     return answers[keys.index(Counter(keys).most_common(1)[0][0])]
 
 
-def _surprise(example: Example, gold: Any, answer: Any, wrong: int, **numbers: float) -> Surprise:
+def make_surprise(
+    example: Example, gold: Any, answer: Any, wrong: int, **numbers: float
+) -> Surprise:
+    """An example as a surprise; `numbers` are the fields it is ranked by and those beside them."""
     return Surprise(
         example=example.id,
         gold=gold,
@@ -392,3 +412,104 @@ def _surprise(example: Example, gold: Any, answer: Any, wrong: int, **numbers: f
         inputs=example.inputs,
         **numbers,
     )
+
+
+def sides_of(task: Task) -> tuple[str, str] | None:
+    """The two inputs whose tokens are compared; None where there are no two texts."""
+    if task.kind == "similarity":
+        return task.inputs[1], task.inputs[0]
+    return SIDES.get(task.kind)
+
+
+class Overlaps:
+    """Overlaps of an analysis: each distinct text is cut into tokens once, whatever set it is in."""
+
+    def __init__(self, options: AnalysisOptions) -> None:
+        self.options = options
+        self._tokens: dict[str, dict[str, list[str]]] = {}
+        """Analyser to text to tokens."""
+        self._shared: dict[tuple[int, str], Shared] = {}
+        """Item set and analyser to what its texts share."""
+
+    def measure(self, answers: SystemAnswers) -> tuple[Overlap | None, str]:
+        """The overlap of a set and its relation to the metric, or why there is none."""
+        task, language = answers.task, answers.loaded.sets.language
+        sides = sides_of(task)
+        if sides is None:
+            return None, f"{task.kind} tasks have no two texts"
+        if self.options.tokeniser == NO_TOKENISER:
+            return None, "left out as asked"
+        own = language if language in DEFAULTS else PLAIN
+        try:
+            cutter = analyser(self.options.tokeniser or own, cache=0)
+        except MissingExtra as problem:
+            return None, str(problem)
+        if cutter.language not in ("", language):
+            return None, f"{cutter.name} is for {cutter.language}, the texts are {language}"
+        key = (id(answers.items), cutter.name)
+        if key not in self._shared:
+            known = self._tokens.setdefault(cutter.name, {})
+            self._shared[key] = count_shared(answers.examples, sides, cutter, known)
+        return self._relate(answers, sides, self._shared[key], cutter.name), ""
+
+    def _relate(
+        self, answers: SystemAnswers, sides: tuple[str, str], shared: Shared, segmentation: str
+    ) -> Overlap:
+        """The overlap of the texts with the metric on them."""
+        sample, shares = answers.sample, shared.shares
+        detail = sample.detail
+        if detail is None:  # a correlation has no score an item
+            detail = score_closeness(answers)
+        draws = self.options.draws
+        gold = [example.gold.get(answers.task.question) for example in answers.examples]
+        labels = {label for label in gold if isinstance(label, str) and answers.task.labels}
+        return Overlap(
+            of=sides[0],
+            inside=sides[1],
+            segmentation=segmentation,
+            n=len(shares),
+            mean=mean_share(shared, sample.units, **draws),
+            pooled=shared.pooled,
+            labels={
+                name: float(shares[[label == name for label in gold]].mean())
+                for name in sorted(labels)
+            },
+            metric=answers.metric.name,
+            unit=answers.unit,
+            bins=overlap_bins(shares, sample, scale=answers.scale, **draws),
+            correlation=rank_correlation(shares, detail, sample.units, **draws),
+        )
+
+
+def count_shared(
+    examples: Sequence[Example],
+    sides: tuple[str, str],
+    cutter: Analyser,
+    known: dict[str, list[str]] | None = None,
+) -> Shared:
+    """Tokens of one input that are in the other; `known` holds the tokens of texts that were cut before, and takes the new ones."""
+    tokens = {} if known is None else known
+    searched = [str(example.inputs.get(sides[0], "")) for example in examples]
+    holding = [
+        str(example.inputs.get(sides[1], "")).rpartition(TITLE_MARK)[2] for example in examples
+    ]
+    new = [text for text in dict.fromkeys((*searched, *holding)) if text not in tokens]
+    for text, cut in zip(new, cutter.analyse_many(new), strict=True):
+        tokens[text] = [token.surface for token in cut]
+    token_sets = {text: frozenset(tokens[text]) for text in dict.fromkeys(holding)}
+    pairs = zip(searched, holding, strict=True)
+    return shared_tokens((tokens[one], token_sets[other]) for one, other in pairs)
+
+
+def score_closeness(answers: SystemAnswers) -> Floats:
+    """A score an item: the squared error with its sign turned, or whether the answer is gold; mean over seeds."""
+    is_similarity = answers.task.kind == "similarity"
+    rows = []
+    for run in answers.runs:
+        pairs = zip(run.gold, run.answers, strict=True)
+        if is_similarity:
+            rows.append([-((answer - gold) ** 2) for gold, answer in pairs])
+        else:
+            rows.append([gold == answer for gold, answer in pairs])
+    mean: Floats = np.array(rows, dtype=np.float64).mean(axis=0)
+    return mean

@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
+from nikawa.analysis.results import StressFigure
 from nikawa.datasets import benchmarks, load
 from nikawa.datasets.custom import has_numbered_labels
 from nikawa.datasets.hidden import load_and_hide
@@ -76,21 +77,13 @@ class StressItem:
     """Gold of the original and of the perturbed version, where people judged that."""
 
 
-class StressCount(Record, frozen=True, kw_only=True):
-    """One number of a table; values are percent, None where there is nothing to compute."""
+class StressCount(StressFigure, frozen=True, kw_only=True):
+    """The figure of one file of answers, or of one run."""
 
-    operation: str
-    case: str
-    """"" for all cases together."""
-    gold: str
-    """"" for all labels together."""
-    n: int
-    value: float | None
-    low: float | None
-    high: float | None
     to_neutral: float | None
     """Of the items first answered otherwise, how many became neutral; None for scores."""
     human: float | None
+    """The same of people, on the items that they judged."""
     judged: float | None
     """The model's value on the items that people judged."""
     human_n: int

@@ -102,12 +102,12 @@ def find_suspects(
     """For every set with labels, the suspects and the items of their sheet."""
     groups: dict[tuple[str, str, str], list[SystemAnswers]] = {}
     for answers in every:
-        if answers.task.kind in CLASS_KINDS and _has_say(answers):
+        if answers.task.kind in CLASS_KINDS and has_say(answers):
             # Folds of a sweep leave items out: only systems that answered the same ones are pooled.
             ids = digest_values([example.id for example in answers.examples])
             key = (answers.task.name, answers.full_name, ids)
             groups.setdefault(key, []).append(answers)
-    pools = [_fullest(group) for group in groups.values()]
+    pools = [choose_fullest(group) for group in groups.values()]
     # Without probabilities, one system's every error would be a suspect.
     pools = [pool for pool in pools if len(pool) > 1 or not isinstance(pool[0].probabilities, str)]
     names = [f"{pool[0].task.name}--{pool[0].set}" for pool in pools]
@@ -117,11 +117,11 @@ def find_suspects(
         folder = name
         if counts[name] > 1:  # such as two custom datasets of one name
             folder = f"{name}--{digest_values(pool[0].loaded.stem)[:8]}"
-        suspects.append(_pool_suspects(pool, options, folder))
+        suspects.append(pool_suspects(pool, options, folder))
     return tuple(suspects)
 
 
-def _has_say(answers: SystemAnswers) -> bool:
+def has_say(answers: SystemAnswers) -> bool:
     """Whether a system's answers tell something about the labels.
 
     A constant answer is no opinion on any item, and agreement with items that were learned from tells nothing.
@@ -140,20 +140,21 @@ def _own_items(answers: SystemAnswers) -> Ints:
     return np.flatnonzero(own)
 
 
-def _fullest(group: Sequence[SystemAnswers]) -> Sequence[SystemAnswers]:
+def choose_fullest(group: Sequence[SystemAnswers]) -> Sequence[SystemAnswers]:
     """Systems that saw and learned all there is, where there are such; else those that there are."""
     as_published = [each for each in group if not each.spec.variation.title]
     all_inputs = [each for each in group if not each.spec.variation.inputs]
     return as_published or all_inputs or group
 
 
-def _pool_suspects(
+def pool_suspects(
     pool: Sequence[SystemAnswers], options: AnalysisOptions, folder: str
 ) -> SuspectItems:
+    """The suspects that systems on the same items agree on, and the items of their sheet in `folder`."""
     first = pool[0]
     own = _own_items(first)
     gold = first.gold_indices[own]
-    opinions = [_opinion(answers) for answers in pool]
+    opinions = [form_opinion(answers) for answers in pool]
     mean = np.mean([probabilities for probabilities, _ in opinions], axis=0)
     votes = np.stack([vote for _, vote in opinions])
     doubts = [
@@ -164,7 +165,7 @@ def _pool_suspects(
     items, shown = [], []
     for doubt in doubts[: options.top]:
         example = first.examples[doubt.item]
-        suspect = _suspect(first, doubt, mean, votes, f"{source}/{example.id}")
+        suspect = describe_suspect(first, doubt, mean, votes, f"{source}/{example.id}")
         inputs = {key: example.inputs[key] for key in first.task.inputs if key in example.inputs}
         items.append(suspect)
         shown.append(Example(id=suspect.example, inputs=inputs, group=example.group))
@@ -191,7 +192,7 @@ def _reference(answers: SystemAnswers) -> str:
     return f"{name}:{split}"
 
 
-def _opinion(answers: SystemAnswers) -> tuple[Floats, Ints]:
+def form_opinion(answers: SystemAnswers) -> tuple[Floats, Ints]:
     """The mean probabilities of a system (the share of its seeds where it gives none), and its answer to each item."""
     given = answers.answer_indices
     labels = range(len(answers.labels))
@@ -205,9 +206,10 @@ def _opinion(answers: SystemAnswers) -> tuple[Floats, Ints]:
     return np.where(is_known, np.nan_to_num(mean), shares), votes
 
 
-def _suspect(
+def describe_suspect(
     answers: SystemAnswers, doubt: Doubt, mean: Floats, votes: Ints, reference: str
 ) -> Suspect:
+    """A doubted item as it is listed: `mean` are the probabilities over systems, `votes` the answer of each."""
     i, labels = doubt.item, answers.labels
     example, gold = answers.examples[i], answers.runs[0].gold[i]
     place = labels.index(str(gold)) if str(gold) in labels else -1
@@ -226,9 +228,9 @@ def _suspect(
     )
 
 
-def write_suspect_sheet(folder: Path, found: SuspectItems, workers: int) -> None:
+def write_suspect_sheet(folder: Path, suspects: SuspectItems, workers: int) -> None:
     """The task sheet of suspects, as builds write them; it holds no gold and no answer of a model."""
-    answers, task = found.answers, found.answers.task
+    answers, task = suspects.answers, suspects.answers.task
     language = answers.loaded.sets.language
     form = FORMS_BY_KIND[task.kind]
     if form == "inference" and not set(task.labels) <= set(RELATIONS):
@@ -244,12 +246,12 @@ def write_suspect_sheet(folder: Path, found: SuspectItems, workers: int) -> None
         scale=None,
         texts=1,
         workers=workers,
-        items=len(found.items),
+        items=len(suspects.items),
         answer=ANSWER_SHAPES[form],
         language=language,
-        tasks=digest_items(found.items),
+        tasks=digest_items(suspects.items),
     )
-    write_task_sheet(folder, sheet, found.items)
+    write_task_sheet(folder, sheet, suspects.items)
 
 
 def collect_command(folder: Path, project: str) -> str:
