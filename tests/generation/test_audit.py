@@ -11,7 +11,7 @@ from nikawa.generation.audit import AuditReport, audit_examples
 from nikawa.generation.pack import Pack
 from nikawa.generation.problem_reader import ProblemReader
 from nikawa.generation.time_spans import SPANS
-from nikawa.generation.verb_forms import find_wrong_forms
+from nikawa.generation.audit import find_wrong_forms
 from nikawa.records import Example
 
 

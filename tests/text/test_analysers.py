@@ -298,7 +298,7 @@ def test_a_missing_package_names_its_extra(name: str, monkeypatch: pytest.Monkey
         raise ModuleNotFoundError(module)
 
     monkeypatch.setattr(engine_module, "import_module", absent)
-    sudachi._dictionary.cache_clear()
+    sudachi.load_dictionary.cache_clear()
     korean._kiwi.cache_clear()
     with pytest.raises(MissingExtra) as caught:
         analysers._shared_engine.__wrapped__(name).run([])

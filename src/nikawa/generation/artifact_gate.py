@@ -7,7 +7,7 @@ line, no seed will pass.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,10 +50,14 @@ class GateVerdict(Record, frozen=True, kw_only=True):
 
     passed: bool
     allowed: int
+    """Pairs that may be over the line."""
     vocabulary: int
+    """Different tokens that were tested."""
     threshold: float
+    """The test's threshold, corrected for so many tests."""
     tokeniser: str
     over: tuple[Pair, ...]
+    """Pairs of token and label over the line, the worst first."""
     impossible: tuple[Culprit, ...] = ()
     """Literals that no other words can help, the worst first; empty where it was chance."""
 
@@ -76,7 +80,7 @@ def judge_artifacts(
     passed = len(report.over) <= allowed
     culprits: tuple[Culprit, ...] = ()
     if not passed:
-        culprits = _find_culprits(generator, cells, report.over, report.tokeniser, probe.table)
+        culprits = find_culprits(generator, cells, report.over, report.tokeniser, probe.table)
     return GateVerdict(
         passed=passed,
         allowed=allowed,
@@ -88,25 +92,29 @@ def judge_artifacts(
     )
 
 
-def _find_culprits(
+def find_culprits(
     generator: Generator,
     cells: Sequence[PlannedCell],
     over: Iterable[Pair],
     tokeniser: str,
     table: Table,
 ) -> tuple[Culprit, ...]:
+    """The pairs over the line that the templates' literals alone explain, the worst first."""
     import numpy as np
 
-    literals = _find_literals(generator, cells, tokeniser)
-    labels: dict[str, Counter[str]] = {}
+    literals = find_literals(generator, cells, tokeniser)
+    labels: dict[str, Counter[str]] = defaultdict(Counter)
+    """Template to its problems by label."""
     for planned in cells:
-        labels.setdefault(planned.cell.template.id, Counter())[planned.cell.label] += planned.n
+        cell = planned.cell
+        labels[cell.template.id][cell.label] += planned.n
     culprits = []
     for pair in over:
         templates = [id for id, tokens in literals.items() if pair.token in tokens]
         n = sum(labels[id].total() for id in templates)
         count = sum(labels[id][pair.label] for id in templates)
-        critical = int(table.line(np.array([max(n, 1)], dtype=np.int64))[0])
+        sizes = np.array([max(n, 1)], dtype=np.int64)
+        critical = int(table.line(sizes)[0])
         if count >= critical:
             culprit = Culprit(
                 token=pair.token,
@@ -120,7 +128,7 @@ def _find_culprits(
     return tuple(culprits)
 
 
-def _find_literals(
+def find_literals(
     generator: Generator, cells: Sequence[PlannedCell], tokeniser: str
 ) -> dict[str, frozenset[str]]:
     """Template to the tokens that all of its problems hold."""
@@ -134,12 +142,11 @@ def _find_literals(
     for id, own in by_template.items():
         common: frozenset[str] | None = None
         for i in range(max(PROBLEMS_LOOKED_AT, len(own))):
-            problem = next(generator.problems(generator.first_split, own[i % len(own)], i, i + 1))
-            tokens = frozenset(
-                token.form or token.surface
-                for text in problem.inputs.values()
-                for token in analyse(text)
-            )
-            common = tokens if common is None else common & tokens
+            planned = own[i % len(own)]
+            problem = next(generator.problems(generator.first_split, planned, i, i + 1))
+            tokens: set[str] = set()
+            for text in problem.inputs.values():
+                tokens.update(token.form or token.surface for token in analyse(text))
+            common = frozenset(tokens) if common is None else common & tokens
         literals[id] = common or frozenset()
     return literals

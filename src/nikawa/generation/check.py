@@ -42,6 +42,8 @@ class DomainSize(NamedTuple):
 SMALL, LARGE = DomainSize(6, 2, 3), DomainSize(12, 3, 9)
 MAX_COMBINATIONS = 50_000
 """Combinations of points of one format that are tried."""
+_INNER_VALUES = {"month": 3, "day": 10}
+"""What units between the largest and the smallest have."""
 MAX_LENGTHS = 10_000
 """Lengths that are tried where a condition names an integer, which may lie far from the first ones."""
 _LABELS = {"entails": "entailment", "contradicts": "contradiction", "given": "given"}
@@ -62,13 +64,20 @@ class CheckReport(Record, frozen=True, kw_only=True):
     """What a check of templates reports."""
 
     templates: int
+    """Templates that could be read."""
     errors: int
     warnings: int
     troubles: tuple[PlacedTrouble, ...]
+    """By file and position."""
 
 
 def check_templates(spec: str, data: Path | None = None) -> CheckReport:
-    """Every trouble of a pack, a folder or a template file; `data` is the folder of the published data."""
+    """Every trouble of a pack, a folder or a template file; `data` is the folder of the published data.
+
+    >>> report = check_templates("comparative-ja")
+    >>> report.errors
+    0
+    """
     pack, troubles = check_pack(spec, find=partial(find_data_file, data=data))
     levels = [trouble.level for _, trouble in troubles]
     return CheckReport(
@@ -87,7 +96,12 @@ def check_pack(
     for template, path in zip(pack.templates, pack.sources, strict=True):
         placed = ((path, trouble) for trouble in check_template(template))
         troubles += [pair for pair in placed if pair not in troubles]
-    return pack, sorted(troubles, key=lambda pair: (str(pair[0]), pair[1].line, pair[1].column))
+
+    def place(pair: tuple[Path, Trouble]) -> tuple[str, int, int]:
+        path, trouble = pair
+        return str(path), trouble.line, trouble.column
+
+    return pack, sorted(troubles, key=place)
 
 
 def check_template(template: Template) -> list[Trouble]:
@@ -107,9 +121,9 @@ class _TemplateCheck:
         self.troubles: list[Trouble] = []
 
     def run(self) -> list[Trouble]:
-        unbound = [
-            error.to_trouble(self.template.id) for error in find_unbound_names(self.template)
-        ]
+        """All checks; conditions are left out where they name what no sentence has."""
+        template = self.template
+        unbound = [error.to_trouble(template.id) for error in find_unbound_names(template)]
         self.troubles += unbound
         self.check_cases()
         self.check_declarations()
@@ -261,43 +275,45 @@ class _TemplateCheck:
         formats = template.formats[:1] if compares_only_points(condition) else template.formats
         for fmt in formats or (None,):
             holds = compile_condition(condition, CALENDAR, fmt.largest if fmt else "")
-            for values, env in _assign_values(points, sizes, fmt, size):
+            for values, env in assign_values(points, sizes, fmt, size):
                 if holds(env) and (not only_allowed or rules.allow(values, fmt)):
                     return values, fmt
         return None
 
 
-def _assign_values(
+def assign_values(
     points: list[str], sizes: list[str], fmt: Format | None, size: DomainSize
 ) -> Iterator[tuple[dict[str, Value], dict[str, int]]]:
     """Assignments of these slots, and what compiled conditions read of them."""
     if fmt is None or not (points or sizes):
         yield {}, {}
         return
-    domain = [
-        (point, CALENDAR.start(point, fmt), CALENDAR.end(point, fmt))
-        for point in (_list_points(fmt, size) if points else ())
-    ]
+    domain = []
+    for point in list_points(fmt, size) if points else ():
+        domain.append((point, CALENDAR.start(point, fmt), CALENDAR.end(point, fmt)))
     numbers = RANDOM_SPAN.numbers(fmt) if fmt.measure else RANDOM_SPAN.lengths()
     for combination in islice(product(domain, repeat=len(points)), MAX_COMBINATIONS):
         values: dict[str, Value] = {}
         env: dict[str, int] = {}
         for name, (point, start, end) in zip(points, combination, strict=True):
-            values[name], env[f"{name}.start"], env[f"{name}.end"] = point, start, end
+            values[name] = point
+            env[f"{name}.start"] = start
+            env[f"{name}.end"] = end
         for lengths in product(numbers[: size.lengths], repeat=len(sizes)):
             added = dict(zip(sizes, lengths, strict=True))
             yield {**values, **added}, {**env, **added}
 
 
-def _list_points(fmt: Format, size: DomainSize) -> Iterator[Point]:
+def list_points(fmt: Format, size: DomainSize) -> Iterator[Point]:
     """Values of the largest unit, each with neighbours of the smallest."""
     first = RANDOM_SPAN.values(fmt.largest, {})
     if len(fmt.units) == 1:
         yield from ((value,) for value in first[: size.largest])
         return
-    inner = [{"month": 3, "day": 10}[unit] for unit in fmt.units[1:-1]]
+    inner = [_INNER_VALUES[unit] for unit in fmt.units[1:-1]]
+    last = RANDOM_SPAN.values(fmt.smallest, {})
     for value in first[: size.largest]:
-        for number in RANDOM_SPAN.values(fmt.smallest, {})[4 : 4 + size.neighbours]:
+        for number in last[4 : 4 + size.neighbours]:
             point = (value, *inner, number)
             if is_in_calendar(point, fmt):
                 yield point

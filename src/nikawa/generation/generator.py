@@ -102,7 +102,8 @@ class WordShare:
         """For an item, or an array of them."""
         size, ways = self.size, self._ways
         lap, place = i // (size // ways), i % (size // ways)
-        own = place * self.cells + self.offset - self.offset % ways + (self.offset + lap) % ways
+        first = self.offset - self.offset % ways
+        own = place * self.cells + first + (self.offset + lap) % ways
         return own % size * self.spans + self.span
 
 
@@ -134,18 +135,19 @@ class Generator:
 
     def plan_cells(self, split: str, per_cell: int) -> list[PlannedCell]:
         """The cells of a split, each with the number of problems it gives: `per_cell`, or as many as it has."""
-        return [
-            PlannedCell(
-                self._cell_numbers[cell.name], cell, min(per_cell, self._count(cell, split))
-            )
-            for cell in self.pack.cells(split)
-        ]
+        planned = []
+        for cell in self.pack.cells(split):
+            n = min(per_cell, self._count(cell, split))
+            planned.append(PlannedCell(self._cell_numbers[cell.name], cell, n))
+        return planned
 
     @cached_property
     def _cell_numbers(self) -> dict[str, int]:
         """Name of each cell of the pack to its number."""
-        cells = [cell for t in self.pack.templates for cell in t.cells(spans=self.pack.spans)]
-        return {cell.name: number for number, cell in enumerate(cells, start=1)}
+        names: list[str] = []
+        for template in self.pack.templates:
+            names += [cell.name for cell in template.cells(spans=self.pack.spans)]
+        return {name: number for number, name in enumerate(names, start=1)}
 
     def _count(self, cell: Cell, split: str) -> int:
         """How many different problems a cell is sure to have: times make more of the same words."""
@@ -159,14 +161,16 @@ class Generator:
         if planned.cell.span is None:
             return False
         share = self.word_share(planned.cell, split)
-        return planned.n > share.size or (share.spans == 1 and len(self.pack.spans) > 1)
+        spans_share_words = share.spans == 1 and len(self.pack.spans) > 1
+        return spans_share_words or planned.n > share.size
 
     def problems(
         self, split: str, planned: PlannedCell, start: int = 0, stop: int | None = None
     ) -> Iterator[Example]:
         """Items `start` to `stop` of a cell, all of them when left out."""
         example = self._shared_example(split, planned)
-        fill, render = _CellFiller(self, split, planned.cell).fill, planned.cell.template.render
+        fill = _CellFiller(self, split, planned.cell).fill
+        render = planned.cell.template.render
 
         def make(i: int) -> Example:
             premise, hypothesis = render(fill(i))
@@ -185,13 +189,14 @@ class Generator:
         line_format = None
         if self._words_need_no_escape:
             example = self._shared_example(split, planned)
-            line_format = _format_line(example, planned.cell.template)
+            line_format = format_line(example, planned.cell.template)
         if line_format is None:
             problems = self.problems(split, planned, items.start, items.stop)
             return b"".join(_encode(problem) + b"\n" for problem in problems)
         line, pick = line_format
-        texts = _CellFiller(self, split, planned.cell).fill_range(items)
-        return "".join([line % (i, *pick(one)) for i, one in enumerate(texts, start + 1)]).encode()
+        filled = _CellFiller(self, split, planned.cell).fill_range(items)
+        lines = [line % (i, *pick(texts)) for i, texts in enumerate(filled, start + 1)]
+        return "".join(lines).encode()
 
     @cached_property
     def _words_need_no_escape(self) -> bool:
@@ -244,7 +249,10 @@ class Generator:
             what = f"{self.pack.name} has {len(names)} splits"
             raise BadInput(what, cure=f"at most {RESIDUE_COUNT} can be kept apart")
         rest = tuple(range(RESIDUE_COUNT - len(names) + 1))
-        return {name: (RESIDUE_COUNT - i,) if i else rest for i, name in enumerate(names)}
+        owned = {}
+        for i, name in enumerate(names):
+            owned[name] = (RESIDUE_COUNT - i,) if i else rest
+        return owned
 
     def word_share(self, cell: Cell, split: str) -> WordShare:
         """The words of a cell in a split."""
@@ -262,8 +270,13 @@ class Generator:
             self._word_spaces[key] = space, list(by_span.values())
         space, names = self._word_spaces[key]
         place = next(i for i, own in enumerate(names) if cell.name in own)
-        own = names[place]
-        return WordShare(space, len(names), place, len(own), own.index(cell.name))
+        return WordShare(
+            space,
+            spans=len(names),
+            span=place,
+            cells=len(names[place]),
+            offset=names[place].index(cell.name),
+        )
 
     @cached_property
     def _word_spaces(self) -> dict[tuple[str, str, str], tuple[WordSpace, list[list[str]]]]:
@@ -294,9 +307,8 @@ class _CellFiller:
         """Key, use, and the texts that were written of it so far."""
         if cell.format is not None:
             language = cell.template.language
-            for use in {
-                use.key: use for use in cell.template.uses if isinstance(use, Time)
-            }.values():
+            uses = {use.key: use for use in cell.template.uses if isinstance(use, Time)}
+            for use in uses.values():
                 texts = _time_texts(use.kind, use.days, use.particle, cell.format, language)
                 self.times.append((use.key, use, texts))
         self._returned: dict[int, tuple[list[Mapping[str, Value]], set[tuple[Value, ...]]]] = {}
@@ -312,7 +324,8 @@ class _CellFiller:
         from nikawa.generation.randomness_arrays import MAX_NUMBER, MIN_ITEMS, draw_items
 
         share = self.share
-        fresh = range(items.start, max(items.start, min(items.stop, self.period)))
+        stop = min(items.stop, self.period)
+        fresh = range(items.start, max(items.start, stop))
         is_small = max(share.space.size, fresh.stop * share.cells) < MAX_NUMBER
         if len(fresh) >= MIN_ITEMS and is_small:
             words = share.space.fill_many(share.numbers(fresh), self.word_seed)
@@ -368,7 +381,8 @@ def _time_texts(
 
 def _list_choices(template: Template) -> list[tuple[str, tuple[str, ...]]]:
     """Key and options of each choice, once."""
-    return list({use.key: use.options for use in template.uses if isinstance(use, Choice)}.items())
+    choices = {use.key: use.options for use in template.uses if isinstance(use, Choice)}
+    return list(choices.items())
 
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -376,7 +390,7 @@ _ID, _PREMISE, _HYPOTHESIS = "\x01", "\x02", "\x03"
 """What stands in a line for what differs between items; JSON writes them as escapes that no text has."""
 
 
-def _format_line(example: Example, template: Template) -> tuple[str, PickTexts] | None:
+def format_line(example: Example, template: Template) -> tuple[str, PickTexts] | None:
     """A whole JSON line as one format string and what picks its values: number, then the slots of both sides.
 
     None where a literal needs escapes: then nothing can be put together from parts.

@@ -295,10 +295,11 @@ class Plan:
         self.views: dict[str, frozenset[int]] = {}
         """Training split to the places of its cells."""
         first = self.generator.first_split
-        metas = [self.generator.meta(one.cell, first) for one in self.cells.get(first, ())]
+        cells = self.cells.get(first, ())
+        metas = [self.generator.meta(planned.cell, first) for planned in cells]
         for view in views:
-            own = (place for place, meta in enumerate(metas) if pack.is_seen(view, meta))
-            self.views[view] = frozenset(own)
+            places = [place for place, meta in enumerate(metas) if pack.is_seen(view, meta)]
+            self.views[view] = frozenset(places)
 
     @property
     def total(self) -> int:
@@ -324,8 +325,10 @@ class Plan:
 
     def make(self, chunk: Chunk) -> list[bytes]:
         """The lines of each slice."""
-        lines, cells = self.generator.lines, self.cells
-        return [lines(one.split, cells[one.split][one.place], one.start, one.stop) for one in chunk]
+        texts = []
+        for split, place, start, stop in chunk:
+            texts.append(self.generator.lines(split, self.cells[split][place], start, stop))
+        return texts
 
     def sort_texts(self, chunk: Chunk, texts: Sequence[Text]) -> Iterator[tuple[str, Text]]:
         """Each text with the splits it belongs to."""
@@ -341,8 +344,9 @@ class Plan:
         pack = self.generator.pack
         digest = blake2b(digest_size=16)
         head = pack.folder / PACK_FILE
-        lexicon_files = sorted(self.generator.lexicon.folder.iterdir())
-        for path in (*([head] if head.is_file() else []), *pack.sources, *lexicon_files):
+        files = [head] if head.is_file() else []
+        files += [*pack.sources, *sorted(self.generator.lexicon.folder.iterdir())]
+        for path in files:
             digest.update(path.read_bytes())
         settings = (
             pack.name,
@@ -414,7 +418,8 @@ class Plan:
         for (chunk, path), sizes in zip(places, all_sizes, strict=True):
             whole = memoryview(path.read_bytes())
             path.unlink()
-            yield chunk, [whole[a:b] for a, b in pairwise(accumulate(sizes, initial=0))]
+            ends = accumulate(sizes, initial=0)
+            yield chunk, [whole[start:end] for start, end in pairwise(ends)]
 
     def report(
         self, out: Path, options: GenerateOptions, attempt: int, verdict: GateVerdict | None
@@ -440,14 +445,17 @@ class Plan:
             for name, n in options.wanted_counts(next(iter(splits))).items():
                 if name in splits and splits[name].problems < n:
                     missed[name] = n
-        short = [one for one in self.cells.get(first, ()) if one.n < self.per_cell[first]]
+        short = {}
+        for planned in self.cells.get(first, ()):
+            if planned.n < self.per_cell[first]:
+                short[planned.cell.name] = planned.n
         return GenerateReport(
             pack=self.generator.pack.name,
             seed=options.seed,
             attempt=attempt,
             splits=splits,
             unreachable=tuple(cell.name for cell in self.generator.pack.unreachable(first)),
-            short={planned.cell.name: planned.n for planned in short},
+            short=short,
             untested=self.find_untested(),
             repeated=self.count_repeats(out),
             asked=missed,
@@ -507,14 +515,19 @@ class ChunkWriter:
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         """A process that is not forked loads the pack and makes the plan again, which is cheaper than to send them."""
         plan = self.plan
-        per_cell, views = dict(plan.per_cell), tuple(plan.views)
-        return _plan_again, (*plan.source, plan.generator.seed, per_cell, views)
+        settings = (plan.generator.seed, dict(plan.per_cell), tuple(plan.views))
+        return ChunkWriter.plan_again, (plan.source, *settings)
 
-
-def _plan_again(
-    spec: str, data: Path | None, seed: str, per_cell: dict[str, int], views: tuple[str, ...]
-) -> ChunkWriter:
-    return ChunkWriter(Plan(open_pack(spec, data), seed, per_cell, views, source=(spec, data)))
+    @classmethod
+    def plan_again(
+        cls,
+        source: tuple[str, Path | None],
+        seed: str,
+        per_cell: dict[str, int],
+        views: tuple[str, ...],
+    ) -> ChunkWriter:
+        """A writer with the same plan; `source` is the pack as `open_pack` takes it."""
+        return cls(Plan(open_pack(*source), seed, per_cell, views, source=source))
 
 
 def describe(generator: Generator, report: GenerateReport, command: str) -> Card:

@@ -39,6 +39,9 @@ CASES = {
     "より": "ヨリ",
 }
 VOICE = frozenset({"れる", "られる", "せる", "させる"})
+"""Auxiliaries of the passive and the causative."""
+_FRAME_CASES = {True: (("ヲ",), ("ノ~ヲ", "ヲ")), False: (("ニ",), ("マデ",))}
+"""The cases of a verb's frames, by whether it is transitive."""
 _NOUNS = frozenset({"一般", "サ変接続", "固有名詞", "形容動詞語幹", "接尾", "ナイ形容詞語幹"})
 _SUFFIXES = frozenset({"一般", "地域", "サ変接続", "人名"})
 _CASE_TAGS = frozenset({("格助詞", "一般"), ("副助詞", "*")})
@@ -54,18 +57,22 @@ MAX_NOUNS_OF_CASE = 100
 PROGRESS_LINES = 1_000
 """Lines between two reports of progress."""
 
-Extractor = Callable[[Sequence[Token]], Iterator[Triple]]
+Tokens = Sequence[Token]
+"""The analysis of a text."""
+Children = dict[int, list[int]]
+"""Token to the tokens that depend on it."""
+Extractor = Callable[[Tokens], Iterator[Triple]]
 """Finds the triples of one analysed text."""
 
 
-def extract_by_adjacency(tokens: Sequence[Token]) -> Iterator[Triple]:
+def extract_by_adjacency(tokens: Tokens) -> Iterator[Triple]:
     """The triples of one analysed text (IPADIC), by adjacency."""
     chain: dict[str, str] = {}
     i = 0
     while i < len(tokens):
         kind = tokens[i].pos[0]
         if kind == "名詞":
-            i, noun = _read_compound(tokens, i)
+            i, noun = read_compound(tokens, i)
             if i == len(tokens):
                 return
             token, owner = tokens[i], chain.pop(_OWNER, "")
@@ -94,7 +101,7 @@ def extract_by_adjacency(tokens: Sequence[Token]) -> Iterator[Triple]:
         i += 1
 
 
-def _read_compound(tokens: Sequence[Token], start: int) -> tuple[int, str]:
+def read_compound(tokens: Tokens, start: int) -> tuple[int, str]:
     """Where the run of nouns ends, and the compound; empty where one of them is no content noun."""
     is_good = start == 0 or tokens[start - 1].pos[0] != "接頭詞"
     end = start
@@ -113,7 +120,7 @@ def _read_compound(tokens: Sequence[Token], start: int) -> tuple[int, str]:
     return end, ""
 
 
-def _end_chain(tokens: Sequence[Token], i: int, verb: str, chain: dict[str, str]) -> list[Triple]:
+def _end_chain(tokens: Tokens, i: int, verb: str, chain: dict[str, str]) -> list[Triple]:
     """Give the chain to the verb at `i` unless it is passive or causative; the chain is empty then."""
     after = tokens[i + 1] if i + 1 < len(tokens) else None
     has_voice = after is not None and after.pos[0] == "動詞" and after.base in VOICE
@@ -125,42 +132,46 @@ def _end_chain(tokens: Sequence[Token], i: int, verb: str, chain: dict[str, str]
     return triples
 
 
-def extract_by_heads(tokens: Sequence[Token]) -> Iterator[Triple]:
+def extract_by_heads(tokens: Tokens) -> Iterator[Triple]:
     """The triples of one text analysed with heads (GiNZA)."""
-    children: dict[int, list[int]] = {}
+    children: Children = {}
     for i, token in enumerate(tokens):
         if token.head is not None and token.head != i:
             children.setdefault(token.head, []).append(i)
     for i, token in enumerate(tokens):
         if token.pos[0] != "名詞" or token.head is None or token.head == i:
             continue
-        cases = [tokens[c].surface for c in children.get(i, ()) if tokens[c].deprel == "case"]
+        dependents = [tokens[child] for child in children.get(i, ())]
+        cases = [dependent.surface for dependent in dependents if dependent.deprel == "case"]
         if len(cases) != 1 or cases[0] not in CASES:
             continue
-        verb = _find_governor(tokens, token.head, children)
-        noun = _join_compound(tokens, i, children)
+        verb = find_governor(tokens, token.head, children)
+        noun = join_compound(tokens, i, children)
         if verb and _WORD.fullmatch(noun):
             yield verb, CASES[cases[0]], noun
 
 
-def _find_governor(tokens: Sequence[Token], i: int, children: dict[int, list[int]]) -> str:
+def find_governor(tokens: Tokens, i: int, children: Children) -> str:
     """The verb at `i`, empty where it is none or not in the active voice."""
-    relations = ("aux", "aux:pass", "compound")
-    helpers = [tokens[c] for c in children.get(i, ()) if tokens[c].deprel in relations]
+    token = tokens[i]
+    dependents = [tokens[child] for child in children.get(i, ())]
+    helpers = [one for one in dependents if one.deprel in ("aux", "aux:pass", "compound")]
     if any(helper.base in VOICE for helper in helpers):
         return ""
-    if tokens[i].pos[0] == "動詞":
-        return tokens[i].base
+    if token.pos[0] == "動詞":
+        return token.base
     has_light_verb = any(helper.base == "する" and helper.pos[0] == "動詞" for helper in helpers)
-    return tokens[i].surface + "する" if has_light_verb and tokens[i].pos[0] == "名詞" else ""
+    return token.surface + "する" if has_light_verb and token.pos[0] == "名詞" else ""
 
 
-def _join_compound(tokens: Sequence[Token], i: int, children: dict[int, list[int]]) -> str:
+def join_compound(tokens: Tokens, i: int, children: Children) -> str:
     """The noun at `i` with the parts of its compound, where nothing stands between them."""
-    parts = [c for c in children.get(i, ()) if tokens[c].deprel == "compound" and c < i]
+    before = [child for child in children.get(i, ()) if child < i]
+    parts = [child for child in before if tokens[child].deprel == "compound"]
     first = min(parts, default=i)
     run = tokens[first : i + 1]
-    if len(parts) == i - first and all(a.end == b.start for a, b in pairwise(run)):
+    is_unbroken = all(a.end == b.start for a, b in pairwise(run))
+    if is_unbroken and len(parts) == i - first:
         return "".join(token.surface for token in run)
     return tokens[i].surface
 
@@ -205,13 +216,17 @@ class LexiconReport(Record, frozen=True, kw_only=True):
     lines: int
     sentences: int
     triples: int
+    """Observations of a verb with a noun in a case."""
     types: int
+    """Different ones among them."""
     verbs: int
     kept_triples: int
     kept_types: int
     kept_verbs: int
     nouns: int
+    """Different nouns that were kept."""
     frames: int
+    """Lines of `frames.tsv`."""
     dropped: dict[str, int]
     """Types dropped, by reason."""
 
@@ -242,8 +257,8 @@ def build_lexicon(
         # Text of another language has sentences, but no noun, particle and verb of Japanese.
         cure = "give Japanese text with verbs and their nouns; lexicons of other languages are written by hand"
         raise BadInput("no noun stands with a verb in the text", file=texts[0], cure=cure)
-    kept, dropped = _cut_counts(counts, excluded, options, seen["pruned"])
-    frames = list(_list_frames(kept, options.nouns))
+    kept, dropped = cut_counts(counts, excluded, options, seen["pruned"])
+    frames = list(list_frames(kept, options.nouns))
     verbs = {verb for verb, _ in frames}
     without_frame = sum(verb not in verbs for verb, _, _ in kept)
     if without_frame:
@@ -314,16 +329,20 @@ def count_frames(
     return counts, seen
 
 
-def _cut_counts(
+def cut_counts(
     counts: Counter[Triple], excluded: frozenset[str], options: LexiconOptions, pruned: int
 ) -> tuple[dict[Triple, int], dict[str, int]]:
-    """What stays, and how many types went for which reason."""
-    clean = {t: n for t, n in counts.items() if t[0] not in excluded and t[2] not in excluded}
-    frequent = {t: n for t, n in clean.items() if n >= options.triple}
+    """What stays, and how many types went for which reason.
+
+    A triple goes where its verb or its noun is excluded, where it is rare, and where its verb is. `pruned` are the types that
+    counting dropped already.
+    """
+    clean = {triple: n for triple, n in counts.items() if excluded.isdisjoint(triple[::2])}
+    frequent = {triple: n for triple, n in clean.items() if n >= options.triple}
     verbs: Counter[str] = Counter()
     for (verb, _, _), n in frequent.items():
         verbs[verb] += n
-    kept = {t: n for t, n in frequent.items() if verbs[t[0]] >= options.verb}
+    kept = {triple: n for triple, n in frequent.items() if verbs[triple[0]] >= options.verb}
     dropped = {
         "excluded words": len(counts) - len(clean),
         f"seen fewer than {options.triple} times": len(clean) - len(frequent) + pruned,
@@ -332,7 +351,7 @@ def _cut_counts(
     return kept, dropped
 
 
-def _list_frames(kept: dict[Triple, int], min_nouns: int) -> Iterator[tuple[str, str]]:
+def list_frames(kept: dict[Triple, int], min_nouns: int) -> Iterator[tuple[str, str]]:
     """Verb and line of `frames.tsv` of each frame whose cases have nouns enough.
 
     A transitive verb has ヲ, and ノ~ヲ with ヲ; another one has ニ and マデ. Counts do not tell times, units and states, so all
@@ -342,16 +361,17 @@ def _list_frames(kept: dict[Triple, int], min_nouns: int) -> Iterator[tuple[str,
     for (verb, case, noun), n in kept.items():
         nouns.setdefault((verb, case), []).append((-n, noun))
     totals = FrameCounts(kept).by_verb
+    all_times, all_units = " ".join(VERB_TIMES), " ".join(UNITS)
     for verb in sorted({verb for verb, _ in nouns}):
         whole = sum(totals[verb, case] for case in CASES.values())
         is_transitive = totals[verb, "ヲ"] * 4 >= whole
-        for cases in (("ヲ",), ("ノ~ヲ", "ヲ")) if is_transitive else (("ニ",), ("マデ",)):
-            own = [sorted(nouns.get((verb, case), []))[:MAX_NOUNS_OF_CASE] for case in cases]
-            if any(len(commonest) < min_nouns for commonest in own):
-                continue
+        voice = "yes" if is_transitive else "no"
+        for cases in _FRAME_CASES[is_transitive]:
             listed = []
-            for case, commonest in zip(cases, own, strict=True):
-                listed.append(f"{case}={' '.join(noun for _, noun in commonest)}")
-            voice = "yes" if is_transitive else "no"
-            times, units = " ".join(VERB_TIMES), " ".join(UNITS)
-            yield verb, "\t".join((verb, "", voice, times, units, "no", ";".join(listed)))
+            for case in cases:
+                commonest = sorted(nouns.get((verb, case), []))[:MAX_NOUNS_OF_CASE]
+                if len(commonest) >= min_nouns:
+                    listed.append(f"{case}={' '.join(noun for _, noun in commonest)}")
+            if len(listed) == len(cases):
+                fields = (verb, "", voice, all_times, all_units, "no", ";".join(listed))
+                yield verb, "\t".join(fields)

@@ -163,7 +163,8 @@ class Block:
         if name in self.fields:
             what = f"{written!r} is given twice"
             raise TemplateError("syntax", what, name_at, "keep one of them")
-        self.fields[name] = (line[match.end() :].rstrip(), at.forward(match.end()))
+        start = match.end()
+        self.fields[name] = (line[start:].rstrip(), at.forward(start))
         return name
 
 
@@ -178,7 +179,8 @@ def read_blocks(path: Path) -> Iterator[Block | TemplateError]:
         if head := _HEAD.fullmatch(line):
             if block is not None:
                 yield block
-            block, last = Block(head[1], at.forward(head.start(1))), ""
+            block = Block(head[1], at.forward(head.start(1)))
+            last = ""
         elif block is None:
             cure = "write a line such as: template my-first"
             yield TemplateError("syntax", "a template must begin first", at, cure)
@@ -198,10 +200,9 @@ def parse_block(block: Block, notation: Notation) -> Template:
         if not block.text(name):
             what = f"template {block.id} has no {name}"
             errors.append(TemplateError("syntax", what, block.at, f"add a line: {name}: …"))
-    premise, hypothesis = (
-        _SideParser(notation, errors).parse(*block.fields.get(name, ("", block.at)))
-        for name in ("premise", "hypothesis")
-    )
+    parser, empty = _SideParser(notation, errors), ("", block.at)
+    premise = parser.parse(*block.fields.get("premise", empty))
+    hypothesis = parser.parse(*block.fields.get("hypothesis", empty))
     both = (*premise, *hypothesis)
     errors.attempt(lambda: refuse_too_many_times(both, block.at), None)
     conditions: dict[str, Condition] = {}
@@ -210,7 +211,7 @@ def parse_block(block: Block, notation: Notation) -> Template:
         if name in block.fields:
             conditions[name] = attempt_condition(*block.fields[name], errors)
     no_formats: tuple[Format, ...] = ()
-    formats = errors.attempt(lambda: _choose_formats(block, notation, both), no_formats)
+    formats = errors.attempt(lambda: choose_formats(block, notation, both), no_formats)
     test_format = None
     if "test" in block.fields and block.text("test") != "none":
         test_format = errors.attempt(lambda: notation.find_format(*block.fields["test"]), None)
@@ -249,14 +250,15 @@ def raise_errors(template: Template, errors: TemplateErrors) -> None:
 
 def refuse_too_many_times(side: Side, at: Position) -> None:
     """Raise where there are more slots of a kind of time than all orders of can be tried."""
+    times = [element for element in side if isinstance(element, Time)]
     for kind in TIME_KINDS:
-        count = len({e.index for e in side if isinstance(e, Time) and e.kind == kind})
+        count = len({time.index for time in times if time.kind == kind})
         if count > MAX_TIMES:
             what = f"has {count} slots of the kind {kind}"
             raise TemplateError("syntax", what, at, f"use at most {MAX_TIMES}")
 
 
-def _choose_formats(block: Block, notation: Notation, elements: Side) -> tuple[Format, ...]:
+def choose_formats(block: Block, notation: Notation, elements: Side) -> tuple[Format, ...]:
     """The formats that the times of a template may have; `formats:` names some, or `all but` some."""
     kinds = {e.kind for e in elements if isinstance(e, Time)}
     if not kinds:
@@ -272,8 +274,9 @@ def _choose_formats(block: Block, notation: Notation, elements: Side) -> tuple[F
     text, at = block.fields.get("formats", ("all", block.at))
     if text not in ("all", "none"):
         but = re.match(r"all but\s+", text)
-        words = _WORD.finditer(text, but.end() if but else 0)
-        listed = {notation.find_format(word[0], at.forward(word.start())) for word in words}
+        listed = set()
+        for word in _WORD.finditer(text, but.end() if but else 0):
+            listed.add(notation.find_format(word[0], at.forward(word.start())))
         chosen = tuple(fmt for fmt in chosen if (fmt in listed) != bool(but))
     if not chosen:
         cure = "declare a [measure.…] in pack.toml" if "number" in kinds else "allow at least one"
@@ -289,6 +292,10 @@ def parse_side(text: str, at: Position, notation: Notation) -> Side:
     return side
 
 
+Details = list[tuple[str, Position]]
+"""The words after the name of a slot, each with its position."""
+
+
 @dataclass(frozen=True)
 class _SideParser:
     """Reads sentences; what is wrong is added to `errors`, and reading goes on."""
@@ -297,12 +304,14 @@ class _SideParser:
     errors: TemplateErrors
 
     def parse(self, text: str, at: Position) -> Side:
+        """The elements of one sentence."""
         elements: list[Element] = []
         position = 0
         for slot in _SLOT.finditer(text):
-            elements.append(self.parse_literal(text[position : slot.start()], at.forward(position)))
-            elements.append(self.parse_slot(slot[1], at.forward(slot.start())))
-            position = slot.end()
+            start, end = slot.span()
+            elements.append(self.parse_literal(text[position:start], at.forward(position)))
+            elements.append(self.parse_slot(slot[1], at.forward(start)))
+            position = end
         elements.append(self.parse_literal(text[position:], at.forward(position)))
         return merge_literals(elements)
 
@@ -317,15 +326,16 @@ class _SideParser:
         for place in wide:
             cure = "write { and }, which a slot stands in"
             self.add("syntax", f"a full-width {text[place]!r}", at.forward(place), cure)
-        lone = [mark for mark in "{}" if mark in text]
+        lone = next((mark for mark in "{}" if mark in text), "")
         if lone and not wide:
-            cure = "close it with }" if lone[0] == "{" else "open it with {"
-            self.add("syntax", f"a lone {lone[0]!r}", at.forward(text.index(lone[0])), cure)
+            cure = "close it with }" if lone == "{" else "open it with {"
+            self.add("syntax", f"a lone {lone!r}", at.forward(text.index(lone)), cure)
         if re.search("[{}｛｝]", text):
             self.errors.may_hide_times = True
         return Literal(text, at)
 
     def parse_slot(self, inside: str, at: Position) -> Element:
+        """What stands between braces: a choice, a time or a word; an empty literal where it cannot be read."""
         if "|" in inside:
             return Choice(f"[{inside.replace('|', ',')}]", tuple(inside.split("|")), at)
         words = [(word[0], at.forward(1 + word.start())) for word in _WORD.finditer(inside)]
@@ -350,7 +360,8 @@ class _SideParser:
         form = "dictionary" if name[0] in INFLECTED else ""
         return self.parse_word(Word(*name, form=form, at=at, source=source), details)
 
-    def parse_time(self, time: Time, details: list[tuple[str, Position]]) -> Time:
+    def parse_time(self, time: Time, details: Details) -> Time:
+        """The time with its details: days that are added, a day it must not be, a particle."""
         for text, at in details:
             if (days := _DAYS.fullmatch(text)) and time.kind == "time":
                 time = replace(time, days=int(days[1]))
@@ -365,7 +376,8 @@ class _SideParser:
                 self.add("syntax", f"{text!r} says nothing about a {time.kind}", at, cure)
         return time
 
-    def parse_word(self, word: Word, details: list[tuple[str, Position]]) -> Word:
+    def parse_word(self, word: Word, details: Details) -> Word:
+        """The word with its details: case or frame, voice, kind of time, form, particle."""
         notation, is_verb = self.notation, word.kind == "verb"
         for text, at in details:
             form = text.replace("-", "_")

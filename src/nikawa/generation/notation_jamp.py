@@ -56,7 +56,13 @@ _STATE_FORMS = {None: "progressive", "past": "progressive_past"}
 _WANTS = {"": "", "tp": "point", "nint": "within", "cint": "during"}
 
 
-def read_rows(path: Path) -> Iterator[tuple[dict[str, str], dict[str, Position]]]:
+Row = dict[str, str]
+"""Column to cell."""
+Positions = dict[str, Position]
+"""Column to where its cell begins."""
+
+
+def read_rows(path: Path) -> Iterator[tuple[Row, Positions]]:
     """Each row of a file, and the position of each of its cells."""
     for line, row in read_table(path, COLUMNS):
         positions, column = {}, 1
@@ -66,7 +72,7 @@ def read_rows(path: Path) -> Iterator[tuple[dict[str, str], dict[str, Position]]
         yield row, positions
 
 
-def parse_row(row: dict[str, str], positions: dict[str, Position]) -> Template:
+def parse_row(row: Row, positions: Positions) -> Template:
     """The template of one row; a `TemplateError` that says why there is none holds all errors."""
     return _RowParser(row, positions).parse()
 
@@ -74,7 +80,7 @@ def parse_row(row: dict[str, str], positions: dict[str, Position]) -> Template:
 class _RowParser:
     """Reads one row; what is wrong is added to `errors`, and reading goes on."""
 
-    def __init__(self, row: dict[str, str], positions: dict[str, Position]) -> None:
+    def __init__(self, row: Row, positions: Positions) -> None:
         self.row, self.positions = row, positions
         self.errors = TemplateErrors()
         self.voices: dict[str, bool | None] = {}
@@ -144,7 +150,7 @@ class _RowParser:
             return Word(
                 "noun" if kind == "np" else kind,
                 int(index),
-                case="" if case is None else _parse_case(case, at.forward(match.start(3))),
+                case=_parse_case(case, at.forward(match.start(3))) if case is not None else "",
                 at=at,
                 source=word,
             )

@@ -83,25 +83,31 @@ class SpanTable(_Table, frozen=True):
     """`[span.NAME]`."""
 
     interval: tuple[int, int] = (1, 9)
+    """The shortest and the longest interval, in the largest unit of the times."""
     years: tuple[int, int] = (2000, 2020)
     window: dict[str, int] = {}
+    """Smallest unit to how many of it all points of a problem lie in."""
 
 
 class MeasureTable(_Table, frozen=True):
     """`[measure.NAME]`."""
 
     text: str
+    """The text around the number, with `{}` in its place."""
     low: int
     high: int
     step: int = 1
     near: int = 4
+    """How many neighbouring values a short span has."""
 
 
 class CellTable(_Table, frozen=True):
     """`[cells.SPLIT]`."""
 
     per: int = 10
+    """Problems of each cell, unless the command says otherwise."""
     formats: Literal["all", "test"] = "all"
+    """`test`: only the format that a template names for tests."""
 
 
 class PackHead(_Table, frozen=True, kw_only=True):
@@ -112,10 +118,14 @@ class PackHead(_Table, frozen=True, kw_only=True):
     title: str
     licence: str
     templates: tuple[str, ...]
+    """Files beside it, or `data:…` for files of the published data."""
     lexicon: str = ""
+    """A folder beside it, or a shipped lexicon; that of the language when empty."""
     description: str = ""
     slots: tuple[str, ...] = ()
+    """Kinds of word slots beside those every pack has."""
     formats: tuple[str, ...] = ()
+    """The formats that times may have; all when empty."""
     spans: tuple[str, ...] = ("random", "short")
     span: dict[str, SpanTable] = {}
     measure: dict[str, MeasureTable] = {}
@@ -123,6 +133,7 @@ class PackHead(_Table, frozen=True, kw_only=True):
         default_factory=lambda: {"train": CellTable(), "test": CellTable(per=2, formats="test")}
     )
     split: dict[str, dict[str, list[str] | str]] = {}
+    """Training split to what it leaves out, by column, or to the split it `extends`."""
 
     @property
     def first_split(self) -> str:
@@ -190,8 +201,10 @@ class Pack:
         """Whether problems of this kind are in the training data of a split of `[split.…]`."""
         if split not in self.rules:
             raise unknown(f"training split of {self.name}", split, self.rules)
-        rules = self.rules[split]
-        return not any(str(meta.get(column)) in words for column, words in rules.items())
+        for column, words in self.rules[split].items():
+            if str(meta.get(column)) in words:
+                return False
+        return True
 
 
 def pack_names() -> tuple[str, ...]:
@@ -229,7 +242,7 @@ def read_pack(
     spec: str | Path, *, find: FindFile | None = None
 ) -> tuple[Pack, list[tuple[Path, Trouble]]]:
     """The pack as far as it can be read, and every trouble met on the way."""
-    root, head = _find_head(spec)
+    root, head = find_head(spec)
     head_path = root / PACK_FILE
     notation = notation_of(head, head_path)
     templates: list[Template] = []
@@ -251,7 +264,7 @@ def read_pack(
     return Pack(head, root, tuple(templates), tuple(sources), spans, rules), troubles
 
 
-def _find_head(spec: str | Path) -> tuple[Path, PackHead]:
+def find_head(spec: str | Path) -> tuple[Path, PackHead]:
     """The folder and head of the pack that a user means; a template file takes the head of the pack it belongs to, if any."""
     path = Path(spec)
     is_shipped = isinstance(spec, str) and (PACKS / spec / PACK_FILE).is_file()
@@ -290,7 +303,7 @@ def read_templates(
     templates: list[Template] = []
     troubles: list[Trouble] = []
     seen: dict[str, str] = dict.fromkeys(taken, "another file")
-    for entry in _read_entries(path, notation):
+    for entry in read_entries(path, notation):
         if isinstance(entry, TemplateError):
             troubles.append(entry.to_trouble())
             continue
@@ -314,7 +327,7 @@ def read_templates(
     return templates, troubles
 
 
-def _read_entries(
+def read_entries(
     path: Path, notation: Notation
 ) -> Iterator[tuple[str, Position, Callable[[], Template]] | TemplateError]:
     """Id and position of each template of a file, and what parses it; an error where a line fits none."""
@@ -358,10 +371,11 @@ def notation_of(head: PackHead, path: Path) -> Notation:
         if table.text.count("{}") != 1:
             what = f"the text of measure {name!r} needs one {{}}"
             raise BadInput(what, file=path, cure="put it where the number goes")
-        if not (0 <= table.low <= table.high and table.step > 0 and table.near > 0):
+        is_range = 0 <= table.low <= table.high
+        if not is_range or table.step <= 0 or table.near <= 0:
             cure = "low <= high, step and near above 0"
             raise BadInput(f"measure {name!r} has no values", file=path, cure=cure)
-        measure = Measure(name, table.text, table.low, table.high, table.step, table.near)
+        measure = Measure(name, **msgspec.structs.asdict(table))
         measures[name] = Format("number", (name,), measure)
     for kind in head.slots:
         if kind in TIME_KINDS or not kind.isascii() or not kind.isalpha():

@@ -77,7 +77,7 @@ class ProblemReader:
     def _element_pattern(self, element: Element) -> str:
         if isinstance(element, Literal):
             return re.escape(element.text)
-        particle = "" if isinstance(element, Choice) else _particle_pattern(element.particle)
+        particle = "" if isinstance(element, Choice) else particle_pattern(element.particle)
         key = _bare_key(element)
         if key in self._groups:
             return f"(?P={self._groups[key]}){particle}"
@@ -128,12 +128,16 @@ class ProblemReader:
         plain = [value for key, value in points.items() if "-" not in key]
         if len(set(plain)) < len(plain):
             yield "equal-times"
+        if fmt is None or "day" not in fmt.units:
+            return
         for use in self._times:
-            if use.slot in points and fmt is not None and "day" in fmt.units:
-                if use.days and points[_bare_key(use)] != day_before(points[use.slot], fmt):
-                    yield "day-before"
-                if use.apart and points[use.slot] == day_before(points[use.apart[0]], fmt):
-                    yield "day-before"
+            if use.slot not in points:
+                continue
+            point = points[use.slot]
+            if use.days and points[_bare_key(use)] != day_before(point, fmt):
+                yield "day-before"
+            if use.apart and point == day_before(points[use.apart[0]], fmt):
+                yield "day-before"
 
 
 def _bare_key(use: Choice | Word | Time) -> str:
@@ -149,7 +153,7 @@ def _number_pattern(fmt: Format) -> str:
     return f"{re.escape(before)}[0-9]{{1,9}}{re.escape(after)}"
 
 
-def _particle_pattern(written: str) -> str:
+def particle_pattern(written: str) -> str:
     """`은/는` is either; `(으)로` has an optional beginning."""
     if "/" in written:
         return f"(?:{'|'.join(map(re.escape, written.split('/')))})"

@@ -77,7 +77,7 @@ def draw_items(
     counter = _CountingRandom(seed, start)
     draw(counter)
     rng = _ListedRandom()
-    for item, numbers in enumerate(_first_numbers(seed, start, stop, counter.count), start=start):
+    for item, numbers in enumerate(first_numbers(seed, start, stop, counter.count), start=start):
         rng.random = iter(numbers).__next__
         try:
             values = draw(rng)
@@ -107,7 +107,7 @@ class _CountingRandom(KeyedRandom):
         return super().random()
 
 
-def _first_numbers(seed: int, start: int, stop: int, width: int) -> list[list[float]]:
+def first_numbers(seed: int, start: int, stop: int, width: int) -> list[list[float]]:
     """The first `width` random numbers of each item."""
 
     def scramble(state: Numbers) -> Numbers:

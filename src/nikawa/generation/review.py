@@ -35,6 +35,10 @@ REASONS = ("semantically unnatural", "incomplete sentence", "grammatically unnat
 """Why a sentence is dropped, as JAMP's authors did (Table 4 of their paper)."""
 
 
+Nouns = Mapping[str, str]
+"""Case to the noun that stands in it."""
+
+
 class Plausibility:
     """Scores of one lexicon: a `Lexicon`, the name of a shipped one, or a folder."""
 
@@ -55,17 +59,18 @@ class Plausibility:
                     counts[frame.verb, case, noun] += LISTED_WEIGHT
         self.counts = FrameCounts(counts)
 
-    def score(self, verb: str, nouns: Mapping[str, str]) -> float:
+    def score(self, verb: str, nouns: Nouns) -> float:
         """How natural the verb is with a noun in each case, in bits; 0 for a verb of which nothing is known."""
         if not nouns:
             return 0.0
-        mean = sum(self.counts.pmi(verb, case, noun) for case, noun in nouns.items()) / len(nouns)
+        bits = [self.counts.pmi(verb, case, noun) for case, noun in nouns.items()]
+        mean = sum(bits) / len(bits)
         fits = self._fits(verb, nouns)
         if fits is None:
             return mean
         return mean + TOGETHER_BITS if fits else min(mean, 0.0) - TOGETHER_BITS
 
-    def _fits(self, verb: str, nouns: Mapping[str, str]) -> bool | None:
+    def _fits(self, verb: str, nouns: Nouns) -> bool | None:
         """Whether one line of the verb has all the nouns; None where the lines cannot tell."""
         lines = self._lines.get((verb, frozenset(nouns)))
         if lines is None:
@@ -75,17 +80,17 @@ class Plausibility:
                 return True
         return False if len(nouns) > 1 else None
 
-    def _is_incomplete(self, verb: str, nouns: Mapping[str, str]) -> bool:
+    def _is_incomplete(self, verb: str, nouns: Nouns) -> bool:
         """Whether every frame of the verb has a case more than these."""
         known = self._cases.get(verb, ())
         return bool(known) and all(cases > frozenset(nouns) for cases in known)
 
-    def is_natural(self, verb: str, nouns: Mapping[str, str], above: float = NATURAL) -> bool:
+    def is_natural(self, verb: str, nouns: Nouns, above: float = NATURAL) -> bool:
         """Whether the score lies above the line and no word is excluded."""
         excluded = self.lexicon.excluded
         return excluded.isdisjoint((verb, *nouns.values())) and self.score(verb, nouns) > above
 
-    def reason(self, verb: str, nouns: Mapping[str, str]) -> str:
+    def reason(self, verb: str, nouns: Nouns) -> str:
         """The likeliest of `REASONS` for a low score: a case the verb needs is missing, or the nouns do not fit."""
         return REASONS[1] if self._is_incomplete(verb, nouns) else REASONS[0]
 
@@ -96,8 +101,12 @@ def load_plausibility(lexicon: str) -> Plausibility:
     return Plausibility(lexicon)
 
 
-def score_phrase(verb: str, nouns: Mapping[str, str], lexicon: str = "ja") -> float:
-    """The score by a shipped lexicon: score_phrase("読む", {"ヲ": "本"})."""
+def score_phrase(verb: str, nouns: Nouns, lexicon: str = "ja") -> float:
+    """The score by a shipped lexicon, in bits; above 0 the phrase is natural.
+
+    >>> score_phrase("読む", {"ヲ": "本"}) > 0 > score_phrase("読む", {"ヲ": "水"})
+    True
+    """
     return load_plausibility(lexicon).score(verb, nouns)
 
 
@@ -114,9 +123,11 @@ class ReviewReport(Record, frozen=True, kw_only=True):
     rows: int
     """Problems on the sheet that was written, or decided on the one that was read."""
     scored: int = 0
+    """Problems of the dataset that have a score."""
     kept: int = 0
     dropped: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
+    """Reason to the problems that were dropped for it, the most frequent first."""
     templates: dict[str, int] = field(default_factory=dict)
     """Template to the problems of it that were dropped, the worst first."""
     file: str
@@ -150,19 +161,32 @@ def export_review(
         first = [examples[0] for examples in dataset.splits.values() if examples]
         recipes = [example.origin.recipe for example in first if example.origin]
         pack = next((recipe for recipe in recipes if recipe in pack_names()), None)
-    score = ProblemScorer(open_pack(pack, data)) if pack else None
-    rows = [(score(example) if score else None, example) for example in _number_examples(dataset)]
-    rows.sort(key=lambda row: (row[0] is None, row[0] or 0.0))
-    chosen = rows[:most]
-    scores = {example.id: value for value, example in chosen}
+    score: Score = ProblemScorer(open_pack(pack, data)) if pack else lambda example: None
+    rows = rank_examples(_number_examples(dataset), score)
+    scores = {example.id: value for value, example in rows}
     count = write_review_sheet(
-        (example for _, example in chosen),
+        [example for _, example in rows[:most]],
         sheet,
         score=lambda example: scores[example.id],
         overwrite=overwrite,
     )
-    scored = sum(value is not None for value, _ in rows)
+    scored = sum(value is not None for value in scores.values())
     return ReviewReport(dataset=dataset.name, rows=count, scored=scored, file=str(sheet))
+
+
+def rank_examples(
+    examples: Iterable[Example], score: Score | None = None
+) -> list[tuple[float | None, Example]]:
+    """Examples with their scores, the least plausible first, those without a score last.
+
+    The score is that of `score`, else the example's own `meta["plausibility"]`.
+    """
+    rows: list[tuple[float | None, Example]] = []
+    for example in examples:
+        value = score(example) if score else example.meta.get("plausibility")
+        rows.append((float(value) if isinstance(value, int | float) else None, example))
+    rows.sort(key=lambda row: (row[0] is None, row[0] or 0.0))
+    return rows
 
 
 def apply_review(
@@ -220,18 +244,12 @@ def write_review_sheet(
 
     The score is that of `score`, else the example's own `meta["plausibility"]`. People fill `decision` (keep or drop) and `reason`.
     """
-    rows: list[tuple[float | None, Example]] = []
-    for example in examples:
-        value = score(example) if score else example.meta.get("plausibility")
-        rows.append((float(value) if isinstance(value, int | float) else None, example))
-    rows.sort(key=lambda row: (row[0] is None, row[0] or 0.0))
+    rows = rank_examples(examples, score)
     with atomic_write(path, overwrite=overwrite) as stream:
         stream.write(("\t".join(COLUMNS) + "\n").encode())
         for number, example in rows:
-            premise, hypothesis = (
-                str(example.inputs.get(name, "")) for name in ("premise", "hypothesis")
-            )
-            cells = [*map(escape, (example.id, premise, hypothesis))]
+            texts = [str(example.inputs.get(name, "")) for name in ("premise", "hypothesis")]
+            cells = [escape(text) for text in (example.id, *texts)]
             cells += ["" if number is None else f"{number:.2f}", "", ""]
             stream.write(("\t".join(cells) + "\n").encode())
     return len(rows)
@@ -242,8 +260,9 @@ def read_review_sheet(path: Path) -> list[Decision]:
     decisions: dict[str, Decision] = {}
     lines: dict[str, int] = {}
     for line, row in read_rows(path, ("id", "decision", "reason"), cut=True):
-        decision, reason = row["decision"].strip().lower(), row["reason"].strip().lower()
-        error = _check_decision(decision, reason)
+        decision = row["decision"].strip().lower()
+        reason = row["reason"].strip().lower()
+        error = check_decision(decision, reason)
         if error is not None:
             what, cure = error
             raise BadInput(what, file=path, line=line, cure=cure)
@@ -258,7 +277,7 @@ def read_review_sheet(path: Path) -> list[Decision]:
     return list(decisions.values())
 
 
-def _check_decision(decision: str, reason: str) -> tuple[str, str] | None:
+def check_decision(decision: str, reason: str) -> tuple[str, str] | None:
     """What is wrong with a row, and the cure; None where it is right."""
     if decision not in DECISIONS:
         return f"the decision is {decision!r}", "write keep or drop, or leave it empty"

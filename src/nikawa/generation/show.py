@@ -34,7 +34,10 @@ PLACEHOLDERS = {
         "adjective": "높다 가볍다",
     },
 }
-PLACEHOLDER_VERBS = {"ja": {True: "直す", False: "向かう"}, "ko": {True: "고치다", False: "향하다"}}
+PLACEHOLDER_VERBS = {
+    "ja": {True: "直す", False: "向かう"},
+    "ko": {True: "고치다", False: "향하다"},
+}
 """By language, and by whether the verb is transitive."""
 PLACEHOLDER_TURNS = 12
 """Different draws of placeholders."""
@@ -56,15 +59,20 @@ class TemplateView(Record, frozen=True, kw_only=True):
     id: str
     category: str
     premise: str
+    """As it was written."""
     hypothesis: str
     entails: str
+    """When the label is entailment, in the native notation."""
     contradicts: str
     given: str
+    """What the premise takes for granted."""
     slots: tuple[str, ...]
     formats: tuple[str, ...]
+    """The formats of its times, by their names in its language."""
     labels: dict[str, int]
     """Label to the number of its cells."""
     unreachable: tuple[str, ...]
+    """Cells of labels it has elsewhere that no times reach."""
     samples: tuple[SampleProblem, ...]
 
 
@@ -87,7 +95,7 @@ def show_template(
     cells = template.cells(spans=pack.spans)
     labels = [cell.label for cell in cells]
     if draw_words is None:
-        draw_words = _choose_words(pack, cells)
+        draw_words = choose_words(pack, cells)
     # Sentences and conditions as they were written; conditions of JAMP's notation in the native one.
     fields = {
         "premise": _write_side(template.premise),
@@ -100,8 +108,10 @@ def show_template(
     if template.source:  # as the native notation writes them: time1, {以上|以下}
         slots = []
         for name, slot in template.slots.items():
-            choice = f"{{{'|'.join(slot.options)}}}"
-            slots.append(choice if slot.options else "".join(name.rsplit("_", 1)))
+            if slot.options:
+                slots.append(f"{{{'|'.join(slot.options)}}}")
+            else:
+                slots.append("".join(name.rsplit("_", 1)))
     rng = Random(f"{seed}/{id}")  # noqa: S311  (no secret)
     return TemplateView(
         id=template.id,
@@ -111,11 +121,11 @@ def show_template(
         formats=tuple(fmt.name(template.language) for fmt in template.formats),
         labels={label: labels.count(label) for label in dict.fromkeys(labels)},
         unreachable=tuple(cell.name for cell in pack.unreachable() if cell.template is template),
-        samples=tuple(_draw_samples(template, cells, n, rng, draw_words)),
+        samples=tuple(draw_samples(template, cells, n, rng, draw_words)),
     )
 
 
-def _choose_words(pack: Pack, cells: tuple[Cell, ...]) -> DrawWords:
+def choose_words(pack: Pack, cells: tuple[Cell, ...]) -> DrawWords:
     """The words of the pack's lexicon; placeholders where it has none that fit the template."""
     try:
         generator = Generator(pack, load_pack_lexicon(pack))
@@ -139,7 +149,7 @@ def _write_side(side: Side) -> str:
     return " ".join(parts)
 
 
-def _draw_samples(
+def draw_samples(
     template: Template, cells: tuple[Cell, ...], n: int, rng: Random, draw_words: DrawWords
 ) -> Iterator[SampleProblem]:
     """Problems of different labels as far as there are any."""
@@ -149,8 +159,9 @@ def _draw_samples(
     labels = list(by_label)
     for i in range(n if cells else 0):
         cell = rng.choice(by_label[labels[i % len(labels)]])
-        values = cell.draw_times(rng)
-        texts = {**draw_words(cell, rng), **template.render_times(values or {}, cell.format)}
+        values = cell.draw_times(rng) or {}
+        texts = dict(draw_words(cell, rng))
+        texts |= template.render_times(values, cell.format)
         premise, hypothesis = template.render(texts)
         yield SampleProblem(
             premise=premise,

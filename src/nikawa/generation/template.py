@@ -121,6 +121,9 @@ class Time:
 
 Element = Literal | Choice | Word | Time
 Side = tuple[Element, ...]
+"""A sentence with slots."""
+Formats = tuple[Format, ...]
+Spans = tuple[TimeSpan, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,7 @@ class Template:
     contradicts: Condition = NEVER
     given: tuple[Condition, ...] = ()
     """What the premise takes for granted; where it fails, the premise contradicts itself."""
-    formats: tuple[Format, ...] = ()
+    formats: Formats = ()
     """The formats its times may have; none for a template without times."""
     test_format: Format | None = None
     category: str = ""
@@ -174,7 +177,8 @@ class Template:
     @cached_property
     def uses(self) -> tuple[Choice | Word | Time, ...]:
         """Every element but the literals, premise first."""
-        return tuple(e for e in (*self.premise, *self.hypothesis) if not isinstance(e, Literal))
+        both = (*self.premise, *self.hypothesis)
+        return tuple(element for element in both if not isinstance(element, Literal))
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
@@ -260,20 +264,20 @@ class Template:
 
     def cells(
         self,
-        formats: tuple[Format, ...] | None = None,
-        spans: tuple[TimeSpan, ...] | None = None,
+        formats: Formats | None = None,
+        spans: Spans | None = None,
     ) -> tuple[Cell, ...]:
         """The reachable cells of this template, by format, span and label in the published order.
 
-        `formats` leaves the other formats out; `spans` are RANDOM and SHORT where none are named.
+        `formats` leaves the other formats out; `spans` are RANDOM_SPAN and SHORT_SPAN where none are named.
         """
         combinations = self._combine_cells(formats, spans)
         return tuple(cell for cell, is_reachable in combinations if is_reachable)
 
     def unreachable_cells(
         self,
-        formats: tuple[Format, ...] | None = None,
-        spans: tuple[TimeSpan, ...] | None = None,
+        formats: Formats | None = None,
+        spans: Spans | None = None,
     ) -> tuple[Cell, ...]:
         """Cells of labels that the template has elsewhere but that no assignment of this format and span reaches."""
         combinations = list(self._combine_cells(formats, spans))
@@ -283,7 +287,7 @@ class Template:
         )
 
     def _combine_cells(
-        self, formats: tuple[Format, ...] | None, spans: tuple[TimeSpan, ...] | None
+        self, formats: Formats | None, spans: Spans | None
     ) -> Iterator[tuple[Cell, bool]]:
         """Every combination of format, span and label, and whether it can be reached."""
         own_formats: tuple[Format | None, ...] = (None,)
@@ -327,9 +331,14 @@ SideFormat = tuple[str, PickTexts]
 
 def format_side(side: Side) -> SideFormat:
     """The format string of a side, with a `%s` for every element but the literals."""
-    keys = [e.key for e in side if not isinstance(e, Literal)]
-    text = "".join(e.text.replace("%", "%%") if isinstance(e, Literal) else "%s" for e in side)
-    return text, pick_texts(keys)
+    keys, parts = [], []
+    for element in side:
+        if isinstance(element, Literal):
+            parts.append(element.text.replace("%", "%%"))
+        else:
+            parts.append("%s")
+            keys.append(element.key)
+    return "".join(parts), pick_texts(keys)
 
 
 def pick_texts(keys: list[str]) -> PickTexts:
@@ -364,8 +373,8 @@ def merge_literals(elements: list[Element]) -> Side:
     for element in elements:
         if not isinstance(element, Literal):
             side.append(element)
-        elif side and isinstance(side[-1], Literal):
-            side[-1] = Literal(side[-1].text + element.text, side[-1].at)
+        elif side and isinstance(last := side[-1], Literal):
+            side[-1] = Literal(last.text + element.text, last.at)
         elif element.text:
             side.append(element)
     return tuple(side)
@@ -375,12 +384,10 @@ def find_unbound_names(template: Template) -> Iterator[TemplateError]:
     """The names of conditions that no sentence has: conditions may name only times and numbers of the sentences."""
     kinds = ("time", "interval", "number")
     bound = {name for name, slot in template.slots.items() if slot.kind in kinds}
-    names = [
-        (operand.name, operand.at)
-        for condition in (template.entails, template.contradicts, *template.given)
-        for operand in iterate_operands(condition)
-        if operand.name
-    ]
+    names = []
+    for condition in (template.entails, template.contradicts, *template.given):
+        operands = iterate_operands(condition)
+        names += [(operand.name, operand.at) for operand in operands if operand.name]
     for use in template.uses:
         if isinstance(use, Time) and use.apart:
             names.append((use.apart[0], use.at))

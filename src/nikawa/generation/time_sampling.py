@@ -74,10 +74,12 @@ class TimeRules:
 
     def allow(self, values: Mapping[str, Value], fmt: Format | None) -> bool:
         """Whether points differ from each other, and the days before exist and differ where they must."""
-        if len(self.points) > 1 and len({values[name] for name in self.points}) < len(self.points):
+        count = len(self.points)
+        if count > 1 and len({values[name] for name in self.points}) < count:
             return False
-        if any(_day_before(values[name], fmt) is None for name in self.before):
-            return False
+        for name in self.before:
+            if _day_before(values[name], fmt) is None:
+                return False
         return not any(values[a] == _day_before(values[b], fmt) for a, b in self.apart)
 
 
@@ -182,7 +184,8 @@ class _IndexBuilder:
             labels = set()
             for points in (close, wide or close):
                 arranged = [points[i] for i in order]
-                labels.add(self.label_of(dict(zip(rules.points, arranged, strict=True))))
+                values = dict(zip(rules.points, arranged, strict=True))
+                labels.add(self.label_of(values))
             if len(labels) > 1:
                 return None
             orders_by_label.setdefault(labels.pop() or "", []).append(order)
@@ -207,7 +210,8 @@ class _IndexBuilder:
 
     def make_point_drawer(self) -> Callable[[RandomSource], list[Point]]:
         """A function that draws different points, one for each point slot, in rising order."""
-        n, fmt, span, windows = len(self.rules.points), self.fmt, self.span, self.windows
+        n, fmt = len(self.rules.points), self.fmt
+        span, windows = self.span, self.windows
         if not windows:
             size, point_at = span.count_points(fmt), span.point_getter(fmt)
             return lambda rng: list(map(point_at, sorted(_draw_distinct(n, size, rng))))
@@ -311,7 +315,8 @@ class _IndexBuilder:
 
     def propose_values(self) -> Iterator[TimeValues]:
         """Random assignments; every fourth has a value near another one, so that equalities come up too."""
-        points, sizes, fmt, span = self.rules.points, self.rules.sizes, self.fmt, self.span
+        points, sizes = self.rules.points, self.rules.sizes
+        fmt, span = self.fmt, self.span
         rng = Random(f"{points}{sizes}{fmt.units}{span.name}")  # noqa: S311
         for i in range(POOL_PROPOSALS):
             lengths = self.size_ranges[draw_below(rng, len(self.size_ranges))]

@@ -106,6 +106,11 @@ SHORT_SPAN = TimeSpan(
     "short",
     interval=(1, 3),
     window={"hour": 8, "day": 10, "month": 4, "year": 6},
-    starts={"hour": (0, 15), "day": (1, 18), "month": (1, 8), "year": (2000, 2016)},
+    starts={
+        "hour": (0, 15),
+        "day": (1, 18),
+        "month": (1, 8),
+        "year": (2000, 2016),
+    },
 )
 SPANS = {"random": RANDOM_SPAN, "short": SHORT_SPAN}

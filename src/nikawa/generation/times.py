@@ -73,7 +73,7 @@ class Format:
 
 
 POINT_FORMATS = tuple(
-    Format("point", UNITS[first : last + 1]) for first in range(4) for last in range(first, 4)
+    Format("point", UNITS[first:end]) for first in range(4) for end in range(first + 1, 5)
 )
 """The ten formats of a point, by largest unit, then by length."""
 INTERVAL_FORMATS = tuple(Format("interval", (unit,)) for unit in UNITS)
@@ -129,11 +129,14 @@ def formats_by_name(language: str) -> dict[str, Format]:
 
 
 def render_point(point: Point, fmt: Format, language: str) -> str:
-    """A point as text: 2019年8月, 2019년 8월."""
+    """A point as text: 2019年8月, 2019년 8월.
+
+    >>> render_point((2019, 8), Format("point", ("year", "month")), "ko")
+    '2019년 8월'
+    """
     words = TIME_WORDS[language]
-    return words.gap.join(
-        f"{number}{words.point[unit]}" for number, unit in zip(point, fmt.units, strict=True)
-    )
+    pairs = zip(point, fmt.units, strict=True)
+    return words.gap.join(f"{number}{words.point[unit]}" for number, unit in pairs)
 
 
 def render_interval(length: int, unit: str, language: str) -> str:
@@ -156,7 +159,10 @@ def point_pattern(language: str) -> str:
     words = TIME_WORDS[language]
     parts = [f"{_NUMBER}{words.point[unit]}" for unit in UNITS]
     gap = re.escape(words.gap)
-    runs = [gap.join(parts[first:last]) for first in range(4) for last in range(4, first, -1)]
+    runs = []
+    for first in range(4):
+        for end in range(4, first, -1):  # the longest first
+            runs.append(gap.join(parts[first:end]))
     return f"(?:{'|'.join(runs)})"
 
 
@@ -173,13 +179,9 @@ def parse_point(text: str, language: str) -> tuple[Format, Point] | None:
     units = tuple(unit_by_word.get(word.strip(), "") for _, word in parts)
     fmt = Format("point", units)
     point = tuple(int(number) for number, _ in parts)
-    if (
-        fmt not in POINT_FORMATS
-        or render_point(point, fmt, language) != text
-        or not is_in_calendar(point, fmt)
-    ):
+    if fmt not in POINT_FORMATS or render_point(point, fmt, language) != text:
         return None
-    return fmt, point
+    return (fmt, point) if is_in_calendar(point, fmt) else None
 
 
 def parse_interval(text: str, language: str) -> tuple[Format, int] | None:
@@ -271,7 +273,8 @@ class CalendarClock:
         if unit in ("hour", "day"):
             return instant + count * (24 if unit == "day" else 1)
         day = date.fromordinal(instant // 24)
-        months = day.year * 12 + day.month - 1 + count * (12 if unit == "year" else 1)
+        step = 12 if unit == "year" else 1
+        months = day.year * 12 + day.month - 1 + count * step
         year, month = months // 12, months % 12 + 1
         last = monthrange(year, month)[1]
         return date(year, month, min(day.day, last)).toordinal() * 24 + instant % 24
@@ -295,8 +298,8 @@ class CompatClock:
             return self.start(point, fmt)
         if fmt.smallest == "year":
             return self.start(point, fmt) + self.size["year"]
-        numbers = {"year": 0, "month": 0, "day": 0, **dict(zip(fmt.units, point, strict=True))}
-        year, month, day = numbers["year"], numbers["month"], numbers["day"]
+        numbers = dict(zip(fmt.units, point, strict=True))
+        year, month, day = (numbers.get(unit, 0) for unit in UNITS[:3])
         # The generator asked a calendar that begins in January 2020 for the day after.
         if fmt.smallest == "day" and day < monthrange(year or 2020, month or 1)[1]:
             day += 1

@@ -46,12 +46,18 @@ GENERAL_KINDS = ("noun", "agent", "verb")
 """Slot kinds that take any word of their case; another kind takes nouns of that kind only."""
 
 
+Words = tuple[str, ...]
+"""The words that a slot may be filled with, in the order of the lexicon."""
+Residues = tuple[int, ...]
+"""The residue of each of some words, or the residues that a split owns."""
+
+
 class SlotWords(NamedTuple):
     """What a slot may be filled with."""
 
     slot: str
-    words: tuple[str, ...]
-    residues: tuple[int, ...]
+    words: Words
+    residues: Residues
     smaller: int = 0
     """How many words may be gone already, taken by slots before it."""
 
@@ -67,7 +73,7 @@ class FillStage(NamedTuple):
     free: tuple[SlotWords, ...]
     last: SlotWords | None
     """The slot that settles a side; None where a later stage does."""
-    by_residue: tuple[tuple[str, ...], ...]
+    by_residue: tuple[Words, ...]
     """Words of the last slot that lie in an owned residue, by the residue of all others."""
     least: int
     """How many choices the last slot always has."""
@@ -83,14 +89,14 @@ NO_SIDES: Sides = (frozenset(), frozenset())
 
 
 def plan_stages(
-    lists: Sequence[SlotWords], sides: Sides, owned: tuple[int, ...]
+    lists: Sequence[SlotWords], sides: Sides, owned: Residues
 ) -> tuple[tuple[FillStage, ...], int]:
     """The stages in which slots are filled, and how many ways there are. `owned` are the residues of the split."""
     stages: list[FillStage] = []
     placed: list[SlotWords] = []
     total = 1 if lists or 0 in owned else 0
     was_settled = False
-    for names, settles, is_shared in _group_slots(tuple(one.slot for one in lists), sides):
+    for names, settles, is_shared in group_slots(tuple(one.slot for one in lists), sides):
         own = []
         for one in lists:
             if one.slot in names:
@@ -100,9 +106,9 @@ def plan_stages(
         free, last = (own[:-1], own[-1]) if settles else (own, None)
         total *= prod(one.size for one in free)
         before, least = total, 1
-        by_residue: tuple[tuple[str, ...], ...] = ()
+        by_residue: tuple[Words, ...] = ()
         if last is not None:
-            by_residue = _words_by_residue(last.words, last.residues, owned)
+            by_residue = words_by_residue(last.words, last.residues, owned)
             # Where nothing is between two settled sides, the others are already in an owned residue.
             residues = owned if was_settled and not free else range(RESIDUE_COUNT)
             fewest = min(len(by_residue[residue]) for residue in residues)
@@ -114,13 +120,13 @@ def plan_stages(
 
 
 @lru_cache(maxsize=1 << 13)
-def _share_words(some: tuple[str, ...], others: tuple[str, ...]) -> bool:
+def _share_words(some: Words, others: Words) -> bool:
     """Whether two lists have a word in common."""
     return some is others or not set(some).isdisjoint(others)
 
 
 @lru_cache(maxsize=1 << 10)
-def _group_slots(slots: tuple[str, ...], sides: Sides) -> list[tuple[frozenset[str], bool, bool]]:
+def group_slots(slots: tuple[str, ...], sides: Sides) -> list[tuple[frozenset[str], bool, bool]]:
     """The slots by stage, whether the last of a stage settles a side, and whether both sides have them."""
     premise, hypothesis = (side.intersection(slots) for side in sides)
     if not premise or not hypothesis:  # a side without words is the same in all splits
@@ -132,9 +138,7 @@ def _group_slots(slots: tuple[str, ...], sides: Sides) -> list[tuple[frozenset[s
 
 
 @lru_cache(maxsize=1 << 12)
-def _words_by_residue(
-    words: tuple[str, ...], residues: tuple[int, ...], owned: tuple[int, ...]
-) -> tuple[tuple[str, ...], ...]:
+def words_by_residue(words: Words, residues: Residues, owned: Residues) -> tuple[Words, ...]:
     """The words that bring the sum into an owned residue, by the residue of the others."""
     groups = []
     for others in range(RESIDUE_COUNT):
@@ -172,7 +176,7 @@ def unfold_number(stages: tuple[FillStage, ...], number: int) -> dict[str, str]:
     return words
 
 
-def _taken_places(offered: tuple[str, ...], words: dict[str, str]) -> list[int]:
+def _taken_places(offered: Words, words: dict[str, str]) -> list[int]:
     """The places of the words that other slots hold already."""
     return sorted(offered.index(word) for word in words.values() if word in offered)
 
@@ -185,13 +189,13 @@ def _skip_taken(taken: Sequence[int], place: int) -> int:
 
 
 @lru_cache(maxsize=1 << 12)
-def word_residues(words: tuple[str, ...]) -> tuple[int, ...]:
+def word_residues(words: Words) -> Residues:
     """The residue of each word, which depends on the word alone."""
     return tuple(crc32(word.encode()) % RESIDUE_COUNT for word in words)
 
 
 @lru_cache(maxsize=8)
-def turn_residues(n: int) -> tuple[int, ...]:
+def turn_residues(n: int) -> Residues:
     """Residues of a list whose words take turns, so that every residue has its share."""
     return tuple(i % RESIDUE_COUNT for i in range(n))
 
@@ -379,7 +383,7 @@ class _WordFinder:
             lists.append(SlotWords(slot.name, words, residues))
         return lists
 
-    def find_nouns(self, slot: Slot, frames: dict[str, Frame]) -> tuple[str, ...]:
+    def find_nouns(self, slot: Slot, frames: dict[str, Frame]) -> Words:
         """The nouns of the slot's case in the frame of its verb; without a verb, the class or the kind of its name."""
         for verb, frame in frames.items():
             if slot.case and slot.case in self.template.slots[verb].frame:
@@ -403,7 +407,7 @@ def _describe_verb(slot: Slot) -> str:
     return " ".join(filter(None, (voice, *slot.frame, slot.wants, state)))
 
 
-def nouns_of_kind(lexicon: Lexicon, kind: str) -> tuple[str, ...]:
+def nouns_of_kind(lexicon: Lexicon, kind: str) -> Words:
     """The words of a class with this name, else of all classes of this kind, else (for `noun`) all nouns."""
     if kind in lexicon.classes:
         return lexicon.classes[kind].nouns

@@ -14,7 +14,7 @@ Yanaka, Mineshima (2022). Compositional Evaluation on Japanese Textual Entailmen
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple, Protocol
@@ -24,13 +24,14 @@ from nikawa.perturbation.base import (
     Effect,
     Perturbation,
     Stretch,
+    Tokens,
     analyse_text,
     changeable_inputs,
     replace_inputs,
     replace_stretches,
 )
 from nikawa.records import Example
-from nikawa.text import Analyser, Token
+from nikawa.text import Analyser
 
 INPUTS = ("premise", "sentence1", "text")
 """The first of these that an example holds is rewritten."""
@@ -70,18 +71,16 @@ class ParticleRules(Protocol):
     def may_hold(self, text: str, case: str) -> bool:
         """Whether a text may have a particle of the case; where not, it is not worth an analysis."""
 
-    def find_clauses(self, tokens: Sequence[Token], case: str) -> list[Clause]:
+    def find_clauses(self, tokens: Tokens, case: str) -> list[Clause]:
         """The clauses with a subject and then, at once, the case; they do not overlap."""
 
-    def find_pair(self, tokens: Sequence[Token], case: str) -> Clause | None:
+    def find_pair(self, tokens: Tokens, case: str) -> Clause | None:
         """The first subject and the first argument in the case after it, whatever stands between."""
 
-    def obstacle(self, text: str, tokens: Sequence[Token], clause: Clause, operation: str) -> str:
+    def obstacle(self, text: str, tokens: Tokens, clause: Clause, operation: str) -> str:
         """Why the operation cannot be done to a clause at all, "" where it can."""
 
-    def rewrite_clause(
-        self, text: str, tokens: Sequence[Token], clause: Clause, operation: str
-    ) -> Stretch:
+    def rewrite_clause(self, text: str, tokens: Tokens, clause: Clause, operation: str) -> Stretch:
         """The part of the text that the clause's two phrases take, and what replaces it."""
 
 

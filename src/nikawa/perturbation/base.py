@@ -7,7 +7,7 @@ only where it can do nothing at all. It changes inputs; linking the result to it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, Literal
 
@@ -23,6 +23,8 @@ Eligible = Callable[[Example, Analyser], bool]
 Why = Callable[[Example, Analyser], str]
 """Why an example is not one to change; "" where it is."""
 Rewrite = Callable[[Example, Analyser, Random], Example | None]
+Tokens = Sequence[Token]
+"""The analysis of a text, or a part of it."""
 Stretch = tuple[int, int, str]
 """Start and end of a part of a text, and what replaces it."""
 
@@ -82,12 +84,13 @@ def apply(
             rng = Random(f"{seed}/{perturbation.full_name}/{example.id}")  # noqa: S311  # not for secrets
             changed = perturbation.rewrite(example, analyser, rng)
             if changed is not None:
-                yield _link_to_parent(changed, example, perturbation, source)
+                yield link_to_parent(changed, example, perturbation, source)
 
 
-def _link_to_parent(
+def link_to_parent(
     changed: Example, parent: Example, perturbation: Perturbation, source: str
 ) -> Example:
+    """The changed example with its parent's id, an `Origin` that names the parent, and the original texts in its meta."""
     names = [name for name, value in changed.inputs.items() if value != parent.inputs.get(name)]
     meta: dict[str, Any] = {"effect": perturbation.effect, "changed_inputs": "+".join(names)}
     meta |= {f"original_{name}": parent.inputs[name] for name in names if name in parent.inputs}

@@ -85,14 +85,15 @@ def draw_additions(
     for candidates in kinds.values():
         drawn = nsmallest(count, candidates.values())
         for candidate in sorted(drawn, key=lambda candidate: (candidate.name, candidate.place)):
-            yield _make_addition(candidate, sorted(labels), gold, seed)
+            yield make_addition(candidate, sorted(labels), gold, seed)
 
 
 def _keyed_random(*words: object) -> Random:
     return Random("/".join(map(str, words)))  # noqa: S311  # not for secrets
 
 
-def _make_addition(candidate: _Candidate, labels: list[str], gold: str, seed: int) -> Example:
+def make_addition(candidate: _Candidate, labels: list[str], gold: str, seed: int) -> Example:
+    """The training addition of a candidate: an id of its own and, where the meaning changed, a label drawn anew."""
     child, name = candidate.child, candidate.name
     answers: dict[str, Any] = child.gold
     if candidate.effect != "keeps":
@@ -347,7 +348,7 @@ class _Job:
                 splits.setdefault(f"{split}-{name}" if has_splits else name, []).append(child)
         if not splits:
             raise self._nothing_rewritten(out)
-        dataset = _make_dataset(self.dataset, {name: tuple(own) for name, own in splits.items()})
+        dataset = make_dataset(self.dataset, {name: tuple(own) for name, own in splits.items()})
         write_folder(dataset, out, overwrite=self.options.overwrite)
         return sum(map(len, splits.values()))
 
@@ -366,7 +367,7 @@ def list_text_inputs(example: Example) -> set[str]:
     return {name for name, value in example.inputs.items() if isinstance(value, str)}
 
 
-def _make_dataset(parent: Dataset, splits: dict[str, tuple[Example, ...]]) -> Dataset:
+def make_dataset(parent: Dataset, splits: dict[str, tuple[Example, ...]]) -> Dataset:
     """The dataset of what was rewritten, with a card that says so."""
     name = f"{parent.name}-perturbed"
     card = replace(

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from nikawa.perturbation._particles import ONLY_PARTICLES, Clause, make_perturbations
-from nikawa.perturbation.base import Stretch
+from nikawa.perturbation.base import Stretch, Tokens
 from nikawa.text import Token
 
 MAX_PHRASES = 40
@@ -71,7 +71,7 @@ class Phrase(NamedTuple):
     """Whether it holds a verb."""
 
 
-def find_phrases(tokens: Sequence[Token]) -> list[Phrase]:
+def find_phrases(tokens: Tokens) -> list[Phrase]:
     """The phrases of an analysis (IPADIC), in order."""
     phrases: list[Phrase] = []
     first, is_verbal = 0, False
@@ -87,7 +87,7 @@ def find_phrases(tokens: Sequence[Token]) -> list[Phrase]:
                 first, is_verbal = i + 1, False
             continue
         is_verbal = is_verbal or token.pos[0] == "動詞"
-        closing = _close_phrase(tokens, first, i)
+        closing = close_phrase(tokens, first, i)
         if closing is not None:
             phrases.append(Phrase(first, i + 1, *closing, comma=False, verbal=is_verbal))
             first, is_verbal = i + 1, False
@@ -96,16 +96,16 @@ def find_phrases(tokens: Sequence[Token]) -> list[Phrase]:
     return phrases
 
 
-def _close_phrase(tokens: Sequence[Token], first: int, i: int) -> Closing:
+def close_phrase(tokens: Tokens, first: int, i: int) -> Closing:
     """What token i closes of a phrase that begins with token `first`."""
     token, word = tokens[i], tokens[i].pos[0]
     after = tokens[i + 1] if i + 1 < len(tokens) else None
     if word == "助詞":
-        return _close_with_particle(tokens, first, i, after)
+        return close_with_particle(tokens, first, i, after)
     if word in _CONJUGATED:
         if after is None or after.surface in STOPS:
             return "final", ""
-        if _continues_predicate(token, after):
+        if continues_predicate(token, after):
             return None
         if token.cform in _ADNOMINAL:
             return "modifier", ""
@@ -120,9 +120,8 @@ def _close_phrase(tokens: Sequence[Token], first: int, i: int) -> Closing:
     return None
 
 
-def _close_with_particle(
-    tokens: Sequence[Token], first: int, i: int, after: Token | None
-) -> Closing:
+def close_with_particle(tokens: Tokens, first: int, i: int, after: Token | None) -> Closing:
+    """Kind and particle of the phrase that the particle `i` closes; `after` is the token behind it."""
     token, kind = tokens[i], tokens[i].pos[1]
     if kind == "接続助詞":
         is_te = token.surface in ("て", "で")
@@ -161,7 +160,7 @@ def _joins_mark(token: Token) -> bool:
     return token.pos[0] == "助詞" and not token.pos[1].startswith("副助詞")
 
 
-def _continues_predicate(token: Token, after: Token) -> bool:
+def continues_predicate(token: Token, after: Token) -> bool:
     """Whether the next token belongs to the same predicate, or to the noun made of it."""
     word, kind = after.pos[0], after.pos[1]
     if word in ("助動詞", "助詞"):
@@ -185,7 +184,7 @@ _BOUND = frozenset({"接尾", "非自立", "副詞可能"})
 class Edges:
     """The left edges of subject phrases within one analysis: what a rewrite moves or passes over begins there."""
 
-    def __init__(self, tokens: Sequence[Token], phrases: Sequence[Phrase]) -> None:
+    def __init__(self, tokens: Tokens, phrases: Sequence[Phrase]) -> None:
         self.tokens, self.phrases = tokens, phrases
         self.open: list[int] = []
         """For each token the innermost bracket still open after it, or -1."""
@@ -279,7 +278,7 @@ class Edges:
         return any(token.pos[0] in _CONJUGATED for token in self.tokens[phrase.first : phrase.end])
 
 
-def opens_with_adverbial(tokens: Sequence[Token], first: int, end: int) -> bool:
+def opens_with_adverbial(tokens: Tokens, first: int, end: int) -> bool:
     """Whether a time or number stands alone before the noun phrase: 毎朝新聞を, 一頭、草原を; not 夏祭りを, 明日の新聞を."""
     i = first
     while i < end:
@@ -314,7 +313,7 @@ _NOT_CASE = frozenset({"ため", "よう", "こと", "まま", "一緒"})
 class Sentence:
     """An analysis with what the rules look up many times. Phrases are named by their places: k the subject, m the argument."""
 
-    def __init__(self, tokens: Sequence[Token]) -> None:
+    def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
         self.phrases = find_phrases(tokens)
         self.edges = Edges(tokens, self.phrases)
@@ -484,11 +483,11 @@ class JapaneseRules:
         """Whether the particle is in the text."""
         return self.cases[case] in text
 
-    def find_clauses(self, tokens: Sequence[Token], case: str) -> list[Clause]:
+    def find_clauses(self, tokens: Tokens, case: str) -> list[Clause]:
         """The clauses with a subject and then, at once, the case."""
         return Sentence(tokens).find_clauses(case)
 
-    def find_pair(self, tokens: Sequence[Token], case: str) -> Clause | None:
+    def find_pair(self, tokens: Tokens, case: str) -> Clause | None:
         """The first subject particle of a sentence and the first of the case after it."""
         start, subject = 0, None
         for i, token in enumerate(tokens):
@@ -504,13 +503,11 @@ class JapaneseRules:
                 return Clause(start, subject, i, ONLY_PARTICLES)
         return None
 
-    def obstacle(self, text: str, tokens: Sequence[Token], clause: Clause, operation: str) -> str:
+    def obstacle(self, text: str, tokens: Tokens, clause: Clause, operation: str) -> str:
         """Nothing: every clause can be rewritten."""
         return ""
 
-    def rewrite_clause(
-        self, text: str, tokens: Sequence[Token], clause: Clause, operation: str
-    ) -> Stretch:
+    def rewrite_clause(self, text: str, tokens: Tokens, clause: Clause, operation: str) -> Stretch:
         """The two phrases in another order, or with other particles, or without them."""
         start = tokens[clause.start].start
         p, q = tokens[clause.subject], tokens[clause.argument]

@@ -13,13 +13,13 @@ them stands after a noun says whether it lives, so the one that was there is kep
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from nikawa.perturbation._particles import ONLY_PARTICLES, Clause, make_perturbations, word_set
-from nikawa.perturbation.base import Stretch
+from nikawa.perturbation.base import Stretch, Tokens
 from nikawa.text import Token
 from nikawa.text.conjugation_ko import attach
 
@@ -89,7 +89,7 @@ class Phrase(NamedTuple):
     predicate: bool = False
 
 
-def find_phrases(tokens: Sequence[Token]) -> list[Phrase]:
+def find_phrases(tokens: Tokens) -> list[Phrase]:
     """The phrases of an analysis (Kiwi), in order; punctuation other than a pause stays with its neighbour."""
     phrases: list[Phrase] = []
     first = 0
@@ -105,7 +105,7 @@ def find_phrases(tokens: Sequence[Token]) -> list[Phrase]:
         if tag in ("VV", "VA") and i > first and _is_nominal(tokens[i - 1]):
             phrases.append(Phrase(first, i, "bare"))
             first = i
-        phrase = _close_phrase(tokens, first, i)
+        phrase = close_phrase(tokens, first, i)
         if phrase is not None:
             phrases.append(phrase)
             first = i + 1
@@ -119,13 +119,13 @@ def _is_nominal(token: Token) -> bool:
     return token.pos[0].startswith(_NOMINAL)
 
 
-def _close_phrase(tokens: Sequence[Token], first: int, i: int) -> Phrase | None:
+def close_phrase(tokens: Tokens, first: int, i: int) -> Phrase | None:
     """The phrase from token `first` that token i closes."""
     tag = tokens[i].pos[0]
     after = tokens[i + 1].pos[0] if i + 1 < len(tokens) else ""
     if tag.startswith("J"):
         goes_on = after.startswith("J") or after == "VCP"
-        return None if goes_on else _close_with_particles(tokens, first, i)
+        return None if goes_on else close_with_particles(tokens, first, i)
     if tag in _PREDICATE_ENDS:
         if tag == "EC" and (after == "VX" or after.startswith("J")):
             return None
@@ -141,7 +141,7 @@ def _close_phrase(tokens: Sequence[Token], first: int, i: int) -> Phrase | None:
     return None
 
 
-def _close_with_particles(tokens: Sequence[Token], first: int, i: int) -> Phrase:
+def close_with_particles(tokens: Tokens, first: int, i: int) -> Phrase:
     """The phrase that ends in a run of particles."""
     start = i
     while start > first and tokens[start - 1].pos[0].startswith("J"):
@@ -162,7 +162,7 @@ def _close_with_particles(tokens: Sequence[Token], first: int, i: int) -> Phrase
     return Phrase(first, i + 1, kind, mark)
 
 
-def _acts(tokens: Sequence[Token]) -> bool:
+def _acts(tokens: Tokens) -> bool:
     """Whether a verb before a noun may have a subject other than that noun: 여우가 잡은, 축제가 시작되는 (날)."""
     verbs = [token for token in tokens if token.pos[0] in _PREDICATES]
     if not verbs:
@@ -191,7 +191,7 @@ _JOINERS = frozenset("·・ㆍ‧∙•-/~∼&+")
 class Words:
     """Where words begin and end; a text without blanks has none, and each morpheme counts as one."""
 
-    def __init__(self, tokens: Sequence[Token]) -> None:
+    def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
         self.has_blanks = any(a.end < b.start for a, b in pairwise(tokens))
 
@@ -257,7 +257,7 @@ _INSIDE_RELATIVE = ("subject", "argument", "case", "of", "list", "modifier", "ad
 class Sentence:
     """An analysis with what the rules look up many times. Phrases are named by their places: k the subject, m the argument."""
 
-    def __init__(self, tokens: Sequence[Token]) -> None:
+    def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
         self.phrases = find_phrases(tokens)
         self.words = Words(tokens)
@@ -446,7 +446,7 @@ Noun = tuple[str, bool]
 class ClauseParts:
     """The two phrases of a clause, as they stand and without their particles."""
 
-    def __init__(self, text: str, tokens: Sequence[Token], clause: Clause) -> None:
+    def __init__(self, text: str, tokens: Tokens, clause: Clause) -> None:
         p, q = tokens[clause.subject], tokens[clause.argument]
         after = tokens[clause.subject + 1 :]
         self.start, self.end = tokens[clause.start].start, q.end
@@ -463,7 +463,7 @@ class ClauseParts:
         """Whether both phrases are whole words."""
 
 
-def _strip_particle(text: str, tokens: Sequence[Token], start: int, particle: int) -> Noun:
+def _strip_particle(text: str, tokens: Tokens, start: int, particle: int) -> Noun:
     """The phrase before its particle; a noun run into it (내가, 그걸) in the form it has alone."""
     noun = tokens[particle - 1]
     is_pronoun = noun.pos[0] == "NP"
@@ -494,23 +494,21 @@ class KoreanRules:
         """Whether a particle of the case may be in the text."""
         return any(sign in text for sign in _SIGNS[case])
 
-    def find_clauses(self, tokens: Sequence[Token], case: str) -> list[Clause]:
+    def find_clauses(self, tokens: Tokens, case: str) -> list[Clause]:
         """The clauses with a subject and then, at once, the case."""
         return Sentence(tokens).find_clauses(case)
 
-    def find_pair(self, tokens: Sequence[Token], case: str) -> Clause | None:
+    def find_pair(self, tokens: Tokens, case: str) -> Clause | None:
         """The first subject and the first argument in the case after it."""
         return Sentence(tokens).find_pair(case)
 
-    def obstacle(self, text: str, tokens: Sequence[Token], clause: Clause, operation: str) -> str:
+    def obstacle(self, text: str, tokens: Tokens, clause: Clause, operation: str) -> str:
         """Why a phrase cannot stand elsewhere: a morpheme may end inside a word (사진에서 of 사진에서봤던)."""
         if operation != "scramble" or ClauseParts(text, tokens, clause).is_movable:
             return ""
         return CUT
 
-    def rewrite_clause(
-        self, text: str, tokens: Sequence[Token], clause: Clause, operation: str
-    ) -> Stretch:
+    def rewrite_clause(self, text: str, tokens: Tokens, clause: Clause, operation: str) -> Stretch:
         """The two phrases in another order, or with other particles, or without them."""
         parts = ClauseParts(text, tokens, clause)
         if operation == "scramble":

@@ -5,13 +5,13 @@ Each sentence outside quotation marks is looked at; ね and よ may follow. Ques
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 
 from nikawa.errors import BadInput
 from nikawa.perturbation._surface import surface_perturbation
-from nikawa.perturbation.base import Stretch, analyse_text, replace_stretches
+from nikawa.perturbation.base import Stretch, Tokens, analyse_text, replace_stretches
 from nikawa.text import Analyser, Token
 from nikawa.text.conjugation_ja import conjugate
 
@@ -54,7 +54,7 @@ Ending = tuple[int, str] | None
 """How many tokens at the end of a sentence change, and what replaces them; None where nothing changes."""
 
 
-def find_ends(tokens: Sequence[Token]) -> Iterator[int]:
+def find_ends(tokens: Tokens) -> Iterator[int]:
     """Where the predicate of each sentence ends (token, exclusive), quotations left out."""
     depth = 0
     for i, token in enumerate(tokens):
@@ -66,7 +66,7 @@ def find_ends(tokens: Sequence[Token]) -> Iterator[int]:
 
 
 def change_endings(
-    text: str, analyser: Analyser, *, find_ending: Callable[[Sequence[Token]], Ending]
+    text: str, analyser: Analyser, *, find_ending: Callable[[Tokens], Ending]
 ) -> str:
     """The text with the ends of its sentences changed; `find_ending` gets the last tokens of a sentence."""
     tokens = analyse_text(text, analyser)
@@ -82,12 +82,12 @@ def change_endings(
     return replace_stretches(text, stretches)
 
 
-def _join_last(tokens: Sequence[Token], count: int) -> str:
+def _join_last(tokens: Tokens, count: int) -> str:
     """The text of the last tokens; empty where nothing stands before them."""
     return "".join(token.surface for token in tokens[-count:]) if len(tokens) > count else ""
 
 
-def to_plain(tokens: Sequence[Token]) -> Ending:
+def to_plain(tokens: Tokens) -> Ending:
     """The plain words for a polite ending."""
     for count in (4, 2, 1):
         ending = _join_last(tokens, count)
@@ -95,7 +95,7 @@ def to_plain(tokens: Sequence[Token]) -> Ending:
             continue
         before = tokens[-count - 1]
         if ending in _POLITE_VERBS and (before.pos[0] == "動詞" or before.base == "ある"):
-            verb = _find_verb(tokens[: -count - 1], before)
+            verb = find_verb(tokens[: -count - 1], before)
             if verb is None:
                 return None
             base, verb_class = verb
@@ -112,7 +112,7 @@ def to_plain(tokens: Sequence[Token]) -> Ending:
     return None
 
 
-def _find_verb(tokens: Sequence[Token], verb: Token) -> tuple[str, str] | None:
+def find_verb(tokens: Tokens, verb: Token) -> tuple[str, str] | None:
     """Dictionary form and class of a verb; None where the stem is that of two verbs and nothing says of which."""
     if verb.surface in ("下り", "報い"):  # 下る or 下りる, 報う or 報いる
         return None
@@ -129,7 +129,7 @@ def _find_verb(tokens: Sequence[Token], verb: Token) -> tuple[str, str] | None:
     return ("降りる", "一段") if before in ("で", "から") else None
 
 
-def to_polite(tokens: Sequence[Token]) -> Ending:
+def to_polite(tokens: Tokens) -> Ending:
     """The polite words for a plain ending."""
     for count in (3, 2, 1):
         ending = _join_last(tokens, count)
@@ -160,7 +160,7 @@ def to_polite(tokens: Sequence[Token]) -> Ending:
     return (1, last.surface + "です") if _is_adjectival(last) else None
 
 
-def _make_polite_negative(tokens: Sequence[Token], count: int, polite: str) -> Ending:
+def _make_polite_negative(tokens: Tokens, count: int, polite: str) -> Ending:
     """走らない: 走りません; 高くない, 猫ではない, 本がない: …ありません."""
     if len(tokens) <= count:
         return None

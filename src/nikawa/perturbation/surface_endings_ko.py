@@ -7,13 +7,13 @@ the very text that was there (하였다: it would write 했다) changes after a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
 from nikawa.perturbation._surface import surface_perturbation
-from nikawa.perturbation.base import Stretch, analyse_text, replace_stretches
-from nikawa.text import Analyser, Token
+from nikawa.perturbation.base import Stretch, Tokens, analyse_text, replace_stretches
+from nikawa.text import Analyser
 from nikawa.text.conjugation_ko import copula, join_by_kiwi
 
 STYLES = {
@@ -36,7 +36,7 @@ _TENSES = ("었", "겠")
 class Statement(NamedTuple):
     """The end of a statement, by tokens."""
 
-    tokens: Sequence[Token]
+    tokens: Tokens
     begin: int
     """Where its sentence begins."""
     stem: int
@@ -70,7 +70,7 @@ class Statement(NamedTuple):
         return not any(token.pos[0] == "JKS" or token.form in ("은", "는") for token in before)
 
 
-def find_statements(tokens: Sequence[Token]) -> Iterator[Statement]:
+def find_statements(tokens: Tokens) -> Iterator[Statement]:
     """Each statement that a full stop, ! or the end of the text closes."""
     begin = 0
     for i, token in enumerate(tokens):
@@ -97,13 +97,13 @@ def change_style(text: str, analyser: Analyser, *, style: str) -> str:
     stretches: list[Stretch] = []
     for statement in find_statements(analyse_text(text, analyser)):
         if statement.tokens[statement.end].form not in STYLES[style]:
-            stretch = _rewrite_statement(text, statement, style)
+            stretch = rewrite_statement(text, statement, style)
             if stretch is not None:
                 stretches.append(stretch)
     return replace_stretches(text, stretches)
 
 
-def _rewrite_statement(text: str, statement: Statement, style: str) -> Stretch | None:
+def rewrite_statement(text: str, statement: Statement, style: str) -> Stretch | None:
     """Stem and ending, and what replaces them; None where that is in doubt."""
     tokens, _, stem, end = statement
     first = stem - 1 if tokens[stem].pos[0] == "VCP" and stem else stem

@@ -18,6 +18,7 @@ class AnalyserInfo(msgspec.Struct, frozen=True):
     """What is known of an analyser before it is loaded."""
 
     name: str
+    """What `analyser` takes."""
     language: str
     """`ja`, `ko`, or "" for any."""
     extra: str
@@ -52,7 +53,10 @@ def analyser(name: str, *, cache: int = CACHE_CHARACTERS) -> Analyser:
     """The analyser called `name`, or the default of a language (`ja`, `ko`).
 
     Its dictionary is loaded at once, once a process. `cache` is how many characters of text it remembers the
-    analyses of; 0 remembers none.
+    analyses of; 0 remembers none. Raises `MissingExtra` where its packages are not installed.
+
+    >>> [token.surface for token in analyser("whitespace").analyse("곰이 잔다")]
+    ['곰이', '잔다']
     """
     if not isinstance(name, str) or not isinstance(cache, int):
         what, wrong = ("name", name) if not isinstance(name, str) else ("cache", cache)
@@ -63,9 +67,9 @@ def analyser(name: str, *, cache: int = CACHE_CHARACTERS) -> Analyser:
     if name not in ANALYSERS:
         raise unknown("analyser", name, [*ANALYSERS, *DEFAULTS])
     with _NAMING:
-        named = _named_analyser(name, cache)
+        loaded = _named_analyser(name, cache)
     _shared_engine(name).run([])  # loads the dictionary now, not at the first text
-    return named
+    return loaded
 
 
 def load_again(name: str, cache: int) -> Analyser:

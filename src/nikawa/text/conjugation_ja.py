@@ -154,9 +154,7 @@ def conjugation_class(word: str, ctype: str | None = None) -> str:
     if ctype:
         return _class_of_dictionary(word, ctype)
     return (
-        USUAL.get(word)
-        or _class_by_ending(word)
-        or _class_of_dictionary(word, _ask_dictionary(word))
+        USUAL.get(word) or class_by_ending(word) or _class_of_dictionary(word, look_up_class(word))
     )
 
 
@@ -179,7 +177,7 @@ def _class_of_dictionary(word: str, ctype: str) -> str:
     )
 
 
-def _class_by_ending(word: str) -> str | None:
+def class_by_ending(word: str) -> str | None:
     """The class where the last characters settle it."""
     last = word[-1:]
     if len(word) < 2:
@@ -198,7 +196,7 @@ def _class_by_ending(word: str) -> str | None:
     return "一段" if word[-2] in _I_E and len(word) > 2 and word[-3] >= "一" else None
 
 
-def _ask_dictionary(word: str) -> str:
+def look_up_class(word: str) -> str:
     """What IPADIC says of the last word of the text; the bare word may be taken for another, a sentence seldom."""
     if not word:
         return ""

@@ -279,7 +279,7 @@ def add_ending(stem: str, ending: str, irregular: str | None = None) -> str:
     kind = irregular_class(stem) if irregular is None else irregular
     tail, rest = split_syllable(stem[-1])[2], ending[1:]
     if ending.startswith("어"):
-        return _add_closing(_infinitive(stem, kind), rest)
+        return _add_closing(infinitive(stem, kind), rest)
     if not ending.startswith("으"):
         if tail == "ㄹ" and ending[0] in "는니네느나시":
             stem = replace_tail(stem, "\0")
@@ -305,7 +305,7 @@ def _add_closing(text: str, rest: str) -> str:
     return text + rest
 
 
-def _infinitive(stem: str, kind: str) -> str:
+def infinitive(stem: str, kind: str) -> str:
     """The form in 아 or 어: 먹어, 가, 와, 도와, 들어, 몰라, 해."""
     if kind in _WHOLE:
         dropped, added = _WHOLE[kind]
@@ -420,9 +420,9 @@ def final_sound(text: str) -> str | None:
     if unit and unit[1].lower() in _UNITS:
         return _UNITS[unit[1].lower()]
     if number := _NUMBER.search(text):
-        return _final_of_number(number[0])
+        return final_of_number(number[0])
     if word := _WORD.search(text):
-        return _final_of_latin(word[0])
+        return final_of_latin(word[0])
     return _UNITS.get(last)
 
 
@@ -441,7 +441,8 @@ def _strip_closers(text: str) -> str:
     return text
 
 
-def _final_of_number(number: str) -> str:
+def final_of_number(number: str) -> str:
+    """The final sound of a number in digits as it is read: 3 is 삼, 20 이십, 1,000 천."""
     digits = number.replace(",", "")
     if "." in digits or not digits.strip("0") or not digits.endswith("0"):
         return _DIGITS[digits[-1]]
@@ -450,7 +451,7 @@ def _final_of_number(number: str) -> str:
     return _POWERS[unit]
 
 
-def _final_of_latin(word: str) -> str:
+def final_of_latin(word: str) -> str:
     """Letters one by one when in capitals; else a guess from English spelling: Seoul ㄹ, Tom ㅁ, book ㄱ, test none."""
     if word.isupper() or len(word) == 1:
         return _LETTERS.get(word[-1].lower(), "\0")

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 
 def edit_distance(one: str, other: str) -> int:
-    """Levenshtein distance, a column of the table at a time as the bits of whole numbers (Myers 1999, Hyyrö 2003)."""
+    """Levenshtein distance, a column of the table at a time as the bits of whole numbers (Myers 1999, Hyyrö 2003).
+
+    >>> edit_distance("猫が寝る", "犬が寝た")
+    2
+    """
     if not one or not other:
         return len(one) or len(other)
     places: dict[str, int] = {}
@@ -23,5 +27,9 @@ def edit_distance(one: str, other: str) -> int:
 
 
 def relative_distance(one: str, other: str) -> float:
-    """Edit distance as a share of the longer text: 0 for the same, 1 for nothing in common."""
+    """Edit distance as a share of the longer text: 0 for the same, 1 for nothing in common.
+
+    >>> relative_distance("猫が寝る", "犬が寝た")
+    0.5
+    """
     return edit_distance(one, other) / max(len(one), len(other), 1)

@@ -21,6 +21,7 @@ from nikawa.text.protocol import Engine, Token
 MAX_PIECE = 8_000
 """Longest text handed to an engine. MeCab crashes or drops tokens when a length passes 16 bits, Sudachi refuses."""
 TEXTS_AT_ONCE = 128
+"""Texts that an engine gets together."""
 CACHE_CHARACTERS = 1_000_000
 """Characters of text whose analyses are kept: about 150 MB when full."""
 
@@ -29,7 +30,9 @@ _MISTAKEN = re.compile("[\r\x0b\x0cÐ]")
 _PUT_RIGHT = {0x0D: " ", 0x0B: " ", 0x0C: " ", 0xD0: "ð"}
 
 _LOCKS: WeakSet[Any] = WeakSet()
+"""Every lock that `new_lock` made and that is still in use."""
 _HELD: list[Any] = []
+"""Those that this thread holds while the process forks."""
 
 
 def new_lock() -> Any:
@@ -58,7 +61,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def require(module: str, extra: str) -> Any:
-    """Import an optional module, or say which extra brings it."""
+    """Import an optional module; raises `MissingExtra`, which names the extra that brings it, where it is not there."""
     try:
         return import_module(module)
     except ImportError:
@@ -152,7 +155,10 @@ def find_cuts(text: str, limit: int = MAX_PIECE) -> list[int]:
 
 
 def join_tokens(pieces: Iterable[list[Token]], offsets: Sequence[int]) -> tuple[Token, ...]:
-    """The analyses of the pieces of one text as the analysis of the whole."""
+    """The analyses of the pieces of one text as the analysis of the whole.
+
+    `offsets` are the places of the text at which the pieces begin. Heads are counted anew.
+    """
     whole: list[Token] = []
     for tokens, offset in zip(pieces, offsets, strict=False):
         first = len(whole)
@@ -164,7 +170,10 @@ def join_tokens(pieces: Iterable[list[Token]], offsets: Sequence[int]) -> tuple[
 
 
 class LoadedAnalyser:
-    """The analyser users hold: an engine, its name, and a cache."""
+    """The analyser users hold: an engine, its name, and a cache.
+
+    It can be pickled: another process loads the engine of the same name. Threads may share it.
+    """
 
     def __init__(self, name: str, language: str, shared: SharedEngine, cache: int) -> None:
         self.name, self.language = name, language
@@ -190,12 +199,18 @@ class LoadedAnalyser:
         while batch := list(islice(stream, TEXTS_AT_ONCE)):
             for text in batch:
                 need_text(text)
-            known = {t: self.cache.get(t) for t in batch} if self.cache else dict.fromkeys(batch)
-            new = [text for text, tokens in known.items() if tokens is None]
-            known.update(zip(new, self._analyse_new(new), strict=True))
-            yield from (tokens for t in batch if (tokens := known[t]) is not None)
+            analyses: dict[str, tuple[Token, ...]] = {}
+            for text in batch:
+                tokens = self.cache.get(text) if self.cache else None
+                if tokens is not None:
+                    analyses[text] = tokens
+            new = [text for text in dict.fromkeys(batch) if text not in analyses]
+            analyses.update(zip(new, self._analyse_new(new), strict=True))
+            for text in batch:
+                yield analyses[text]
 
     def _analyse_new(self, texts: list[str]) -> list[tuple[Token, ...]]:
+        """The analyses of texts that the cache does not hold; it does afterwards."""
         for text in texts:
             check_text(text)
         if all(len(text) <= MAX_PIECE for text in texts):

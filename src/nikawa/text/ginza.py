@@ -13,7 +13,10 @@ _ASCII_SPACE = " \t\n\r\x0b\x0c"
 
 
 def load_ginza() -> Engine:
-    """GiNZA without its entity recogniser, which nothing here asks for."""
+    """GiNZA without its entity recogniser, which nothing here asks for.
+
+    White space is left out; a word that depends on it gets the next governor up the tree.
+    """
     spacy = require("spacy", EXTRA)
     require("ginza", EXTRA)
     require("ja_ginza", EXTRA)

@@ -7,7 +7,7 @@ which makes IPADIC's analysis the same as janome's.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -23,12 +23,16 @@ class Entry(NamedTuple):
     """What a dictionary says of a morpheme; base and norm are empty where it says nothing."""
 
     base: str
+    """Dictionary form."""
     pos: tuple[str, ...]
     reading: str
+    """In katakana."""
     ctype: str
     cform: str
     norm: str
+    """Headword without spelling variation."""
     notes: str
+    """What else the dictionary says, as it says it."""
 
 
 def load_ipadic() -> Engine:
@@ -53,6 +57,7 @@ def load_juman() -> Engine:
 
 
 def _mecab(fugashi: Any, folder: str, entry: Callable[[str], Entry]) -> Engine:
+    """MeCab with the dictionary in `folder`, whose entries `entry` reads; each is read once and kept."""
     parse = fugashi.GenericTagger(f'-r {os.devnull} -d "{folder}" {_FORMAT}').parse
     known = lru_cache(maxsize=1 << 16)(entry)
 
@@ -94,14 +99,28 @@ def _field(fields: list[str], index: int) -> str:
 def read_ipadic_entry(feature: str) -> Entry:
     """An entry of IPADIC; it has no headword apart from the base form."""
     f = _fields(feature)
-    return Entry(_field(f, 6), tuple(f[:4]), _field(f, 7), _field(f, 4), _field(f, 5), "", "")
+    return Entry(
+        base=_field(f, 6),
+        pos=tuple(f[:4]),
+        reading=_field(f, 7),
+        ctype=_field(f, 4),
+        cform=_field(f, 5),
+        norm="",
+        notes="",
+    )
 
 
 def read_unidic_entry(feature: str) -> Entry:
     """An entry of UniDic; its lemma is the headword."""
     f = _fields(feature)
     return Entry(
-        _field(f, 10), tuple(f[:4]), _field(f, 17), _field(f, 4), _field(f, 5), _field(f, 7), ""
+        base=_field(f, 10),
+        pos=tuple(f[:4]),
+        reading=_field(f, 17),
+        ctype=_field(f, 4),
+        cform=_field(f, 5),
+        norm=_field(f, 7),
+        notes="",
     )
 
 
@@ -109,6 +128,24 @@ def read_juman_entry(feature: str) -> Entry:
     """An entry of JumanDIC; its 代表表記 is the headword."""
     f = _fields(feature)
     notes = _field(f, 6)
-    headword = next((n.split(":", 1)[1] for n in notes.split() if n.startswith("代表表記:")), "")
-    reading = _field(f, 5).translate(TO_KATAKANA)
-    return Entry(_field(f, 4), tuple(f[:2]), reading, _field(f, 2), _field(f, 3), headword, notes)
+    return Entry(
+        base=_field(f, 4),
+        pos=tuple(f[:2]),
+        reading=_field(f, 5).translate(TO_KATAKANA),
+        ctype=_field(f, 2),
+        cform=_field(f, 3),
+        norm=find_headword(notes.split()),
+        notes=notes,
+    )
+
+
+def find_headword(notes: Iterable[str]) -> str:
+    """The 代表表記 among the notes of Juman's dictionary, "" where they have none.
+
+    >>> find_headword(["代表表記:走る/はしる", "ドメイン:スポーツ"])
+    '走る/はしる'
+    """
+    for note in notes:
+        if note.startswith("代表表記:"):
+            return note.partition(":")[2]
+    return ""

@@ -24,7 +24,7 @@ from weakref import WeakSet, finalize
 
 from nikawa.errors import BadInput, MissingExtra
 from nikawa.text.engine import find_cuts
-from nikawa.text.japanese import TO_KATAKANA, Entry
+from nikawa.text.japanese import TO_KATAKANA, Entry, find_headword
 from nikawa.text.normalise import Normalised, normalise, normalise_with_offsets
 from nikawa.text.protocol import Engine, Token
 from nikawa.text.sentences import sentences
@@ -34,9 +34,12 @@ MAX_SILENCE_SECONDS = 120.0
 MAX_EXIT_SECONDS = 1.0
 """Seconds a program has to end once its input has."""
 BLOCK_BYTES = 1 << 16
+"""Bytes that are written and read at a time."""
 END = b"EOS"
+"""The line that ends an answer."""
 
 _ALL: WeakSet[LineProgram] = WeakSet()
+"""Every program that may run, so that a forked process can forget them."""
 
 
 class LineProgram:
@@ -51,7 +54,10 @@ class LineProgram:
     _end: Any = None
 
     def ask(self, lines: Sequence[str]) -> list[list[str]]:
-        """What the program answers to each line, its `EOS` left out. No line may hold a line break."""
+        """What the program answers to each line, its `EOS` left out. No line may hold a line break.
+
+        Raises `BadInput` where the program cannot be started, ends early, or keeps silent for `MAX_SILENCE_SECONDS`.
+        """
         if not lines:
             return []
         running = self._start()
@@ -305,7 +311,7 @@ def load_jumanpp() -> Engine:
     if path is None:
         cure = f"build Juman++ 2 from {HOME}; put it on the PATH, or name it by {NAMED_BY}"
         raise MissingExtra(f"the program {PROGRAM!r} is not installed", cure=cure)
-    program, parse = LineProgram(PROGRAM, path), lru_cache(maxsize=1 << 16)(_parse_line)
+    program, parse = LineProgram(PROGRAM, path), lru_cache(maxsize=1 << 16)(parse_answer_line)
     program.ask(["。"])  # one that cannot answer is refused before the work
 
     def run(texts: Sequence[str]) -> Iterator[list[Token]]:
@@ -318,13 +324,13 @@ def load_jumanpp() -> Engine:
         for copy, places in zip(copies, lines, strict=True):
             tokens: list[Token] = []
             for place in places:
-                tokens += _tokens(copy, place, next(answers), parse)
+                tokens += read_answer(copy, place, next(answers), parse)
             yield tokens
 
     return run
 
 
-def _tokens(
+def read_answer(
     copy: _WideCopy,
     place: tuple[int, int],
     lines: list[str],
@@ -357,7 +363,7 @@ def _refuse(question: str, line: str) -> BadInput:
     return BadInput(what, cure="take Juman++ 2, with its standard output")
 
 
-def _parse_line(line: str) -> _Answer | None:
+def parse_answer_line(line: str) -> _Answer | None:
     """What a line of the answer says, or None where it is none of the format."""
     match = _ENTRY.match(line)
     if match is None:
@@ -369,18 +375,15 @@ def _parse_line(line: str) -> _Answer | None:
     reading = base = norm = ""
     if pos != UNKNOWN and "未知語" not in notes:
         reading, base = " ".join(words[:half]), " ".join(words[half:])
-        heads = (
-            note.partition(":")[2] for note in notes.split(" ") if note.startswith("代表表記:")
-        )
-        norm = next(heads, "")
+        norm = find_headword(notes.split(" "))
     entry = Entry(
-        base,
-        (pos, fine),
-        reading.translate(TO_KATAKANA),
-        ctype.strip("*"),
-        cform.strip("*"),
-        norm,
-        notes,
+        base=base,
+        pos=(pos, fine),
+        reading=reading.translate(TO_KATAKANA),
+        ctype=ctype.strip("*"),
+        cform=cform.strip("*"),
+        norm=norm,
+        notes=notes,
     )
     return _unescape(surface), entry
 

@@ -55,7 +55,10 @@ def split_by_kiwi(text: str) -> list[Span]:
 
 
 def join_morphemes(morphemes: list[tuple[str, str]]) -> str:
-    """The text of (form, tag) morphemes, with the allomorphs and contractions they ask for."""
+    """The text of (form, tag) morphemes, with the allomorphs and contractions they ask for.
+
+    [("돕", "VV-I"), ("었", "EP"), ("다", "EF")] gives 도왔다.
+    """
     return str(_kiwi().join(morphemes))
 
 
@@ -74,29 +77,27 @@ def load_mecab_ko() -> Engine:
             # Its own spans are wrong where the text starts with white space.
             start = safe.find(m.surface, end)
             end = start + len(m.surface)
-            tokens.append(_mecab_token(m.feature, text[start:end], start))
+            feature, surface = m.feature, text[start:end]
+            pos = tuple(feature.pos.split("+"))
+            forms = []
+            if feature.type == "Inflect":  # 하/VV/*+았/EP/*
+                parts = (feature.expression or "").split("+")
+                forms = [part.split("/")[0] for part in parts if part]
+            base = _base(forms[0] if forms else surface, pos[0])
+            token = Token(
+                surface,
+                base,
+                pos,
+                start=start,
+                end=end,
+                form="+".join(forms) or surface,
+                norm=base,
+                notes=feature.expression or feature.semantic or "",
+            )
+            tokens.append(token)
         return tokens
 
     def run(texts: Sequence[str]) -> Iterator[list[Token]]:
         return map(analyse, texts)
 
     return run
-
-
-def _mecab_token(feature: Any, surface: str, start: int) -> Token:
-    pos = tuple(feature.pos.split("+"))
-    forms = []
-    if feature.type == "Inflect":  # 하/VV/*+았/EP/*
-        parts = (feature.expression or "").split("+")
-        forms = [part.split("/")[0] for part in parts if part]
-    base = _base(forms[0] if forms else surface, pos[0])
-    return Token(
-        surface,
-        base,
-        pos,
-        start=start,
-        end=start + len(surface),
-        form="+".join(forms) or surface,
-        norm=base,
-        notes=feature.expression or feature.semantic or "",
-    )

@@ -39,7 +39,11 @@ class Normalised(NamedTuple):
 
 
 def normalise(text: str, form: str = "nfkc") -> str:
-    """The text in `form`."""
+    """The text in `form`, a name of `FORMS` or several joined by `+`.
+
+    >>> normalise("ＡＢＣ　１２３", "nfkc+spaces")
+    'ABC 123'
+    """
     for name in form.split("+"):
         plain, _ = FORMS[name]
         text = plain(text)
@@ -47,15 +51,21 @@ def normalise(text: str, form: str = "nfkc") -> str:
 
 
 def normalise_with_offsets(text: str, form: str = "nfkc") -> Normalised:
-    """The text in `form`, with where each character came from."""
+    """The text in `form`, with where each character came from.
+
+    >>> form = normalise_with_offsets("㍿A", "nfkc")
+    >>> form.text, form.original(0, 4)
+    ('株式会社A', (0, 1))
+    """
     done = Normalised(text, tuple(range(len(text))), tuple(range(1, len(text) + 1)))
     for name in form.split("+"):
         _, changes = FORMS[name]
-        done = _apply(done, changes(done.text))
+        done = apply_changes(done, changes(done.text))
     return done
 
 
-def _apply(before: Normalised, changes: Iterator[Changed]) -> Normalised:
+def apply_changes(before: Normalised, changes: Iterator[Changed]) -> Normalised:
+    """The text with these changes, which are in order and do not overlap, and the offsets carried on."""
     pieces: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -79,7 +89,7 @@ _CLUSTER = re.compile(
 )
 
 
-def _clusters(text: str) -> Iterator[tuple[int, int]]:
+def find_clusters(text: str) -> Iterator[tuple[int, int]]:
     """Stretches that normalise on their own; rarer marks are joined to what stands before them."""
     start = end = 0
     for cluster in _CLUSTER.finditer(text):
@@ -94,11 +104,15 @@ def _clusters(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _unicode_form(form: str) -> NormalForm:
+    """A normal form of Unicode."""
+
     def plain(text: str) -> str:
         return unicodedata.normalize(form, text)  # type: ignore[arg-type]
 
     def changes(text: str) -> Iterator[Changed]:
-        for start, end in _clusters(text) if not unicodedata.is_normalized(form, text) else ():  # type: ignore[arg-type]
+        if unicodedata.is_normalized(form, text):  # type: ignore[arg-type]
+            return
+        for start, end in find_clusters(text):
             new = plain(text[start:end])
             if new != text[start:end]:
                 yield start, end, new
@@ -109,7 +123,8 @@ def _unicode_form(form: str) -> NormalForm:
 _SPACE = re.compile(r"\s+")
 
 
-def _space_changes(text: str) -> Iterator[Changed]:
+def find_space_changes(text: str) -> Iterator[Changed]:
+    """The runs of white space that are not one space between two words already."""
     for run in _SPACE.finditer(text):
         inside = run.start() > 0 and run.end() < len(text)
         if run.group() != " " or not inside:
@@ -133,6 +148,7 @@ _TO_NARROW = {wide: narrow for narrow, wide in _TO_WIDE.items()}
 
 
 def _table_form(table: dict[str, str]) -> NormalForm:
+    """The form that replaces each key of a table, the longest that fits."""
     # Longer entries first: ｶﾞ is one character, not two.
     keys = "|".join(re.escape(key) for key in sorted(table, key=len, reverse=True) if len(key) > 1)
     singles = "[" + "".join(re.escape(key) for key in table if len(key) == 1) + "]"
@@ -153,4 +169,4 @@ FORMS.add("nfc", _unicode_form("NFC"))
 FORMS.add("nfkc", _unicode_form("NFKC"))
 FORMS.add("fullwidth", _table_form(_TO_WIDE))
 FORMS.add("halfwidth", _table_form(_TO_NARROW))
-FORMS.add("spaces", (lambda text: " ".join(text.split()), _space_changes))
+FORMS.add("spaces", (lambda text: " ".join(text.split()), find_space_changes))

@@ -24,7 +24,9 @@ class Token(msgspec.Struct, frozen=True, gc=False):
     cform: str = ""
     """Conjugation form."""
     start: int = 0
+    """Offset of its first character in the text."""
     end: int = 0
+    """Offset after its last character."""
     form: str = ""
     """The morpheme itself where characters hide it: 하 and 었 both stand on the surface 했."""
     norm: str = ""
@@ -34,6 +36,7 @@ class Token(msgspec.Struct, frozen=True, gc=False):
     head: int | None = None
     """Index of the governing token in the same analysis, its own index for a root; None without a parser."""
     deprel: str | None = None
+    """The relation to its head, as Universal Dependencies name it; None without a parser."""
 
     @property
     def tag(self) -> str:
@@ -46,7 +49,10 @@ Engine = Callable[[Sequence[str]], Iterable[list[Token]]]
 
 
 class Analyser(Protocol):
-    """Text in, morphemes out."""
+    """Text in, morphemes out. `nikawa.text.analyser` gives one by its name.
+
+    Texts with NUL or a lone surrogate are refused with `BadInput`.
+    """
 
     @property
     def name(self) -> str:

@@ -35,7 +35,7 @@ def split_by_rules(text: str, rules: SentenceRules, newline: bool) -> list[Span]
     events = list(rules.events.finditer(text))
     if not newline:
         events = [e for e in events if e.group()[0] != "\n" or e.group().count("\n") > 1]
-    partner = _pair_brackets(events, rules.pairs)
+    partner = pair_brackets(events, rules.pairs)
     spans: list[Span] = []
     start, depth, opening = 0, 0, 0
     for i, event in enumerate(events):
@@ -63,7 +63,7 @@ def is_blank(text: str, start: int, end: int) -> bool:
     return end - start < 100 and not text[start:end].strip()
 
 
-def _pair_brackets(events: list[re.Match[str]], pairs: dict[str, str]) -> dict[int, int]:
+def pair_brackets(events: list[re.Match[str]], pairs: dict[str, str]) -> dict[int, int]:
     """Indices of brackets that have a partner on the same line; a lone one is text like any other."""
     partner: dict[int, int] = {}
     closing = set(pairs.values())

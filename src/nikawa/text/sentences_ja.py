@@ -37,7 +37,8 @@ _FINAL = frozenset("たすいうくぐつぬぶむるだねよなわぞさんま
 _NAMES = ("モーニング娘", "Yahoo", "ヤフー")
 
 
-def _end(text: str, start: int, mark: re.Match[str]) -> int:
+def find_end(text: str, start: int, mark: re.Match[str]) -> int:
+    """Where the sentence that begins at `start` ends by this mark, or -1 where it goes on."""
     at, end = mark.span()
     first = text[at]
     if first in "。｡":
@@ -46,11 +47,15 @@ def _end(text: str, start: int, mark: re.Match[str]) -> int:
     if first in "！？!?‼⁇⁈⁉":
         if text.endswith(_NAMES[1:], start, at) or _QUOTED.match(text, end):
             return -1
-        if first in "!?" and (_is_inside_latin(text, at, end) or _QUERY.match(text, end)):
-            return -1
+        if first in "!?":
+            before, after = text[at - 1 : at], text[end : end + 1]
+            is_ascii = before.isascii() and after.isascii()
+            is_inside_latin = is_ascii and not before.isspace() and after.strip()
+            if is_inside_latin or _QUERY.match(text, end):
+                return -1
         return _skip_closers(text, end)
     if first in ".．":
-        return _after_point(text, start, at, end)
+        return find_end_at_point(text, start, at, end)
     if first in "…‥・":
         return end if text[end : end + 1].isspace() else -1
     if end - at == 1 and first in _BRACKETS:
@@ -67,12 +72,8 @@ def _skip_closers(text: str, end: int) -> int:
     return closers.end() if closers else end
 
 
-def _is_inside_latin(text: str, at: int, end: int) -> bool:
-    before, after = text[at - 1 : at], text[end : end + 1]
-    return before.isascii() and after.isascii() and not before.isspace() and bool(after.strip())
-
-
-def _after_point(text: str, start: int, at: int, end: int) -> int:
+def find_end_at_point(text: str, start: int, at: int, end: int) -> int:
+    """Where a sentence ends by a point: after Japanese, not in numbers, names and Latin words; else -1."""
     before, after = text[max(start, at - 1) : at], text[end : end + 1]
     if end - at > 1:
         return end if after.isspace() else -1
@@ -83,7 +84,8 @@ def _after_point(text: str, start: int, at: int, end: int) -> int:
     return _skip_closers(text, end)
 
 
-def _closed(text: str, start: int, opening: int, closing: int) -> int:
+def find_end_after_pair(text: str, start: int, opening: int, closing: int) -> int:
+    """Where a sentence ends after a closed pair of brackets or quotes, or -1."""
     end, last, bracket = closing + 1, text[closing - 1], text[opening]
     if last not in _STOPS:
         return -1
@@ -95,4 +97,4 @@ def _closed(text: str, start: int, opening: int, closing: int) -> int:
     return end if last in "。｡" or after.isspace() or (after and after in "「“｢") else -1
 
 
-RULES = SentenceRules(_EVENTS, _PAIRS, _end, _closed)
+RULES = SentenceRules(_EVENTS, _PAIRS, find_end, find_end_after_pair)

@@ -42,7 +42,8 @@ _ABBREVIATION = re.compile(
 )
 
 
-def _end(text: str, start: int, mark: re.Match[str]) -> int:
+def find_end(text: str, start: int, mark: re.Match[str]) -> int:
+    """Where the sentence that begins at `start` ends by this mark, or -1 where it goes on."""
     at, end = mark.span()
     first, before = text[at], text[at - 1]
     if first in _BRACKETS or first == "'" or is_blank(text, start, at):
@@ -51,9 +52,16 @@ def _end(text: str, start: int, mark: re.Match[str]) -> int:
         return _add_tail(text, end) if before in _FINAL_LOOSE and _is_gap(text, end) else -1
     run = mark.group().rstrip("~")
     if run.strip(".…‥"):
-        return _end_after_cry(text, at, end)
+        # ? and !, unless a quotation or a link goes on
+        after = text[end : end + 1]
+        if after in ("=", "&", "/", "%") or _QUOTED.match(text, end):
+            return -1
+        is_latin = after.isascii() and after.isalnum()
+        if is_latin and (before.isascii() or _QUERY.match(text, end)):
+            return -1
+        return _add_tail(text, end)
     if run == ".":
-        return _end_after_stop(text, start, at, end)
+        return find_end_at_stop(text, start, at, end)
     if before not in _FINAL or _QUOTED.match(text, end):  # an ellipsis
         return -1
     return _add_tail(text, end) if _is_gap(text, end) or _is_hangul(text[end]) else -1
@@ -73,16 +81,8 @@ def _add_tail(text: str, end: int) -> int:
     return tail.end() if tail else end
 
 
-def _end_after_cry(text: str, at: int, end: int) -> int:
-    after = text[end : end + 1]
-    if after in ("=", "&", "/", "%") or _QUOTED.match(text, end):
-        return -1
-    if after.isascii() and after.isalnum() and (text[at - 1].isascii() or _QUERY.match(text, end)):
-        return -1
-    return _add_tail(text, end)
-
-
-def _end_after_stop(text: str, start: int, at: int, end: int) -> int:
+def find_end_at_stop(text: str, start: int, at: int, end: int) -> int:
+    """Where a sentence ends by a full stop, or -1: a number, a list mark or an abbreviation has one too."""
     before = text[at - 1]
     if before.isdigit():
         return -1
@@ -104,11 +104,12 @@ def _end_after_stop(text: str, start: int, at: int, end: int) -> int:
     return _add_tail(text, end) if may_begin or ord(after) > 0x2600 else -1
 
 
-def _closed(text: str, start: int, opening: int, closing: int) -> int:
+def find_end_after_pair(text: str, start: int, opening: int, closing: int) -> int:
+    """Where a sentence ends after a closed pair of brackets or quotes, or -1."""
     end, last, bracket = closing + 1, text[closing - 1], text[opening]
     if last not in ".!?…。！？" or not _is_gap(text, end) or _QUOTED_APART.match(text, end):
         return -1
     return end if bracket in _QUOTES or is_blank(text, start, opening) else -1
 
 
-RULES = SentenceRules(_EVENTS, _PAIRS, _end, _closed)
+RULES = SentenceRules(_EVENTS, _PAIRS, find_end, find_end_after_pair)

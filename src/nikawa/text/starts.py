@@ -27,7 +27,7 @@ def find_starts(texts: Sequence[str], name: str) -> list[list[int]]:
     name = DEFAULTS.get(name, name)
     if name in _MECAB:
         parse = _mecab_splitter(name)
-        return [_find_starts_by_mecab(text, parse) for text in texts]
+        return [find_starts_by_mecab(text, parse) for text in texts]
     all_starts = []
     for tokens in analyser(name, cache=0).analyse_many(texts):
         starts, end = [], 0
@@ -41,15 +41,16 @@ def find_starts(texts: Sequence[str], name: str) -> list[list[int]]:
 
 @cache
 def _mecab_splitter(name: str) -> Callable[[str], str]:
+    """MeCab that writes words with blanks between them, loaded once."""
     package, extra = _MECAB[name]
     folder = require(package, extra).DICDIR
-    parse: Any = (
-        require("fugashi", extra).GenericTagger(f'-r {os.devnull} -d "{folder}" -O wakati').parse
-    )
+    tagger: Any = require("fugashi", extra).GenericTagger
+    parse = tagger(f'-r {os.devnull} -d "{folder}" -O wakati').parse
     return lambda text: str(parse(text))
 
 
-def _find_starts_by_mecab(text: str, parse: Callable[[str], str]) -> list[int]:
+def find_starts_by_mecab(text: str, parse: Callable[[str], str]) -> list[int]:
+    """The starts of one text; `parse` is MeCab with the output `wakati`, words with blanks between them."""
     check_text(text)
     safe, starts = space_for_mecab(text), list[int]()
     for first, last in pairwise(find_cuts(text)):

@@ -11,7 +11,9 @@ from nikawa.text.protocol import Engine, Token
 
 EXTRA = "ja-sudachi"
 MAX_WORDS_KEPT = 1 << 16
+"""Words whose entries are kept; beyond it all are forgotten."""
 _Word = tuple[str, tuple[str, ...], str, str, str, str]
+"""Base, tags, reading, conjugation class, conjugation form, normal form."""
 _ASCII_SPACE = " \t\n\r\x0b\x0c"
 
 
@@ -26,54 +28,48 @@ def load_sudachi_a() -> Engine:
 
 
 @cache
-def _dictionary() -> Any:
+def load_dictionary() -> Any:
+    """Sudachi's core dictionary, which both modes share."""
     package = require("sudachipy", EXTRA)
     require("sudachidict_core", EXTRA)
     return package.Dictionary(dict="core")
 
 
 def _sudachi(mode: str) -> Engine:
-    dictionary = _dictionary()
+    dictionary = load_dictionary()
     package = require("sudachipy", EXTRA)
     tokenizer = dictionary.create(mode=getattr(package.SplitMode, mode))
     error = require("sudachipy.errors", EXTRA).SudachiError
     known: dict[int, _Word] = {}
 
-    def tokens(text: str, offset: int = 0) -> list[Token]:
+    def analyse(text: str, offset: int = 0) -> list[Token]:
         try:
             morphemes = tokenizer.tokenize(text)
         except error:
             # A few characters grow eighteenfold when Sudachi normalises them, past its own limit.
             half = len(text) // 2
-            return tokens(text[:half], offset) + tokens(text[half:], offset + half)
-        return _tokens(text, morphemes, offset, known)
+            return analyse(text[:half], offset) + analyse(text[half:], offset + half)
+        tokens: list[Token] = []
+        start = 0
+        for m in morphemes:
+            first, end = m.begin(), m.end()
+            # The later parts of a ligature (㍿ is two words in mode A) are empty: they share its characters.
+            start = first if first < end else start
+            surface = text[start:end]
+            if surface.strip(_ASCII_SPACE):
+                base, pos, reading, ctype, cform, norm = look_up_word(m, known)
+                span = (start + offset, end + offset)
+                token = Token(surface, base, pos, reading, ctype, cform, *span, surface, norm)
+                tokens.append(token)
+        return tokens
 
     def run(texts: Sequence[str]) -> Iterator[list[Token]]:
-        yield from map(tokens, texts)
+        return map(analyse, texts)
 
     return run
 
 
-def _tokens(text: str, morphemes: Any, offset: int, known: dict[int, _Word]) -> list[Token]:
-    tokens: list[Token] = []
-    start = 0
-    for m in morphemes:
-        first, end = m.begin(), m.end()
-        # The later parts of a ligature (㍿ is two words in mode A) are empty: they share its characters.
-        start = first if first < end else start
-        surface = text[start:end]
-        if surface.strip(_ASCII_SPACE):
-            base, pos, reading, ctype, cform, norm = _look_up(m, known)
-            at = start + offset
-            tokens.append(
-                Token(
-                    surface, base, pos, reading, ctype, cform, at, at + end - start, surface, norm
-                )
-            )
-    return tokens
-
-
-def _look_up(m: Any, known: dict[int, _Word]) -> _Word:
+def look_up_word(m: Any, known: dict[int, _Word]) -> _Word:
     """What the dictionary says of a word, asked once; unknown words share ids and are asked every time."""
     number = m.word_id()
     if (word := known.get(number)) is not None:
