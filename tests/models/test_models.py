@@ -161,7 +161,7 @@ def test_hypotheses_of_klue_nli_give_little_away(shared_data: Path) -> None:
     """About 0.40 where chance is a third: five folds by premise."""
     examples = load("klue-nli:dev", data=shared_data).splits["dev"]
     task = replace(tasks()["klue-nli"], inputs=("hypothesis",))
-    settings = characters.Settings(strength=1.0)
+    settings = characters.CharSettings(strength=1.0)
     make = partial(characters.CharLinear, settings)
     found = predict_out_of_fold(make, task, examples, [e.inputs["premise"] for e in examples])
     right = sum(a.answer == e.gold["label"] for a, e in zip(found, examples, strict=True)) / len(

@@ -17,7 +17,7 @@ from nikawa.errors import BadInput
 from nikawa.models import Trainable, model
 from nikawa.models.base import draw_number
 from nikawa.models.linear import LinearModel
-from nikawa.models.overlap import Overlap, common_subsequence_length
+from nikawa.models.pairs import Overlap, common_subsequence_length
 from nikawa.records import Example, Kind, Task
 
 
@@ -132,7 +132,7 @@ def test_weights_follow_the_metric() -> None:
     def rare(measured: Task) -> int:
         linear = LinearModel(None, 1.0, 0)
         linear.fit(measured, rows, gold, keys)
-        answers = linear.predict("linear", measured, rows, asked)
+        answers = linear.predict(measured, rows, asked)
         assert all(a.scores and a.scores[a.answer] == max(a.scores.values()) for a in answers)
         return sum(a.answer == "rare" for a in answers)
 

@@ -1,21 +1,29 @@
 """Linear models that several baselines stand on; scikit-learn does the work.
 
 - `LinearModel`: logistic or ridge regression on the rows of a matrix, with settings chosen on held-out data.
+- `LinearTextModel`: a model that is a `LinearModel` over features of its own.
 - `fit_binary_weights`: the weights that tell two classes apart, for rankers.
 - `HashedClassifier`: a classifier on names of features, hashed into columns by `hash_features`.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from nikawa.errors import BadInput
-from nikawa.models.base import draw_number, load_sklearn, not_fitted_error
-from nikawa.records import Example, Prediction, Task
+from nikawa.models.base import (
+    check_kind,
+    draw_number,
+    get_gold,
+    load_sklearn,
+    not_fitted_error,
+)
+from nikawa.records import Example, Kind, Prediction, Task
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,15 +101,8 @@ class LinearModel:
             # The likelier label is the answer, so the threshold goes into the probabilities.
             self._fitted.intercept_ -= log(options.threshold / (1 - options.threshold))
 
-    def predict(
-        self, name: str, task: Task, rows: Any, examples: Sequence[Example]
-    ) -> list[Prediction]:
-        """The likeliest label with the probability of each, or the score.
-
-        `name` is the model's own, for the error if it was not fitted.
-        """
-        if self._fitted is None:
-            raise not_fitted_error(name, task)
+    def predict(self, task: Task, rows: Any, examples: Sequence[Example]) -> list[Prediction]:
+        """The likeliest label with the probability of each, or the score."""
         predictions = []
         if task.kind == "similarity":
             low, high = task.scale or (float("-inf"), float("inf"))
@@ -140,6 +141,55 @@ class LinearModel:
                 options = LogisticOptions(strength, weight)
                 results.append(score_options(options, measure, rows, gold, folds))
         return max(results, key=lambda result: result[0])[1]
+
+
+class Features(Protocol):
+    """What a linear model sees of examples: a matrix with one row each."""
+
+    def fit_transform(self, examples: Sequence[Example]) -> Any:
+        """Learn what features there are; one row an example."""
+        ...
+
+    def transform(self, examples: Sequence[Example]) -> Any:
+        """One row an example, of the features that were learned."""
+        ...
+
+
+class LinearTextModel(ABC):
+    """A model that is a `LinearModel` over features of its own; it can be pickled once it has learned."""
+
+    name: str = ""
+    kinds: tuple[Kind, ...] = ()
+
+    def __init__(self) -> None:
+        self._learned: tuple[Features, LinearModel] | None = None
+
+    @abstractmethod
+    def make_features(self, task: Task) -> Features:
+        """Fresh features for a task; raises BadInput for one that has none."""
+
+    @abstractmethod
+    def make_linear(self) -> LinearModel:
+        """A fresh linear model."""
+
+    def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
+        """Learn the features, then their weights."""
+        check_kind(self.name, self.kinds, task)
+        features = self.make_features(task)
+        gold = get_gold(task, examples)
+        linear = self.make_linear()
+        groups = [example.group or example.id for example in examples]
+        linear.fit(task, features.fit_transform(examples), gold, groups)
+        self._learned = (features, linear)
+
+    def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
+        """The likeliest label with the probability of each, or the score."""
+        if self._learned is None:
+            raise not_fitted_error(self.name, task)
+        if not examples:
+            return []
+        features, linear = self._learned
+        return linear.predict(task, features.transform(examples), examples)
 
 
 Measure = Callable[[Sequence[Any], Sequence[Any]], float]

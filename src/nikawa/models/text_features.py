@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import Any
 
+from nikawa.models.base import get_text, load_sklearn
+from nikawa.records import Example
+
+MIN_EXAMPLES_TO_DROP_RARE = 20_000
+"""Examples from which on n-grams that occur in a single one are left out."""
 _SCRIPTS = (
     ("HANGUL SYLLABLE", "H"),
     ("HANGUL", "J"),
@@ -49,3 +55,35 @@ def script_shape(word: str) -> str:
     """
     shape = "".join(map(script_of, word))
     return "".join(a for a, b in zip(shape, " " + shape, strict=False) if a != b)
+
+
+class CharNgrams:
+    """The tf-idf of the n-grams of each input, side by side in one sparse matrix."""
+
+    def __init__(self, names: Sequence[str], longest: int) -> None:
+        """Count n-grams of 1 to `longest` characters in the inputs of these names."""
+        self._names = names
+        self._longest = longest
+        self._vectorizers: dict[str, Any] = {}
+
+    def fit_transform(self, examples: Sequence[Example]) -> Any:
+        """Learn which n-grams each input has; one row an example."""
+        vectorizer = load_sklearn("feature_extraction.text").TfidfVectorizer
+        for name in self._names:
+            self._vectorizers[name] = vectorizer(
+                analyzer="char",
+                ngram_range=(1, self._longest),
+                sublinear_tf=True,
+                min_df=2 if len(examples) >= MIN_EXAMPLES_TO_DROP_RARE else 1,
+            ).fit([get_text(example, name) for example in examples])
+        return self.transform(examples)
+
+    def transform(self, examples: Sequence[Example]) -> Any:
+        """One row an example."""
+        from scipy.sparse import hstack  # scikit-learn itself needs scipy
+
+        parts = [
+            vectorizer.transform([get_text(example, name) for example in examples])
+            for name, vectorizer in self._vectorizers.items()
+        ]
+        return parts[0] if len(parts) == 1 else hstack(parts).tocsr()
