@@ -49,10 +49,10 @@ def wrap_picture(width: float, height: float, parts: Sequence[str], title: str) 
 
 def shorten_name(name: object, limit: float = 180) -> str:
     """A name short enough for a margin."""
-    found = str(name)
-    while text_width(found, SIZE) > limit:
-        found = found[:-2] + "…" if found.endswith("…") else found[:-1] + "…"
-    return found
+    short = str(name)
+    while text_width(short, SIZE) > limit:
+        short = short.removesuffix("…")[:-1] + "…"
+    return short
 
 
 def draw_interval(value: float, low: float, high: float) -> Markup:
@@ -73,52 +73,53 @@ def draw_interval(value: float, low: float, high: float) -> Markup:
 
 def draw_distribution(table: Table) -> Markup:
     """How often each answer was given; numbers of very many kinds in bins."""
-    return draw_bars(*_bars(table), len(table))
+    counts = np.bincount(table.answer, minlength=len(table.categories))
+    if len(counts) <= MAX_BARS:
+        return draw_bars(table.categories, counts.tolist(), len(table))
+    if table.numeric:
+        heights, edges = np.histogram(table.numbers, bins=BINS)
+        names = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(edges)]
+        return draw_bars(names, heights.tolist(), len(table))
+    top = np.argsort(-counts, kind="stable")[:MAX_BARS]
+    most_frequent = [table.categories[i] for i in top.tolist()]
+    return draw_bars(most_frequent, counts[top].tolist(), len(table))
 
 
 def draw_bars(names: Sequence[object], counts: Sequence[int], total: int) -> Markup:
     """A bar a name, with its share of the total."""
     margin = 16 + max((text_width(shorten_name(name), SIZE) for name in names), default=0)
-    most, parts = max(counts, default=0), []
+    most = max(counts, default=0)
+    parts = []
     for row, (name, count) in enumerate(zip(names, counts, strict=True)):
-        y, long = row * BAR_STEP, 420 * count / most
-        parts.append(
-            f'<text x="{margin - 8:.0f}" y="{y + 17}" text-anchor="end">{text(shorten_name(name))}</text>'
-        )
-        parts.append(
-            f'<rect class="bar" x="{margin:.0f}" y="{y + 3}" width="{long:.1f}" height="{BAR_STEP - 7}" rx="2"/>'
-        )
-        said = f"{count:,} ({100 * count / total:.1f}%)"
-        parts.append(f'<text class="soft" x="{margin + long + 8:.0f}" y="{y + 17}">{said}</text>')
+        y = row * BAR_STEP
+        long = 420 * count / most
+        share = f"{count:,} ({100 * count / total:.1f}%)"
+        parts += [
+            f'<text x="{margin - 8:.0f}" y="{y + 17}" text-anchor="end">{text(shorten_name(name))}</text>',
+            f'<rect class="bar" x="{margin:.0f}" y="{y + 3}" width="{long:.1f}" height="{BAR_STEP - 7}" rx="2"/>',
+            f'<text class="soft" x="{margin + long + 8:.0f}" y="{y + 17}">{share}</text>',
+        ]
     return wrap_picture(margin + 560, len(names) * BAR_STEP + 4, parts, "Answers")
-
-
-def _bars(table: Table) -> tuple[list[object], list[int]]:
-    counts = np.bincount(table.answer, minlength=len(table.categories))
-    if len(counts) <= MAX_BARS:
-        return list(table.categories), counts.tolist()
-    if table.numeric:
-        heights, edges = np.histogram(table.numbers, bins=BINS)
-        return [f"{a:.4g} to {b:.4g}" for a, b in pairwise(edges)], heights.tolist()
-    top = np.argsort(-counts, kind="stable")[:MAX_BARS]
-    return [table.categories[i] for i in top.tolist()], counts[top].tolist()
 
 
 def draw_standing(counts: dict[str, int]) -> Markup:
     """Unanimous, majority, none, incomplete as one bar."""
-    total, x, parts, legend = max(1, sum(counts.values())), 0.0, [], 0.0
-    for place_, (name, count) in enumerate(counts.items()):
+    total = max(1, sum(counts.values()))
+    bar_end = legend_end = 0.0
+    parts = []
+    for i, (name, count) in enumerate(counts.items()):
         if not count:
             continue
         wide = 700 * count / total
-        parts.append(f'<rect class="s{place_}" x="{x:.1f}" y="0" width="{wide:.1f}" height="26"/>')
-        said = f"{name} {count:,} ({100 * count / total:.1f}%)"
-        parts.append(
-            f'<rect class="s{place_}" x="{legend:.0f}" y="38" width="11" height="11" rx="2"/>'
-        )
-        parts.append(f'<text x="{legend + 17:.0f}" y="48">{text(said)}</text>')
-        x, legend = x + wide, legend + 40 + text_width(said, SIZE)
-    return wrap_picture(max(720, legend), 56, parts, "Items")
+        words = f"{name} {count:,} ({100 * count / total:.1f}%)"
+        parts += [
+            f'<rect class="s{i}" x="{bar_end:.1f}" y="0" width="{wide:.1f}" height="26"/>',
+            f'<rect class="s{i}" x="{legend_end:.0f}" y="38" width="11" height="11" rx="2"/>',
+            f'<text x="{legend_end + 17:.0f}" y="48">{text(words)}</text>',
+        ]
+        bar_end += wide
+        legend_end += 40 + text_width(words, SIZE)
+    return wrap_picture(max(720, legend_end), 56, parts, "Items")
 
 
 def locate_workers(table: Table) -> tuple[Floats, Floats, str, str]:
@@ -127,60 +128,63 @@ def locate_workers(table: Table) -> tuple[Floats, Floats, str, str]:
     Labels: answers given, and how often another worker's answer about the same item is the same. Numbers: how far
     a worker's answers are from the mean of the others', with and without their sign.
     """
-    m = table.per_item()[table.item]
-    others, given = m > 1, np.bincount(table.worker, minlength=len(table.workers))
+    answers_to_item = table.per_item()[table.item]
+    has_others = answers_to_item > 1
+    others = np.maximum(answers_to_item - 1, 1)
     if table.numeric:
         total = np.bincount(table.item, table.numbers, minlength=len(table.items))[table.item]
-        off = np.where(others, table.numbers - (total - table.numbers) / np.maximum(m - 1, 1), 0.0)
+        mean_of_others = (total - table.numbers) / others
+        off = np.where(has_others, table.numbers - mean_of_others, 0.0)
         return (
-            _by_worker(table, off, others),
-            _by_worker(table, np.abs(off), others),
+            _mean_by_worker(table, off, has_others),
+            _mean_by_worker(table, np.abs(off), has_others),
             "mean difference from the others",
             "mean distance from the others",
         )
-    equal = (table.counts()[table.item, table.answer] - 1) / np.maximum(m - 1, 1)
+    answers = np.bincount(table.worker, minlength=len(table.workers))
+    same = (table.counts()[table.item, table.answer] - 1) / others
     return (
-        given.astype(np.float64),
-        _by_worker(table, equal, others),
+        answers.astype(np.float64),
+        _mean_by_worker(table, same, has_others),
         "answers",
         "share of others' answers that are the same",
     )
 
 
-def _by_worker(table: Table, values: Floats, counted: NDArray[np.bool_]) -> Floats:
+def _mean_by_worker(table: Table, values: Floats, counted: NDArray[np.bool_]) -> Floats:
     weights = counted.astype(np.float64)
     top = np.bincount(table.worker, values * weights, minlength=len(table.workers))
     bottom = np.bincount(table.worker, weights, minlength=len(table.workers))
-    found: Floats = np.where(bottom > 0, top / np.maximum(bottom, 1), np.nan)
-    return found
+    means: Floats = np.where(bottom > 0, top / np.maximum(bottom, 1), np.nan)
+    return means
 
 
 def draw_workers(table: Table) -> Markup:
     """Every worker as a dot; the farthest from the middle by name."""
     x, y, across, up = locate_workers(table)
-    logarithmic = not table.numeric and bool(x.max() > 10 * max(1.0, x.min()))
+    is_log = not table.numeric and bool(x.max() > 10 * max(1.0, x.min()))
     shown = np.flatnonzero(~np.isnan(y)).tolist()
-    wide = _Axis.of(x[shown], logarithmic=logarithmic, from_zero=not (table.numeric or logarithmic))
+    wide = _Axis.of(x[shown], logarithmic=is_log, from_zero=not (table.numeric or is_log))
     high = _Axis.of(y[shown])
     px = FRAME.left + (FRAME.right - FRAME.left) * wide.part(x[shown])
     py = FRAME.bottom - (FRAME.bottom - FRAME.top) * high.part(y[shown])
     spots = list(zip(px.tolist(), py.tolist(), strict=True))
-    said = [f"{table.workers[i]}: {across} {x[i]:,.4g}, {up} {y[i]:.3f}" for i in shown]
-    dots = [
-        f'<circle class="dot" cx="{a:.1f}" cy="{b:.1f}" r="4"><title>{text(name)}</title></circle>'
-        for (a, b), name in zip(spots, said, strict=True)
-    ]
+    parts = list(draw_axes(wide, high, (across, up)))
+    for i, (left, top) in zip(shown, spots, strict=True):
+        words = f"{table.workers[i]}: {across} {x[i]:,.4g}, {up} {y[i]:.3f}"
+        parts.append(
+            f'<circle class="dot" cx="{left:.1f}" cy="{top:.1f}" r="4"><title>{text(words)}</title></circle>'
+        )
     away = np.hypot((px - np.median(px)) / 630, (py - np.median(py)) / 366)
-    far = np.argsort(-away, kind="stable")[:MAX_WORKERS_NAMED].tolist()
-    marks = [
-        LabelledPoint(spots[i][0], spots[i][1], shorten_name(table.workers[shown[i]], 120), 0, SIZE)
-        for i in far
-    ]
-    tags = [
-        f'<text class="tag" x="{box.left:.1f}" y="{box.bottom - 4:.1f}">{text(mark.text)}</text>'
-        for mark, box in zip(marks, place_labels(marks, spots, [], FRAME), strict=True)
-    ]
-    return wrap_picture(720, 440, [*draw_axes(wide, high, (across, up)), *dots, *tags], "Workers")
+    points = []
+    for i in np.argsort(-away, kind="stable")[:MAX_WORKERS_NAMED].tolist():
+        name = shorten_name(table.workers[shown[i]], 120)
+        points.append(LabelledPoint(*spots[i], name, 0, SIZE))
+    for point, box in zip(points, place_labels(points, spots, [], FRAME), strict=True):
+        parts.append(
+            f'<text class="tag" x="{box.left:.1f}" y="{box.bottom - 4:.1f}">{text(point.text)}</text>'
+        )
+    return wrap_picture(720, 440, parts, "Workers")
 
 
 @dataclass(frozen=True)
@@ -193,15 +197,16 @@ class _Axis:
     def of(cls, values: Floats, *, logarithmic: bool = False, from_zero: bool = False) -> _Axis:
         """An axis that holds the values with room to spare."""
         scaled = np.log10(values) if logarithmic else values
-        low, high = (0.0 if from_zero else float(scaled.min())), float(scaled.max())
+        low = 0.0 if from_zero else float(scaled.min())
+        high = float(scaled.max())
         pad = 0.08 * (high - low) or max(0.05, 0.05 * abs(high))
         return cls(low if from_zero else low - pad, high + pad, logarithmic)
 
     def part(self, values: Floats) -> Floats:
         """How far along the axis each value is."""
         scaled = np.log10(values) if self.logarithmic else values
-        found: Floats = (scaled - self.low) / (self.high - self.low)
-        return found
+        shares: Floats = (scaled - self.low) / (self.high - self.low)
+        return shares
 
     def ticks(self) -> list[float]:
         """Four or so round values."""
@@ -238,29 +243,33 @@ def _tick(value: float) -> str:
 def count_coincidences(table: Table) -> Floats:
     """Categories by categories: where one worker says this, the share of others who say that."""
     counts = table.counts().astype(np.float64)
-    weigh = 1 / np.maximum(counts.sum(axis=1) - 1, 1)
-    pairs = counts.T @ (counts * weigh[:, None]) - np.diag((counts * weigh[:, None]).sum(axis=0))
+    weights = 1 / np.maximum(counts.sum(axis=1) - 1, 1)
+    weighted = counts * weights[:, None]
+    pairs = counts.T @ weighted - np.diag(weighted.sum(axis=0))
     total = pairs.sum(axis=1, keepdims=True)
-    found: Floats = np.divide(pairs, total, out=np.zeros_like(pairs), where=total > 0)
-    return found
+    shares: Floats = np.divide(pairs, total, out=np.zeros_like(pairs), where=total > 0)
+    return shares
 
 
 def draw_shares(names: Sequence[object], cells: Floats, title: str, digits: int = 2) -> Markup:
     """A square of shares, darker for more; NaN stays empty."""
-    margin = 16 + max(text_width(shorten_name(name, 140), SIZE) for name in names)
+    short = [shorten_name(name, 140) for name in names]
+    margin = 16 + max(text_width(name, SIZE) for name in short)
     side = max(34.0, min(64.0, 560 / len(names)))
-    head, parts = 20 + 0.75 * min(margin, 150), []
-    for i, name in enumerate(names):
-        middle = head + side * (i + 0.5)
-        parts.append(
-            f'<text x="{margin - 8:.0f}" y="{middle + 4:.1f}" text-anchor="end">{text(shorten_name(name, 140))}</text>'
-        )
-        turn = f"translate({margin + side * (i + 0.5):.1f} {head - 8:.1f}) rotate(-40)"
-        parts.append(f'<text transform="{turn}">{text(shorten_name(name, 140))}</text>')
+    head = 20 + 0.75 * min(margin, 150)
+    parts = []
+    for i, name in enumerate(short):
+        middle = side * (i + 0.5)
+        turn = f"translate({margin + middle:.1f} {head - 8:.1f}) rotate(-40)"
+        parts += [
+            f'<text x="{margin - 8:.0f}" y="{head + middle + 4:.1f}" text-anchor="end">{text(name)}</text>',
+            f'<text transform="{turn}">{text(name)}</text>',
+        ]
     for (i, j), value in np.ndenumerate(cells):
         if np.isnan(value):
             continue
-        x, y = margin + side * j, head + side * i
+        x = margin + side * j
+        y = head + side * i
         strong = min(max(float(value), 0.0), 1.0)
         parts.append(
             f'<rect class="heat" x="{x:.1f}" y="{y:.1f}" width="{side - 2:.1f}" height="{side - 2:.1f}" '

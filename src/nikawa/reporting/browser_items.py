@@ -136,12 +136,16 @@ def find_text_limit(lengths: Iterable[int], budget: int) -> int:
 def collect_items(task: TaskRuns, language: str, cut: int = 0) -> ItemColumns:
     """All examples of a task's sets, the main one first; texts longer than `cut` are cut."""
     texts, words = WordNumbers(), WordNumbers()
-    names = [name for name, examples in task.sets.items() for _ in examples]
-    examples = [example for each in task.sets.values() for example in each]
-    own = task.task.inputs
+    examples: list[Example] = []
+    set_of_example: list[str] = []
+    for name, members in task.sets.items():
+        examples += members
+        set_of_example += [name] * len(members)
+    order = task.task.inputs
 
     def rank(name: str) -> tuple[bool, bool, int]:
-        return name not in FIRST_INPUTS, name not in own, own.index(name) if name in own else 0
+        place = order.index(name) if name in order else 0
+        return name not in FIRST_INPUTS, name not in order, place
 
     inputs: dict[str, Sequence[int]] = {}
     for name in sorted(_input_names(examples), key=rank):
@@ -152,19 +156,20 @@ def collect_items(task: TaskRuns, language: str, cut: int = 0) -> ItemColumns:
                 text = f"{text[: cut - 1]}…"
             column.append(texts.number(text) if text else -1)
         inputs[name] = column
-    keys = find_filter_keys(examples)
+    gold = []
+    for example in examples:
+        if shows_gold(task.task, example):
+            answer = format_answer(task.task, example, example.gold[task.task.question])
+            gold.append(words.number(answer))
+        else:
+            gold.append(-1)
     return ItemColumns(
         inputs=inputs,
         ids=[example.id for example in examples],
-        gold=[
-            words.number(format_answer(task.task, example, example.gold[task.task.question]))
-            if shows_gold(task.task, example)
-            else -1
-            for example in examples
-        ],
-        sets=[words.number(name) for name in names],
-        tags=[_number_tags(words, example, keys) for example in examples],
-        parents=find_parents(task, names, examples),
+        gold=gold,
+        sets=[words.number(name) for name in set_of_example],
+        tags=number_tags(words, examples),
+        parents=find_parents(task, set_of_example, examples),
         systems=[system.name for system in task.systems],
         answers=[number_answers(words, task, system) for system in task.systems],
         points=[score_examples(task, system) for system in task.systems],
@@ -229,38 +234,44 @@ def format_answer(task: Task, example: Example, value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+def number_tags(words: WordNumbers, examples: Sequence[Example]) -> list[tuple[int, ...]]:
+    """What each example can be filtered by, as numbers of words: its tags, and the values of `find_filter_keys`."""
+    keys = find_filter_keys(examples)
+    columns = []
+    for example in examples:
+        tags: list[str] = []
+        if not example.hidden:  # what is said of an example may tell its label
+            tags += [f"tag={tag}" for tag in sorted(example.tags)]
+            values = [(key, example.meta.get(key)) for key in keys]
+            tags += [f"{key}={value}" for key, value in values if value is not None]
+        columns.append(tuple(map(words.number, tags)))
+    return columns
+
+
 def find_filter_keys(examples: Iterable[Example]) -> list[str]:
-    """Keys of meta that make good filters."""
+    """Keys of meta that make good filters: those with more than one value, and not too many."""
     values: dict[str, set[str]] = {}
     for example in examples:
         for key, value in example.meta.items():
             if isinstance(value, str | int | bool):
                 values.setdefault(key, set()).add(str(value))
-    return sorted(
-        key for key, each in values.items() if MIN_FILTER_VALUES <= len(each) <= MAX_FILTER_VALUES
-    )
-
-
-def _number_tags(words: WordNumbers, example: Example, keys: Sequence[str]) -> tuple[int, ...]:
-    if example.hidden:
-        return ()  # what is said of an example may tell its label
-    tags = [f"tag={tag}" for tag in sorted(example.tags)]
-    tags += [f"{key}={example.meta[key]}" for key in keys if example.meta.get(key) is not None]
-    return tuple(map(words.number, tags))
+    counts = {key: len(each) for key, each in values.items()}
+    return sorted(key for key, n in counts.items() if MIN_FILTER_VALUES <= n <= MAX_FILTER_VALUES)
 
 
 def find_parents(task: TaskRuns, names: Sequence[str], examples: Sequence[Example]) -> list[int]:
     """Where the example that each was made from is, if it was answered too; `names` are the sets of the examples."""
-    home, title = f"{task.task.dataset}:", f"{task.answered.card.name}:"
+    home = f"{task.task.dataset}:"
     full_names = {}
     for system in task.systems:
         for name in system.spec.protocol.evaluate:
-            reference = title + name.removeprefix(home) if name.startswith(home) else name
+            reference = name
+            if name.startswith(home):
+                reference = f"{task.answered.card.name}:{name.removeprefix(home)}"
             full_names[set_name(name, task.task)] = reference
-    places = {
-        f"{full_names.get(name, name)}/{example.id}": i
-        for i, (name, example) in enumerate(zip(names, examples, strict=True))
-    }
+    places = {}
+    for i, (name, example) in enumerate(zip(names, examples, strict=True)):
+        places[f"{full_names.get(name, name)}/{example.id}"] = i
     parents = []
     for example in examples:
         origin = example.origin
@@ -293,14 +304,15 @@ def score_examples(task: TaskRuns, system: SystemRuns) -> list[int]:
     """The score of each example, mean over seeds, 0 to FULL_SCORE; -1 where gold is hidden or a seed has no score."""
     points: list[int] = []
     for name, examples in task.sets.items():
-        details = [
-            score_items(task.task, examples, run.answers.get(name, ())) for run in system.runs
-        ]
-        known = [detail for detail in details if detail is not None]
-        if len(known) < len(details):
+        scores = []
+        for run in system.runs:
+            detail = score_items(task.task, examples, run.answers.get(name, ()))
+            if detail is not None:
+                scores.append(detail)
+        if len(scores) < len(system.runs):
             points += [-1] * len(examples)
             continue
-        means = np.rint(FULL_SCORE * np.sum(known, axis=0) / len(known)).astype(int).tolist()
+        means = np.rint(FULL_SCORE * np.sum(scores, axis=0) / len(scores)).astype(int).tolist()
         for example, mean in zip(examples, means, strict=True):
             points.append(mean if shows_gold(task.task, example) else -1)
     return points
@@ -319,12 +331,13 @@ def score_items(
     if task.kind == "similarity":
         low, high = task.scale or USUAL_SCALE
         far = 2 * FAR_SHARE * (high - low)
-        return [
-            0.0
-            if gold is None or answer is None
-            else max(0.0, 1.0 - abs(float(answer) - float(gold)) / far)
-            for gold, answer in pairs
-        ]
+        closeness = []
+        for gold, answer in pairs:
+            distance = far
+            if gold is not None and answer is not None:
+                distance = abs(float(answer) - float(gold))
+            closeness.append(max(0.0, 1.0 - distance / far))
+        return closeness
     if task.kind == "tagging":
         return [shared_spans(gold, answer) for gold, answer in pairs]
     answered = AnsweredTask.pair(task, examples, {p.example: p for p in answers})
@@ -360,18 +373,20 @@ def describe_wrong_answers(task: Task) -> str:
 
 def average_confidence(task: TaskRuns, system: SystemRuns) -> list[int]:
     """The probability of the answer, mean over seeds, 0 to FULL_SCORE; -1 where scores are no probabilities."""
-    columns = [
-        [-1.0 if prediction is None else find_confidence(prediction) for _, prediction in answers]
-        for answers in (_answers_of(task, run) for run in system.runs)
-    ]
+    columns = []
+    for run in system.runs:
+        answers = _answers_of(task, run)
+        columns.append([find_confidence(prediction) for _, prediction in answers])
     means = []
     for row in zip(*columns, strict=True):
         means.append(round(FULL_SCORE * sum(row) / len(row)) if min(row) >= 0 else -1)
     return means
 
 
-def find_confidence(prediction: Prediction) -> float:
-    """The probability of an answer; -1 where its scores are no probabilities."""
+def find_confidence(prediction: Prediction | None) -> float:
+    """The probability of an answer; -1 where there is no answer, or its scores are no probabilities."""
+    if prediction is None:
+        return -1.0
     scores, answer = prediction.scores, str(prediction.answer)
     if not scores or answer not in scores:
         return -1.0

@@ -86,7 +86,6 @@ def format_card(card: Card, figures: Figures) -> str:
     """The whole card."""
     parts = [
         *describe_release(card, figures),
-        *_motivation(card),
         *describe_composition(card, figures),
         *describe_process(figures),
         *describe_workers(card, figures),
@@ -96,38 +95,38 @@ def format_card(card: Card, figures: Figures) -> str:
 
 
 def describe_release(card: Card, figures: Figures) -> Iterator[str]:
-    """The front matter that hubs of datasets read, the title, and a warning where workers were simulated."""
+    """The front matter that hubs of datasets read, the title, a warning where workers were simulated, and the motivation."""
     languages = "\n".join(f"- {language}" for language in card.languages)
-    yield f"---\npretty_name: {_quoted(card.title)}\nlanguage:\n{languages}\n{_licence(card.licence)}\nversion: {_quoted(card.version)}\n---"
+    # Hubs know the licences of Creative Commons by their short names, others as such.
+    licence = f"license: other\nlicense_name: {_quoted(card.licence)}"
+    if re.fullmatch(r"CC(0| BY)[-A-Z ]*( [0-9.]+)?", card.licence):
+        licence = f"license: {card.licence.lower().replace(' ', '-')}"
+    yield f"---\npretty_name: {_quoted(card.title)}\nlanguage:\n{languages}\n{licence}\nversion: {_quoted(card.version)}\n---"
     yield f"# {card.title}"
     if figures.simulated:
         share = f"{figures.simulated:,} of {figures.answers:,}"
         yield f"> **The workers are simulated** ({share} answers). This release shows how the dataset is made; its labels are no gold."
     yield card.description
-
-
-def _licence(licence: str) -> str:
-    """The licence as hubs of datasets name it: those of Creative Commons by their short names, others as such."""
-    if re.fullmatch(r"CC(0| BY)[-A-Z ]*( [0-9.]+)?", licence):
-        return f"license: {licence.lower().replace(' ', '-')}"
-    return f"license: other\nlicense_name: {_quoted(licence)}"
+    yield "## Motivation"
+    yield f"Version {card.version}, licence {card.licence}. Home: {card.homepage}"
+    yield f"Procedure: {card.citation}"
 
 
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _motivation(card: Card) -> Iterator[str]:
-    yield "## Motivation"
-    yield f"Version {card.version}, licence {card.licence}. Home: {card.homepage}"
-    yield f"Procedure: {card.citation}"
-
-
 def describe_composition(card: Card, figures: Figures) -> Iterator[str]:
     """What the dataset holds: texts, labels by split, lengths, licences of the sources."""
     yield "## Composition"
     yield f"Texts: {card.source}"
-    yield (_span_table(figures) if figures.spans else _label_table(figures.labels)).markdown()
+    table = _label_table(figures.labels)
+    if figures.spans:  # spans by label, then the items they stand in
+        spans = _label_table(figures.spans)
+        total = ["all spans", *spans.rows[-1][1:]]
+        rows = [*spans.rows[:-1], total, ["items", *table.rows[-1][1:]]]
+        table = TextTable(("spans", *spans.columns[1:]), rows, spans.numbers)
+    yield table.markdown()
     lengths = ", ".join(f"{name} {mean:g}" for name, mean in figures.characters.items())
     if lengths:
         yield f"Characters on average: {lengths}."
@@ -138,26 +137,15 @@ def describe_composition(card: Card, figures: Figures) -> Iterator[str]:
 
 
 def _label_table(labels: Mapping[str, Mapping[str, int]]) -> TextTable:
-    names = list(dict.fromkeys(sorted(name for found in labels.values() for name in found)))
+    """A row a label, a column a split, and the totals of both."""
     splits = list(labels)
-    rows = [
-        [name, *(f"{labels[split].get(name, 0):,}" for split in splits), _sum(labels, name)]
-        for name in names
-    ]
-    rows.append(["all", *(f"{sum(labels[split].values()):,}" for split in splits), _sum(labels)])
+    rows = []
+    for name in sorted({name for counts in labels.values() for name in counts}):
+        counts = [labels[split].get(name, 0) for split in splits]
+        rows.append([name, *(f"{count:,}" for count in (*counts, sum(counts)))])
+    sizes = [sum(labels[split].values()) for split in splits]
+    rows.append(["all", *(f"{size:,}" for size in (*sizes, sum(sizes)))])
     return TextTable(("label", *splits, "total"), rows, (*splits, "total"))
-
-
-def _span_table(figures: Figures) -> TextTable:
-    """Spans by label, then the items they stand in."""
-    found = _label_table(figures.spans)
-    items = _label_table(figures.labels).rows[-1]
-    rows = [*found.rows[:-1], ["all spans", *found.rows[-1][1:]], ["items", *items[1:]]]
-    return TextTable(("spans", *found.columns[1:]), rows, found.numbers)
-
-
-def _sum(labels: Mapping[str, Mapping[str, int]], name: str | None = None) -> str:
-    return f"{sum(n for found in labels.values() for key, n in found.items() if name in (None, key)):,}"
 
 
 def describe_process(figures: Figures) -> Iterator[str]:
@@ -211,20 +199,18 @@ def describe_workers(card: Card, figures: Figures) -> Iterator[str]:
 
 def describe_agreement(figures: Figures) -> Iterator[str]:
     """The measures with their intervals; a release of before these were kept has none."""
-    told = [
-        ([ask.name, name, f"{value:.3f}"], ask.intervals.get(name))
-        for ask in figures.asks
-        for name, value in ask.agreement.items()
-    ]
-    columns: tuple[str, ...] = ("asked", "agreement", "value", "95% interval")
-    if not any(interval for _, interval in told):
-        columns = columns[:3]
-    rows = [
-        [*row, "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"][
-            : len(columns)
-        ]
-        for row, interval in told
-    ]
+    columns = ["asked", "agreement", "value"]
+    has_intervals = any(ask.intervals for ask in figures.asks)
+    if has_intervals:
+        columns.append("95% interval")
+    rows = []
+    for ask in figures.asks:
+        for name, value in ask.agreement.items():
+            row = [ask.name, name, f"{value:.3f}"]
+            if has_intervals:
+                interval = ask.intervals.get(name)
+                row.append(f"{interval[0]:.3f} to {interval[1]:.3f}" if interval else "")
+            rows.append(row)
     if rows:
         yield TextTable(columns, rows, columns[2:]).markdown()
 

@@ -23,17 +23,23 @@ TURNS = 24
 SWEEPS = 5
 ALONG = np.linspace(0.0, 1.0, 16)[:, None]
 """Where a wire is looked at."""
-OUTSIDE, COVERED, DOT, LINE, CROSSED, THROUGH, BELOW, DOUBT = (
-    1e6,
-    900.0,
-    400.0,
-    300.0,
-    130.0,
-    400.0,
-    110.0,
-    45.0,
-)
-"""Prices in pixels of distance."""
+# What a place costs, in pixels of distance.
+OUTSIDE = 1e6
+"""A name that leaves the frame."""
+COVERED = 900.0
+"""A name over another name."""
+DOT = 400.0
+"""A name over a dot; a quarter of it for a wire beside one."""
+LINE = 300.0
+"""A name over the line."""
+CROSSED = 130.0
+"""A wire that crosses another wire."""
+THROUGH = 400.0
+"""A wire through another name."""
+BELOW = 110.0
+"""A name below the line."""
+DOUBT = 45.0
+"""A name so near to another dot that it would seem to be that dot's name."""
 
 DOUBLE_COST_DISTANCE = 120.0
 """Pixels at which a wire costs twice its length."""
@@ -73,13 +79,13 @@ class Scene(NamedTuple):
 
 def text_width(text: str, size: float) -> float:
     """About how wide a text is: an em for a full-width character, three fifths for a letter."""
-    return size * sum(_em(character) for character in text)
-
-
-def _em(character: str) -> float:
-    if unicodedata.east_asian_width(character) in "WF":
-        return 1.0
-    return 0.3 if character in " .,:;'|" else 0.6
+    ems = 0.0
+    for character in text:
+        if unicodedata.east_asian_width(character) in "WF":
+            ems += 1.0
+        else:
+            ems += 0.3 if character in " .,:;'|" else 0.6
+    return size * ems
 
 
 def place_labels(
@@ -141,9 +147,7 @@ def price_alone(mark: LabelledPoint, boxes: Floats, scene: Scene) -> Floats:
     cost += LINE * _holds(boxes, scene.line, 2).any(axis=1)
     away = scene.dots[np.hypot(*(scene.dots - spot).T) > 4]
     cost += DOT / 4 * find_dots_near_wires(spot, ends, away).sum(axis=1)
-    cost += DOUBT * _holds(boxes, away, 9).sum(
-        axis=1
-    )  # beside another dot it would seem that dot's name
+    cost += DOUBT * _holds(boxes, away, 9).sum(axis=1)
     if len(scene.line):
         height = np.interp((boxes[:, 0] + boxes[:, 2]) / 2, scene.line[:, 0], scene.line[:, 1])
         cost += BELOW * (boxes[:, 3] > height)
@@ -158,9 +162,8 @@ def price_among_others(spot: Floats, boxes: Floats, spots: Floats, chosen: Float
     apart = (a[..., 0] > b[..., 2] + 5) | (b[..., 0] > a[..., 2] + 5)
     apart |= (a[..., 1] > b[..., 3]) | (b[..., 1] > a[..., 3])
     ends, theirs = _nearest(spot, boxes), np.clip(spots, chosen[:, :2], chosen[:, 2:])
-    cost: Floats = COVERED * (~apart).sum(axis=1) + CROSSED * find_crossings(
-        spot, ends, spots, theirs
-    ).sum(axis=1)
+    cost: Floats = COVERED * (~apart).sum(axis=1)
+    cost += CROSSED * find_crossings(spot, ends, spots, theirs).sum(axis=1)
     ours = spot + ALONG[None] * (ends - spot)[:, None, :]
     through = _holds(chosen, ours.reshape(-1, 2), 0).reshape(len(chosen), len(boxes), -1)
     cost += THROUGH * through.any(axis=2).sum(axis=0)
@@ -197,7 +200,7 @@ def find_crossings(spot: Floats, ends: Floats, starts: Floats, stops: Floats) ->
 
 
 def _side(p: Floats, q: Floats, r: Floats) -> Floats:
-    found: Floats = (q[..., 0] - p[..., 0]) * (r[..., 1] - p[..., 1]) - (q[..., 1] - p[..., 1]) * (
-        r[..., 0] - p[..., 0]
-    )
-    return found
+    """Positive where r lies on one side of the line from p to q, negative on the other."""
+    way, other = q - p, r - p
+    area: Floats = way[..., 0] * other[..., 1] - way[..., 1] * other[..., 0]
+    return area

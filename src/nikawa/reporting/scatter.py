@@ -55,7 +55,6 @@ def write_scatter(
 def draw_scatter(table: Table, over: Sequence[Pair], title: str) -> str:
     """The picture of a table; `over` are its pairs over the line."""
     axes = Axes(max(1, ceil(log10(max(2, int(table.totals.max()))))))
-    line = trace_line(table, axes)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
         f"<title>{text(title)}</title>",
@@ -63,14 +62,18 @@ def draw_scatter(table: Table, over: Sequence[Pair], title: str) -> str:
         f'<rect class="paper" width="{WIDTH}" height="{HEIGHT}"/>',
         *draw_heading(table, over, title),
         *draw_grid(axes, len(table.labels)),
-        *_dots(table, axes),
-        f'<path class="line" d="M{" ".join(f"{x:.1f},{y:.1f}" for x, y in line)}"/>'
-        if line
-        else "",
-        *draw_pairs_over_line(table, over, axes, line),
-        "</svg>",
     ]
-    return "\n".join(part for part in parts if part) + "\n"
+    for i in range(len(table.labels)):  # one path a label, dots that coincide drawn once
+        pairs = np.unique(np.column_stack([table.totals, table.counts[:, i]]), axis=0).tolist()
+        spots = dict.fromkeys(f"{axes.x(n):.1f} {axes.y(k / n):.1f}" for n, k in pairs)
+        dots = "".join(f"M{spot}h0" for spot in spots)
+        parts.append(f'<path class="dots d{i}" d="{dots}"/>')
+    line = trace_line(table, axes)
+    if line:
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in line)
+        parts.append(f'<path class="line" d="M{points}"/>')
+    parts += [*draw_pairs_over_line(table, over, axes, line), "</svg>"]
+    return "\n".join(parts) + "\n"
 
 
 def write_style(labels: int) -> str:
@@ -100,13 +103,13 @@ def write_style(labels: int) -> str:
 def draw_heading(table: Table, over: Sequence[Pair], title: str) -> Iterator[str]:
     """The title, what was tested, and the legend of labels."""
     yield f'<text class="head" x="{FRAME.left}" y="28">{text(title)}</text>'
-    said = (
+    words = (
         f"{table.examples.sum():,} examples, {len(table.tokens):,} tokens; {len(over):,} pairs over the line "
         f"(one-sided binomial test, p < {table.alpha:g}/{len(table.tokens):,})"
     )
     if len(over) > MAX_PAIRS_NAMED:
-        said += f", the {MAX_PAIRS_NAMED} least likely named"
-    yield f'<text class="soft" x="{FRAME.left}" y="49">{text(said)}</text>'
+        words += f", the {MAX_PAIRS_NAMED} least likely named"
+    yield f'<text class="soft" x="{FRAME.left}" y="49">{text(words)}</text>'
     x = FRAME.left + 6
     for i, label in enumerate(table.labels):
         yield f'<circle class="o{i}" cx="{x:.1f}" cy="66" r="4.5"/>'
@@ -133,24 +136,13 @@ def draw_grid(axes: Axes, labels: int) -> Iterator[str]:
     yield f'<text class="soft" transform="{turn}" text-anchor="middle">share of the label among them</text>'
 
 
-def _dots(table: Table, axes: Axes) -> Iterator[str]:
-    """Every pair as a dot: one path a label, dots that coincide drawn once."""
-    for i in range(len(table.labels)):
-        spots = np.unique(np.column_stack([table.totals, table.counts[:, i]]), axis=0).tolist()
-        seen = dict.fromkeys(f"{axes.x(n):.1f} {axes.y(k / n):.1f}" for n, k in spots)
-        yield f'<path class="dots d{i}" d="{"".join(f"M{spot}h0" for spot in seen)}"/>'
-
-
 def trace_line(table: Table, axes: Axes) -> list[tuple[float, float]]:
     """The line as pixels, from the least n that can be over it."""
     top = 10**axes.decades
-    n = np.unique(
-        np.concatenate(
-            [np.arange(1, min(top, 100) + 1), np.geomspace(1, top, 400).astype(np.int64)]
-        )
-    )
-    line = table.line(n)
-    pairs = zip(n.tolist(), line.tolist(), strict=True)
+    every = np.arange(1, min(top, 100) + 1)
+    spaced = np.geomspace(1, top, 400).astype(np.int64)
+    n = np.unique(np.concatenate([every, spaced]))
+    pairs = zip(n.tolist(), table.line(n).tolist(), strict=True)
     return [(axes.x(n), axes.y(k / n)) for n, k in pairs if k <= n]
 
 
@@ -167,10 +159,10 @@ def draw_pairs_over_line(
         if (x - mark.x) ** 2 + (y - mark.y) ** 2 > 81:
             yield f'<path class="wire w{mark.group}" d="M{mark.x:.1f},{mark.y:.1f}L{x:.1f},{y:.1f}"/>'
     for pair, (x, y) in zip(over, dots, strict=True):
-        said = f"{pair.token} → {pair.label}: {pair.count:,} of {pair.n:,}, {pair.share:.3f}"
+        words = f"{pair.token} → {pair.label}: {pair.count:,} of {pair.n:,}, {pair.share:.3f}"
         yield (
             f'<circle class="over o{numbers[pair.label]}" cx="{x:.1f}" cy="{y:.1f}" r="4">'
-            f"<title>{text(said)}</title></circle>"
+            f"<title>{text(words)}</title></circle>"
         )
     for mark, box in zip(marks, tags, strict=True):
         yield f'<text class="tag" x="{box.left:.1f}" y="{box.bottom - 4:.1f}">{text(mark.text)}</text>'
@@ -178,17 +170,15 @@ def draw_pairs_over_line(
 
 def name_pairs(over: Sequence[Pair], axes: Axes, numbers: dict[str, int]) -> list[LabelledPoint]:
     """Name tags; points of one label that all but coincide share one."""
-    found: list[LabelledPoint] = []
+    points: list[LabelledPoint] = []
     for pair in over:
-        x, y, group = axes.x(pair.n), axes.y(pair.share), numbers[pair.label]
-        for i, mark in enumerate(found):
-            if (
-                mark.group == group
-                and abs(mark.x - x) < MAX_PIXELS_OF_SHARED_NAME
-                and abs(mark.y - y) < MAX_PIXELS_OF_SHARED_NAME
-            ):
-                found[i] = LabelledPoint(mark.x, mark.y, f"{mark.text} · {pair.token}", group, SIZE)
+        x, y = axes.x(pair.n), axes.y(pair.share)
+        group = numbers[pair.label]
+        for i, other in enumerate(points):
+            distance = max(abs(other.x - x), abs(other.y - y))
+            if other.group == group and distance < MAX_PIXELS_OF_SHARED_NAME:
+                points[i] = other._replace(text=f"{other.text} · {pair.token}")
                 break
         else:
-            found.append(LabelledPoint(x, y, pair.token, group, SIZE))
-    return found
+            points.append(LabelledPoint(x, y, pair.token, group, SIZE))
+    return points

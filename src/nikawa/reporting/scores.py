@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import isnan
 
 import numpy as np
@@ -158,13 +159,13 @@ def _scores_of_runs(
 ) -> list[tuple[Score, str]]:
     """The official score of each run on a set or a part of it, with the place it is from."""
     key = (name, where, metric, "official")
-    return [
-        (score, run.score_place(i, "scores", j))
-        for run in system.runs
-        for i, scores in enumerate(run.scores)
-        for j, score in enumerate(scores.scores)
-        if (scores.set, score.where, score.metric, score.mode) == key
-    ]
+    places = []
+    for run in system.runs:
+        for i, scores in enumerate(run.scores):
+            for j, score in enumerate(scores.scores):
+                if (scores.set, score.where, score.metric, score.mode) == key:
+                    places.append((score, run.score_place(i, "scores", j)))
+    return places
 
 
 def stored_number(scores: Sequence[tuple[Score, str]]) -> Number:
@@ -207,12 +208,13 @@ class SeedIntervals:
         """The number with its interval over items and seeds, where there are several; none where they answered different items."""
         if len(system.runs) == 1 or number.value is None:
             return number
-        task, used = self.task.task, metrics()[metric]
+        task = self.task.task
         seen = [self._evaluate(run, name, metric) for run in system.runs]
-        runs, units = [evaluation for evaluation, _ in seen], seen[0][1]
+        runs = [evaluation for evaluation, _ in seen]
+        units = seen[0][1]
         low, high, is_t = None, None, False
         if len(units) and all(np.array_equal(units, other) for _, other in seen):
-            scale = used.scale(task)
+            scale = metrics()[metric].scale(task)
             if all(run.itemwise for run in runs):
                 low, high = (finite(end * scale) for end in self._t_interval(runs, units, rounds))
                 is_t = low is not None
@@ -308,13 +310,12 @@ def part_rows(task: TaskRuns) -> Iterator[PartRow]:
     """Further sets and parts of sets, as the runs scored them."""
     intervals = SeedIntervals(task)
     for system in task.systems:
-        keys = dict.fromkeys(
-            (scores.set, score.where, score.metric)
-            for run in system.runs
-            for scores in run.scores
-            for score in scores.scores
-            if score.mode == "official" and (scores.set, score.where) != (task.main, "")
-        )
+        keys = {}
+        for scores in chain.from_iterable(run.scores for run in system.runs):
+            for score in scores.scores:
+                is_main = (scores.set, score.where) == (task.main, "")
+                if score.mode == "official" and not is_main:
+                    keys[scores.set, score.where, score.metric] = True
         for name, where, metric in keys:
             number = stored_number(_scores_of_runs(system, name, where, metric))
             if not where:

@@ -125,47 +125,42 @@ def group_by_task(
     """
     groups: dict[tuple[str, tuple[str, ...], str], list[LoadedSystem]] = {}
     for system in systems:
+        spec = system.spec
         main, examples = next(iter(system.sets.examples.items()))
-        ids = tuple(example.id for example in examples)
-        groups.setdefault((system.task.name, (main, *ids), _content(system.spec)), []).append(
-            system
-        )
+        ids = [example.id for example in examples]
+        digest = ""  # ids do not tell two custom datasets apart
+        if spec.own is not UNSET:
+            digests = {data.name: data.digest for data in reversed(spec.data)}
+            digest = digests.get(spec.protocol.evaluate[0], "")
+        key = (system.task.name, (main, *ids), digest)
+        groups.setdefault(key, []).append(system)
     registered = [task.name for each in benchmarks().values() for task in each.tasks]
     order = {name: i for i, name in enumerate(registered)}
     ordered = sorted(
         groups.items(), key=lambda group: (order.get(group[0][0], len(order)), group[0][1][0])
     )
-    words = [
-        (task, f"on {ids[0]}", f"({members[0].task.dataset})")
-        for (task, ids, _), members in ordered
-    ]
+    words = []
+    for (task, (main, *_), _), members in ordered:
+        words.append((task, f"on {main}", f"({members[0].task.dataset})"))
     tasks = []
     for name, (_, members) in zip(tell_apart(words), ordered, strict=True):
-        whole = [system for system in members if _learned_from_all(system.spec)]
-        parts = [system for system in members if not _learned_from_all(system.spec)]
+        whole = []
+        for system in members:
+            variation = system.spec.variation
+            if variation.share == 1.0 and not variation.shots:
+                whole.append(system)
+        shares = [system for system in members if system not in whole] if whole else []
         answered = members[0].sets
         tasks.append(
             TaskRuns(
-                name,
-                next(iter(answered.examples)),
-                answered,
-                name_systems(whole or members, out, on_progress),
-                name_systems(parts if whole else [], out, on_progress),
+                name=name,
+                main=next(iter(answered.examples)),
+                answered=answered,
+                systems=name_systems(whole or members, out, on_progress),
+                shares=name_systems(shares, out, on_progress),
             )
         )
     return tasks
-
-
-def _learned_from_all(spec: RunSpec) -> bool:
-    return spec.variation.share == 1.0 and not spec.variation.shots
-
-
-def _content(spec: RunSpec) -> str:
-    """The digest of a custom dataset: ids do not tell two of them apart."""
-    if spec.own is UNSET:
-        return ""
-    main = spec.protocol.evaluate[0]
-    return next((data.digest for data in spec.data if data.name == main), "")
 
 
 def tell_apart(words: Sequence[tuple[str, ...]]) -> list[str]:
@@ -251,10 +246,11 @@ def list_scored_again(tasks: Iterable[TaskRuns]) -> dict[str, tuple[str, ...]]:
 def find_telling_settings(spec: RunSpec, others: Sequence[RunSpec]) -> str:
     """The settings by which a system differs from others of its name; empty where it does not differ in them."""
     alike = [other.settings for other in others if title_system(other) == title_system(spec)]
-    keys = dict.fromkeys(key for settings in alike for key in settings)
-    differ = [
-        key for key in keys if len({encode_json(settings.get(key)) for settings in alike}) > 1
-    ]
+    differ = []
+    for key in dict.fromkeys(key for settings in alike for key in settings):
+        values = {encode_json(settings.get(key)) for settings in alike}
+        if len(values) > 1:
+            differ.append(key)
     own = ", ".join(f"{key}={spec.settings[key]}" for key in differ if key in spec.settings)
     return f"[{own or 'default'}]" if differ else ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Any
 
@@ -13,7 +13,7 @@ from nikawa.reporting.markup import fragment, slug
 from nikawa.reporting.page_data import Section, Trace, Training
 from nikawa.reporting.plots import Trail, draw_trails
 from nikawa.reporting.sources import inside, source_line
-from nikawa.reporting.systems import ReportRun, SystemRuns, TaskRuns
+from nikawa.reporting.systems import ReportRun, TaskRuns
 from nikawa.runs.store import ABOUT
 
 MAX_RUNS_TRACED = 8
@@ -22,35 +22,45 @@ MAX_POINTS_OF_TRACE = 160
 """Points of a trace; of more, evenly spaced ones are kept."""
 
 
-def collect_training(part: TaskRuns) -> tuple[Training, ...]:
+MAX_SYSTEMS_SHOWN = 4
+"""Systems that are shown at once; the others are to be opened."""
+
+
+def collect_training(task: TaskRuns) -> tuple[Training, ...]:
     """The losses of every system that keeps them."""
-    found = (_training(system) for system in part.systems)
-    return tuple(one for one in found if one is not None)
-
-
-def _training(system: SystemRuns) -> Training | None:
-    traces = [trace for trace in map(trace_loss, system.runs) if trace is not None]
-    if not traces:
-        return None
-    shown = tuple(traces[:MAX_RUNS_TRACED])
-    return Training(
-        system=system.name, traces=shown, runs=len(traces), folds=system.spec.protocol.folds
-    )
+    training = []
+    for system in task.systems:
+        traces = [trace for trace in map(trace_loss, system.runs) if trace is not None]
+        if traces:
+            training.append(
+                Training(
+                    system=system.name,
+                    traces=tuple(traces[:MAX_RUNS_TRACED]),
+                    runs=len(traces),
+                    folds=system.spec.protocol.folds,
+                )
+            )
+    return tuple(training)
 
 
 def trace_loss(run: ReportRun) -> Trace | None:
     """The loss of a run by step; nothing where its model tells none, or of one step alone."""
-    told = run.loaded.about.model.get("history")
-    each = enumerate(told if isinstance(told, list) else ())
-    known = [(i, entry["step"], entry["loss"]) for i, entry in each if _is_loss(entry)]
+    history = run.loaded.about.model.get("history")
+    known: list[tuple[int, Any, Any]] = []
+    for i, entry in enumerate(history if isinstance(history, list) else ()):
+        if not isinstance(entry, dict):
+            continue
+        step, loss = entry.get("step"), entry.get("loss")
+        # Other entries are scores on dev, or of another model's making.
+        if all(isinstance(value, int | float) and isfinite(value) for value in (step, loss)):
+            known.append((i, step, loss))
     if len(known) < 2:
         return None
     last = len(known) - 1
-    kept = (
-        sorted({round(k * last / (MAX_POINTS_OF_TRACE - 1)) for k in range(MAX_POINTS_OF_TRACE)})
-        if last >= MAX_POINTS_OF_TRACE
-        else range(len(known))
-    )
+    kept: Sequence[int] = range(len(known))
+    if last >= MAX_POINTS_OF_TRACE:
+        most = MAX_POINTS_OF_TRACE
+        kept = sorted({round(k * last / (most - 1)) for k in range(most)})
     place = inside(f"{run.folder}/{ABOUT}", "model", "history")
     return Trace(
         seed=run.spec.seed,
@@ -58,16 +68,6 @@ def trace_loss(run: ReportRun) -> Trace | None:
         source=place,
         end=inside(place, known[-1][0], "loss"),
     )
-
-
-def _is_loss(entry: Any) -> bool:
-    """Whether an entry is a step with its loss; others are scores on dev, or of another model's making."""
-    pair = (entry.get("step"), entry.get("loss")) if isinstance(entry, dict) else ()
-    return bool(pair) and all(isinstance(v, int | float) and isfinite(v) for v in pair)
-
-
-MAX_SYSTEMS_SHOWN = 4
-"""Systems that are shown at once; the others are to be opened."""
 
 
 def training_block(section: Section) -> str:
@@ -113,12 +113,12 @@ def training_plot(section: Section, one: Training) -> str:
         step, loss = trace.points[-1]
         words = f"{one.system}, seed {trace.seed}: {loss:.4g} at step {step:,}"
         lines.append(Trail(f"seed {trace.seed}", trace.points, words, trace.end))
-    losses = (
-        loss for each in section.training for trace in each.traces for _, loss in trace.points
-    )
-    return draw_trails(
-        lines, f"Loss of {one.system} on {section.name} by step", "steps", max(losses)
-    )
+    losses = []
+    for each in section.training:
+        for trace in each.traces:
+            losses += [loss for _, loss in trace.points]
+    title = f"Loss of {one.system} on {section.name} by step"
+    return draw_trails(lines, title, "steps", max(losses))
 
 
 def training_pictures(section: Section) -> Iterator[tuple[str, str]]:
