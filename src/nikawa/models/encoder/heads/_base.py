@@ -7,10 +7,11 @@ layers in two files beside it.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -27,6 +28,14 @@ HEAD_WEIGHTS, HEAD_FILE = "nikawa_head.safetensors", "nikawa_head.json"
 """Files beside a saved encoder: the weights of the head, and what it learned beside weights."""
 RULED_OUT = -1e9
 """The score of what may not be answered."""
+
+
+Batch = dict[str, Any]
+"""Tensors by name, each with one entry a row."""
+RowOutputs = Sequence[Sequence[np.ndarray]]
+"""For each row the arrays that its outputs are."""
+Place = tuple[int, int]
+"""The first and the last (exclusive) of a stretch of sub-words or characters."""
 
 
 @dataclass(frozen=True)
@@ -47,43 +56,40 @@ class Work:
         return self.classes or self.task.labels
 
 
-class Head(Protocol):
+class Head(ABC):
     """Rows in, answers out; stateless, so that one instance serves every run."""
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[Kind, ...] = ()
+    """The kinds of task that it answers."""
 
     def classes(self, task: Task) -> tuple[str, ...]:
-        """What the model chooses among, for a head with a closed set; empty for others."""
-        ...
+        """What the model chooses among, for a head with a closed set in the encoder's configuration; empty for others."""
+        return ()
 
+    @abstractmethod
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
         """The checkpoint with this head on it; `train` shows what the head must know (an ontology)."""
-        ...
 
+    @abstractmethod
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
         """The examples as rows; with gold where `learn` is true."""
-        ...
 
-    def loss(self, model: Any, batch: dict[str, Any]) -> Any:
+    @abstractmethod
+    def loss(self, model: Any, batch: Batch) -> Any:
         """The mean loss over the rows that count; called with tensors, inside a captured graph too."""
-        ...
 
-    def outputs(self, model: Any, batch: dict[str, Any]) -> tuple[Any, ...]:
-        """What the answers are read from: tensors with one entry a row."""
-        ...
+    def outputs(self, model: Any, batch: Batch) -> tuple[Any, ...]:
+        """What the answers are read from: tensors with one entry a row; the logits, unless a head says otherwise."""
+        return (model(**model_inputs(batch)).logits,)
 
+    @abstractmethod
     def answers(
-        self,
-        work: Work,
-        examples: Sequence[Example],
-        rows: Rows,
-        found: Sequence[Sequence[np.ndarray]],
+        self, work: Work, examples: Sequence[Example], rows: Rows, outputs: RowOutputs
     ) -> list[Prediction]:
-        """One prediction an example; `found[i]` are the outputs of row i."""
-        ...
+        """One prediction an example; `outputs[i]` are the outputs of row i."""
 
 
-def model_inputs(batch: dict[str, Any]) -> dict[str, Any]:
+def model_inputs(batch: Batch) -> dict[str, Any]:
     """The part of a batch that a model of transformers takes."""
     names = ("input_ids", "attention_mask", "token_type_ids")
     return {name: batch[name] for name in names if name in batch}
@@ -109,6 +115,20 @@ def add_tokens(work: Work, rows: Rows, pairs: Sequence[tuple[np.ndarray, np.ndar
         rows.tokens["token_type_ids"] = [segments for _, segments in pairs]
     rows.pads["input_ids"] = work.reader.tokenizer.pad_token_id or 0
     return rows
+
+
+def split_windows(count: int, room: int, stride: int) -> list[Place]:
+    """Windows of at most `room` over `count` sub-words, which overlap by the stride.
+
+    >>> split_windows(10, 6, 2)
+    [(0, 6), (4, 10)]
+    """
+    step = room - min(stride, room // 2)
+    windows = [(0, min(count, room))]
+    while windows[-1][1] < count:
+        start = windows[-1][0] + step
+        windows.append((start, min(count, start + room)))
+    return windows
 
 
 def class_config(labels: Sequence[str]) -> dict[str, Any]:

@@ -12,23 +12,22 @@ from nikawa.models.base import get_gold, get_text
 from nikawa.models.encoder.batches import Rows
 from nikawa.models.encoder.checkpoint import Backbone
 from nikawa.models.encoder.heads._base import (
+    Batch,
+    Head,
+    RowOutputs,
     Work,
     add_tokens,
     cross_entropy,
     model_inputs,
     softmax,
 )
-from nikawa.records import Example, Kind, Prediction, Task
+from nikawa.records import Example, Kind, Prediction
 
 
-class Choices:
+class Choices(Head):
     """Transformers' own model for multiple choice."""
 
     kinds: tuple[Kind, ...] = ("choice",)
-
-    def classes(self, task: Task) -> tuple[str, ...]:
-        """None that are named."""
-        return ()
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
         """One score a choice."""
@@ -65,24 +64,16 @@ class Choices:
             rows.dense["labels"] = np.array(get_gold(work.task, examples), dtype=np.int64)
         return rows
 
-    def loss(self, model: Any, batch: dict[str, Any]) -> Any:
+    def loss(self, model: Any, batch: Batch) -> Any:
         """Cross-entropy over the choices."""
         return cross_entropy(model(**model_inputs(batch)).logits, batch["labels"])
 
-    def outputs(self, model: Any, batch: dict[str, Any]) -> tuple[Any, ...]:
-        """A score a choice."""
-        return (model(**model_inputs(batch)).logits,)
-
     def answers(
-        self,
-        work: Work,
-        examples: Sequence[Example],
-        rows: Rows,
-        found: Sequence[Sequence[np.ndarray]],
+        self, work: Work, examples: Sequence[Example], rows: Rows, outputs: RowOutputs
     ) -> list[Prediction]:
         """The place of the best choice, with a probability for each place."""
         predictions = []
-        for example, row in zip(examples, found, strict=True):
+        for example, row in zip(examples, outputs, strict=True):
             scores = {str(i): share for i, share in enumerate(softmax(row[0]).tolist())}
             best = int(np.argmax(row[0]))
             predictions.append(Prediction(example=example.id, answer=best, scores=scores))

@@ -25,7 +25,10 @@ from nikawa.models.encoder.batches import IGNORED, Rows
 from nikawa.models.encoder.checkpoint import Backbone
 from nikawa.models.encoder.heads._base import (
     RULED_OUT,
+    Batch,
+    Head,
     HeadModel,
+    RowOutputs,
     Work,
     add_tokens,
     mean_cross_entropy,
@@ -71,14 +74,10 @@ class SlotModel(HeadModel):
         return self.gate(mixed), self.values(mixed).float().masked_fill(self.others, RULED_OUT)
 
 
-class Dialogues:
+class Dialogues(Head):
     """The head over a `SlotModel`."""
 
     kinds: tuple[Kind, ...] = ("dialogue",)
-
-    def classes(self, task: Task) -> tuple[str, ...]:
-        """None in the encoder's configuration: the ontology is stored beside it."""
-        return ()
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
         """A gate and a value a slot; slots and values are those of the training examples."""
@@ -108,29 +107,25 @@ class Dialogues:
             rows.dense |= read_gold_states(work, examples)
         return rows
 
-    def loss(self, model: Any, batch: dict[str, Any]) -> Any:
+    def loss(self, model: Any, batch: Batch) -> Any:
         """Cross-entropy over the gates, and over the values of the slots that have one."""
         gates, values = model(model_inputs(batch))
         gate_loss = mean_cross_entropy(gates, batch["gates"])
         return gate_loss + mean_cross_entropy(values, batch["values"])
 
-    def outputs(self, model: Any, batch: dict[str, Any]) -> tuple[Any, ...]:
+    def outputs(self, model: Any, batch: Batch) -> tuple[Any, ...]:
         """The gate and the value of every slot."""
         gates, values = model(model_inputs(batch))
         return gates.argmax(-1), values.argmax(-1)
 
     def answers(
-        self,
-        work: Work,
-        examples: Sequence[Example],
-        rows: Rows,
-        found: Sequence[Sequence[np.ndarray]],
+        self, work: Work, examples: Sequence[Example], rows: Rows, outputs: RowOutputs
     ) -> list[Prediction]:
         """The entries of the slots whose gate is open."""
         slots = list(work.known["slots"])
         slot_values = list(number_values(work.known["slots"]))
         predictions = []
-        for example, (gates, numbers) in zip(examples, found, strict=True):
+        for example, (gates, numbers) in zip(examples, outputs, strict=True):
             values = []
             for slot, number in zip(slots, numbers, strict=True):
                 owner, value = slot_values[int(number)] if slot_values else ("", "")

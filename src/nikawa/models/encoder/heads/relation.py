@@ -23,7 +23,10 @@ from nikawa.models.encoder.batches import Rows
 from nikawa.models.encoder.checkpoint import Backbone
 from nikawa.models.encoder.heads._base import (
     HEAD_FILE,
+    Batch,
+    Head,
     HeadModel,
+    RowOutputs,
     Work,
     add_tokens,
     class_config,
@@ -60,7 +63,7 @@ class MarkerModel(HeadModel):
         return self.out(self.dropout(torch.tanh(self.dense(self.dropout(states)))))
 
 
-class Relations:
+class Relations(Head):
     """Transformers' own model for sequences, over texts with markers; or a `MarkerModel` over the markers' states."""
 
     kinds: tuple[Kind, ...] = ("relation",)
@@ -132,29 +135,25 @@ class Relations:
             rows.dense["labels"] = label_indexes(work, examples, get_gold(work.task, examples))
         return rows
 
-    def loss(self, model: Any, batch: dict[str, Any]) -> Any:
+    def loss(self, model: Any, batch: Batch) -> Any:
         """Cross-entropy over the relations."""
         return cross_entropy(_compute_scores(model, batch), batch["labels"])
 
-    def outputs(self, model: Any, batch: dict[str, Any]) -> tuple[Any, ...]:
+    def outputs(self, model: Any, batch: Batch) -> tuple[Any, ...]:
         """A score a relation."""
         return (_compute_scores(model, batch),)
 
     def answers(
-        self,
-        work: Work,
-        examples: Sequence[Example],
-        rows: Rows,
-        found: Sequence[Sequence[np.ndarray]],
+        self, work: Work, examples: Sequence[Example], rows: Rows, outputs: RowOutputs
     ) -> list[Prediction]:
         """The likeliest relation, with the probability of each."""
         return [
             make_label_prediction(e.id, work.labels, row[0])
-            for e, row in zip(examples, found, strict=True)
+            for e, row in zip(examples, outputs, strict=True)
         ]
 
 
-def _compute_scores(model: Any, batch: dict[str, Any]) -> Any:
+def _compute_scores(model: Any, batch: Batch) -> Any:
     inputs = model_inputs(batch)
     if isinstance(model, MarkerModel):
         return model(batch["opens"], inputs)

@@ -12,6 +12,9 @@ from nikawa.models.base import get_gold
 from nikawa.models.encoder.batches import Rows
 from nikawa.models.encoder.checkpoint import Backbone
 from nikawa.models.encoder.heads._base import (
+    Batch,
+    Head,
+    RowOutputs,
     Work,
     class_config,
     cross_entropy,
@@ -23,7 +26,7 @@ from nikawa.models.encoder.heads._base import (
 from nikawa.records import Example, Kind, Prediction, Task
 
 
-class Sequences:
+class Sequences(Head):
     """Classification by cross-entropy; similarity by the squared error, kept on the task's scale when it answers."""
 
     kinds: tuple[Kind, ...] = ("text", "inference", "similarity")
@@ -51,7 +54,7 @@ class Sequences:
                 rows.dense["labels"] = label_indexes(work, examples, gold)
         return rows
 
-    def loss(self, model: Any, batch: dict[str, Any]) -> Any:
+    def loss(self, model: Any, batch: Batch) -> Any:
         """Cross-entropy, or the mean squared error over the rows with a score."""
         logits = model(**model_inputs(batch)).logits
         labels = batch["labels"]
@@ -61,27 +64,19 @@ class Sequences:
         errors = torch.where(counted, logits.float().squeeze(-1) - labels.nan_to_num(), 0.0)
         return (errors * errors).sum() / counted.sum().clamp(min=1)
 
-    def outputs(self, model: Any, batch: dict[str, Any]) -> tuple[Any, ...]:
-        """The logits."""
-        return (model(**model_inputs(batch)).logits,)
-
     def answers(
-        self,
-        work: Work,
-        examples: Sequence[Example],
-        rows: Rows,
-        found: Sequence[Sequence[np.ndarray]],
+        self, work: Work, examples: Sequence[Example], rows: Rows, outputs: RowOutputs
     ) -> list[Prediction]:
         """The likeliest label with all probabilities, or the score."""
         task = work.task
         if task.kind != "similarity":
             return [
                 make_label_prediction(e.id, work.labels, row[0])
-                for e, row in zip(examples, found, strict=True)
+                for e, row in zip(examples, outputs, strict=True)
             ]
         low, high = task.scale or (float("-inf"), float("inf"))
         predictions = []
-        for example, row in zip(examples, found, strict=True):
+        for example, row in zip(examples, outputs, strict=True):
             answer = min(max(float(row[0][0]), low), high)
             predictions.append(Prediction(example=example.id, answer=answer))
         return predictions

@@ -14,9 +14,19 @@ import numpy as np
 from nikawa.models.base import get_gold, get_text
 from nikawa.models.encoder.batches import Rows
 from nikawa.models.encoder.checkpoint import Backbone
-from nikawa.models.encoder.heads._base import Work, add_tokens, cross_entropy, model_inputs
+from nikawa.models.encoder.heads._base import (
+    Batch,
+    Head,
+    Place,
+    RowOutputs,
+    Work,
+    add_tokens,
+    cross_entropy,
+    model_inputs,
+    split_windows,
+)
 from nikawa.models.encoder.subwords import Subwords
-from nikawa.records import Example, Kind, Prediction, Task
+from nikawa.records import Example, Kind, Prediction
 
 MAX_QUESTION_SHARE = 0.5
 """A question may fill this share of a window; the rest of it is cut."""
@@ -29,18 +39,14 @@ class Window(NamedTuple):
     segments: np.ndarray
     head: int
     """Where the paragraph starts."""
-    spans: list[tuple[int, int]]
+    spans: list[Place]
     """The characters of each sub-word of the paragraph."""
 
 
-class Spans:
+class Spans(Head):
     """Transformers' own model for extractive reading."""
 
     kinds: tuple[Kind, ...] = ("reading",)
-
-    def classes(self, task: Task) -> tuple[str, ...]:
-        """None that are named."""
-        return ()
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
         """Two scores a position; the configuration keeps whether questions may have no answer."""
@@ -70,7 +76,7 @@ class Spans:
             if gold[i]:
                 first = gold[i][0]
                 target = (first["start"], first["start"] + len(first["text"]))
-            for window in split_windows(work, question, context):
+            for window in frame_windows(work, question, context):
                 rows.owner.append(i)
                 rows.notes.append((window.head, window.spans))
                 pairs.append((window.ids, window.segments))
@@ -83,28 +89,24 @@ class Spans:
             rows.dense["end_positions"] = np.array(ends)
         return rows
 
-    def loss(self, model: Any, batch: dict[str, Any]) -> Any:
+    def loss(self, model: Any, batch: Batch) -> Any:
         """The mean of the cross-entropies of start and end."""
         scores = model(**model_inputs(batch))
         start = cross_entropy(scores.start_logits, batch["start_positions"])
         return (start + cross_entropy(scores.end_logits, batch["end_positions"])) / 2
 
-    def outputs(self, model: Any, batch: dict[str, Any]) -> tuple[Any, ...]:
+    def outputs(self, model: Any, batch: Batch) -> tuple[Any, ...]:
         """Start and end scores."""
         scores = model(**model_inputs(batch))
         return scores.start_logits, scores.end_logits
 
     def answers(
-        self,
-        work: Work,
-        examples: Sequence[Example],
-        rows: Rows,
-        found: Sequence[Sequence[np.ndarray]],
+        self, work: Work, examples: Sequence[Example], rows: Rows, outputs: RowOutputs
     ) -> list[Prediction]:
         """The best stretch over all windows of each example; none where the first position beats them all."""
         candidates: list[list[tuple[float, int, int]]] = [[] for _ in examples]
         empty = [float("inf")] * len(examples)  # the score of "no answer", the least of all windows
-        for owner, (head, spans), (start, end) in zip(rows.owner, rows.notes, found, strict=True):
+        for owner, (head, spans), (start, end) in zip(rows.owner, rows.notes, outputs, strict=True):
             empty[owner] = min(empty[owner], float(start[0] + end[0]))
             candidates[owner] += find_best_spans(start, end, head, spans, work)
         predictions = []
@@ -125,28 +127,24 @@ class Spans:
         return predictions
 
 
-def split_windows(work: Work, question: list[int], context: Subwords) -> list[Window]:
+def frame_windows(work: Work, question: list[int], context: Subwords) -> list[Window]:
     """The paragraph in windows that overlap by the stride, each framed with the question."""
     frame = work.reader.frame
-    longest = work.settings.max_length
     before, between, after = frame.two
-    special = len(before) + len(between) + len(after)
-    question = question[: int((longest - special) * MAX_QUESTION_SHARE)]
-    room = longest - special - len(question)
-    stride = min(work.settings.doc_stride, room // 2)
+    room = work.settings.max_length - len(before) - len(between) - len(after)
+    question = question[: int(room * MAX_QUESTION_SHARE)]
+    room -= len(question)
     head = len(before) + len(question) + len(between)
     windows = []
-    for start in range(0, max(1, len(context.ids)), room - stride):
-        part = context.ids[start : start + room]
-        ids = np.array([*before, *question, *between, *part, *after])
-        segments = np.array([frame.segments[0]] * head + [frame.segments[1]] * (len(ids) - head))
-        windows.append(Window(ids, segments, head, context.spans[start : start + room]))
-        if start + room >= len(context.ids):
-            break
+    for start, end in split_windows(len(context.ids), room, work.settings.doc_stride):
+        ids = np.array([*before, *question, *between, *context.ids[start:end], *after])
+        segments = np.full(len(ids), frame.segments[1])
+        segments[:head] = frame.segments[0]
+        windows.append(Window(ids, segments, head, context.spans[start:end]))
     return windows
 
 
-def find_target_subwords(window: Window, target: tuple[int, int] | None) -> tuple[int, int]:
+def find_target_subwords(window: Window, target: Place | None) -> Place:
     """The sub-words of the answer in this window; the first position where it is not wholly inside."""
     spans, head = window.spans, window.head
     if target is None or not spans:
@@ -158,7 +156,7 @@ def find_target_subwords(window: Window, target: tuple[int, int] | None) -> tupl
 
 
 def find_best_spans(
-    start: np.ndarray, end: np.ndarray, head: int, spans: list[tuple[int, int]], work: Work
+    start: np.ndarray, end: np.ndarray, head: int, spans: list[Place], work: Work
 ) -> list[tuple[float, int, int]]:
     """The best stretches of one window: score, first and last character (exclusive)."""
     n = len(spans)

@@ -19,19 +19,22 @@ from nikawa.models.crf import tags_to_spans
 from nikawa.models.encoder.batches import IGNORED, Rows
 from nikawa.models.encoder.checkpoint import Backbone
 from nikawa.models.encoder.heads._base import (
+    Batch,
+    Head,
+    Place,
+    RowOutputs,
     Work,
     add_tokens,
     class_config,
     mean_cross_entropy,
     model_inputs,
+    split_windows,
     unknown_label_error,
 )
 from nikawa.records import Example, Kind, Prediction, Span, Task
 
-Place = tuple[int, int]
 
-
-class Tags:
+class Tags(Head):
     """Transformers' own model for tokens."""
 
     kinds: tuple[Kind, ...] = ("tagging",)
@@ -56,13 +59,14 @@ class Tags:
         pairs = []
         labels = []
         before, after = work.reader.frame.one
+        room = work.settings.max_length - len(before) - len(after)
         for i, (subwords, spans) in enumerate(zip(texts, gold, strict=True)):
             for span in spans:
                 if f"B-{span.label}" not in classes:
                     raise unknown_label_error(work, examples[i], span.label, work.task.labels)
             tags = spans_to_tags(subwords.spans, spans) if learn else []
             tag_ids = [classes[tag] if tag else IGNORED for tag in tags]
-            for start, end in split_windows(len(subwords.ids), work):
+            for start, end in split_windows(len(subwords.ids), room, work.settings.doc_stride):
                 rows.owner.append(i)
                 rows.notes.append((start, subwords.spans[start:end]))
                 ids = np.array([*before, *subwords.ids[start:end], *after])
@@ -76,27 +80,23 @@ class Tags:
             rows.pads["labels"] = IGNORED
         return rows
 
-    def loss(self, model: Any, batch: dict[str, Any]) -> Any:
+    def loss(self, model: Any, batch: Batch) -> Any:
         """Cross-entropy over the sub-words that stand for characters."""
         return mean_cross_entropy(model(**model_inputs(batch)).logits, batch["labels"])
 
-    def outputs(self, model: Any, batch: dict[str, Any]) -> tuple[Any, ...]:
+    def outputs(self, model: Any, batch: Batch) -> tuple[Any, ...]:
         """The likeliest tag of each position."""
         return (model(**model_inputs(batch)).logits.argmax(-1),)
 
     def answers(
-        self,
-        work: Work,
-        examples: Sequence[Example],
-        rows: Rows,
-        found: Sequence[Sequence[np.ndarray]],
+        self, work: Work, examples: Sequence[Example], rows: Rows, outputs: RowOutputs
     ) -> list[Prediction]:
         """The spans of each example; where windows overlap, each sub-word is read where it has most around it."""
         classes = work.classes or self.classes(work.task)
         head = len(work.reader.frame.one[0])
         # by example and number of a sub-word: how far it is from the window's edge, its tag and characters
         best: list[dict[int, tuple[int, str, Place]]] = [{} for _ in examples]
-        for owner, (start, spans), (tags,) in zip(rows.owner, rows.notes, found, strict=True):
+        for owner, (start, spans), (tags,) in zip(rows.owner, rows.notes, outputs, strict=True):
             for i, place in enumerate(spans):
                 around = min(i, len(spans) - 1 - i)
                 number = start + i
@@ -108,18 +108,6 @@ class Tags:
             answer = tags_to_spans([tag for _, tag, _ in ordered], [place for *_, place in ordered])
             predictions.append(Prediction(example=example.id, answer=answer))
         return predictions
-
-
-def split_windows(count: int, work: Work) -> list[Place]:
-    """The first and last sub-word (exclusive) of windows over `count` sub-words, which overlap by the stride."""
-    before, after = work.reader.frame.one
-    room = work.settings.max_length - len(before) - len(after)
-    step = room - min(work.settings.doc_stride, room // 2)
-    windows = [(0, min(count, room))]
-    while windows[-1][1] < count:
-        start = windows[-1][0] + step
-        windows.append((start, min(count, start + room)))
-    return windows
 
 
 def spans_to_tags(places: Sequence[Place], spans: Sequence[Span]) -> list[str]:

@@ -21,7 +21,10 @@ from nikawa.models.encoder.batches import IGNORED, Rows
 from nikawa.models.encoder.checkpoint import Backbone
 from nikawa.models.encoder.heads._base import (
     RULED_OUT,
+    Batch,
+    Head,
     HeadModel,
+    RowOutputs,
     Work,
     add_tokens,
     mean_cross_entropy,
@@ -61,7 +64,7 @@ class TreeModel(HeadModel):
         nn.init.xavier_uniform_(self.arc)
         nn.init.xavier_uniform_(self.label)
 
-    def word_vectors(self, batch: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    def word_vectors(self, batch: Batch, inputs: dict[str, Any]) -> dict[str, Any]:
         """The four vectors of every word, the root first for heads."""
         hidden = self.encoder(**inputs).last_hidden_state
         size = hidden.shape[-1]
@@ -79,7 +82,7 @@ class TreeModel(HeadModel):
             for name, part in self.parts.items()
         }
 
-    def score_arcs(self, vectors: dict[str, Any], batch: dict[str, Any]) -> Any:
+    def score_arcs(self, vectors: dict[str, Any], batch: Batch) -> Any:
         """A score for every word and head; a word cannot be its own head, nor depend on one that is not there."""
         words = vectors["arc_word"]
         ones = torch.cat([words, torch.ones_like(words[..., :1])], dim=-1)
@@ -107,14 +110,10 @@ class TreeModel(HeadModel):
         return (crossed + both).argmax(-1)
 
 
-class Trees:
+class Trees(Head):
     """The head over a `TreeModel`."""
 
     kinds: tuple[Kind, ...] = ("tree",)
-
-    def classes(self, task: Task) -> tuple[str, ...]:
-        """None in the encoder's configuration: the labels are stored beside it."""
-        return ()
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
         """Biaffine scores; tags are those of the training examples, labels those of the task or else of the examples."""
@@ -156,28 +155,24 @@ class Trees:
             rows.dense |= read_gold_trees(work, examples, most)
         return add_tokens(work, rows, pairs)
 
-    def loss(self, model: Any, batch: dict[str, Any]) -> Any:
+    def loss(self, model: Any, batch: Batch) -> Any:
         """Cross-entropy over the heads of each word, and over the labels under its gold head."""
         vectors = model.word_vectors(batch, model_inputs(batch))
         arcs = mean_cross_entropy(model.score_arcs(vectors, batch), batch["heads"])
         labels = model.score_labels(vectors, batch["heads"])
         return arcs + mean_cross_entropy(labels, batch["labels"])
 
-    def outputs(self, model: Any, batch: dict[str, Any]) -> tuple[Any, ...]:
+    def outputs(self, model: Any, batch: Batch) -> tuple[Any, ...]:
         """Scores of the arcs, and the best label of each arc."""
         vectors = model.word_vectors(batch, model_inputs(batch))
         return model.score_arcs(vectors, batch).log_softmax(-1), model.best_labels(vectors)
 
     def answers(
-        self,
-        work: Work,
-        examples: Sequence[Example],
-        rows: Rows,
-        found: Sequence[Sequence[np.ndarray]],
+        self, work: Work, examples: Sequence[Example], rows: Rows, outputs: RowOutputs
     ) -> list[Prediction]:
         """The best tree, or each word's best head, with the best label of each arc."""
         names, predictions = work.known["labels"], []
-        for example, n, (arcs, best) in zip(examples, rows.notes, found, strict=True):
+        for example, n, (arcs, best) in zip(examples, rows.notes, outputs, strict=True):
             scores = arcs[:n, : n + 1].astype(np.float64)
             if work.settings.decode == "tree":
                 heads = best_tree(scores)
