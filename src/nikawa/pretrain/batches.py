@@ -28,7 +28,9 @@ class MaskVocabulary:
     """What masking must know of a vocabulary: `first` to `end` are the tokens that may stand in for another."""
 
     cls: int
+    """Id of the token that begins a window."""
     sep: int
+    """Id of the token that ends a window and parts documents."""
     mask: int
     first: int
     end: int
@@ -39,8 +41,10 @@ class MaskedBatch:
     """A batch ready to be learned; `at` are flat places, `weight` 0 where a row has fewer tokens to predict."""
 
     ids: Any
+    """Windows with words hidden."""
     at: Any
     gold: Any
+    """The tokens that stood at these places."""
     weight: Any
 
 
@@ -70,6 +74,7 @@ class WindowOrder:
         return starts.reshape(steps, self.rows)
 
     def _draw_round(self, number: int) -> np.ndarray:
+        """The beginnings of all windows of a round, in the order they are taken; the last round is kept."""
         if self._last_round is None or self._last_round[0] != number:
             draw = np.random.default_rng([self.seed, self.span, number])
             shift = int(draw.integers(min(self.span, self._slack + 1)))
@@ -86,14 +91,21 @@ def cut_windows(
 
     inside = torch.arange(length - 2, device=starts.device)
     windows = stream[starts[:, None] + inside].long()
-    ids = pad(pad(windows >> 1, (1, 0), value=vocabulary.cls), (0, 1), value=vocabulary.sep)
-    return ids, pad((windows & 1).bool(), (1, 1), value=True)
+    # the stream holds twice the id, plus one where a word begins
+    ids = pad(windows >> 1, (1, 0), value=vocabulary.cls)
+    ids = pad(ids, (0, 1), value=vocabulary.sep)
+    begins = (windows & 1).bool()
+    return ids, pad(begins, (1, 1), value=True)
 
 
 def mask_words(
     ids: Any, begins: Any, step: Any, vocabulary: MaskVocabulary, *, seed: int, share: float
 ) -> MaskedBatch:
-    """Choose and hide words of windows `ids` whose words begin where `begins` is true."""
+    """Choose and hide words of windows `ids` whose words begin where `begins` is true.
+
+    `step` is a tensor with the number of the step, so that a captured graph draws anew each time; `share` of the tokens are
+    predicted.
+    """
     import torch
 
     rows, length = ids.shape

@@ -38,6 +38,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """What a training measured."""
 
     settings: TrainSettings
+    """With the number of steps that were made, whatever was asked for."""
     parameters: int
     vocabulary: int
     text_pieces: int
@@ -46,18 +47,25 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     pieces: int
     """Tokens learned from, again and again."""
     seconds: float
+    """Spent on steps; preparing, evaluating and saving do not count."""
     pieces_a_second: int
     share_of_peak: float | None = None
+    """Operations a second as a share of what the GPU's maker promises; None where that is unknown."""
     device: str = ""
     threads: int = 0
     """Of the CPU; the same number makes the same weights."""
     unigram: float | None = None
     """Held-out loss of a model that knows only the frequency of each token."""
     loss: float | None = None
+    """Mean loss on the text since the evaluation before the last."""
     heldout: float | None = None
+    """Loss on held-out text at the end, in nats a masked token."""
     accuracy: float | None = None
+    """Share of the masked tokens of held-out text that are predicted right."""
     history: list[dict[str, float]] = msgspec.field(default_factory=list)
+    """Step, loss, held-out loss and accuracy at each evaluation."""
     notes: list[str] = msgspec.field(default_factory=list)
+    """What could not be had, such as a faster kernel."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +95,10 @@ def write_model(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Put the model, its tokenizer, its card and its figures into `out`; what else is there stays."""
+    """Put the model, its tokenizer, its card and its figures into `out`; what else is there stays.
+
+    All files are replaced together or none is. Raises `BadInput` where `out` holds a model and `overwrite` is false.
+    """
     out.mkdir(parents=True, exist_ok=True)
     recover(out, CONFIG_FILE)
     refuse_existing(out / CONFIG_FILE, overwrite)
@@ -95,7 +106,7 @@ def write_model(
     names |= {path.name for path in out.glob("model*.safetensors*")}
     replaced = [name for name in names if (out / name).is_file()]
     with staged_files(out, replaced, CONFIG_FILE) as place:
-        _save_weights(model, place)
+        save_weights(model, place)
         for name in TOKENIZER_FILES:
             if (tokenizer / name).is_file():
                 (place / name).write_bytes((tokenizer / name).read_bytes())
@@ -104,7 +115,8 @@ def write_model(
         (place / CARD_FILE).write_text(render_card(facts, figures), encoding="utf-8")
 
 
-def _save_weights(model: Any, place: Path) -> None:
+def save_weights(model: Any, place: Path) -> None:
+    """Write weights and configuration into `place`; raises `BadInput` where the disk is full."""
     from safetensors import SafetensorError
     from transformers.utils import logging
 
@@ -159,8 +171,8 @@ with any other task in the place of that one, or `AutoModel.from_pretrained(FOLD
     {facts.command}
 """
     rows = [
-        *_training_rows(figures),
-        *_text_rows(facts.corpus),
+        *training_rows(figures),
+        *text_rows(facts.corpus),
         *_report_rows("text", facts.corpus),
         *_report_rows("vocabulary", facts.vocabulary),
     ]
@@ -193,7 +205,8 @@ A {language} encoder of {figures.parameters / 1e6:.1f} million parameters ({size
 """
 
 
-def _training_rows(figures: Figures) -> list[tuple[str, str]]:
+def training_rows(figures: Figures) -> list[tuple[str, str]]:
+    """What the card's table says of the training: a name and a value each row."""
     settings = figures.settings
     times = figures.pieces / max(1, figures.text_pieces)
     shares = ", ".join(
@@ -221,7 +234,7 @@ def _training_rows(figures: Figures) -> list[tuple[str, str]]:
     return [*rows, *(("note", note) for note in figures.notes)]
 
 
-def _text_rows(corpus: Mapping[str, Any]) -> list[tuple[str, str]]:
+def text_rows(corpus: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The files of the text by their names, and what was looked for in them."""
     rows = []
     names = [str(file["file"]) for file in corpus.get("files", ())]
@@ -275,13 +288,13 @@ def _render_end(facts: CardFacts) -> str:
     sections = [
         section.strip()
         for section in re.split(r"^(?=## )", text, flags=re.MULTILINE)
-        if _is_credit(section, facts.language)
+        if is_credit(section, facts.language)
     ]
     credits = "\n\n".join(sections or [f"## Sources and attribution\n\n{text.strip()}"])
     return f"{limits}\n{credits}\n"
 
 
-def _is_credit(section: str, language: str) -> bool:
+def is_credit(section: str, language: str) -> bool:
     """Whether a section names sources of the language, their limits or whom to credit."""
     heading = section.partition("\n")[0].lower()
     if not heading.startswith("## ") or not any(word in heading for word in _CREDIT_WORDS):

@@ -19,9 +19,12 @@ class TrainingProgress(msgspec.Struct):
     """Where a training stands; `total` is fixed at its start, whatever the clock says later."""
 
     key: str
+    """Identifies the training: see `training.training_key`."""
     total: int
+    """Steps in all."""
     done: int = 0
     seen: int = 0
+    """Steps since the mean loss was last reset."""
     seconds: float = 0.0
     """Time spent on steps."""
     looks: int = 0
@@ -34,7 +37,9 @@ def save_state(folder: Path, tensors: dict[str, Any], progress: TrainingProgress
     """Replace the state in the folder by this one."""
     from safetensors.torch import save
 
-    on_cpu = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+    on_cpu = {}
+    for name, value in tensors.items():
+        on_cpu[name] = value.detach().cpu().contiguous()
     data = save(on_cpu, {"marks": msgspec.json.encode(progress).decode()})
     with atomic_write(folder / STATE_FILE, overwrite=True) as file:
         file.write(data)

@@ -139,12 +139,16 @@ class Hits(NamedTuple):
 
 
 def fold_text(text: str) -> str:
-    """The text as it is compared."""
+    """The text as it is compared.
+
+    >>> fold_text("ＡＢＣ、 テスト 1")
+    'abcテスト1'
+    """
     return _SKIPPED.sub("", unicodedata.normalize("NFKC", text).lower())
 
 
 def build_index(texts: Iterable[BenchmarkText]) -> Index:
-    """Index the texts of benchmarks."""
+    """Index the texts of benchmarks: the runs of long ones, the whole of short ones; shorter ones are left out."""
     import numpy as np
 
     bits: dict[str, int] = {}
@@ -160,11 +164,12 @@ def build_index(texts: Iterable[BenchmarkText]) -> Index:
     hashes = [np.empty(0, np.uint64)]
     masks = [np.empty(0, np.uint64)]
     for benchmark, folded_texts in long_texts.items():
-        hashes.append(_hash_texts(folded_texts))
-        masks.append(np.full(len(hashes[-1]), 1 << bits[benchmark] % 64, np.uint64))
-    runs, run_masks = _merge_masks(np.concatenate(hashes), np.concatenate(masks))
+        own_hashes = hash_texts(folded_texts)
+        hashes.append(own_hashes)
+        masks.append(np.full(len(own_hashes), 1 << bits[benchmark] % 64, np.uint64))
+    runs, run_masks = merge_masks(np.concatenate(hashes), np.concatenate(masks))
     shorts = list(short_texts)
-    heads = np.array([_hash(_to_codes(text[:MIN_TEXT_CHARS])) for text in shorts], np.uint64)
+    heads = np.array([_hash(text[:MIN_TEXT_CHARS]) for text in shorts], np.uint64)
     order = np.argsort(heads, kind="stable")
     return Index(
         benchmarks=tuple(bits),
@@ -172,12 +177,12 @@ def build_index(texts: Iterable[BenchmarkText]) -> Index:
         run_masks=run_masks,
         heads=heads[order],
         sizes=np.array([len(text) for text in shorts], np.int64)[order],
-        wholes=np.array([_hash(_to_codes(text)) for text in shorts], np.uint64)[order],
+        wholes=np.array([_hash(text) for text in shorts], np.uint64)[order],
         short_masks=np.array([short_texts[text] for text in shorts], np.uint64)[order],
     )
 
 
-def _hash_texts(texts: Sequence[str]) -> Words:
+def hash_texts(texts: Sequence[str]) -> Words:
     """The hashes of all runs that lie inside one of the texts, each once."""
     import numpy as np
 
@@ -189,7 +194,7 @@ def _hash_texts(texts: Sequence[str]) -> Words:
     return np.unique(hashes[is_inside[: len(hashes)]])
 
 
-def _merge_masks(hashes: Words, masks: Words) -> tuple[Words, Words]:
+def merge_masks(hashes: Words, masks: Words) -> tuple[Words, Words]:
     """Each hash once, sorted, with the masks of its equals joined."""
     import numpy as np
 
@@ -197,7 +202,8 @@ def _merge_masks(hashes: Words, masks: Words) -> tuple[Words, Words]:
         return hashes, masks
     order = np.argsort(hashes, kind="stable")
     hashes, masks = hashes[order], masks[order]
-    first = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
+    is_first = np.concatenate(([True], hashes[1:] != hashes[:-1]))
+    first = np.flatnonzero(is_first)
     return hashes[first], np.bitwise_or.reduceat(masks, first)
 
 
@@ -237,9 +243,9 @@ class Searcher:
             line = int(np.searchsorted(starts, at, side="right")) - 1
             last = np.searchsorted(index.heads, index.heads[first], side="right")
             for entry in range(first, last):
-                stop = at + index.sizes[entry]
-                fits = stop <= starts[line] + sizes[line]
-                if fits and _hash(codes[at:stop]) == index.wholes[entry]:
+                size = index.sizes[entry]
+                fits = at + size <= starts[line] + sizes[line]
+                if fits and hash_runs(codes[at : at + size], size)[0] == index.wholes[entry]:
                     hits.append((line, entry))
         lines = np.array([line for line, _ in hits], np.int64)
         entries = np.array([entry for _, entry in hits], np.int64)
@@ -272,7 +278,7 @@ def find_examples(texts: Iterable[BenchmarkText], hashes: Words) -> dict[str, li
     examples: dict[str, dict[str, None]] = {}
     stream = iter(texts)
     while batch := list(islice(stream, BATCH_TEXTS)):
-        places = _find_texts([fold_text(text.text) for text in batch], hashes)
+        places = find_texts([fold_text(text.text) for text in batch], hashes)
         for place, text in enumerate(batch):
             of_benchmark = examples.setdefault(text.benchmark, {})
             if place in places:
@@ -280,7 +286,7 @@ def find_examples(texts: Iterable[BenchmarkText], hashes: Words) -> dict[str, li
     return {benchmark: list(of_benchmark) for benchmark, of_benchmark in examples.items()}
 
 
-def _find_texts(folded_texts: Sequence[str], hashes: Words) -> set[int]:
+def find_texts(folded_texts: Sequence[str], hashes: Words) -> set[int]:
     """Which of the texts have a run, or are a short text, among `hashes`."""
     import numpy as np
 
@@ -326,14 +332,16 @@ def hash_runs(codes: Codes, size: int) -> Words:
 
 
 def _mix(values: Words) -> Words:
+    """Spread every bit of the values over all others."""
     import numpy as np
 
     values = (values ^ (values >> np.uint64(31))) * np.uint64(_SPREAD)
     return values ^ (values >> np.uint64(29))
 
 
-def _hash(codes: Codes) -> int:
-    return int(hash_runs(codes, len(codes))[0])
+def _hash(text: str) -> int:
+    """The hash of a whole text."""
+    return int(hash_runs(_to_codes(text), len(text))[0])
 
 
 def _to_codes(text: str) -> Codes:

@@ -192,7 +192,7 @@ class Source:
                     parts, size, self.lines = [rest], len(rest), number - 1
                 while size > max_bytes:
                     raw = b"".join(parts)
-                    at = _find_cut(raw)
+                    at = find_cut(raw)
                     self.cut += 1
                     yield number, raw[:at]
                     parts, size = [raw[at:]], len(raw) - at
@@ -237,17 +237,17 @@ def find_sources(
     files: list[tuple[Path, Path | None]] = []
     for path in paths:
         if path.is_dir():
-            files += [(file, path) for file in _search_folder(path, made)]
+            files += [(file, path) for file in search_folder(path, made)]
         else:
             files.append((path, None))
     if not files:
         raise BadInput("no text was named", cure="name a .txt or .jsonl file, or a folder of them")
-    _refuse_bad_files([file for file, _ in files])
+    refuse_bad_files([file for file, _ in files])
     if table is not None and (len(files) > 1 or is_json_lines(files[0][0])):
         what = "a table of sources is about one file of plain text"
         raise BadInput(what, file=table, cure="name one file")
     base_names = Counter(file.name for file, _ in files)
-    rows = _read_table(table) if table else ()
+    rows = read_table(table) if table else ()
     sources = []
     for file, folder in files:
         source = Source(
@@ -268,7 +268,7 @@ def is_json_lines(path: Path) -> bool:
     return path.name.endswith(_RECORD_SUFFIXES)
 
 
-def _search_folder(folder: Path, made: Path | None) -> list[Path]:
+def search_folder(folder: Path, made: Path | None) -> list[Path]:
     """The text files below a folder: not hidden, and not made here before."""
     files = []
     for file in sorted(folder.rglob("*")):
@@ -284,7 +284,8 @@ def _search_folder(folder: Path, made: Path | None) -> list[Path]:
     return files
 
 
-def _refuse_bad_files(files: Sequence[Path]) -> None:
+def refuse_bad_files(files: Sequence[Path]) -> None:
+    """Refuse pipes, names that are not UTF-8, and files that are named twice."""
     seen: dict[Path, Path] = {}
     for file in files:
         if file.exists() and not file.is_file():  # a pipe can be read once only
@@ -302,7 +303,7 @@ def _refuse_bad_files(files: Sequence[Path]) -> None:
         seen[resolved] = file
 
 
-def _read_table(table: Path) -> tuple[tuple[int, int], ...]:
+def read_table(table: Path) -> tuple[tuple[int, int], ...]:
     """First and last lines (from 1) of the rows of a table of first line (from 0), number of lines and source."""
     rows: list[tuple[int, int, int]] = []
     for number, line in read_lines(table):
@@ -320,7 +321,7 @@ def _read_table(table: Path) -> tuple[tuple[int, int], ...]:
     return tuple((first, last) for first, last, _ in rows)
 
 
-def _find_cut(raw: bytes) -> int:
+def find_cut(raw: bytes) -> int:
     """Where to cut a line: behind the last sentence or word that ends in it, else between two characters."""
     for end in _SENTENCE_ENDS:
         mark = end.encode()
@@ -396,7 +397,7 @@ def refuse_other_languages(sources: Sequence[Source], language: str) -> None:
     short_texts: list[str] = []
     short_size, has_judged = 0, False
     for source in sources:
-        texts = _read_beginning(source)
+        texts = read_beginning(source)
         size = sum(map(len, texts))
         if not texts and source.folder is None:
             cure = "name a file of UTF-8 text, or of JSON lines"
@@ -411,7 +412,7 @@ def refuse_other_languages(sources: Sequence[Source], language: str) -> None:
         refuse_other_language(short_texts, language, sources[0].folder or sources[0].path)
 
 
-def _read_beginning(source: Source) -> list[str]:
+def read_beginning(source: Source) -> list[str]:
     """The lines at the beginning of a file; nothing is counted in the source."""
     copy = Source(source.path, source.name, source.text_field)
     texts: list[str] = []

@@ -26,9 +26,11 @@ class Coverage(Record, frozen=True, kw_only=True):
     texts: str
     """What they are: a benchmark, or the held-out text."""
     count: int
+    """How many texts."""
     characters: int
     """Without blanks."""
     pieces: int
+    """Tokens."""
     pieces_a_character: float
     unknown: float
     """Share of tokens that are [UNK]."""
@@ -44,7 +46,9 @@ class CoverageReport(Record, frozen=True, kw_only=True):
     """All sets, and what the vocabulary is made of."""
 
     sets: tuple[Coverage, ...]
+    """Each set of texts, and their sum where there are several."""
     longest: tuple[str, ...]
+    """The longest tokens."""
     lengths: dict[str, int]
     """By number of characters, how many tokens stand for so many."""
 
@@ -52,10 +56,13 @@ class CoverageReport(Record, frozen=True, kw_only=True):
 def report_coverage(
     tokenizer: Any, sets: Iterable[tuple[str, Sequence[str]]], segmenter: FindStarts | None
 ) -> CoverageReport:
-    """Measure a vocabulary on several named sets of texts and all together."""
+    """Measure a vocabulary on several named sets of texts and all together.
+
+    `segmenter` finds the morphemes that tokens should not cross; without one that is not measured.
+    """
     rows = [measure_coverage(tokenizer, name, list(texts), segmenter) for name, texts in sets]
     if len(rows) > 1:
-        rows.append(_sum_up(rows))
+        rows.append(sum_coverage(rows))
     names = [name for name, number in tokenizer.get_vocab().items() if number >= FIRST_TEXT_ID]
     sizes = [len(name.removeprefix(BLANK)) or 1 for name in names]
     lengths = {str(size): sizes.count(size) for size in sorted(set(sizes))}
@@ -78,7 +85,8 @@ def measure_coverage(
         unknown += sum(encoding.ids.count(_UNKNOWN_ID) for encoding in encodings)
         for text, back in zip(batch, decoded, strict=True):
             exact += back.lstrip() == tokenizer.normalizer.normalize_str(text).lstrip()
-    text = tokenizer.normalizer.normalize_str("\n".join(texts)).replace(" ", "").replace("\n", "")
+    text = tokenizer.normalizer.normalize_str("\n".join(texts))
+    text = text.replace(" ", "").replace("\n", "")
     characters, in_bytes = len(text), 0
     known = tokenizer.get_vocab()
     codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
@@ -94,11 +102,11 @@ def measure_coverage(
         unknown=unknown / max(1, tokens),
         in_bytes=in_bytes / max(1, characters),
         exact=exact / max(1, len(texts)),
-        crossing=_crossing_share(tokenizer, texts, segmenter) if segmenter and texts else None,
+        crossing=crossing_share(tokenizer, texts, segmenter) if segmenter and texts else None,
     )
 
 
-def _crossing_share(tokenizer: Any, texts: Sequence[str], segmenter: FindStarts) -> float:
+def crossing_share(tokenizer: Any, texts: Sequence[str], segmenter: FindStarts) -> float:
     """The share of tokens that a morpheme boundary runs through; blanks before a token do not count."""
     import numpy as np
 
@@ -119,7 +127,7 @@ def _crossing_share(tokenizer: Any, texts: Sequence[str], segmenter: FindStarts)
     return crossed / max(1, tokens)
 
 
-def _sum_up(rows: Sequence[Coverage]) -> Coverage:
+def sum_coverage(rows: Sequence[Coverage]) -> Coverage:
     """The sum of several sets; crossing as the mean over their tokens."""
     count = sum(row.count for row in rows)
     characters = sum(row.characters for row in rows)

@@ -61,7 +61,8 @@ class HeldoutEvaluator:
         step = torch.tensor(number, device=starts.device)
         share = self.settings.mask
         batch = mask_words(ids, begins, step, self.vocabulary, seed=MASK_SEED, share=share)
-        losses, logits = self.network.predict(self.network.states(batch.ids), batch.at, batch.gold)
+        states = self.network.states(batch.ids)
+        losses, logits = self.network.predict(states, batch.at, batch.gold)
         right = (logits.argmax(dim=-1) == batch.gold) * batch.weight
         sums = ((losses * batch.weight).sum(), right.sum(), batch.weight.sum())
         return torch.stack(sums).double()
@@ -69,8 +70,12 @@ class HeldoutEvaluator:
 
 def unigram_loss(train: Pack, heldout: Pack, max_tokens: int = MAX_TOKENS_ON_GPU) -> float:
     """The loss of a model that knows only how frequent each token is, by the same tokens: what context must beat."""
-    counts = np.bincount(train.ids(), minlength=train.meta.vocabulary).astype(np.float64) + 1
+    frequencies = np.bincount(train.ids(), minlength=train.meta.vocabulary)
+    counts = frequencies.astype(np.float64) + 1
     counts[train.meta.special["sep"]] = 0
     tokens = heldout.ids()[:max_tokens]
     tokens = tokens[tokens != heldout.meta.special["sep"]]
-    return float(-np.log(counts[tokens] / counts.sum()).mean()) if len(tokens) else 0.0
+    if not len(tokens):
+        return 0.0
+    shares = counts[tokens] / counts.sum()
+    return float(-np.log(shares).mean())

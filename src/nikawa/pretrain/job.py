@@ -1,43 +1,42 @@
 """Pre-train an encoder, in stages that are each done once: text, vocabulary, pack, model.
 
 A run that was killed goes on with the stage it was in. `only` ends after a stage, so that text can be prepared on one
-machine and an encoder trained on another, with nothing but the folder carried over.
+machine and an encoder trained on another, with nothing but the folder carried over. The report holds the command that makes
+the same again.
 """
 
 from __future__ import annotations
 
+import os
+import shlex
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from nikawa.errors import BadInput, MissingExtra
+from nikawa.datasets.locate import VARIABLE, require_folder
+from nikawa.errors import BadInput, MissingExtra, missing_extra, unknown
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json
 from nikawa.pretrain.card import (
     CARD_FILE,
     CONFIG_FILE,
+    FIGURES_FILE,
     CardFacts,
     Figures,
     card_matches,
+    read_credits,
     read_figures,
     write_model,
 )
 from nikawa.pretrain.checkpoint import read_progress
 from nikawa.pretrain.contamination import BenchmarkTexts
-from nikawa.pretrain.corpus import find_sources
+from nikawa.pretrain.corpus import check_language, find_sources
 from nikawa.pretrain.coverage import CoverageReport, report_coverage
-from nikawa.pretrain.options import (
-    PretrainOptions,
-    PretrainReport,
-    check_options,
-    format_command,
-    refuse_encoders,
-    training_settings,
-)
 from nikawa.pretrain.prepare import (
     HELDOUT_FILE,
     REPORT_FILE,
@@ -48,7 +47,7 @@ from nikawa.pretrain.prepare import (
     PrepareOptions,
     prepare,
 )
-from nikawa.pretrain.settings import CPU_BATCH
+from nikawa.pretrain.settings import CPU_BATCH, TrainSettings, check_seed, check_settings
 from nikawa.pretrain.stages import (
     PACK,
     STATE,
@@ -65,19 +64,190 @@ from nikawa.pretrain.tokenizer import FIRST_TEXT_ID, build_tokenizer, save_token
 from nikawa.pretrain.vocabulary import (
     DEFAULT_SIZES,
     MIN_CHARACTER_COUNT,
+    SAMPLE_CHARS,
     Segmenter,
     VocabularyOptions,
     VocabularyReport,
+    check_vocabulary,
     learn_vocabulary,
     read_text_lines,
 )
-from nikawa.text.analysers import DEFAULTS
+from nikawa.records import Record
+from nikawa.text.analysers import ANALYSERS, DEFAULTS
 from nikawa.text.starts import find_starts
 
 if TYPE_CHECKING:
     from nikawa.pretrain.training import TrainOptions
 
-__all__ = ["PretrainOptions", "PretrainReport", "pretrain"]
+STAGES_TO_END_AFTER = ("text", "vocabulary", "pack")
+
+
+class PretrainOptions(Record, frozen=True, kw_only=True):
+    """What to train; see `nikawa pretrain --help`."""
+
+    language: str
+    """`ja` or `ko`."""
+    size: str = "mini"
+    """A name of `settings.SIZES`."""
+    tokenizer: str = "morphemes"
+    """`characters`, `subwords` or `morphemes`."""
+    vocabulary: int = 0
+    """Tokens; 0: the default of the tokenizer."""
+    steps: int = 0
+    """Steps of the training; give these or the minutes."""
+    minutes: float = 0.0
+    seed: int = 0
+    device: str = "auto"
+    """As torch names it; `auto`: the GPU where there is one."""
+    batch: int = 0
+    """Tokens a step; 0: the default of the device."""
+    threads: int = 0
+    """Of the CPU while training; 0: as many as torch takes."""
+    only: str = ""
+    """The stage to end after."""
+    segmenter: str = ""
+    """Finds morphemes while a vocabulary is learned and words while text is packed; empty: that of the language."""
+    sample: int = SAMPLE_CHARS
+    """Characters that a vocabulary is learned from."""
+    against: tuple[str, ...] = ()
+    """Datasets and files, beside the benchmarks at hand, whose text is taken out of the corpus."""
+    data: Path | None = None
+    """The folder of the published datasets."""
+    field: str = "text"
+    """The field of JSON lines that holds the text."""
+    sources: Path | None = None
+    """A table that says which lines of a plain text come from where."""
+    attribution: Path | None = None
+    """A file that names the sources of the text and whom to credit; the card quotes it."""
+    licence: str = ""
+    """Of the model, as model hubs name it."""
+    name: str = ""
+    """The title of the card; the name of the folder when empty."""
+    any_language: bool = False
+    """Take text in other languages too."""
+    squeeze: bool = False
+    """Store packs as small as they get."""
+    workers: int = 1
+    overwrite: bool = False
+
+
+class PretrainReport(Record, frozen=True, kw_only=True):
+    """What is there now; None for stages that were not reached."""
+
+    out: str
+    text: CorpusReport | None = None
+    vocabulary: VocabularyReport | None = None
+    coverage: CoverageReport | None = None
+    pack: dict[str, Any] | None = None
+    model: dict[str, Any] | None = None
+    command: str = ""
+    """Makes the same again."""
+
+
+def check_options(options: PretrainOptions) -> None:
+    """Refuse what would fail after the work was done: unknown names, packages that are not installed, no such device."""
+    check_language(options.language)
+    check_vocabulary(options.tokenizer, options.vocabulary)
+    if options.only and options.only not in STAGES_TO_END_AFTER:
+        raise unknown("stage", options.only, STAGES_TO_END_AFTER)
+    check_seed(options.seed)
+    if options.segmenter:
+        if options.segmenter not in ANALYSERS:
+            raise unknown("analyser", options.segmenter, ANALYSERS)
+        languages = ("", options.language)
+        if ANALYSERS[options.segmenter].language not in languages:
+            what = f"{options.segmenter} does not segment the language {options.language}"
+            fitting = [name for name in ANALYSERS if ANALYSERS[name].language in languages]
+            raise BadInput(what, cure=f"these do: {', '.join(fitting)}")
+    require_folder(options.data)
+    if options.only != "text" and find_spec("tokenizers") is None:
+        raise missing_extra("the package 'tokenizers'", "encoder")
+    if options.only:
+        return
+    check_settings(training_settings(options))
+    for package in ("torch", "transformers"):
+        if find_spec(package) is None:
+            raise missing_extra(f"the package {package!r}", "encoder")
+    if options.device not in ("auto", "cpu"):
+        from nikawa.pretrain.device import find_device
+
+        find_device(options.device)
+    if options.attribution is not None:
+        read_credits(options.attribution)
+
+
+def refuse_encoders(corpus: Sequence[Path], out: Path) -> None:
+    """Refuse the folder of another encoder: it is no text, though text lies somewhere in it."""
+    for path in corpus:
+        made = path / WORK / TEXT
+        is_encoder = made.is_dir() or (path / FIGURES_FILE).is_file()
+        if is_encoder and path.resolve() != out.resolve():
+            cure = "name the text it was made from"
+            if (made / TRAIN_FILE).is_file():
+                cure = f"name {made} for its text"
+            raise BadInput("is the folder of an encoder, not a text", file=path, cure=cure)
+
+
+def training_settings(options: PretrainOptions) -> TrainSettings:
+    """The settings of the training; the batch is the default of a GPU where the options have none."""
+    settings = TrainSettings(
+        size=options.size,
+        steps=options.steps,
+        minutes=options.minutes,
+        seed=options.seed,
+        device=options.device,
+    )
+    return msgspec.structs.replace(settings, batch=options.batch) if options.batch else settings
+
+
+def format_command(
+    options: PretrainOptions,
+    corpus: Sequence[str],
+    out: Path,
+    model: Mapping[str, Any] | None = None,
+) -> str:
+    """The command that makes the same again: steps in the place of minutes, batch and threads as they were.
+
+    `model` are the figures of the finished model.
+    """
+    steps, batch, threads = options.steps, options.batch, options.threads
+    if model:
+        steps, batch, threads = model["steps"], model["settings"]["batch"], model["threads"]
+    # a data folder that the environment names is that of whoever reads the command
+    is_data_named = options.data is not None and str(options.data) != os.environ.get(VARIABLE)
+    values: list[tuple[str, Any, Any]] = [
+        ("language", options.language, ""),
+        ("size", options.size, ""),
+        ("tokenizer", options.tokenizer, ""),
+        ("vocabulary", options.vocabulary, 0),
+        ("steps", steps, 0),
+        ("minutes", 0 if steps else options.minutes, 0),
+        ("seed", options.seed, 0),
+        ("batch", batch, 0),
+        ("threads", threads, 0),
+        ("device", options.device, "auto"),
+        ("only", options.only, ""),
+        ("segmenter", options.segmenter, ""),
+        ("sample", options.sample, SAMPLE_CHARS),
+        ("data", options.data if is_data_named else None, None),
+        ("field", options.field, "text"),
+        ("sources", options.sources, None),
+        ("attribution", options.attribution, None),
+        ("licence", options.licence, ""),
+        ("name", options.name, ""),
+    ]
+    words = ["nikawa", "pretrain", *corpus]
+    for name, value, default in values:
+        if value != default:
+            words += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]
+    for spec in options.against:
+        words += ["--against", spec]
+    if options.any_language:
+        words.append("--any-language")
+    if options.squeeze:
+        words.append("--squeeze")
+    return shlex.join([*words, "--out", str(out)])
+
 
 VOCABULARY_FILE, COVERAGE_FILE = "vocabulary.json", "coverage.json"
 
@@ -95,7 +265,13 @@ def pretrain(
     on_stage: OnStage = lambda stage, report: None,
     on_note: OnNote = lambda line: None,
 ) -> PretrainReport:
-    """Prepare text, learn a vocabulary, pack and train; what is done already is taken as it is."""
+    """Prepare text, learn a vocabulary, pack and train; what is done already is taken as it is.
+
+    `corpus` are files and folders of text, a folder of prepared text, or nothing where `out` holds the text already. `out`
+    gets the model, its tokenizer and its card; `out/work` keeps the stages, so that the same call goes on after a kill.
+    `on_progress` is called with (what is done, how much, of how much or None). Raises `BadInput` where a stage in `out` was
+    made with other settings and `overwrite` is not set.
+    """
     check_options(options)
     job = _Job(list(corpus), out, options, on_progress, on_note)
     stages = (
@@ -224,6 +400,7 @@ class _Job:
         self.vocabulary_key = self.stages.make(VOCABULARY, made_from, self._learn_vocabulary)
 
     def _learn_vocabulary(self, folder: Path) -> None:
+        """Write the tokenizer, what it is, and how well it covers held-out text and benchmarks."""
         options, train = self.options, self._require(TRAIN_FILE)
         segmenter = Segmenter(self.segmenter, options.workers)
         needs_morphemes = options.tokenizer == "morphemes"
@@ -288,6 +465,7 @@ class _Job:
         self.stages.make(PACK, made_from, self._pack)
 
     def _pack(self, folder: Path) -> None:
+        """Pack the text to learn from and the held-out text, compressed if `squeeze` is set."""
         from nikawa.pretrain.packing import PackOptions, compress_pack, pack_text
 
         pack_options = PackOptions(
@@ -340,6 +518,7 @@ class _Job:
         return format_command(self.options, corpus, self.out, model)
 
     def _read_text_report(self) -> CorpusReport | None:
+        """The report of the text: beside it, or with the vocabulary where no text was carried over."""
         for folder in (self.text_folder, self.stages.folder(VOCABULARY)):
             report: CorpusReport | None = read_result(folder / REPORT_FILE, CorpusReport)
             if report is not None:
@@ -354,10 +533,10 @@ class _Job:
             vocabulary = read_result(tokenizer / VOCABULARY_FILE, VocabularyReport)
             coverage = read_result(tokenizer / COVERAGE_FILE, CoverageReport)
         if self.stages_reached >= 3:
-            metas = {
-                name: read_result(packs / name / "pack.json", dict) for name in ("train", "heldout")
-            }
-            pack = {name: meta for name, meta in metas.items() if meta}
+            pack = {}
+            for name in ("train", "heldout"):
+                if meta := read_result(packs / name / "pack.json", dict):
+                    pack[name] = meta
         return PretrainReport(
             out=str(self.out),
             text=self._read_text_report(),

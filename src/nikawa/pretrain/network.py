@@ -38,7 +38,7 @@ def compute_layer(
     cos, sin = angles
     low = y.dtype
     parts = F.linear(y, qkv.to(low)).view(rows, length, 3, -1, cos.shape[-1]).unbind(2)
-    query, key = (_rotate(part, cos, sin).transpose(1, 2) for part in parts[:2])
+    query, key = (rotate_halves(part, cos, sin).transpose(1, 2) for part in parts[:2])
     y = F.scaled_dot_product_attention(query, key, parts[2].transpose(1, 2))
     x = x + F.linear(y.transpose(1, 2).reshape(rows, length, width), out.to(low))
     y = F.linear(F.layer_norm(x, (width,), second).to(low), inner.to(low))
@@ -47,7 +47,7 @@ def compute_layer(
     return x, F.layer_norm(x, (width,), following).to(low)
 
 
-def _rotate(x: Any, cos: Any, sin: Any) -> Any:
+def rotate_halves(x: Any, cos: Any, sin: Any) -> Any:
     """Rotate the two halves of each head by the angle of its place."""
     import torch
 

@@ -350,7 +350,7 @@ class LineEncoder:
         blank = _test_characters(codes, str.isspace)
         bases = np.concatenate(([0], np.cumsum([len(line) + 1 for line in lines])))[:-1]
         if self.word_starts is None:
-            starts = _find_plain_starts(codes, blank)
+            starts = find_plain_starts(codes, blank)
         else:
             places = self.word_starts(lines)
             counts = [len(of_line) for of_line in places]
@@ -374,7 +374,7 @@ class LineEncoder:
         return np.asarray(begins)
 
 
-def _find_plain_starts(codes: np.ndarray, blank: np.ndarray) -> np.ndarray:
+def find_plain_starts(codes: np.ndarray, blank: np.ndarray) -> np.ndarray:
     """Words begin after blanks, and punctuation stands alone."""
     mark = _test_characters(codes, lambda letter: unicodedata.category(letter)[0] in "PS")
     edge = blank | mark

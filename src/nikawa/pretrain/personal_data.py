@@ -50,23 +50,31 @@ def lower_reserved(text: str) -> str:
 
 
 def put_placeholders(text: str) -> str:
-    """The text with placeholders instead of the stand-ins of cleaning."""
+    """The text with placeholders instead of the stand-ins of cleaning.
+
+    >>> put_placeholders("写真は<url>に")
+    '写真は[URL]に'
+    """
     if "<" not in text:
         return text
     return _STAND_IN.sub(lambda match: STAND_INS[match.group()], text)
 
 
 def hide_accounts(text: str) -> str:
-    """The text with `[ID]` in the place of numbers of cards, accounts, passports and licences."""
+    """The text with `[ID]` in the place of numbers of cards, accounts, passports and licences.
+
+    >>> hide_accounts("口座番号は1234567です")
+    '口座番号は[ID]です'
+    """
     if not _FOUR_DIGITS.search(text):
         return text
-    text = _PAYMENT_CARD.sub(_hide_card, text)
+    text = _PAYMENT_CARD.sub(hide_payment_card, text)
     if any(name in text for name in _NAMES):
-        text = _NAMED_NUMBER.sub(_hide_named_number, text)
+        text = _NAMED_NUMBER.sub(hide_named_number, text)
     return text
 
 
-def _hide_card(match: re.Match[str]) -> str:
+def hide_payment_card(match: re.Match[str]) -> str:
     """Hide a number whose last digit is the one that belongs to the others (ISO/IEC 7812-1, by Luhn)."""
     digits = [int(sign) for sign in reversed(match.group()) if sign.isdecimal()]
     total = sum(digits[::2])
@@ -75,7 +83,8 @@ def _hide_card(match: re.Match[str]) -> str:
     return ID_PLACEHOLDER if total % 10 == 0 else match.group()
 
 
-def _hide_named_number(match: re.Match[str]) -> str:
+def hide_named_number(match: re.Match[str]) -> str:
+    """Hide the number behind a word such as 口座 or 여권; one behind a bank's name that may be a date stays."""
     number = match.group(match.lastgroup or 0)
     digits = sum(map(str.isdecimal, number))
     if match.group().startswith(_BANKS) and digits <= _MAX_DATE_DIGITS:

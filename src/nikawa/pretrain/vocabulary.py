@@ -156,10 +156,10 @@ def learn_vocabulary(
     if kind == "morphemes" and options.segmenter is None:
         raise ValueError("morphemes need a segmenter")
     normaliser = make_normaliser(options.language)
-    counts = _count_characters(read_text(), normaliser)
+    counts = count_characters(read_text(), normaliser)
     total = int(counts.sum())
     room = (options.size or DEFAULT_SIZES[kind]) - FIRST_TEXT_ID
-    frequent = _find_frequent(counts)
+    frequent = find_frequent(counts)
     alphabet = frequent[: room if kind == "characters" else int(room * (1 - MERGED_SHARE))]
     share = 1.0 if total <= options.sample else options.sample / total
     sample = []
@@ -170,13 +170,13 @@ def learn_vocabulary(
         raise BadInput("there is no text to learn a vocabulary from", cure="name more text")
     texts = sample
     if kind == "morphemes" and options.segmenter:
-        texts = list(_mark_boundaries(sample, options.segmenter))
+        texts = list(mark_boundaries(sample, options.segmenter))
     if kind == "characters":
-        names = _add_word_starts(texts, options.language, alphabet, room)
+        names = add_word_starts(texts, options.language, alphabet, room)
     else:
-        names = _merge_tokens(texts, options.language, alphabet, room)
+        names = merge_tokens(texts, options.language, alphabet, room)
     return Vocabulary(
-        tokens=_score_tokens(texts, options.language, names),
+        tokens=score_tokens(texts, options.language, names),
         alphabet=len(alphabet),
         characters=total,
         sampled=sum(map(len, sample)),
@@ -184,7 +184,7 @@ def learn_vocabulary(
     )
 
 
-def _count_characters(lines: Iterable[str], normaliser: Any) -> NDArray[np.int64]:
+def count_characters(lines: Iterable[str], normaliser: Any) -> NDArray[np.int64]:
     """How often each character occurs, by its code."""
     import numpy as np
 
@@ -197,7 +197,7 @@ def _count_characters(lines: Iterable[str], normaliser: Any) -> NDArray[np.int64
     return counts
 
 
-def _find_frequent(counts: NDArray[np.int64]) -> list[str]:
+def find_frequent(counts: NDArray[np.int64]) -> list[str]:
     """Characters often enough to be tokens, the most frequent first; a blank is written `BLANK`."""
     import numpy as np
 
@@ -208,7 +208,7 @@ def _find_frequent(counts: NDArray[np.int64]) -> list[str]:
     return [BLANK, *map(chr, order[:frequent].tolist())]
 
 
-def _mark_boundaries(texts: Sequence[str], segmenter: FindStarts) -> Iterator[str]:
+def mark_boundaries(texts: Sequence[str], segmenter: FindStarts) -> Iterator[str]:
     """The texts with a mark at each morpheme boundary; a blank belongs to what stands behind it."""
     for text, starts in zip(texts, segmenter(texts), strict=True):
         parts, at = [], 0
@@ -219,7 +219,7 @@ def _mark_boundaries(texts: Sequence[str], segmenter: FindStarts) -> Iterator[st
         yield CUT.join((*parts, text[at:]))
 
 
-def _merge_tokens(texts: Sequence[str], language: str, alphabet: list[str], room: int) -> list[str]:
+def merge_tokens(texts: Sequence[str], language: str, alphabet: list[str], room: int) -> list[str]:
     """The alphabet and the tokens merged from it."""
     tokenizers = import_tokenizers()
     learner = tokenizers.Tokenizer(tokenizers.models.BPE())
@@ -237,7 +237,7 @@ def _merge_tokens(texts: Sequence[str], language: str, alphabet: list[str], room
     return sorted(numbers, key=lambda token: numbers[token])
 
 
-def _add_word_starts(
+def add_word_starts(
     texts: Sequence[str], language: str, alphabet: list[str], room: int
 ) -> list[str]:
     """The alphabet and, where blanks part words, the characters that begin one."""
@@ -255,7 +255,7 @@ def _add_word_starts(
     return [*alphabet, *(BLANK + chr(code) for code in order.tolist() if chr(code) in known)]
 
 
-def _score_tokens(
+def score_tokens(
     texts: Sequence[str], language: str, names: Sequence[str]
 ) -> list[tuple[str, float]]:
     """Each token with the logarithm of its relative frequency, under the tokens the model itself chooses."""
