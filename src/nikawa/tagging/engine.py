@@ -44,6 +44,8 @@ class TaggedExample:
 
 @dataclass(frozen=True)
 class _Rule:
+    """A pattern that one look-up does not decide: it has neighbours, or open ends."""
+
     pattern: Pattern
     base: Choice
     pos: Choice
@@ -74,7 +76,9 @@ class PackTagger:
     def __init__(self, pack: Pack) -> None:
         self.pack = pack
         self._exact: dict[str, dict[tuple[str, ...], list[Pattern]]] = {}
+        """Base form to part of speech to patterns."""
         self._rules: dict[str, list[_Rule]] = defaultdict(list)
+        """First character of the base form to rules; those that begin with anything are under the empty string."""
         for pattern in pack.patterns:
             bases = alternatives(pattern.base)
             if pattern.before or pattern.after or ANY in pattern.base or ANY in pattern.pos:
@@ -88,10 +92,12 @@ class PackTagger:
                 by_pos = self._exact.setdefault(base, {})
                 for pos in alternatives(pattern.pos):
                     by_pos.setdefault(tuple(pos.split(",")), []).append(pattern)
-        self._sets = {
-            base: {pos: frozenset(p.tag for p in patterns) for pos, patterns in by_pos.items()}
-            for base, by_pos in self._exact.items()
-        }
+        self._sets: dict[str, dict[tuple[str, ...], frozenset[str]]] = {}
+        """The same as `_exact` with the tags alone: most callers need no more."""
+        for base, by_pos in self._exact.items():
+            sets = self._sets[base] = {}
+            for pos, patterns in by_pos.items():
+                sets[pos] = frozenset(pattern.tag for pattern in patterns)
 
     def __call__(self, example: Example, analyser: Analyser) -> set[str]:
         """The phenomena of all texts of the example."""
@@ -121,13 +127,13 @@ class PackTagger:
 
     def matches(self, tokens: Sequence[Token]) -> list[Match]:
         """Every pattern found in one analysed text, with its place, in the order of the text."""
-        exact = [
-            Match(pattern, token.start, token.end)
-            for token in tokens
-            for pattern in self._exact.get(token.base, {}).get(token.pos, ())
-        ]
-        matches = {(m.start, m.end, id(m.pattern)): m for m in (*exact, *self._match_rules(tokens))}
-        return sorted(matches.values(), key=lambda m: (m.start, m.end))
+        matches = []
+        for token in tokens:
+            for pattern in self._exact.get(token.base, {}).get(token.pos, ()):
+                matches.append(Match(pattern, token.start, token.end))
+        matches += self._match_rules(tokens)
+        distinct = {(match.start, match.end, id(match.pattern)): match for match in matches}
+        return sorted(distinct.values(), key=lambda match: (match.start, match.end))
 
     def _match_rules(self, tokens: Sequence[Token]) -> Iterator[Match]:
         rules = self._rules
@@ -166,7 +172,11 @@ def tag_all(
     inputs: Sequence[str] = (),
     by: Analyser | None = None,
 ) -> Iterator[TaggedExample]:
-    """Stream examples with what is found in their texts. One that cannot be analysed comes with the reason."""
+    """Stream examples with what is found in their texts. One that cannot be analysed comes with the reason.
+
+    `inputs` narrows the texts to these inputs. `by` is the analyser to use, which must be the pack's own (else BadInput);
+    None makes one. Texts are analysed 256 examples at a time.
+    """
     pack_tagger, reader = PackTagger(pack), by or analyser(pack.analyser)
     pack_tagger.check(reader)
     stream = iter(examples)
@@ -177,15 +187,16 @@ def tag_all(
             tags = [[pack_tagger.tags(next(analyses)) for _ in some] for some in texts]
         except BadInput:  # one text spoils a batch: find out which
             for example, some in zip(batch, texts, strict=True):
-                yield _tag_one(example, some, pack_tagger, reader)
+                yield tag_one(example, some, pack_tagger, reader)
             continue
         for example, tags_of_texts in zip(batch, tags, strict=True):
             yield TaggedExample(example, frozenset().union(*tags_of_texts))
 
 
-def _tag_one(
+def tag_one(
     example: Example, texts: list[str], pack_tagger: PackTagger, reader: Analyser
 ) -> TaggedExample:
+    """Analyse the texts of one example by themselves; a text that cannot be read becomes the reason."""
     try:
         tags = [pack_tagger.tags(reader.analyse(text)) for text in texts]
     except BadInput as problem:

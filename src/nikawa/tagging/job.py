@@ -107,7 +107,15 @@ def tag(
     options: TagOptions | None = None,
     on_progress: Progress | None = None,
 ) -> TagReport:
-    """Tag a dataset given as `load` takes it; a records file is streamed, and written as it is read."""
+    """Tag a dataset and count its tags by split.
+
+    `text` names the dataset as `load` takes it; `data` is the folder of published data. A records file is streamed, and
+    written as it is read. `on_progress` is called every 500 examples and at the end. Where `options.out` is None nothing
+    is written.
+
+    Raises BadInput where the output exists already, the pack is of another language, or no example has an input that
+    `options.inputs` names.
+    """
     options = options or TagOptions()
     out = options.out
     if out is not None:  # refused before the work, not after it
@@ -115,14 +123,17 @@ def tag(
     source = open_stream(text, data)
     pack = choose_pack(options.pack, source.dataset)
     if options.inputs:
-        refuse_missing_inputs(open_stream(text, data).pairs, options.inputs, _text_inputs)
+        refuse_missing_inputs(
+            open_stream(text, data).pairs,
+            options.inputs,
+            lambda example: {name for name in example.inputs if texts_of(example, (name,))},
+        )
     tally = Tally(source.dataset.name, pack, options.compare)
 
     def examples_with_tags() -> Iterator[tuple[str, Example]]:
         done = 0
-        for done, (split, tagged) in enumerate(
-            _tag_splits(source.pairs, pack, options.inputs), start=1
-        ):
+        for split, tagged in tag_splits(source.pairs, pack, options.inputs):
+            done += 1
             tally.add(split, tagged)
             if on_progress is not None and done % EXAMPLES_PER_REPORT == 0:
                 on_progress(done, source.total)
@@ -138,12 +149,8 @@ def tag(
         for _ in examples_with_tags():
             pass
     else:
-        _write(out, examples_with_tags(), source.dataset, options.overwrite)
+        write_tagged(out, examples_with_tags(), source.dataset, options.overwrite)
     return tally.report(source.dataset.version)
-
-
-def _text_inputs(example: Example) -> set[str]:
-    return {name for name in example.inputs if texts_of(example, (name,))}
 
 
 def choose_pack(name: str | None, dataset: Dataset) -> Pack | None:
@@ -157,24 +164,28 @@ def choose_pack(name: str | None, dataset: Dataset) -> Pack | None:
     return pack
 
 
-def _tag_splits(
+def tag_splits(
     pairs: SplitExamples, pack: Pack | None, inputs: tuple[str, ...]
 ) -> Iterator[tuple[str, TaggedExample]]:
+    """The examples of each split with what the pack finds in them; without a pack nothing is found."""
     for split, part in groupby(pairs, itemgetter(0)):
         examples = (example for _, example in part)
+        tagged_examples: Iterable[TaggedExample]
         if pack is None:
-            yield from ((split, TaggedExample(example, frozenset())) for example in examples)
+            tagged_examples = (TaggedExample(example, frozenset()) for example in examples)
         else:
-            yield from ((split, tagged) for tagged in tag_all(examples, pack, inputs=inputs))
+            tagged_examples = tag_all(examples, pack, inputs=inputs)
+        for tagged in tagged_examples:
+            yield split, tagged
 
 
-def _write(
+def write_tagged(
     out: Path, pairs: Iterator[tuple[str, Example]], dataset: Dataset, overwrite: bool
 ) -> None:
     """Write the examples to a records file, or to a dataset folder with the card of `dataset`."""
     if out.name.endswith(SUFFIXES):
         several = len(dataset.splits) > 1
-        examples = _refuse_shared_ids(pairs, out) if several else (example for _, example in pairs)
+        examples = refuse_shared_ids(pairs, out) if several else (example for _, example in pairs)
         write_records(out, examples, overwrite=overwrite)
         return
     splits: dict[str, list[Example]] = defaultdict(list)
@@ -184,7 +195,7 @@ def _write(
     write_folder(kept, out, overwrite=overwrite)
 
 
-def _refuse_shared_ids(pairs: Iterator[tuple[str, Example]], out: Path) -> Iterator[Example]:
+def refuse_shared_ids(pairs: Iterator[tuple[str, Example]], out: Path) -> Iterator[Example]:
     """Ids are unique within a split only: two splits that share one do not fit into one file."""
     ids: dict[str, str] = {}
     for split, example in pairs:
@@ -204,11 +215,17 @@ class Tally:
     pack: Pack | None
     compare: bool = False
     sizes: Counter[str] = field(default_factory=Counter)
+    """Split to examples."""
     tagged: Counter[str] = field(default_factory=Counter)
+    """Split to examples with at least one tag, found or carried."""
     found: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Tag of the pack and split to examples it was found in."""
     carried: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """The same for tags of the data that the pack does not know."""
     both: Counter[str] = field(default_factory=Counter)
+    """Tag of the pack to examples that carry it and that it was found in; only where they are compared."""
     known: Counter[str] = field(default_factory=Counter)
+    """Tag of the pack to examples that carry it, under its name or alias; only where they are compared."""
     skipped: list[Skipped] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
 
@@ -245,6 +262,10 @@ class Tally:
         """Everything counted."""
         tags = list(self.pack.tags) if self.pack else []
         others = sorted({tag for tag, _ in self.carried})
+
+        def by_split(counts: Counter[tuple[str, str]], tag: str) -> dict[str, int]:
+            return {split: counts[tag, split] for split in self.sizes}
+
         return TagReport(
             dataset=self.dataset,
             version=version,
@@ -252,10 +273,8 @@ class Tally:
             analyser=self.pack.analyser if self.pack else "",
             sizes=dict(self.sizes),
             tagged={split: self.tagged[split] for split in self.sizes},
-            found={tag: {split: self.found[tag, split] for split in self.sizes} for tag in tags},
-            carried={
-                tag: {split: self.carried[tag, split] for split in self.sizes} for tag in others
-            },
+            found={tag: by_split(self.found, tag) for tag in tags},
+            carried={tag: by_split(self.carried, tag) for tag in others},
             aliases={tag: self.pack.tags[tag].alias for tag in tags} if self.pack else {},
             skipped=tuple(self.skipped),
             comparison=self._comparison(tags) if self.compare else None,

@@ -72,9 +72,12 @@ class Pack(Record, frozen=True, kw_only=True):
     @property
     def names(self) -> dict[str, str]:
         """Every name and alias to the name."""
-        return {
-            alias: name for name, tag in self.tags.items() for alias in (name, tag.alias) if alias
-        }
+        names = {}
+        for name, tag in self.tags.items():
+            for alias in (name, tag.alias):
+                if alias:
+                    names[alias] = name
+        return names
 
 
 @cache
@@ -96,7 +99,13 @@ def pack_names() -> list[str]:
 
 
 def find_pack(name: str) -> Pack:
-    """A pack by name (`jsick`), or by the path of its file (`mine.toml`)."""
+    """A pack by name (`jsick`), or by the path of its file (`mine.toml`).
+
+    Raises BadInput for a name that no pack has, and for a file that is no sound pack.
+
+    >>> find_pack("jsick").language
+    'ja'
+    """
     if name in pack_files():
         return _read_by_name(name)
     if name.endswith(SUFFIX) or "/" in name:
@@ -129,16 +138,16 @@ def _read_by_name(name: str) -> Pack:
 def read_pack(path: Path) -> Pack:
     """Read and check a pack; a fault names file, line and cure."""
     text = read_whole(path)
-    pack = _decode_pack(text, path)
+    pack = decode_pack(text, path)
     if pack.name != path.name.removesuffix(SUFFIX):
         raise _fault(
             f"the pack is called {pack.name!r}, its file {path.name!r}", path, "rename one of them"
         )
-    _check_head(pack, path)
+    check_head(pack, path)
     seen: dict[tuple[str, ...], int] = {}
     for number, pattern in enumerate(pack.patterns, start=1):
         line = line_of(text, number)
-        for key in _keys(pattern, pack, path, line):
+        for key in spell_out_pattern(pattern, pack, path, line):
             if key in seen:
                 what = (
                     f"{key[1]} {key[2]} is a pattern of {key[0]} twice, first on line {seen[key]}"
@@ -148,7 +157,8 @@ def read_pack(path: Path) -> Pack:
     return pack
 
 
-def _decode_pack(text: str, path: Path) -> Pack:
+def decode_pack(text: str, path: Path) -> Pack:
+    """The pack of a TOML text. A fault names the line: that of the text, or of the pattern it is in."""
     raw: dict[str, Any] = {}
     try:
         raw = tomllib.loads(text)
@@ -177,7 +187,8 @@ def line_of(text: str, pattern: int) -> int | None:
     return None
 
 
-def _check_head(pack: Pack, path: Path) -> None:
+def check_head(pack: Pack, path: Path) -> None:
+    """Refuse empty fields, an unknown analyser, names that two tags share, and tags without a pattern."""
     for field in ("name", "title", "language", "analyser", "licence", "provenance"):
         if not str(getattr(pack, field)).strip():
             raise _fault(f"{field} is empty", path, GUIDE)
@@ -194,7 +205,9 @@ def _check_head(pack: Pack, path: Path) -> None:
         raise _fault(f"the tag {unused[0]!r} has no pattern", path, "write one, or remove the tag")
 
 
-def _keys(pattern: Pattern, pack: Pack, path: Path, line: int | None) -> Iterator[tuple[str, ...]]:
+def spell_out_pattern(
+    pattern: Pattern, pack: Pack, path: Path, line: int | None
+) -> Iterator[tuple[str, ...]]:
     """What the pattern stands for, alternatives spelt out."""
     if pattern.tag not in pack.tags:
         raise _fault(

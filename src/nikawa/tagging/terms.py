@@ -38,7 +38,11 @@ class Term:
 
 
 def alternatives(text: str) -> list[str]:
-    """The alternatives of `a|b`; a `ValueError` says what is wrong with them."""
+    """The alternatives of `a|b`; a `ValueError` says what is wrong with them.
+
+    >>> alternatives("ない|ぬ")
+    ['ない', 'ぬ']
+    """
     parts = text.split(EITHER)
     if not all(part and part == part.strip() for part in parts):
         raise ValueError(f"{text!r} has an empty alternative or stray white space")
