@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from nikawa.aggregation.agreement import (
-    classify_items,
+    count_classes,
     expected_answers,
     measures,
     refuse_single_answers,
@@ -126,7 +126,7 @@ def agree(spec: str, data: Path | None = None, options: AgreeOptions | None = No
         remarks = (SPAN_REMARK,) if lengths is not None else (SPAN_REMARK, NO_TEXTS_REMARK)
     else:
         if len(table.categories) <= MAX_CATEGORIES:
-            counts = {name: int(which.sum()) for name, which in classify_items(table).items()}
+            counts = count_classes(table)
             times = np.bincount(table.answer, minlength=len(table.categories)).tolist()
             distribution = {str(c): n for c, n in zip(table.categories, times, strict=True)}
         if counts.get("incomplete"):

@@ -30,7 +30,7 @@ from nikawa.aggregation.measure import (
     ratio,
     ratio_of_sums,
 )
-from nikawa.aggregation.table import Floats, Table
+from nikawa.aggregation.table import Floats, Table, sum_weights
 from nikawa.errors import BadInput, unknown
 
 AUTHOR = "author"
@@ -103,15 +103,22 @@ def expected_answers(table: Table | Kinds) -> int:
 
 def classify_items(table: Table | Kinds) -> dict[str, NDArray[np.bool_]]:
     """Which items are unanimous, which have a majority only, which neither, which too few answers."""
-    m, most = table.per_item(), table.counts().max(axis=1)
+    m = table.per_item()
+    most = table.counts().max(axis=1)
     full = m >= expected_answers(table)
-    unanimous, over_half = full & (most == m), full & (2 * most > m)
+    unanimous = full & (most == m)
+    over_half = full & (2 * most > m)
     return {
         "unanimous": unanimous,
         "majority": over_half & ~unanimous,
         "none": full & ~over_half,
         "incomplete": ~full,
     }
+
+
+def count_classes(table: Table | Kinds) -> dict[str, int]:
+    """How many items are unanimous, have a majority only, have none, lack answers."""
+    return {name: int(which.sum()) for name, which in classify_items(table).items()}
 
 
 def shares(table: Table | Kinds) -> Iterator[Measure]:
@@ -143,8 +150,9 @@ def _item_variances(table: Table | Kinds) -> Floats:
     m = np.maximum(table.per_item(), 1)
     if isinstance(table, Kinds):
         mean = table.counts() @ table.values / m
-        variance: Floats = (table.counts() * (table.values - mean[:, None]) ** 2).sum(axis=1) / m
-        return variance
+        deviations = table.values - mean[:, None]
+        squares: Floats = (table.counts() * deviations**2).sum(axis=1)
+        return squares / m
     mean = np.bincount(table.item, table.numbers, minlength=len(m)) / m
     spread = (table.numbers - mean[table.item]) ** 2
     return np.bincount(table.item, spread, minlength=len(m)) / m
@@ -152,7 +160,8 @@ def _item_variances(table: Table | Kinds) -> Floats:
 
 def individual_majority(table: Table | Kinds) -> Measure:
     """The share of single answers that are their item's majority, over items that have one."""
-    m, most = table.per_item(), table.counts().max(axis=1)
+    m = table.per_item()
+    most = table.counts().max(axis=1)
     settled = 2 * most > m
     statistics = np.column_stack([most * settled, m * settled]).astype(np.float64)
     return Measure("individual-is-majority", NOMINAL, statistics, ratio_of_sums)
@@ -162,8 +171,13 @@ def individual_gold(table: Table, gold: NDArray[np.int64], name: str) -> Measure
     """The share of single answers that are the gold of their item, over items that have one (no -1)."""
     counted = gold[table.item] >= 0
     right = counted & (gold[table.item] == table.answer)
-    sums = [np.bincount(table.item, which, minlength=len(gold)) for which in (right, counted)]
-    return Measure(name, NOMINAL, np.column_stack(sums), ratio_of_sums)
+    statistics = np.column_stack(
+        [
+            sum_weights(table.item, right, len(gold)),
+            sum_weights(table.item, counted, len(gold)),
+        ]
+    )
+    return Measure(name, NOMINAL, statistics, ratio_of_sums)
 
 
 def against_author(table: Table, author: str) -> Iterator[Measure]:
@@ -171,7 +185,8 @@ def against_author(table: Table, author: str) -> Iterator[Measure]:
     if author not in table.workers:
         raise unknown("worker", author, [str(worker) for worker in table.workers])
     counts = table.counts()
-    gold = np.where(2 * counts.max(axis=1) > table.per_item(), counts.argmax(axis=1), -1)
+    has_majority = 2 * counts.max(axis=1) > table.per_item()
+    gold = np.where(has_majority, counts.argmax(axis=1), -1)
     by_author = table.worker == list(table.workers).index(author)
     theirs = np.full(len(table.items), -1, dtype=np.int64)
     theirs[table.item[by_author]] = table.answer[by_author]

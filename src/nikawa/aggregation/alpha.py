@@ -23,7 +23,7 @@ from nikawa.aggregation.measure import (
     Reweighed,
     ratio,
 )
-from nikawa.aggregation.table import Floats, Table
+from nikawa.aggregation.table import Counts, Floats, Table, sum_weights
 from nikawa.errors import BadInput
 
 MAX_BLOCK_CELLS = 1 << 24
@@ -92,34 +92,44 @@ def finish_nominal(sums: Floats) -> Floats:
     """Nominal alpha from sums over items: weighed unlike pairs, then how often each answer occurs."""
     marginals = sums[..., 1:]
     n = marginals.sum(axis=-1)
-    return 1 - ratio((n - 1) * sums[..., 0], n**2 - (marginals**2).sum(axis=-1))
+    expected = n**2 - (marginals**2).sum(axis=-1)
+    return 1 - ratio((n - 1) * sums[..., 0], expected)
 
 
 def _interval(table: Table, values: Floats, level: Level) -> Measure:
     """Sums of values and of squares suffice; values are centred, so that no digits cancel."""
     m = table.per_item()
-    mean = np.average(values, weights=np.bincount(table.answer, minlength=len(values)))
+    paired = m > 1
+    times = np.bincount(table.answer, minlength=len(values))
+    mean = np.average(values, weights=times)
     centred = (values - mean)[table.answer]
-    first = np.bincount(table.item, centred, minlength=len(m)) * (m > 1)
-    second = np.bincount(table.item, centred**2, minlength=len(m)) * (m > 1)
-    apart = 2 * (m * second - first**2) * _pair_weights(table)
-    statistics = np.column_stack([apart, m * (m > 1), first, second])
-    return Measure("alpha", level, statistics, _finish_interval)
+    first = sum_weights(table.item, centred, len(m)) * paired
+    second = sum_weights(table.item, centred**2, len(m)) * paired
+    return _interval_measure(level, m * paired, first, second, _pair_weights(table))
 
 
 def _interval_of_counts(table: Table | Kinds) -> Measure:
     counts, values = _paired_counts(table), table.values
     centred = values - values.mean()
-    m, first, second = counts.sum(axis=1), counts @ centred, counts @ centred**2
-    apart = 2 * (m * second - first**2) * _pair_weights(table)
-    statistics = np.column_stack([apart, m, first, second])
-    return Measure("alpha", "interval", statistics, _finish_interval)
+    first, second = counts @ centred, counts @ centred**2
+    weights = _pair_weights(table)
+    return _interval_measure("interval", counts.sum(axis=1), first, second, weights)
+
+
+def _interval_measure(
+    level: Level, m: Counts | Floats, first: Floats, second: Floats, weights: Floats
+) -> Measure:
+    """The measure from the number, the sum and the sum of squares of each item's values."""
+    apart = 2 * (m * second - first**2) * weights
+    statistics: Floats = np.column_stack([apart, m.astype(np.float64), first, second])
+    return Measure("alpha", level, statistics, _finish_interval)
 
 
 def _finish_interval(sums: Floats) -> Floats:
     apart, n, first, second = np.moveaxis(sums, -1, 0)
     spread = 2 * (n * second - first**2)
-    return 1 - ratio((n - 1) * apart, np.where(spread > 1e-12 * n * second, spread, 0.0))
+    is_spread = spread > 1e-12 * n * second
+    return 1 - ratio((n - 1) * apart, np.where(is_spread, spread, 0.0))
 
 
 def _ratio_distances(table: Table | Kinds) -> Floats:
@@ -138,8 +148,9 @@ def ratio_alpha(table: Table | Kinds) -> Measure:
 
     def finish(sums: Floats) -> Floats:
         marginals = sums[..., 1:]
+        n = marginals.sum(axis=-1)
         expected = ((marginals @ distances) * marginals).sum(axis=-1)
-        return 1 - ratio((marginals.sum(axis=-1) - 1) * sums[..., 0], expected)
+        return 1 - ratio((n - 1) * sums[..., 0], expected)
 
     return Measure("alpha", "ratio", np.column_stack([apart, counts]), finish)
 
@@ -149,14 +160,19 @@ def ordinal_alpha(table: Table | Kinds) -> Measure:
     counts = _paired_counts(table)
     width = counts.shape[1]
     low, high = np.triu_indices(width, k=1)
-    together = 2 * counts[:, low] * counts[:, high] * _pair_weights(table)[:, None]
+    weights = _pair_weights(table)[:, None]
+    together = 2 * counts[:, low] * counts[:, high] * weights
 
     def finish(sums: Floats) -> Floats:
-        marginals, pairs = sums[..., :width], sums[..., width:]
+        marginals = sums[..., :width]
+        pairs = sums[..., width:]
         ranks = _mid_ranks(marginals)
         distances = (ranks[..., low] - ranks[..., high]) ** 2
-        expected = 2 * (marginals[..., low] * marginals[..., high] * distances).sum(axis=-1)
-        return 1 - ratio((marginals.sum(axis=-1) - 1) * (pairs * distances).sum(axis=-1), expected)
+        observed = (pairs * distances).sum(axis=-1)
+        by_chance = marginals[..., low] * marginals[..., high]
+        expected = 2 * (by_chance * distances).sum(axis=-1)
+        n = marginals.sum(axis=-1)
+        return 1 - ratio((n - 1) * observed, expected)
 
     return Measure("alpha", "ordinal", np.column_stack([counts, together]), finish)
 
@@ -175,7 +191,9 @@ def alpha_of_many_categories(table: Table, level: Level) -> Reweighed:
             expected = n**2 - (marginals**2).sum()
         else:
             expected = marginals @ distances @ marginals
-        return float(1 - (n - 1) * (weights @ apart) / expected) if expected else float("nan")
+        if not expected:
+            return float("nan")
+        return float(1 - (n - 1) * (weights @ apart) / expected)
 
     return Reweighed("alpha", level, len(table.items), weigh)
 
@@ -183,7 +201,8 @@ def alpha_of_many_categories(table: Table, level: Level) -> Reweighed:
 def _unlike_pairs(table: Table) -> Floats:
     """Pairs of unequal answers an item, weighed, from the cells that are not empty."""
     width = len(table.categories)
-    cells, counts = np.unique(table.item * np.int64(width) + table.answer, return_counts=True)
+    cell = table.item * np.int64(width) + table.answer
+    cells, counts = np.unique(cell, return_counts=True)
     squares = counts.astype(np.float64) ** 2
     alike = np.bincount(cells // width, squares, minlength=len(table.items))
     pairs: Floats = (table.per_item() ** 2 - alike) * _pair_weights(table)
@@ -201,9 +220,10 @@ def _wide_ratio_distances(table: Table) -> Floats:
 
 def _ratio_pairs(table: Table, distances: Floats) -> Floats:
     """Weighed ratio distances an item, a block of items at a time."""
-    width, items = len(table.categories), len(table.items)
-    apart, order = np.zeros(items), np.argsort(table.item, kind="stable")
-    item, answer = table.item[order], table.answer[order]
+    width = len(table.categories)
+    items = len(table.items)
+    apart = np.zeros(items)
+    item, _, answer = table.by_item()
     step = max(1, MAX_BLOCK_CELLS // width)
     for start in range(0, items, step):
         part = slice(*np.searchsorted(item, [start, start + step]))

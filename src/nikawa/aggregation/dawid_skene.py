@@ -8,13 +8,14 @@ this marginal likelihood gains less than `tolerance` an answer. Matrices are kep
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nikawa.aggregation.table import Floats, Table
+from nikawa.aggregation.table import Floats, Table, sum_weights
 
 BLOCK_SIZE = 1 << 20
 """Judgements added up at a time from which on memory is spared: what is between fits the processor's cache better."""
@@ -40,12 +41,6 @@ class Fit:
     converged: bool
 
 
-def sum_weights(places: NDArray[Any], weights: Floats, size: int) -> Floats:
-    """Sum of the weights that fall on each of `size` places."""
-    sums: Any = np.bincount(places, weights, size)  # numpy's stubs speak of counts only
-    return np.asarray(sums, dtype=np.float64)
-
-
 def sum_gathered(places: NDArray[Any], values: Floats, which: NDArray[Any], size: int) -> Floats:
     """Sum over judgements of `values[which]` at each of `size` places, a block at a time where there are many."""
     if len(places) <= 4 * BLOCK_SIZE:
@@ -54,7 +49,8 @@ def sum_gathered(places: NDArray[Any], values: Floats, which: NDArray[Any], size
     for start in range(0, len(places), BLOCK_SIZE):
         part = slice(start, start + BLOCK_SIZE)
         here = places[part]
-        low, high = int(here.min()), int(here.max()) + 1
+        low = int(here.min())
+        high = int(here.max()) + 1
         total[low:high] += sum_weights(here - low, values[which[part]], high - low)
     return total
 
@@ -63,7 +59,8 @@ class JudgementSums:
     """The judgements as places to add to: sums over items and over (worker, answer), without loops."""
 
     def __init__(self, table: Table) -> None:
-        self.items, self.workers = len(table.items), len(table.workers)
+        self.items = len(table.items)
+        self.workers = len(table.workers)
         self.width = len(table.categories)
         # native integers are faster, narrow ones smaller
         kind = np.intp if len(table) <= 4 * BLOCK_SIZE else np.int32
@@ -90,19 +87,38 @@ def dawid_skene(
     >>> [table.categories[code] for code in dawid_skene(table).posterior.argmax(axis=1)]
     ['yes', 'no']
     """
-    sums, answers = JudgementSums(table), max(1, len(table))
-    posterior = initial_posterior(table)
-    likelihood: list[float] = []
-    converged = False
-    while not converged and len(likelihood) < iterations:
-        prior = posterior.mean(axis=1)
-        errors = _error_shares(sums, posterior)
-        posterior, now = _expected_labels(sums, prior, errors)
-        converged = bool(likelihood) and now - likelihood[-1] < tolerance * answers
-        likelihood.append(now)
-    errors, prior = _error_shares(sums, posterior), posterior.mean(axis=1)
+    sums = JudgementSums(table)
+
+    def improve(posterior: Floats) -> tuple[Floats, float]:
+        return _expected_labels(sums, posterior.mean(axis=1), _error_shares(sums, posterior))
+
+    posterior, likelihood, converged = climb(improve, table, tolerance, iterations)
+    errors = _error_shares(sums, posterior)
+    prior = posterior.mean(axis=1)
     skill = np.einsum("wtt,t->w", errors, prior)
-    return Fit(posterior.T, prior, skill, errors, tuple(likelihood), converged)
+    return Fit(posterior.T, prior, skill, errors, likelihood, converged)
+
+
+def climb(
+    improve: Callable[[Floats], tuple[Floats, float]],
+    table: Table,
+    tolerance: float,
+    iterations: int,
+) -> tuple[Floats, tuple[float, ...], bool]:
+    """Climb the likelihood by EM, from the shares of the votes.
+
+    `improve` does an M and an E step: from a posterior (categories by items) to the next and its log-likelihood.
+    Returns the last posterior, the likelihood after each iteration, and whether it stopped by itself.
+    """
+    posterior = initial_posterior(table)
+    least_gain = tolerance * max(1, len(table))
+    likelihood: list[float] = []
+    while len(likelihood) < iterations:
+        posterior, now = improve(posterior)
+        likelihood.append(now)
+        if len(likelihood) > 1 and now - likelihood[-2] < least_gain:
+            return posterior, tuple(likelihood), True
+    return posterior, tuple(likelihood), False
 
 
 def initial_posterior(table: Table) -> Floats:
@@ -117,8 +133,9 @@ def initial_posterior(table: Table) -> Floats:
 
 def _error_shares(sums: JudgementSums, posterior: Floats) -> Floats:
     """M step: workers by answers by true labels."""
-    mass = np.stack([sums.per_cell(row) for row in posterior], axis=-1)
-    mass = np.maximum(mass.reshape(sums.workers, sums.width, sums.width), MIN_CELL_MASS)
+    by_label = [sums.per_cell(row) for row in posterior]
+    shape = (sums.workers, sums.width, sums.width)
+    mass = np.maximum(np.stack(by_label, axis=-1).reshape(shape), MIN_CELL_MASS)
     shares: Floats = mass / mass.sum(axis=1, keepdims=True)
     return shares
 
@@ -126,7 +143,8 @@ def _error_shares(sums: JudgementSums, posterior: Floats) -> Floats:
 def _expected_labels(sums: JudgementSums, prior: Floats, errors: Floats) -> tuple[Floats, float]:
     """E step: the posterior (categories by items) and the marginal log-likelihood."""
     logs = np.log(errors).reshape(-1, sums.width)
-    joint = np.stack([sums.per_item(np.ascontiguousarray(logs[:, t])) for t in range(sums.width)])
+    columns = (np.ascontiguousarray(logs[:, label]) for label in range(sums.width))
+    joint = np.stack([sums.per_item(column) for column in columns])
     with np.errstate(divide="ignore"):
         joint += np.log(prior)[:, None]
     return normalise_joint(joint)

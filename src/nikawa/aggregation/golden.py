@@ -20,7 +20,12 @@ from nikawa.errors import BadInput
 
 def golden_alpha(matrix: Sequence[Sequence[Any]]) -> dict[str, Callable[[], float]]:
     """Alpha of a matrix of workers by items at each level, null for a missing answer."""
-    cells = [(i, w, a) for w, row in enumerate(matrix) for i, a in enumerate(row) if a is not None]
+    cells = [
+        (item, worker, answer)
+        for worker, row in enumerate(matrix)
+        for item, answer in enumerate(row)
+        if answer is not None
+    ]
     items, workers, answers = zip(*cells, strict=True)
     table = Table.from_columns(items, workers, answers)
 

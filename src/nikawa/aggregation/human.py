@@ -94,7 +94,8 @@ def score_humans(
             labels=task.labels,
         )
 
-    everything, untied = range(len(held_out.gold)), held_out.untied()
+    everything = range(len(held_out.gold))
+    untied = held_out.untied()
     parts: list[tuple[str, Sequence[int]]] = [("", everything)]
     if 0 < len(untied) < len(everything):
         parts.append(("untied", untied))
@@ -160,7 +161,11 @@ def find_tagged_texts(
     if lacking is not None:
         what = f"spans are scored on their texts, and that of {lacking} is not known"
         raise BadInput(what, file=spec, cure="name the examples with --examples FILE")
-    return [{**known[item].inputs, "text": text_of(item, known[item])} for item in items]
+    texts = []
+    for item in items:
+        example = known[item]
+        texts.append({**example.inputs, "text": text_of(item, example)})
+    return texts
 
 
 def score_answers(task: Task, items: Items, groups: Any, where: str, resamples: int) -> list[Score]:
@@ -229,7 +234,8 @@ def leave_one_out(judgements: Iterable[Judgement], combine: Combination) -> Held
 def draw_leader(answers: Sequence[Any], key: str) -> Any:
     """One of the answers that share the lead; which, depends on the key alone."""
     counts = Counter(answers)
-    tied = sorted((a for a, n in counts.items() if n == max(counts.values())), key=str)
+    most = max(counts.values())
+    tied = sorted((answer for answer, count in counts.items() if count == most), key=str)
     return tied[crc32(key.encode()) % len(tied)]
 
 
@@ -238,8 +244,9 @@ def draw_leader(answers: Sequence[Any], key: str) -> Any:
 
 def majority_answer(answers: Sequence[Any]) -> Any:
     """The answer most workers gave; None for a tie."""
-    ranked = Counter(answers).most_common(2)
-    return None if len(ranked) > 1 and ranked[0][1] == ranked[1][1] else ranked[0][0]
+    (answer, count), *others = Counter(answers).most_common(2)
+    is_tied = bool(others) and others[0][1] == count
+    return None if is_tied else answer
 
 
 def mean_answer(answers: Sequence[float]) -> float:

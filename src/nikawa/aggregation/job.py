@@ -70,7 +70,8 @@ def aggregate(
     """
     options = options or AggregateOptions()
     examples = load_examples(spec, options.examples, data)
-    rules, ties = parse_rules(options.rules), Ties.parse(options.ties)
+    rules = parse_rules(options.rules)
+    ties = Ties.parse(options.ties)
     known = examples if options.examples else None
     source = open_source(spec, data, options.how, known, as_published=options.as_published)
     copy = None

@@ -10,8 +10,10 @@ mean over pairs of workers, each over the items both answered.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nikawa.aggregation.measure import (
     MAX_CATEGORIES,
@@ -23,7 +25,7 @@ from nikawa.aggregation.measure import (
     mean_measure,
     ratio,
 )
-from nikawa.aggregation.table import Codes, Floats, Table
+from nikawa.aggregation.table import Codes, Floats, Table, pair_answers, sum_weights
 
 MAX_COHEN_WORKERS = 20
 """Workers above which Cohen's kappa, a mean over pairs of workers, is left out."""
@@ -44,7 +46,8 @@ def kappas(table: Table, source: Table | Kinds) -> Iterator[AnyMeasure]:
 def alike_shares(counts: Floats) -> Floats:
     """The share of equal pairs in each row of counts; 0 where there is no pair."""
     m = counts.sum(axis=1)
-    return np.nan_to_num(ratio((counts * (counts - 1)).sum(axis=1), m * (m - 1)))
+    equal_pairs = (counts * (counts - 1)).sum(axis=1)
+    return np.nan_to_num(ratio(equal_pairs, m * (m - 1)))
 
 
 def percent(table: Table | Kinds) -> Measure:
@@ -65,11 +68,13 @@ def fleiss_of_counts(counts: Floats, name: str = "fleiss") -> Measure:
 
     def finish(sums: Floats) -> Floats:
         observed = ratio(sums[..., 1], sums[..., 0])
-        shares = ratio(sums[..., 2:], sums[..., 2:].sum(axis=-1, keepdims=True))
+        counts = sums[..., 2:]
+        shares = ratio(counts, counts.sum(axis=-1, keepdims=True))
         chance = (shares**2).sum(axis=-1)
         return ratio(observed - chance, 1 - chance)
 
-    return Measure(name, NOMINAL, np.column_stack([paired, alike_shares(kept), kept]), finish)
+    statistics = np.column_stack([paired, alike_shares(kept), kept])
+    return Measure(name, NOMINAL, statistics, finish)
 
 
 def has_few_pairs(table: Table) -> bool:
@@ -83,10 +88,11 @@ def has_few_pairs(table: Table) -> bool:
 def cohen(table: Table) -> Reweighed:
     """Cohen's kappa, the mean over pairs of workers who share items."""
     item, cell, shape = _pair_cells(table)
+    cells = int(np.prod(shape))
 
     def weigh(weights: Floats) -> float:
-        confusion = np.bincount(cell, weights[item], minlength=int(np.prod(shape)))
-        kappa = pair_kappas(confusion.astype(np.float64).reshape(shape))
+        confusion = sum_weights(cell, weights[item], cells)
+        kappa = pair_kappas(confusion.reshape(shape))
         defined = kappa[~np.isnan(kappa)]
         return float(defined.mean()) if len(defined) else float("nan")
 
@@ -97,35 +103,32 @@ def confusion_by_pair(table: Table) -> Floats:
     """Workers by workers by categories by categories: how often one gave this answer where the other gave that."""
     workers = len(table.workers)
     _, cell, shape = _pair_cells(table)
-    half = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
+    counts = np.bincount(cell, minlength=int(np.prod(shape)))
+    half = counts.reshape(shape).astype(np.float64)
     confusion = np.zeros((workers, workers, *shape[1:]))
     low, high = np.triu_indices(workers, k=1)
-    confusion[low, high], confusion[high, low] = half, half.swapaxes(1, 2)
+    confusion[low, high] = half
+    confusion[high, low] = half.swapaxes(1, 2)
     return confusion
 
 
-def _pair_cells(table: Table) -> tuple[Codes, Codes, tuple[int, int, int]]:
+def _pair_cells(table: Table) -> tuple[Codes, NDArray[Any], tuple[int, int, int]]:
     """Item and cell of each pair of answers about an item; cells count pairs of workers by answers by answers."""
-    order = np.argsort(table.item, kind="stable")
-    item, worker, answer = table.item[order], table.worker[order], table.answer[order]
-    width, workers = len(table.categories), len(table.workers)
+    width = len(table.categories)
+    workers = len(table.workers)
+    count = workers * (workers - 1) // 2
     number = np.zeros((workers, workers), dtype=np.int32)
-    number[np.triu_indices(workers, k=1)] = np.arange(workers * (workers - 1) // 2)
-    items, cells = [], []
-    for gap in range(1, int(table.per_item().max())):
-        left = np.flatnonzero(item[gap:] == item[:-gap])
-        first = np.where(worker[left] < worker[left + gap], left, left + gap)
-        second = 2 * left + gap - first
-        pair = number[worker[first], worker[second]]
-        cells.append((pair * width + answer[first]) * width + answer[second])
-        items.append(item[left])
-    shape = (workers * (workers - 1) // 2, width, width)
-    return np.concatenate(items), np.concatenate(cells), shape
+    number[np.triu_indices(workers, k=1)] = np.arange(count)
+    pairs = pair_answers(table)
+    pair = number[pairs.first, pairs.second]
+    cells = (pair * width + pairs.first_answer) * width + pairs.second_answer
+    return pairs.item, cells, (count, width, width)
 
 
 def pair_kappas(confusion: Floats) -> Floats:
     """Cohen's kappa of each matrix of answers by answers; NaN where it is empty or chance explains all."""
-    one, other = confusion.sum(axis=-1), confusion.sum(axis=-2)
+    one = confusion.sum(axis=-1)
+    other = confusion.sum(axis=-2)
     n = one.sum(axis=-1)
     observed = ratio(np.trace(confusion, axis1=-2, axis2=-1), n)
     chance = ratio((one * other).sum(axis=-1), n**2)

@@ -19,11 +19,10 @@ from nikawa.aggregation.dawid_skene import (
     TOLERANCE,
     Fit,
     JudgementSums,
-    initial_posterior,
+    climb,
     normalise_joint,
-    sum_weights,
 )
-from nikawa.aggregation.table import Floats, Table
+from nikawa.aggregation.table import Floats, Table, sum_weights
 
 SMOOTHING = 0.1
 """Answers added to each count, in all."""
@@ -31,20 +30,19 @@ SMOOTHING = 0.1
 
 def mace(table: Table, *, tolerance: float = TOLERANCE, iterations: int = MAX_ITERATIONS) -> Fit:
     """Fit the model; the labels are taken as equally probable beforehand, as in the paper."""
-    sums, answers = JudgementSums(table), max(1, len(table))
+    sums = JudgementSums(table)
     cell = table.item.astype(np.intp) * sums.width + table.answer
-    prior = np.full(sums.width, 1 / sums.width)
     know = np.full(sums.workers, 0.5)
     guess = np.full((sums.workers, sums.width), 1 / sums.width)
-    posterior = initial_posterior(table)
-    likelihood: list[float] = []
-    converged = False
-    while not converged and len(likelihood) < iterations:
+
+    def improve(posterior: Floats) -> tuple[Floats, float]:
+        nonlocal know, guess
         know, guess = _estimate_workers(sums, posterior.T.ravel()[cell], know, guess)
-        posterior, now = _expected_labels(sums, cell, know, guess)
-        converged = bool(likelihood) and now - likelihood[-1] < tolerance * answers
-        likelihood.append(now)
-    return Fit(posterior.T, prior, know, guess, tuple(likelihood), converged)
+        return _expected_labels(sums, cell, know, guess)
+
+    posterior, likelihood, converged = climb(improve, table, tolerance, iterations)
+    prior = np.full(sums.width, 1 / sums.width)
+    return Fit(posterior.T, prior, know, guess, likelihood, converged)
 
 
 def _estimate_workers(
@@ -52,10 +50,12 @@ def _estimate_workers(
 ) -> tuple[Floats, Floats]:
     """M step; `right` is how probable it is that each answer is the true label."""
     habit = (1 - know)[:, None] * guess
-    known = right * (know[:, None] / (know[:, None] + habit)).ravel()[sums.cell]
+    share_known = know[:, None] / (know[:, None] + habit)
+    known = right * share_known.ravel()[sums.cell]
     shape = (sums.workers, sums.width)
-    by_knowing = sum_weights(sums.cell, known, sums.workers * sums.width).reshape(shape)
-    all_of = np.bincount(sums.cell, minlength=sums.workers * sums.width).reshape(shape)
+    size = sums.workers * sums.width
+    by_knowing = sum_weights(sums.cell, known, size).reshape(shape)
+    all_of = np.bincount(sums.cell, minlength=size).reshape(shape)
     guessed = all_of - by_knowing + SMOOTHING / sums.width
     knows = (by_knowing.sum(axis=1) + SMOOTHING / 2) / (all_of.sum(axis=1) + SMOOTHING)
     return knows, guessed / guessed.sum(axis=1, keepdims=True)
@@ -67,6 +67,8 @@ def _expected_labels(
     """E step: only the answer itself gains from knowing, so one sum over (item, answer) does."""
     habit = ((1 - know)[:, None] * guess).ravel()
     gain = np.log1p(np.repeat(know, sums.width) / habit)[sums.cell]
-    joint = sum_weights(cell, gain, sums.items * sums.width).reshape(sums.items, sums.width)
-    joint += (sums.per_item(np.log(habit)) - np.log(sums.width))[:, None]
+    shape = (sums.items, sums.width)
+    joint = sum_weights(cell, gain, sums.items * sums.width).reshape(shape)
+    by_guessing = sums.per_item(np.log(habit)) - np.log(sums.width)
+    joint += by_guessing[:, None]
     return normalise_joint(np.ascontiguousarray(joint.T))

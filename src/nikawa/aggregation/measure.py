@@ -51,15 +51,17 @@ class Measure:
     @property
     def value(self) -> float:
         """The measure over all items; NaN where it is undefined."""
-        sums = self.statistics.sum(axis=0) if self.times is None else self.times @ self.statistics
-        return float(self.finish(sums))
+        if self.times is None:
+            return float(self.finish(self.statistics.sum(axis=0)))
+        return float(self.finish(self.times @ self.statistics))
 
     def drawn(self, resamples: int, seed: int) -> Floats | None:
         """The measure of items drawn anew, where rows stand for kinds of items; None where they do not."""
         if self.times is None:
             return None
         n = int(self.times.sum())
-        times = np.random.default_rng((seed, 2)).multinomial(n, self.times / n, size=resamples)
+        generator = np.random.default_rng((seed, 2))
+        times = generator.multinomial(n, self.times / n, size=resamples)
         return self.finish(times.astype(np.float64) @ self.statistics)
 
     def under(self, weights: Floats) -> Floats:
@@ -68,7 +70,8 @@ class Measure:
 
     def grouped(self, groups: NDArray[np.int64]) -> Measure:
         """The same over groups of items as the unit."""
-        summed = np.zeros((int(groups.max()) + 1, self.statistics.shape[1]))
+        count = int(groups.max()) + 1
+        summed = np.zeros((count, self.statistics.shape[1]))
         for column, values in enumerate(self.statistics.T):
             summed[:, column] = np.bincount(groups, values, minlength=len(summed))
         return Measure(self.name, self.level, summed, self.finish)
@@ -103,10 +106,11 @@ class Reweighed:
 AnyMeasure = Measure | Reweighed
 
 
-def ratio(top: Floats, bottom: Floats) -> Floats:
+def ratio(top: NDArray[Any], bottom: NDArray[Any]) -> Floats:
     """`top / bottom`, NaN where the bottom is 0."""
+    is_zero = bottom == 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        quotient: Floats = np.where(bottom == 0, np.nan, top / np.where(bottom == 0, 1, bottom))
+        quotient: Floats = np.where(is_zero, np.nan, top / np.where(is_zero, 1, bottom))
     return quotient
 
 
@@ -117,7 +121,8 @@ def ratio_of_sums(sums: Floats) -> Floats:
 
 def mean_measure(name: str, level: Level, values: Floats, counted: NDArray[np.bool_]) -> Measure:
     """The mean of a value an item over the items that count."""
-    statistics = np.column_stack([np.where(counted, values, 0.0), counted.astype(np.float64)])
+    kept = np.where(counted, values, 0.0)
+    statistics = np.column_stack([kept, counted.astype(np.float64)])
     return Measure(name, level, statistics, ratio_of_sums)
 
 
@@ -152,14 +157,16 @@ class Kinds:
 
 def find_kinds(table: Table) -> Kinds | None:
     """The kinds of a table; None where they are nearly as many as its items."""
-    base, width = int(table.per_item().max()) + 1, len(table.categories)
+    base = int(table.per_item().max()) + 1
+    width = len(table.categories)
     if width > MAX_KIND_CATEGORIES or base**width >= MAX_EXACT_KEY:
         return None
     powers = float(base) ** np.arange(width)
     keys = np.zeros(len(table.items))  # the counts of an item as digits of one number
     for start in range(0, len(table), BLOCK_SIZE):
         part = slice(start, start + BLOCK_SIZE)
-        keys += np.bincount(table.item[part], powers[table.answer[part]], minlength=len(keys))
+        digits = powers[table.answer[part]]
+        keys += np.bincount(table.item[part], digits, minlength=len(keys))
     kinds, times = np.unique(keys.astype(np.int64), return_counts=True)
     if len(kinds) * MIN_ITEMS_PER_KIND > len(keys):
         return None

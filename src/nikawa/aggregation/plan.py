@@ -96,12 +96,16 @@ def plan(table: Table, goal: PlanGoal | None = None, *, seed: int = 0) -> Plan:
     """Plan the whole collection from a pilot's judgements of one question."""
     goal = goal or PlanGoal()
     _check_pilot(table, goal)
-    numeric = table.numeric and (goal.rule is None or parse_rule(fill_rule(goal.rule, 3)).numeric)
+    numeric = table.numeric
+    if numeric and goal.rule is not None:
+        numeric = parse_rule(fill_rule(goal.rule, 3)).numeric
     rule = goal.rule or ("mean" if numeric else "votes:{half}/{k}")
     panels = Panels(table, seed)
     last = _find_last(table, panels, numeric, goal.most, rule)
     single = icc(table) if numeric else panels.agreement()
-    interval = icc_interval(table) if numeric and not math.isnan(single) else (math.nan, math.nan)
+    interval = math.nan, math.nan
+    if numeric and not math.isnan(single):
+        interval = icc_interval(table)
     rows = []
     for k in range(1 if numeric else 2, last + 1):
         rule_for_k = parse_rule(fill_rule(rule, k))
@@ -145,7 +149,8 @@ def _find_last(table: Table, panels: Panels, numeric: bool, most: int, rule: str
         cure = "plans are made for a closed set of labels, or for numbers"
         raise BadInput(f"{table.question!r} has {categories:,} different answers", cure=cure)
     if numeric and categories > MAX_CATEGORIES and _may_drop(parse_rule(fill_rule(rule, 3))):
-        return max(k for k in range(1, most + 1) if k == 1 or panels.holds(k))
+        held = [k for k in range(2, most + 1) if panels.holds(k)]
+        return max(held, default=1)
     return most
 
 
@@ -156,7 +161,8 @@ def _may_drop(rule: Rule) -> bool:
 
 def fill_rule(rule: str, k: int) -> str:
     """A rule for k workers: `votes:{half}/{k}` is `votes:3/5` for 5."""
-    return rule.replace("{k}", str(k)).replace("{half}", str(k // 2 + 1))
+    half = str(k // 2 + 1)
+    return rule.replace("{k}", str(k)).replace("{half}", half)
 
 
 def make_plan_row(
@@ -164,7 +170,10 @@ def make_plan_row(
 ) -> PlanRow:
     """What k workers an item bring under a rule, and whether that fulfils the goal."""
     value, low, high = reliability
-    share = float(_panel_gold(panels.draw(k), rule)[1].mean()) if _may_drop(rule) else 1.0
+    share = 1.0
+    if _may_drop(rule):
+        _, has_gold = _panel_gold(panels.draw(k), rule)
+        share = float(has_gold.mean())
     judged = math.ceil(goal.items / share) if share > 0 else 0
     reliable = goal.reliability is None or (value is not None and value >= goal.reliability)
     yields = goal.yield_ is None or share >= goal.yield_
@@ -191,12 +200,15 @@ def _panel_gold(panel: Table, rule: Rule) -> tuple[Sequence[Any], NDArray[np.boo
 
 def measure_stability(panels: Panels, k: int, rule: Rule) -> Estimate:
     """Share of items on which two panels settle on the same gold, with an interval over items."""
-    (one, settled), (other, too) = (_panel_gold(panel, rule) for panel in panels.draw_two(k))
-    both = settled & too
+    first, second = panels.draw_two(k)
+    one, is_settled = _panel_gold(first, rule)
+    other, is_settled_too = _panel_gold(second, rule)
+    both = is_settled & is_settled_too
     if not both.any():
         return None, None, None
     same = (np.asarray(one) == np.asarray(other)) & both
-    statistics = [x.reshape(panels.rounds, -1).sum(axis=0).astype(np.float64) for x in (same, both)]
+    by_round = (flags.reshape(panels.rounds, -1) for flags in (same, both))
+    statistics = [flags.sum(axis=0).astype(np.float64) for flags in by_round]
     low, high = bootstrap_sums(np.column_stack(statistics), lambda s: s[..., 0] / s[..., 1])
     return float(same.sum() / both.sum()), low, high
 
@@ -235,7 +247,8 @@ def answers_needed(single: float, wished: float) -> int | None:
     """The fewest answers whose mean has the wished reliability; None where one answer has none."""
     if single <= 0:
         return None
-    return max(1, math.ceil(wished * (1 - single) / (single * (1 - wished)) - 1e-9))
+    needed = wished * (1 - single) / (single * (1 - wished))
+    return max(1, math.ceil(needed - 1e-9))
 
 
 def icc(table: Table) -> float:
@@ -276,7 +289,9 @@ def bootstrap_sums(statistics: Floats, finish: Callable[[Floats], Floats]) -> tu
     with np.errstate(divide="ignore", invalid="ignore"):
         values = finish(drawn.astype(np.float64) @ kinds)
     known = values[~np.isnan(values)]
-    low, high = np.quantile(known, [0.025, 0.975]) if len(known) else (math.nan, math.nan)
+    if not len(known):
+        return math.nan, math.nan
+    low, high = np.quantile(known, [0.025, 0.975])
     return float(low), float(high)
 
 
@@ -294,8 +309,8 @@ class Panels:
         self.rounds = max(
             1, min(MAX_PANELS_PER_ITEM, MAX_PANELS // items, MAX_PANEL_CELLS // cells)
         )
-        order = np.argsort(table.item, kind="stable")
-        self.answer, self.start = table.answer[order], np.cumsum(self.given) - self.given
+        _, _, self.answer = table.by_item()
+        self.start = np.cumsum(self.given) - self.given
 
     @cached_property
     def counts(self) -> Floats:
@@ -320,8 +335,10 @@ class Panels:
     def _observed_agreement(self) -> tuple[float, Floats]:
         """The share of pairs of answers that agree, and the share of each answer."""
         n = self.counts.sum(axis=1)
-        pairs = (self.counts * (self.counts - 1)).sum(axis=1) / (n * (n - 1))
-        return float(pairs.mean()), self.counts.sum(axis=0) / self.counts.sum()
+        equal_pairs = (self.counts * (self.counts - 1)).sum(axis=1)
+        pairs = equal_pairs / (n * (n - 1))
+        shares = self.counts.sum(axis=0) / self.counts.sum()
+        return float(pairs.mean()), shares
 
     def draw(self, k: int) -> Table:
         """A table of several panels of k an item, round by round."""
@@ -353,11 +370,11 @@ class Panels:
         items = np.flatnonzero(self.given >= max(2, k))
         width = int(self.given[items].max())
         keys = generator.random((self.rounds, len(items), width))
-        keys[:, np.arange(width) >= self.given[items][:, None]] = (
-            2.0  # no answer there: sorted last
-        )
+        is_missing = np.arange(width) >= self.given[items][:, None]
+        keys[:, is_missing] = 2.0  # sorted last
         picks = np.argsort(keys, axis=-1)[..., :k]
-        return np.asarray(self.answer[self.start[items][:, None] + picks]).reshape(-1, k)
+        places = self.start[items][:, None] + picks
+        return np.asarray(self.answer[places]).reshape(-1, k)
 
     def _model_answers(self, k: int, generator: np.random.Generator) -> Codes:
         """Answers of new workers given the pilot's: of labels by a mixture, of numbers by a Dirichlet-multinomial."""
@@ -376,7 +393,8 @@ class Panels:
         ends = np.cumsum(probability, axis=1)
         drawn = generator.random((self.rounds, len(ends)))
         place = [np.searchsorted(end, drawn[:, item] * end[-1]) for item, end in enumerate(ends)]
-        return np.asarray(points[np.minimum(np.stack(place, axis=1), len(points) - 1)])
+        places = np.minimum(np.stack(place, axis=1), len(points) - 1)
+        return np.asarray(points[places])
 
     def _draw_dirichlet(self, generator: np.random.Generator) -> Floats:
         """Shares from the pilot's counts and pseudo-counts whose expected agreement is the pilot's.
@@ -387,7 +405,8 @@ class Panels:
         above = observed - float((pooled**2).sum())
         concentration = (1 - observed) / above if above > 1e-6 else 1e6
         weights = self.counts + np.maximum(1e-6, concentration * pooled)
-        shares = generator.standard_gamma(np.broadcast_to(weights, (self.rounds, *weights.shape)))
+        repeated = np.broadcast_to(weights, (self.rounds, *weights.shape))
+        shares = generator.standard_gamma(repeated)
         return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
 
 
@@ -409,7 +428,8 @@ def grid(categories: int) -> Floats:
         return np.ones((1, 1))
     if categories in GRID_STEPS:
         steps = GRID_STEPS[categories]
-        cuts = np.indices((steps + 1,) * (categories - 1)).reshape(categories - 1, -1).T
+        free = categories - 1  # the last share is what the others leave
+        cuts = np.indices((steps + 1,) * free).reshape(free, -1).T
         cuts = cuts[cuts.sum(axis=1) <= steps]
         points = np.column_stack([cuts, steps - cuts.sum(axis=1)]) / steps
     else:

@@ -28,7 +28,6 @@ from nikawa.aggregation.spans import (
 from nikawa.aggregation.table import Table
 from nikawa.aggregation.verdicts import (
     ACCEPTED,
-    TIED,
     Verdicts,
     name_shares,
     soft_labels,
@@ -126,7 +125,7 @@ def report_rule(
     question: str, verdicts: Verdicts, known: Mapping[str, Example] | None
 ) -> RuleReport:
     """What one rule made, held against the gold of the examples where these are known."""
-    tied = [verdicts.table.items[i] for i in (verdicts.state == TIED).nonzero()[0].tolist()]
+    tied = [verdicts.table.items[place] for place in verdicts.tied_places()]
     return RuleReport(
         question=question,
         rule=verdicts.rule.text,
@@ -202,7 +201,8 @@ def _write_lines(path: Path, records: Iterable[Any]) -> None:
 
 
 def _write_json(path: Path, value: Any) -> None:
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+    text = msgspec.json.encode(value)
+    path.write_bytes(msgspec.json.format(text, indent=2) + b"\n")
 
 
 def merge_gold(
@@ -231,7 +231,9 @@ def item_lines(
 ) -> Iterator[dict[str, Any]]:
     """For every item and rule: what became of it, which step or person decided, on what votes; soft labels kept."""
     for question, each in verdicts.items():
-        gold, names, settled = each.answers(), each.names, each.settled
+        gold = each.answers()
+        names = each.names
+        settled = each.settled
         soft = None if each.label is None else soft_labels(each)
         answers = None if each.marks is None else answers_by_item(each.table)
         for place, item in enumerate(each.table.items):
@@ -278,7 +280,8 @@ def format_span_votes(answers: Sequence[Marks], text: str = "") -> str:
     votes = []
     for mark, count in count_marks(answers).items():
         start, end, _ = mark
-        votes.append(f"{format_mark(mark)} {count}" + (f" ({text[start:end]})" if text else ""))
+        marked = f" ({text[start:end]})" if text else ""
+        votes.append(f"{format_mark(mark)} {count}{marked}")
     return ", ".join([*(votes or ["none"]), f"of {len(answers)}"])
 
 
@@ -299,9 +302,9 @@ def skill_lines(verdicts: Mapping[str, Verdicts]) -> Iterator[dict[str, Any]]:
             if errors.ndim == 1:
                 line["answers_given"] = dict(zip(names, errors.tolist(), strict=True))
             else:
+                by_true = zip(names, errors.T.tolist(), strict=True)
                 line["answers_by_true"] = {
-                    true: dict(zip(names, errors[:, t].tolist(), strict=True))
-                    for t, true in enumerate(names)
+                    true: dict(zip(names, shares, strict=True)) for true, shares in by_true
                 }
             yield line
 
@@ -311,7 +314,7 @@ def tie_rows(result: AggregateResult) -> list[Sequence[Any]]:
     ties: list[tuple[str, str, str, Example | None]] = []
     for question, verdicts in result.verdicts.items():
         answers = None if verdicts.marks is None else answers_by_item(verdicts.table)
-        for place in (verdicts.state == TIED).nonzero()[0].tolist():
+        for place in verdicts.tied_places():
             item = verdicts.table.items[place]
             example = (result.examples or {}).get(item)
             if answers is None:
@@ -322,10 +325,14 @@ def tie_rows(result: AggregateResult) -> list[Sequence[Any]]:
             ties.append((item, question, votes, example))
     if not ties:
         return []
-    inputs = list(dict.fromkeys(name for *_, e in ties if e is not None for name in e.inputs))
+    inputs: dict[str, None] = {}
+    for *_, example in ties:
+        if example is not None:
+            inputs |= dict.fromkeys(example.inputs)
     rows: list[Sequence[Any]] = [(*TIE_COLUMNS, *inputs)]
     for item, question, votes, example in ties:
-        texts = ["" if example is None else example.inputs.get(name, "") for name in inputs]
+        known = {} if example is None else example.inputs
+        texts = [known.get(name, "") for name in inputs]
         rows.append((item, question, votes, "", *texts))
     return rows
 
@@ -333,7 +340,8 @@ def tie_rows(result: AggregateResult) -> list[Sequence[Any]]:
 def measure_tables(result: AggregateResult) -> dict[str, Any]:
     """The measures of agreement of each table, as `nikawa agree` has them."""
     summary = {}
-    for table in {id(table): table for table in result.tables.values()}.values():
+    distinct = {id(table): table for table in result.tables.values()}
+    for table in distinct.values():
         rows = []
         if (table.per_item() > 1).any():
             lengths = text_lengths(table, result.examples)

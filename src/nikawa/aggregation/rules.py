@@ -124,13 +124,16 @@ def parse_step(part: str, rule: str) -> Step:
     if match is None or match[1] not in NAMES:
         known = suggest(part.partition(":")[0], NAMES)
         raise BadInput(f"the rule {rule!r} has a step {part!r} that is not known", cure=known)
-    name, sign, given = match[1], match[2] or "", (match[3] or "").strip()
+    name = match[1]
+    sign = match[2] or ""
+    given = (match[3] or "").strip()
     if name == "votes":
         votes = re.fullmatch(r"(\d+)(?:/(\d+))?", given if sign == ":" else "")
-        if votes is None or not int(votes[1]) or (votes[2] and int(votes[2]) < int(votes[1])):
+        least = int(votes[1]) if votes else 0
+        of = int(votes[2]) if votes and votes[2] else None
+        if not least or (of is not None and of < least):
             raise _fault(rule, f"{part!r} is no threshold, as in votes:7 or votes:7/10")
-        of = int(votes[2]) if votes[2] else None
-        return Step(part, name, sign, given, float(votes[1]), of)
+        return Step(part, name, sign, given, float(least), of)
     if name in LIMITS:
         if sign not in SIGNS:
             raise _fault(rule, f"{part!r} lacks a limit, as in {name}<1")

@@ -36,8 +36,11 @@ def write_sheet(path: Path, rows: Iterable[Sequence[Any]]) -> None:
     with io.StringIO() as text:
         writer = csv.writer(text, delimiter="\t", lineterminator="\n")
         for row in rows:
-            cells = (v if isinstance(v, str) else encode_json(v).decode() for v in row)
-            writer.writerow([guard_cell(" ".join(cell.split())) for cell in cells])
+            cells = []
+            for value in row:
+                text_of_cell = value if isinstance(value, str) else encode_json(value).decode()
+                cells.append(guard_cell(" ".join(text_of_cell.split())))
+            writer.writerow(cells)
         path.write_bytes(BYTE_ORDER_MARK + text.getvalue().encode())
 
 
@@ -120,7 +123,8 @@ class Decisions:
         """Refuse a sheet that decides about an item nobody judged; `tables` are by question."""
         items = {question: set(table.items) for question, table in tables.items()}
         for row in self.rows:
-            if row.answer and row.example not in items.get(row.question, {row.example}):
+            judged = items.get(row.question)
+            if row.answer and judged is not None and row.example not in judged:
                 what = f"decides about {row.example!r}, which nobody judged"
                 cure = _suggest_item(row.example, tables[row.question])
                 raise BadInput(what, file=self.path, line=row.line, cure=cure)
@@ -164,8 +168,12 @@ def read_known_answers(path: Path | None, table: Table) -> dict[str, Any] | None
     items = set(table.items)
     if not any(item in items for item in answers):
         what = f"none of its {len(answers):,} known answers is about an item that was judged"
-        raise BadInput(what, file=path, cure=_suggest_item(next(iter(answers), ""), table))
-    return {item: normalize("NFC", a) if isinstance(a, str) else a for item, a in answers.items()}
+        first = next(iter(answers), "")
+        raise BadInput(what, file=path, cure=_suggest_item(first, table))
+    for item, answer in answers.items():
+        if isinstance(answer, str):
+            answers[item] = normalize("NFC", answer)
+    return answers
 
 
 def read_known(path: Path, question: str) -> dict[str, Any]:
@@ -181,7 +189,11 @@ def read_known(path: Path, question: str) -> dict[str, Any]:
                 answers[row["example"]] = int(number) if number.is_integer() else number
         return answers
     examples = load_examples(str(path), str(path), None) or {}
-    answers = {item: e.gold[question] for item, e in examples.items() if question in e.gold}
+    answers = {
+        item: example.gold[question]
+        for item, example in examples.items()
+        if question in example.gold
+    }
     if not answers:
         cure = "give examples with gold, or a sheet example, answer"
         raise BadInput(f"holds no gold for {question!r}", file=path, cure=cure)

@@ -44,7 +44,8 @@ def span_f1(
         if len(item_answers) > 1:
             pairs = combinations(item_answers, 2)
             shared = sum(count_shared(one, other) for one, other in pairs)
-            statistics[row] = 2 * shared / (len(item_answers) - 1), sum(map(len, item_answers))
+            marked = sum(map(len, item_answers))
+            statistics[row] = 2 * shared / (len(item_answers) - 1), marked
     return Measure(name, NOMINAL, statistics, ratio_of_sums)
 
 
@@ -56,13 +57,21 @@ def count_overlapping(one: Marks, other: Marks) -> int:
     if one == other:
         return len(one)
     labels = {label for _, _, label in one} & {label for _, _, label in other}
-    sides = ([mark for mark in side if mark[2] in labels] for side in (one, other))
-    left, right = (sorted(side, key=lambda mark: (mark[2], *mark)) for side in sides)
+    left, right = (
+        sorted(
+            (mark for mark in side if mark[2] in labels),
+            key=lambda mark: (mark[2], *mark),
+        )
+        for side in (one, other)
+    )
     i = j = count = 0
     while i < len(left) and j < len(right):
-        (start, end, label), (other_start, other_end, other_label) = left[i], right[j]
+        start, end, label = left[i]
+        other_start, other_end, other_label = right[j]
         if label == other_label and start < other_end and other_start < end:
-            i, j, count = i + 1, j + 1, count + 1
+            i = i + 1
+            j = j + 1
+            count = count + 1
         elif (label, end) <= (other_label, other_end):
             i += 1
         else:
@@ -99,7 +108,8 @@ def find_stretches(
         for place, step in ((start, 1), (end, -1))
     ]
     active: list[list[str]] = [[] for _ in answers]
-    by_worker, at = [covers[()]] * len(answers), 0
+    by_worker = [covers[()]] * len(answers)
+    at = 0
     for place, worker, label, step in sorted(turns):
         if place > at:
             yield place - at, by_worker
@@ -114,8 +124,10 @@ class _Stretches:
     """Stretches of all items, and the statistics of nominal alpha made from them."""
 
     def __init__(self) -> None:
-        self._item, self._size = array("i"), array("i")
-        self._workers, self._covers = array("i"), array("i")
+        self._item = array("i")
+        self._size = array("i")
+        self._workers = array("i")
+        self._covers = array("i")
 
     def add(self, item: int, size: int, covers: list[int]) -> None:
         """One more stretch: its length, and what covers it, by worker."""
@@ -132,8 +144,10 @@ class _Stretches:
         )
         stretch = np.repeat(np.arange(len(m)), m)
         cells, times = np.unique(stretch * columns + cover, return_counts=True)
-        alike = np.bincount(cells // columns, times.astype(np.float64) ** 2, minlength=len(m))
-        unlike = np.bincount(item, size * (m**2 - alike) / (m - 1), minlength=items)
+        squares = times.astype(np.float64) ** 2
+        alike = np.bincount(cells // columns, squares, minlength=len(m))
+        unlike_pairs = size * (m**2 - alike) / (m - 1)
+        unlike = np.bincount(item, unlike_pairs, minlength=items)
         place = item[stretch] * columns + cover
         counts = np.bincount(place, size[stretch], minlength=items * columns)
         return np.column_stack([unlike, counts.reshape(items, columns)])

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from nikawa.aggregation.measure import ratio
 from nikawa.aggregation.rules import Rule, Step
 from nikawa.aggregation.table import Floats, Table
 from nikawa.errors import BadInput
@@ -79,7 +80,8 @@ def find_marks(value: Any) -> Marks | None:
         if isinstance(part, Span):
             marks.append((part.start, part.end, part.label))
         elif isinstance(part, dict) and {"start", "end"} <= part.keys():
-            marks.append((part["start"], part["end"], str(part.get("label") or "")))
+            label = str(part.get("label") or "")
+            marks.append((part["start"], part["end"], label))
         else:
             return None
     return tuple(marks)
@@ -107,9 +109,12 @@ def parse_marks(text: str) -> Marks:
     marks: set[Mark] = set()
     for part in text.split(","):
         match = _WRITTEN_MARK.fullmatch(part)
-        if match is None or int(match[1]) >= int(match[2]):
+        if match is None:
             raise fault
-        marks.add((int(match[1]), int(match[2]), match[3] or ""))
+        start, end, label = int(match[1]), int(match[2]), match[3] or ""
+        if start >= end:
+            raise fault
+        marks.add((start, end, label))
     return tuple(sorted(marks))
 
 
@@ -210,13 +215,14 @@ def vote_on_spans(table: Table, decider: Step) -> tuple[list[Marks], Flags, Flag
             for one, other in combinations(kept, 2)
         )
         tied.append(even or contradictory)
-    return gold, np.array(enough, dtype=np.bool_), np.array(tied, dtype=np.bool_)
+    return gold, np.array(enough, dtype=bool), np.array(tied, dtype=bool)
 
 
 def mean_support(table: Table, gold: Sequence[Marks]) -> Floats:
     """Of each item the mean share of workers who marked a span of its gold; 0 where it holds none."""
     shares = np.zeros(len(gold))
-    for place, (marks, answers) in enumerate(zip(gold, answers_by_item(table), strict=True)):
+    by_item = zip(gold, answers_by_item(table), strict=True)
+    for place, (marks, answers) in enumerate(by_item):
         if marks:
             votes = sum(count_equal(marks, theirs) for theirs in answers)
             shares[place] = votes / (len(marks) * len(answers))
@@ -225,16 +231,18 @@ def mean_support(table: Table, gold: Sequence[Marks]) -> Floats:
 
 def f1_against_rest(table: Table) -> Floats:
     """F1 of each worker's spans against the others' about the same items, every answer of theirs weighed alike."""
-    shared, size = np.zeros(len(table.workers)), np.zeros(len(table.workers))
+    shared = np.zeros(len(table.workers))
+    size = np.zeros(len(table.workers))
     workers: list[list[int]] = [[] for _ in table.items]
     for item, worker in zip(table.item.tolist(), table.worker.tolist(), strict=True):
         workers[item].append(worker)
     for item_workers, answers in zip(workers, answers_by_item(table), strict=True):
         others = len(answers) - 1
-        for (a, one), (b, other) in combinations(zip(item_workers, answers, strict=True), 2):
+        rows = zip(item_workers, answers, strict=True)
+        for (first, one), (second, other) in combinations(rows, 2):
             both = 2 * count_equal(one, other) / others
             marked = (len(one) + len(other)) / others
-            for worker in (a, b):
+            for worker in (first, second):
                 shared[worker] += both
                 size[worker] += marked
-    return np.where(size > 0, shared / np.where(size > 0, size, 1.0), np.nan)
+    return ratio(shared, size)

@@ -111,9 +111,11 @@ class Table:
         item, item_names = factorise(items)
         worker, worker_names = factorise(workers)
         answer, answer_names = factorise(answers)
+        item_codes = item.astype(np.int32, copy=False)
+        worker_codes = worker.astype(np.int32, copy=False)
         return _make_table(
             question,
-            codes=(item.astype(np.int32, copy=False), worker.astype(np.int32, copy=False), answer),
+            codes=(item_codes, worker_codes, answer),
             names=(item_names, worker_names, answer_names),
         )
 
@@ -146,10 +148,10 @@ class Table:
     @cached_property
     def _per_item(self) -> Counts:
         counts = np.zeros(len(self.items), dtype=np.int64)
-        for start in range(
-            0, len(self), BLOCK_SIZE
-        ):  # counting makes wide copies of what it counts
-            counts += np.bincount(self.item[start : start + BLOCK_SIZE], minlength=len(counts))
+        # A block at a time: counting makes wide copies of what it counts.
+        for start in range(0, len(self), BLOCK_SIZE):
+            part = self.item[start : start + BLOCK_SIZE]
+            counts += np.bincount(part, minlength=len(counts))
         return counts
 
     @cached_property
@@ -158,7 +160,13 @@ class Table:
         cell = self.item.astype(np.int64)
         cell *= width
         cell += self.answer
-        return np.bincount(cell, minlength=len(self.items) * width).reshape(len(self.items), width)
+        shape = (len(self.items), width)
+        return np.bincount(cell, minlength=len(self.items) * width).reshape(shape)
+
+    def by_item(self) -> tuple[Codes, Codes, Codes]:
+        """Item, worker and answer of each judgement, with those about one item next to each other."""
+        order = np.argsort(self.item, kind="stable")
+        return self.item[order], self.worker[order], self.answer[order]
 
     def select(self, keep: NDArray[np.bool_]) -> Table:
         """The judgements where `keep` holds; items, workers and categories keep their codes."""
@@ -195,6 +203,59 @@ def category_values(categories: Sequence[Any], question: str) -> Floats:
             cure="take the nominal level",
         )
     return np.array(categories, dtype=np.float64)
+
+
+# Arithmetic on codes
+
+
+def sum_weights(places: NDArray[Any], weights: NDArray[Any], size: int) -> Floats:
+    """Sum of the weights that fall on each of `size` places."""
+    sums: Any = np.bincount(places, weights, size)  # numpy's stubs speak of counts only
+    return np.asarray(sums, dtype=np.float64)
+
+
+def group_medians(values: Floats, group: Codes, groups: int) -> Floats:
+    """The median of the values of each group; NaN where a group has none.
+
+    >>> group_medians(np.array([1.0, 4.0, 2.0]), np.array([0, 0, 2]), 3).tolist()
+    [2.5, nan, 2.0]
+    """
+    ordered = values[np.lexsort((values, group))]
+    n = np.bincount(group, minlength=groups)
+    some = np.flatnonzero(n)
+    start = (np.cumsum(n) - n)[some]
+    low = start + (n[some] - 1) // 2
+    high = start + n[some] // 2
+    medians = np.full(groups, np.nan)
+    medians[some] = (ordered[low] + ordered[high]) / 2
+    return medians
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerPairs:
+    """Every two answers about one item, once; of two workers the one with the lower code comes first."""
+
+    item: Codes
+    first: Counts
+    """The code of the first worker of each pair."""
+    second: Counts
+    first_answer: Counts
+    second_answer: Counts
+
+
+def pair_answers(table: Table) -> AnswerPairs:
+    """All pairs of answers about the same item, from judgements that are `gap` apart once sorted by item."""
+    item, worker, answer = table.by_item()
+    columns: list[list[NDArray[Any]]] = [[np.zeros(0, dtype=np.int32)]]
+    columns += [[np.zeros(0, dtype=np.int64)] for _ in range(4)]
+    for gap in range(1, int(table.per_item().max(initial=1))):
+        left = np.flatnonzero(item[gap:] == item[:-gap])
+        first = np.where(worker[left] < worker[left + gap], left, left + gap)
+        second = 2 * left + gap - first
+        part = (item[left], worker[first], worker[second], answer[first], answer[second])
+        for column, values in zip(columns, part, strict=True):
+            column.append(values)
+    return AnswerPairs(*(np.concatenate(column) for column in columns))
 
 
 # Making a table
@@ -285,16 +346,16 @@ def _make_table(
 
 def sort_categories(answers: list[Any], question: str) -> tuple[tuple[Any, ...], Codes]:
     """The categories in order (numbers by size, then labels by name), and the place of each answer among them."""
-    odd = next((a for a in answers if isinstance(a, float) and not math.isfinite(a)), None)
-    if odd is not None:
-        raise BadInput(
-            f"an answer to {question!r} is {odd}", cure="leave the answer out where there is none"
-        )
+    for answer in answers:
+        if isinstance(answer, float) and not math.isfinite(answer):
+            cure = "leave the answer out where there is none"
+            raise BadInput(f"an answer to {question!r} is {answer}", cure=cure)
 
     def sort_key(place: int) -> tuple[bool, float, str]:
         answer = answers[place]
-        number, text = (answer, "") if isinstance(answer, int | float) else (0.0, str(answer))
-        return isinstance(answer, str), number, text
+        if isinstance(answer, int | float):
+            return False, answer, ""
+        return isinstance(answer, str), 0.0, str(answer)
 
     sequence = sorted(range(len(answers)), key=sort_key)
     place = np.empty(len(answers), dtype=np.int32)
@@ -308,17 +369,19 @@ def refuse_repeats(table: Table) -> None:
     most = int(table.per_item().max())
     if most <= MAX_ANSWERS_SIDE_BY_SIDE and bool((item[1:] >= item[:-1]).all()):
         # judgements that come item by item: looking at neighbours is several times faster
-        repeats = (
-            ((worker[gap:] == worker[:-gap]) & (item[gap:] == item[:-gap])).any()
-            for gap in range(1, most)
-        )
-        if not any(repeats):
+        for gap in range(1, most):
+            same_worker = worker[gap:] == worker[:-gap]
+            same_item = item[gap:] == item[:-gap]
+            if (same_worker & same_item).any():
+                break
+        else:
             return
     keys = item * np.int64(len(table.workers)) + worker
     keys.sort()
     same = keys[1:] == keys[:-1]
     if same.any():
-        item_code, worker_code = divmod(int(keys[1:][same][0]), len(table.workers))
+        first = int(keys[1:][same][0])
+        item_code, worker_code = divmod(first, len(table.workers))
         raise RepeatedAnswer(table, item_code, worker_code, int(same.sum()))
 
 
@@ -345,7 +408,8 @@ def factorise(column: Column) -> tuple[Codes | NDArray[np.uint8], list[Any]]:
     """Codes of a column, and the names they stand for; codes of few names may be bytes."""
     if isinstance(column, np.ndarray):
         if np.issubdtype(column.dtype, np.integer) and len(column):
-            low, high = int(column.min()), int(column.max())
+            low = int(column.min())
+            high = int(column.max())
             if high - low < 4 * len(column) + 1024:
                 return _factorise_integers(column, low)
         if column.dtype == object and column.ndim == 1:
@@ -368,7 +432,8 @@ def _factorise_integers(column: NDArray[Any], low: int) -> tuple[Codes, list[Any
     names = (np.flatnonzero(present) + low).tolist()
     if len(names) == len(present):
         return shifted.astype(np.int32), names
-    return (np.cumsum(present, dtype=np.int32) - 1)[shifted].astype(np.int32), names
+    codes = np.cumsum(present, dtype=np.int32) - 1
+    return codes[shifted].astype(np.int32), names
 
 
 def _factorise_objects(column: NDArray[Any]) -> tuple[NDArray[np.uint8], list[Any]] | None:
@@ -381,7 +446,9 @@ def _factorise_objects(column: NDArray[Any]) -> tuple[NDArray[np.uint8], list[An
     if not 0 < len(values) <= MAX_OBJECTS:
         return None
     order = np.argsort(first)
-    numbering, codes, met = Numbering(), np.zeros(len(column), dtype=np.uint8), 0
+    numbering = Numbering()
+    codes = np.zeros(len(column), dtype=np.uint8)
+    met = 0
     for address, place in zip(values[order].tolist(), first[order].tolist(), strict=True):
         same = addresses == address
         met += int(np.count_nonzero(same))

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from nikawa.aggregation.dawid_skene import Fit, dawid_skene
 from nikawa.aggregation.mace import mace
+from nikawa.aggregation.measure import ratio
 from nikawa.aggregation.rules import FINISHERS, SIGNS, Rule, Step, parse_rule
 from nikawa.aggregation.spans import (
     Marks,
@@ -32,7 +33,7 @@ from nikawa.aggregation.spans import (
     parse_marks,
     vote_on_spans,
 )
-from nikawa.aggregation.table import Codes, Counts, Floats, Table
+from nikawa.aggregation.table import Codes, Counts, Floats, Table, group_medians, sum_weights
 from nikawa.errors import BadInput, suggest
 from nikawa.records import Span
 
@@ -115,11 +116,16 @@ class Verdicts:
             assert self.value is not None
             gold = self.value.tolist()
         accepted = (self.state == ACCEPTED).tolist()
-        whole = bool(self.rule.steps) and self.rule.steps[-1].name == "binary"
-        return [
-            None if not kept else int(answer) if whole else answer
-            for answer, kept in zip(gold, accepted, strict=True)
-        ]
+        steps = self.rule.steps
+        if steps and steps[-1].name == "binary":
+            gold = [
+                int(value) if kept else None for value, kept in zip(gold, accepted, strict=True)
+            ]
+        return [answer if kept else None for answer, kept in zip(gold, accepted, strict=True)]
+
+    def tied_places(self) -> list[int]:
+        """The places of the items that are still tied."""
+        return np.flatnonzero(self.state == TIED).tolist()
 
     def count(self, state: int) -> int:
         """How many items are in a state."""
@@ -156,7 +162,8 @@ def apply_rule(table: Table, rule: Rule | str, ties: Ties | str = "adjudicate") 
     settle_ties(verdicts)
     _drop_unwanted(verdicts)
     unanswered = table.per_item() == 0
-    state[unanswered], by[unanswered] = DROPPED, len(verdicts.names) - 1
+    state[unanswered] = DROPPED
+    by[unanswered] = len(verdicts.names) - 1
     return verdicts
 
 
@@ -203,7 +210,8 @@ def decide_labels(table: Table, rule: Rule, ties: Ties) -> Verdicts:
 
 def _new_states(table: Table) -> tuple[States, Codes]:
     """Everything accepted, by the decider."""
-    return np.zeros(len(table.items), dtype=np.int8), np.zeros(len(table.items), dtype=np.int32)
+    items = len(table.items)
+    return np.zeros(items, dtype=np.int8), np.zeros(items, dtype=np.int32)
 
 
 def find_leaders(weights: Counts | Floats, same: float = 0.0) -> tuple[Codes, NDArray[Any], Flags]:
@@ -225,8 +233,11 @@ def _has_votes(table: Table, decider: Step, votes: NDArray[Any]) -> Flags:
     enough: Flags = votes >= decider.number
     if decider.of is None:
         return enough
-    counts, given = table.counts(), table.per_item()
-    second = np.sort(counts, axis=1)[:, -2] if counts.shape[1] > 1 else np.zeros_like(votes)
+    counts = table.counts()
+    given = table.per_item()
+    second = np.zeros_like(votes)
+    if counts.shape[1] > 1:
+        second = np.sort(counts, axis=1)[:, -2]
     safe = (given == decider.of) | (votes - second > decider.of - given)
     return np.asarray(enough & (given <= decider.of) & safe)
 
@@ -263,7 +274,8 @@ def _drop_unwanted(verdicts: Verdicts) -> None:
     for place, step in enumerate(verdicts.rule.steps, start=1):
         if step.name == "only":
             fails = (verdicts.state == ACCEPTED) & ~_fulfils(step, verdicts)
-            verdicts.state[fails], verdicts.by[fails] = DROPPED, place
+            verdicts.state[fails] = DROPPED
+            verdicts.by[fails] = place
 
 
 # Ties
@@ -283,7 +295,8 @@ def settle_ties(verdicts: Verdicts) -> None:
         code = _find_code(verdicts.table, label, what)
         for item in np.flatnonzero(tied).tolist():
             if code in tied_codes(verdicts, item):
-                verdicts.label[item], verdicts.state[item] = code, ACCEPTED
+                verdicts.label[item] = code
+                verdicts.state[item] = ACCEPTED
 
 
 def tied_codes(verdicts: Verdicts, item: int) -> list[int]:
@@ -305,7 +318,7 @@ def settle_by_hand(verdicts: Verdicts, decisions: Mapping[str, Any]) -> Verdicts
         label=None if verdicts.label is None else verdicts.label.copy(),
         marks=None if verdicts.marks is None else list(verdicts.marks),
     )
-    for item in np.flatnonzero(verdicts.state == TIED).tolist():
+    for item in verdicts.tied_places():
         answer = decisions.get(verdicts.table.items[item])
         if answer is None:
             continue
@@ -325,22 +338,13 @@ def settle_by_hand(verdicts: Verdicts, decisions: Mapping[str, Any]) -> Verdicts
 
 def item_means(table: Table) -> Floats:
     """The mean answer of each item; NaN where nobody answered."""
-    n = table.per_item()
-    total = np.bincount(table.item, table.numbers, len(table.items))
-    return np.where(n > 0, total / np.maximum(1, n), np.nan)
+    total = sum_weights(table.item, table.numbers, len(table.items))
+    return ratio(total, table.per_item())
 
 
 def item_medians(table: Table) -> Floats:
     """The median answer of each item; of two middle ones their mean."""
-    order = np.lexsort((table.numbers, table.item))
-    numbers, n = table.numbers[order], table.per_item()
-    start = np.cumsum(n) - n
-    medians = np.full(len(n), np.nan)
-    some = np.flatnonzero(n)
-    low = start[some] + (n[some] - 1) // 2
-    high = start[some] + n[some] // 2
-    medians[some] = (numbers[low] + numbers[high]) / 2
-    return medians
+    return group_medians(table.numbers, table.item, len(table.items))
 
 
 def item_spreads(table: Table, name: str) -> Floats:
@@ -362,7 +366,8 @@ def item_spreads(table: Table, name: str) -> Floats:
 def round_or_cut(values: Floats, how: str, given: float) -> Floats:
     """Round (`round`, `up`, `down` to decimals, `digits` to significant ones) or cut (`binary`: 1 from `given` on)."""
     if how == "binary":
-        return np.where(np.isnan(values), np.nan, (values >= given).astype(np.float64))
+        passes = (values >= given).astype(np.float64)
+        return np.where(np.isnan(values), np.nan, passes)
     distinct, places = np.unique(values, return_inverse=True)
     rounded = [
         value if math.isnan(value) else round_number(value, how, int(given))
@@ -387,7 +392,8 @@ def round_number(value: float, how: str, places: int) -> float:
 
 def vote_shares(table: Table) -> Floats:
     """Items by categories: the share of an item's answers; zeros where nobody answered."""
-    return np.asarray(table.counts() / np.maximum(1, table.per_item())[:, None])
+    n = np.maximum(1, table.per_item())
+    return np.asarray(table.counts() / n[:, None])
 
 
 def soft_labels(verdicts: Verdicts) -> Floats:
@@ -404,7 +410,8 @@ def entropy(shares: Floats) -> Floats:
 
 def name_shares(row: Floats, names: Sequence[object]) -> dict[str, float]:
     """One item's soft label by name; answers without any share are left out."""
-    return {str(names[c]): round(float(row[c]), 6) for c in np.flatnonzero(row > 0).tolist()}
+    codes = np.flatnonzero(row > 0).tolist()
+    return {str(names[code]): round(float(row[code]), 6) for code in codes}
 
 
 def span_shares(answers: Sequence[Marks]) -> dict[str, float]:

@@ -19,10 +19,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nikawa.aggregation.dawid_skene import sum_weights
+from nikawa.aggregation.measure import ratio
 from nikawa.aggregation.rules import SIGNS, Rule
 from nikawa.aggregation.spans import f1_against_rest, holds_spans, to_marks
-from nikawa.aggregation.table import BLOCK_SIZE, Codes, Counts, Floats, Table
+from nikawa.aggregation.table import (
+    BLOCK_SIZE,
+    AnswerPairs,
+    Codes,
+    Counts,
+    Floats,
+    Table,
+    group_medians,
+    pair_answers,
+    sum_weights,
+)
 from nikawa.aggregation.verdicts import ACCEPTED, Ties, Verdicts, apply_rule
 from nikawa.errors import BadInput, suggest
 from nikawa.records import Record
@@ -74,7 +84,9 @@ def quality(
     unknown = np.full(len(n), np.nan)
     spans = holds_spans(table)
     r = rest_correlation(table) if table.numeric else unknown
-    agreement, alphas, partners = unknown, unknown, np.zeros(len(n), dtype=np.int64)
+    agreement = unknown
+    alphas = unknown
+    partners = np.zeros(len(n), dtype=np.int64)
     if spans:
         agreement = f1_against_rest(table)
     elif len(table.categories) <= MAX_LABELS:
@@ -90,7 +102,7 @@ def quality(
         "alpha": none_for_nan(alphas),
         "partners": partners.tolist(),
         "gold_items": tested.tolist(),
-        "accuracy": none_for_nan(_share(right, tested)),
+        "accuracy": none_for_nan(ratio(right, tested)),
         "seconds": none_for_nan(seconds),
         "longest_run": runs.tolist(),
         "flags": flags,
@@ -104,16 +116,13 @@ def none_for_nan(values: Floats) -> list[float | None]:
     return [None if np.isnan(value) else float(value) for value in values]
 
 
-def _share(part: NDArray[Any], whole: NDArray[Any]) -> Floats:
-    return np.where(whole > 0, part / np.maximum(1, whole), np.nan)
-
-
 # Against the others
 
 
 def rest_correlation(table: Table) -> Floats:
     """Pearson's r of each worker's numbers with the mean of the others' on the same items."""
-    numbers, n = table.numbers, table.per_item()[table.item]
+    numbers = table.numbers
+    n = table.per_item()[table.item]
     total = sum_weights(table.item, table.numbers, len(table.items))[table.item]
     kept = n > 1
     rest_mean = (total - numbers)[kept] / (n[kept] - 1)
@@ -125,9 +134,12 @@ def correlations(x: Floats, y: Floats, group: Codes, groups: int) -> Floats:
     n = np.maximum(1, np.bincount(group, minlength=groups))
     x = x - (sum_weights(group, x, groups) / n)[group]
     y = y - (sum_weights(group, y, groups) / n)[group]
-    xy, xx, yy = (sum_weights(group, product, groups) for product in (x * y, x * x, y * y))
+    xy = sum_weights(group, x * y, groups)
+    xx = sum_weights(group, x * x, groups)
+    yy = sum_weights(group, y * y, groups)
     flat = (xx < 1e-12) | (yy < 1e-12)
-    r: Floats = np.where(flat, np.nan, xy / np.sqrt(np.where(flat, 1.0, xx * yy)))
+    scale = np.sqrt(np.where(flat, 1.0, xx * yy))
+    r: Floats = np.where(flat, np.nan, xy / scale)
     return r
 
 
@@ -135,10 +147,13 @@ def rest_agreement(table: Table) -> Floats:
     """Share of each worker's answers that lead among the others' answers about the item."""
     hits = np.zeros(len(table.workers))
     compared = np.zeros(len(table.workers))
-    counts, given = table.counts(), table.per_item()
+    counts = table.counts()
+    given = table.per_item()
     for start in range(0, len(table), BLOCK_SIZE):
         part = slice(start, start + BLOCK_SIZE)
-        item, answer, worker = table.item[part], table.answer[part], table.worker[part]
+        item = table.item[part]
+        answer = table.answer[part]
+        worker = table.worker[part]
         rest = counts[item]
         rest[np.arange(len(item)), answer] -= 1
         leads = rest == rest.max(axis=1)[:, None]
@@ -146,7 +161,7 @@ def rest_agreement(table: Table) -> Floats:
         has_others = (given[item] > 1).astype(np.float64)
         hits += sum_weights(worker, share * has_others, len(hits))
         compared += sum_weights(worker, has_others, len(hits))
-    return _share(hits, compared)
+    return ratio(hits, compared)
 
 
 def pairwise_alpha(table: Table) -> tuple[Floats, Counts]:
@@ -155,42 +170,24 @@ def pairwise_alpha(table: Table) -> tuple[Floats, Counts]:
     Pairs who never could disagree (one answer between them) have no alpha and are left out. Nothing needs a matrix of
     workers by items.
     """
-    first, second, left, right = pair_answers(table)
+    pairs = pair_answers(table)
     workers = len(table.workers)
-    pair, shared = np.unique(first * np.int64(workers) + second, return_inverse=True)
-    value = alpha_of_pairs(shared, left, right, len(pair), len(table.categories))
+    pair, shared = np.unique(pairs.first * workers + pairs.second, return_inverse=True)
+    value = alpha_of_pairs(shared, pairs, len(pair), len(table.categories))
     defined = ~np.isnan(value)
     one, other = np.divmod(pair[defined], workers)
     both = np.concatenate([one, other])
     total = sum_weights(both, np.tile(value[defined], 2), workers)
     partners = np.bincount(both, minlength=workers)
-    return np.where(partners > 0, total / np.maximum(1, partners), np.nan), partners
+    return ratio(total, partners), partners
 
 
-def pair_answers(table: Table) -> tuple[Counts, Counts, Counts, Counts]:
-    """Every two answers about one item, once: the two workers (the lower code first) and their answers."""
-    order = np.argsort(table.item, kind="stable")
-    item, worker, answer = table.item[order], table.worker[order], table.answer[order]
-    parts: list[tuple[Counts, ...]] = []
-    for shift in range(1, int(table.per_item().max(initial=1))):
-        same = np.flatnonzero(item[shift:] == item[:-shift])
-        a, b = worker[same].astype(np.int64), worker[same + shift].astype(np.int64)
-        x, y = answer[same].astype(np.int64), answer[same + shift].astype(np.int64)
-        swap = a > b
-        parts.append(
-            (np.where(swap, b, a), np.where(swap, a, b), np.where(swap, y, x), np.where(swap, x, y))
-        )
-    if not parts:
-        nothing = np.zeros(0, dtype=np.int64)
-        return nothing, nothing, nothing, nothing
-    first, second, left, right = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return first, second, left, right
+def alpha_of_pairs(pair: Counts, answers: AnswerPairs, pairs: int, categories: int) -> Floats:
+    """Alpha of each pair: 1 - (2n - 1) · disagreements · 2 / Σ_c n_c (2n - n_c), over its n shared items.
 
-
-def alpha_of_pairs(
-    pair: Counts, left: Counts, right: Counts, pairs: int, categories: int
-) -> Floats:
-    """Alpha of each pair: 1 - (2n - 1) · disagreements · 2 / Σ_c n_c (2n - n_c), over its n shared items."""
+    `pair` numbers the two workers of each pair of answers.
+    """
+    left, right = answers.first_answer, answers.second_answer
     n = np.bincount(pair, minlength=pairs)
     apart = sum_weights(pair, (left != right).astype(np.float64), pairs)
     expected = np.zeros(pairs)
@@ -198,10 +195,8 @@ def alpha_of_pairs(
         times = (left == category).astype(np.float64) + (right == category)
         here = sum_weights(pair, times, pairs)
         expected += here * (2 * n - here)
-    flat = expected == 0
     observed = (2 * n - 1) * 2 * apart
-    alpha: Floats = np.where(flat, np.nan, 1 - observed / np.where(flat, 1.0, expected))
-    return alpha
+    return 1 - ratio(observed, expected)
 
 
 # Against known answers
@@ -215,8 +210,9 @@ def count_right(table: Table, gold: Mapping[str, Any]) -> tuple[Counts, Counts]:
     if holds_spans(table):
         gold = {item: to_marks(answer) for item, answer in gold.items()}
     place = {category: code for code, category in enumerate(table.categories)}
-    known = np.array([name in gold for name in table.items], dtype=np.bool_)
-    true = np.array([place.get(gold.get(name), -1) for name in table.items], dtype=np.int64)
+    known = np.array([name in gold for name in table.items], dtype=bool)
+    codes = [place.get(gold.get(name), -1) for name in table.items]
+    true = np.array(codes, dtype=np.int64)
     tested = known[table.item]
     right = tested & (true[table.item] == table.answer)
     return (
@@ -247,7 +243,8 @@ def pilot_test(table: Table, gold: Mapping[str, Any], pass_mark: float) -> list[
         )
     trials = []
     for code, name in enumerate(table.workers):
-        right, tested = int(right_counts[code]), int(tested_counts[code])
+        right = int(right_counts[code])
+        tested = int(tested_counts[code])
         share = right / tested if tested else 0.0
         low, high = wilson(right, tested)
         trials.append(
@@ -271,9 +268,11 @@ def wilson(right: int, asked: int, z: float = 1.959964) -> tuple[float, float]:
     """
     if not asked:
         return 0.0, 1.0
-    p, below = right / asked, 1 + z * z / asked
+    p = right / asked
+    below = 1 + z * z / asked
     centre = (p + z * z / (2 * asked)) / below
-    half = z * float(np.sqrt(p * (1 - p) / asked + z * z / (4 * asked * asked))) / below
+    variance = p * (1 - p) / asked + z * z / (4 * asked * asked)
+    half = z * float(np.sqrt(variance)) / below
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
@@ -301,33 +300,30 @@ def find_habits(table: Table) -> tuple[Floats, Counts, list[tuple[str, ...]]]:
 
 def median_seconds(table: Table) -> Floats:
     """The median seconds of each worker; NaN where there are no times."""
-    medians = np.full(len(table.workers), np.nan)
     if table.seconds is None:
-        return medians
+        return np.full(len(table.workers), np.nan)
     timed = ~np.isnan(table.seconds)
-    worker, seconds = table.worker[timed], table.seconds[timed].astype(np.float64)
-    ordered = seconds[np.lexsort((seconds, worker))]
-    n = np.bincount(worker, minlength=len(medians))
-    some = np.flatnonzero(n)
-    start = (np.cumsum(n) - n)[some]
-    low, high = start + (n[some] - 1) // 2, start + n[some] // 2
-    medians[some] = (ordered[low] + ordered[high]) / 2
-    return medians
+    seconds = table.seconds[timed].astype(np.float64)
+    return group_medians(seconds, table.worker[timed], len(table.workers))
 
 
 def longest_runs(table: Table) -> tuple[Counts, Counts]:
     """Of each worker the length of the longest run of one answer, and that answer's code."""
     order = np.argsort(table.worker, kind="stable")
-    worker, answer = table.worker[order], table.answer[order]
+    worker = table.worker[order]
+    answer = table.answer[order]
     length = np.zeros(len(table.workers), dtype=np.int64)
     code = np.zeros(len(table.workers), dtype=np.int64)
     if not len(worker):
         return length, code
-    new = np.flatnonzero(np.r_[True, (worker[1:] != worker[:-1]) | (answer[1:] != answer[:-1])])
+    is_other_worker = worker[1:] != worker[:-1]
+    is_other_answer = answer[1:] != answer[:-1]
+    new = np.flatnonzero(np.r_[True, is_other_worker | is_other_answer])
     runs = np.diff(np.r_[new, len(worker)])
     ranked = np.lexsort((runs, worker[new]))
     owner = worker[new][ranked]
-    last = np.flatnonzero(np.r_[owner[1:] != owner[:-1], True])
+    is_last = np.r_[owner[1:] != owner[:-1], True]
+    last = np.flatnonzero(is_last)
     length[owner[last]] = runs[ranked][last]
     code[owner[last]] = answer[new][ranked][last]
     return length, code
@@ -340,10 +336,12 @@ def unlikely_runs(table: Table, length: Counts, code: Counts) -> NDArray[np.bool
     """
     n = np.bincount(table.worker, minlength=len(table.workers))
     used = np.bincount(table.answer, minlength=len(table.categories))[code]
-    own = np.bincount(table.worker[table.answer == code[table.worker]], minlength=len(n))
+    is_of_run = table.answer == code[table.worker]
+    own = np.bincount(table.worker[is_of_run], minlength=len(n))
     share = (used - own + 1) / (len(table) - n + len(table.categories))
     likely = (n - length + 1) * np.power(share, length)
-    return np.asarray((n > 0) & (likely < MAX_RUN_CHANCE / max(1, len(n))))
+    limit = MAX_RUN_CHANCE / max(1, len(n))
+    return np.asarray((n > 0) & (likely < limit))
 
 
 # Leaving workers out
@@ -405,14 +403,18 @@ def find_excluded(
         if all(getattr(worker, limit.figure) is None for worker in workers):
             cure = "r is of numbers, accuracy needs known answers, seconds need times, the others shared items"
             raise BadInput(f"no worker has the figure of {limit.text!r}", cure=cure)
-    reasons = {w.worker: tuple(limit.text for limit in limits if limit.hit(w)) for w in workers}
-    return {worker: why for worker, why in reasons.items() if why}
+    excluded = {}
+    for worker in workers:
+        why = tuple(limit.text for limit in limits if limit.hit(worker))
+        if why:
+            excluded[worker.worker] = why
+    return excluded
 
 
 def drop_workers(table: Table, workers: Sequence[str]) -> Table:
     """The table less some workers' answers; items and codes stay."""
     names = set(workers)
-    dropped = np.array([str(name) in names for name in table.workers], dtype=np.bool_)
+    dropped = np.array([str(name) in names for name in table.workers], dtype=bool)
     return table.select(~dropped[table.worker])
 
 
@@ -433,7 +435,8 @@ def _measure_effect(
 ) -> ExclusionEffect:
     left = drop_workers(before.table, workers)
     after = apply_rule(left, before.rule, before.ties)
-    had, has = before.state == ACCEPTED, after.state == ACCEPTED
+    had = before.state == ACCEPTED
+    has = after.state == ACCEPTED
     both = had & has
     n = left.per_item()[before.table.per_item() > 0]
     mean_change = None

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from nikawa.aggregation.agree import AgreeOptions, measure_rows
-from nikawa.aggregation.agreement import classify_items
+from nikawa.aggregation.agreement import classify_items, count_classes
 from nikawa.aggregation.measure import MAX_CATEGORIES
 from nikawa.aggregation.table import Table
 from nikawa.aggregation.workers import ODD_PACE, median_seconds, none_for_nan, quality, wilson
@@ -121,9 +121,7 @@ def measure_agreement(table: Table) -> dict[str, Any]:
     except BadInput:  # no item has two answers yet
         return figures
     if len(table.categories) <= MAX_CATEGORIES:
-        figures["counts"] = {
-            name: int(which.sum()) for name, which in classify_items(table).items()
-        }
+        figures["counts"] = count_classes(table)
     return figures
 
 
@@ -150,7 +148,8 @@ def map_workers(table: Table, is_compared: bool) -> list[dict[str, Any]]:
     shares = [row["agreement"] for row in rows if row.get("agreement") is not None]
     usual = median(shares) if len(shares) > 2 else None
     for row in rows:
-        share, flags = row.setdefault("agreement", None), list(row.get("flags", ()))
+        share = row.setdefault("agreement", None)
+        flags = list(row.get("flags", ()))
         row["low"] = row["high"] = None
         if share is not None:
             compared = row["compared"]

@@ -76,7 +76,8 @@ def worker_rows(db: Connection) -> list[dict[str, Any]]:
         mean = worker.seconds / worker.answered if worker.answered else None
         row["mean_seconds"] = None if mean is None else round(mean, 3)
         row["gold_accuracy"] = worker.gold_right / worker.gold if worker.gold else None
-        row["created"], row["last"] = format_time(worker.created), format_time(worker.last)
+        row["created"] = format_time(worker.created)
+        row["last"] = format_time(worker.last)
         rows.append(row)
     return rows
 

@@ -210,7 +210,8 @@ def csv_lines(judgements: Iterable[Judgement]) -> Iterator[bytes]:
 
 def json_lines(judgements: Iterable[Judgement]) -> Iterator[bytes]:
     """The judgements as JSON lines, in blocks."""
-    encoder, block = msgspec.json.Encoder(), bytearray()
+    encoder = msgspec.json.Encoder()
+    block = bytearray()
     for judgement in judgements:
         block += encoder.encode(judgement) + b"\n"
         if len(block) > BYTES_PER_BLOCK:
@@ -244,7 +245,8 @@ def read_written_examples(
     for ref, answers in groupby(rows, key=lambda row: str(row[0])):
         drawn: list[tuple[bytes, str, Written]] = []
         for _, worker, text, body in answers:
-            answer, example = msgspec.json.decode(body), decode_example(text)
+            answer = msgspec.json.decode(body)
+            example = decode_example(text)
             problems = form.validate(answer, example, options)
             if any(not problem.warning for problem in problems):
                 continue  # brought in from elsewhere: what breaks a rule is nothing to judge

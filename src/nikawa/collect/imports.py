@@ -100,7 +100,8 @@ def add_judgements(
         answers.setdefault(name, {}).setdefault(judgement.example, []).append(judgement)
     added = 0
     for name in sorted(answers):
-        token_hash, language = hash_token(project.token(name)), project.settings.language
+        token_hash = hash_token(project.token(name))
+        language = project.settings.language
         worker = add_worker(db, name, token_hash, "import", language=language, now=now)
         theirs = [(*items[ref], judgements) for ref, judgements in answers[name].items()]
         added += add_answers(db, project, worker, theirs, now)

@@ -131,8 +131,11 @@ def _read_items(project: Project, kind: str, path: Path, known: set[str]) -> Ite
     """The items of a file that are not known; one that no worker could see or answer is bad input."""
     if not path.stat().st_size:
         return
-    form, options, assign = project.form, project.options, project.settings.assign
-    encode, writers = msgspec.json.Encoder().encode, read_writers(project.folder / WRITERS)
+    form = project.form
+    options = project.options
+    assign = project.settings.assign
+    encode = msgspec.json.Encoder().encode
+    writers = read_writers(project.folder / WRITERS)
     for example in read_examples(path):
         if example.id in known:
             continue

@@ -78,7 +78,9 @@ class LoginRoutes:
     """Log-in and log-out of owners and reviewers, and the check of who asks."""
 
     def __init__(self, site: Site) -> None:
-        self.site, self.project, self.store = site, site.project, site.store
+        self.site = site
+        self.project = site.project
+        self.store = site.store
 
     async def person(self, request: Request, role: str = "reviewer") -> Person:
         """Who asks; a POST must carry their token too.
@@ -104,7 +106,8 @@ class LoginRoutes:
 
     def _login_page(self, request: Request, text: str = "", status: int = 200) -> Response:
         """The page to log in; the token of its cookie must come back with the form."""
-        csrf, language = secrets.token_urlsafe(24), self.site.request_language(request)
+        csrf = secrets.token_urlsafe(24)
+        language = self.site.request_language(request)
         response = self.site.page("login.html", language, status, csrf=csrf, text=text)
         set_cookie(request, response, LOGIN_COOKIE, csrf)
         return response
@@ -117,7 +120,8 @@ class LoginRoutes:
         self.site.login_requests.count(sender_address(request))
         form = await read_form_body(request, MAX_LOGIN_BYTES)
         require_csrf(form.get(CSRF_FIELD, ""), request.cookies.get(LOGIN_COOKIE, ""))
-        name, now = form.get("name", "")[:200].replace("\0", ""), self.site.clock()
+        name = form.get("name", "")[:200].replace("\0", "")
+        now = self.site.clock()
         kept = await self.site.read(password_hash, name)
         if not await run_in_threadpool(password_matches, kept, form.get("password", "")[:1000]):
             await self.site.write(add_audit, "?", "log in refused", {"name": name}, now)
@@ -224,7 +228,8 @@ class OwnerRoutes(LoginRoutes):
     async def items(self, request: Request) -> Response:
         """A page of items."""
         await self.person(request)
-        state, after = request.query_params.get("state", ""), query_text(request, "after")
+        state = request.query_params.get("state", "")
+        after = query_text(request, "after")
         return json_response(await self.site.read(item_rows, state, after))
 
     async def disagreements(self, request: Request) -> Response:
@@ -249,7 +254,8 @@ class OwnerRoutes(LoginRoutes):
     async def audit(self, request: Request) -> Response:
         """Who did what."""
         await self.person(request, "owner")
-        after, latest = query_number(request, "after"), query_flag(request, "latest")
+        after = query_number(request, "after")
+        latest = query_flag(request, "latest")
         return json_response(await self.site.read(audit_rows, after, latest=latest))
 
     async def decide(self, request: Request) -> Response:
@@ -280,7 +286,8 @@ class OwnerRoutes(LoginRoutes):
         self, request: Request, change: Callable[[Connection, Worker, str, str, float], None]
     ) -> Response:
         person = await self.person(request, "owner")
-        body, now = await self.site.read_body(request, WorkerBody), self.site.clock()
+        body = await self.site.read_body(request, WorkerBody)
+        now = self.site.clock()
 
         def change_by_name(db: Connection) -> Worker:
             worker = find_worker_by_name(db, body.worker)
@@ -295,7 +302,8 @@ class OwnerRoutes(LoginRoutes):
     async def resolve(self, request: Request) -> Response:
         """Reopen a reported item, or drop it."""
         person = await self.person(request)
-        body, now = await self.site.read_body(request, ResolveBody), self.site.clock()
+        body = await self.site.read_body(request, ResolveBody)
+        now = self.site.clock()
         state = await self.site.write(
             resolve_item, body.ref, body.action, body.reason, who=person.name, now=now
         )
@@ -304,7 +312,8 @@ class OwnerRoutes(LoginRoutes):
     async def links(self, request: Request) -> Response:
         """Make links for workers."""
         person = await self.person(request, "owner")
-        body, now = await self.site.read_body(request, LinksBody), self.site.clock()
+        body = await self.site.read_body(request, LinksBody)
+        now = self.site.clock()
         if not all(map(is_person_name, body.names)):
             raise Refused("bad_request", 422)
         links = await self.site.write(make_links, self.project, body.names, person.name, now)

@@ -49,7 +49,9 @@ Handler = Callable[["Request"], Awaitable["Response"]]
 
 def state_json(project: Project, state: PageState) -> dict[str, Any]:
     """What a worker's page learns: stage, item in hand, progress and earnings. Never gold, never others."""
-    worker, settings, assigned = state.worker, project.settings, state.assigned
+    worker = state.worker
+    settings = project.settings
+    assigned = state.assigned
     item = None
     if not worker.may_work:
         stage = worker.state
@@ -141,7 +143,8 @@ class WorkerRoutes:
 
     async def next(self, request: Request) -> Response:
         """The item in hand, or a fresh one."""
-        token_hash, now = self.token_hash(request), self.site.clock()
+        token_hash = self.token_hash(request)
+        now = self.site.clock()
         state = await self.site.write(next_item, self.project, token_hash, now)
         return json_response(state_json(self.project, state))
 
@@ -150,7 +153,8 @@ class WorkerRoutes:
 
         An answer that breaks a rule is not kept: the problems come back with status 422.
         """
-        token_hash, now = self.token_hash(request), self.site.clock()
+        token_hash = self.token_hash(request)
+        now = self.site.clock()
         body = await self.site.read_body(request, AnswerBody)
         self._refuse_long(body.comment)
         worker, problems, correct = await self.site.read(self._check, token_hash, body)
@@ -173,7 +177,8 @@ class WorkerRoutes:
     ) -> tuple[Worker, list[Problem], bool | None]:
         """Who answers, what is wrong with the answer, and whether it matches the gold of a control item."""
         worker, text, gold = leased_text(db, token_hash, body.lease)
-        form, options = self.project.form, self.project.options
+        form = self.project.form
+        options = self.project.options
         problems = form.validate(body.answer, decode_example(text), options)
         if gold is None or any(not problem.warning for problem in problems):
             return worker, problems, None
@@ -193,7 +198,8 @@ class WorkerRoutes:
 
     async def draft(self, request: Request) -> Response:
         """Keep half-written work; `held` says whether the item is still the worker's."""
-        token_hash, now = self.token_hash(request), self.site.clock()
+        token_hash = self.token_hash(request)
+        now = self.site.clock()
         body = await self.site.read_body(request, DraftBody)
         text = msgspec.json.encode(body.draft).decode()
         is_leased = await self.site.write(
@@ -203,14 +209,16 @@ class WorkerRoutes:
 
     async def undo(self, request: Request) -> Response:
         """Withdraw the last answer."""
-        token_hash, now = self.token_hash(request), self.site.clock()
+        token_hash = self.token_hash(request)
+        now = self.site.clock()
         body = await self.site.read_body(request, UndoBody)
         state = await self.site.write(undo_answer, self.project, token_hash, body.key, now)
         return json_response({"state": state_json(self.project, state)})
 
     async def report(self, request: Request) -> Response:
         """Hand an item back."""
-        token_hash, now = self.token_hash(request), self.site.clock()
+        token_hash = self.token_hash(request)
+        now = self.site.clock()
         body = await self.site.read_body(request, ReportBody)
         self._refuse_long(body.comment)
         report = Report(body.lease, body.key, body.code, body.comment)
@@ -235,14 +243,16 @@ class WorkerRoutes:
         from starlette.responses import RedirectResponse
 
         self.site.unknown_requests.count(sender_address(request))
-        settings, now = self.project.settings, self.site.clock()
+        settings = self.project.settings
+        now = self.site.clock()
         key = request.path_params["key"]
         if not settings.crowd.join or hash_token(key) != hash_token(self.project.join_key):
             raise Refused(LINK_UNKNOWN, 404)
         name = request.query_params.get(settings.crowd.parameter, "").strip()
         if not is_person_name(name):
             raise Refused("bad_request", 400)
-        token, language = self.project.token(name), self.site.request_language(request)
+        token = self.project.token(name)
+        language = self.site.request_language(request)
         await self.site.write(
             join_worker, name, hash_token(token), settings, language=language, now=now
         )

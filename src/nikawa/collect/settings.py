@@ -230,7 +230,8 @@ def refuse_unknown_settings(table: dict[str, Any], path: Path, text: str) -> Non
     kinds = {field.encode_name: field.type for field in msgspec.structs.fields(Settings)}
     for name, value in table.items():
         if name not in kinds:
-            what, line = f"there is no setting {name!r}", find_line(text, (name,))
+            what = f"there is no setting {name!r}"
+            line = find_line(text, (name,))
             raise BadInput(what, file=path, line=line, cure=suggest(name, kinds))
         kind = kinds[name]
         is_table = isinstance(kind, type) and issubclass(kind, _Table)
@@ -239,7 +240,8 @@ def refuse_unknown_settings(table: dict[str, Any], path: Path, text: str) -> Non
         known = {field.encode_name for field in msgspec.structs.fields(kind)}
         for key in value:
             if key not in known:
-                what, line = f"[{name}] has no setting {key!r}", find_line(text, (name, key))
+                what = f"[{name}] has no setting {key!r}"
+                line = find_line(text, (name, key))
                 raise BadInput(what, file=path, line=line, cure=suggest(key, known))
 
 
@@ -249,7 +251,8 @@ def find_line(text: str, names: Sequence[str]) -> int | None:
     >>> find_line("[gold]\\nrate = 2\\n", ("gold", "rate"))
     2
     """
-    section, table = "", ".".join(names[:-1])
+    section = ""
+    table = ".".join(names[:-1])
     for number, line in enumerate(text.splitlines(), start=1):
         stripped = line.strip()
         if stripped.startswith("["):

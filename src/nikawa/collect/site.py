@@ -72,7 +72,9 @@ class Site:
         analyses: Mapping[str, Analysis] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.project, self.store, self.clock = project, store, clock
+        self.project = project
+        self.store = store
+        self.clock = clock
         self.analyses = dict(analyses or {})
         limits = project.settings.limits
         self.max_body_bytes = limits.body_kilobytes * 1024

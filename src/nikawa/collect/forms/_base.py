@@ -113,7 +113,9 @@ def parse_span(value: Any, length: int) -> tuple[int, int, str] | None:
         value = {"start": value.start, "end": value.end, "label": value.label}
     if not isinstance(value, dict) or not value.keys() <= {"start", "end", "label"}:
         return None
-    start, end, label = value.get("start"), value.get("end"), value.get("label", "")
+    start = value.get("start")
+    end = value.get("end")
+    label = value.get("label", "")
     if type(start) is not int or type(end) is not int or not isinstance(label, str):
         return None
     return (start, end, label) if 0 <= start < end <= length else None

@@ -51,7 +51,8 @@ def are_apart(answers: Sequence[Answer], options: Options) -> bool:
 
 def share_a_place(one: Answer, other: Answer, question: str) -> bool:
     """Whether two marked texts overlap; without places, whether one holds the other."""
-    first, second = str(one.get(question, "")), str(other.get(question, ""))
+    first = str(one.get(question, ""))
+    second = str(other.get(question, ""))
     start, later = one.get("start"), other.get("start")
     if type(start) is int and type(later) is int:
         return start < later + len(second) and later < start + len(first)

@@ -58,7 +58,8 @@ def validate(answer: Answer, _example: Example, options: Options) -> list[Proble
 
 def is_near_gold(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
     """Whether the number is within the tolerance of the gold."""
-    right, number = gold.get(options.question), answer.get(options.question)
+    right = gold.get(options.question)
+    number = answer.get(options.question)
     if right is None or not is_number(right) or number is None:
         return False
     return bool(abs(float(number) - float(right)) <= options.tolerance + 1e-9)
