@@ -18,6 +18,7 @@ from nikawa.records import Card, Dataset, Example, Finding, Judgement, Origin, T
 
 Examples = tuple[Example, ...]
 Splits = Mapping[str, Examples]
+"""Split name to its examples, in file order."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,17 @@ class Benchmark:
     """A dataset with its tasks, as one file of this package declares it under the name `DATASET`."""
 
     name: str
+    """What users write; it must be the card's name, and no other dataset's."""
     language: str
+    """`ja`, `ko`, `en`: which analyser and which form of metrics fit its texts."""
     repository: str
     """Key of the upstream repository and name of its folder below the data root; empty: embedded."""
     card: Card
+    """What people should know of it, for `nikawa data show` and every report."""
     tasks: tuple[Task, ...]
+    """The questions that its gold answers, with the metrics of the paper."""
     sources: tuple[Source, ...]
+    """Where its splits lie, in the order in which they are listed."""
     read: Callable[[Path], Iterator[Example]]
     """The examples of one published file, in file order."""
     suite: str = ""

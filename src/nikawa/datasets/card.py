@@ -45,6 +45,7 @@ class CardReport(Record, frozen=True, kw_only=True):
 
     path: str
     card: Card
+    """As it is now, with what it said before."""
     unstated: tuple[str, ...]
     """Fields of which nothing is stated yet."""
 

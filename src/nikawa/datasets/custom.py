@@ -26,6 +26,7 @@ EXAMPLES_PEEKED = 20
 """Examples of each split that tell the language of a file without a card."""
 SHAPES_PAGE = "docs/records.md shows the shapes of tasks"
 NLI = ("entailment", "contradiction", "neutral")
+"""The order of inference labels, as in the papers' tables."""
 NONE = "no_relation"
 """The relation that is none: it comes first, where F1 leaves it out."""
 SHAPES: Mapping[Kind, tuple[str, ...]] = {
@@ -52,7 +53,9 @@ METRICS: Mapping[Kind, tuple[str, ...]] = {
 }
 """The usual metrics of a kind."""
 KOREAN_READING = ("klue-em", "rouge-w")
+"""The metrics of reading in Korean: those of KLUE-MRC."""
 RELATIONS = ("relation-micro-f1", "macro-f1")
+"""The metrics of relations among which `NONE` is one."""
 
 ByQuestion = dict[str, dict[Kind | None, list[tuple[str, Example]]]]
 """Question to kind (None: of no shape known here) to examples with their splits."""

@@ -20,7 +20,9 @@ from nikawa.io.json import encode_json, read_json
 from nikawa.records import Dataset, Record, Task
 
 FORMATS = ("jsonl", "parquet", "hf", "croissant")
+"""What `nikawa data export --to` takes."""
 MANIFEST = ".nikawa-export.json"
+"""The file that lists what an export wrote."""
 
 
 class Manifest(Record, frozen=True, kw_only=True):

@@ -52,6 +52,7 @@ _TERMS = [
     "subField",
     "transform",
 ]
+"""The words of the Croissant vocabulary that its context must declare, used here or not."""
 CONTEXT: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -75,6 +76,7 @@ TYPES = {
     "long": "sc:Integer",
     "number": "sc:Float",
 }
+"""Shapes of values to the types of schema.org."""
 
 
 def write_croissant(dataset: Dataset, layout: Layout, folder: Path) -> None:

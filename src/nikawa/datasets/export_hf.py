@@ -44,7 +44,9 @@ SIZES = (
     (1e6, "100K<n<1M"),
     (1e7, "1M<n<10M"),
 )
+"""Upper bounds of examples to the size classes of the Hugging Face hub."""
 LICENCES = ("apache-2.0", "mit", "bsd-3-clause", "bsd-2-clause", "cc0-1.0")
+"""Identifiers of the hub that are known here, beside those of Creative Commons."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Column:
     """A column of the export."""
 
     name: str
+    """The name others see: plain, and different from all other columns."""
     source: str
     """The column here: `inputs.premise`, `gold.label`, …"""
     shape: Shape

@@ -29,6 +29,7 @@ AGENT = "nikawa"
 MAX_BYTES_OF_UNKNOWN = 512 * 10**6
 """Bytes after which a file whose size is not known is taken for something else."""
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""HTTP statuses after which the same request may succeed."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,13 @@ class Download:
 
     url: str
     part: Path
+    """The file that grows; it is renamed by the caller when it is whole and right."""
     size: int | None
+    """Bytes it should have; None where that is not pinned."""
     timeout: float
+    """Seconds without a byte after which a request is given up."""
     tries: int
+    """Requests in a row that may bring nothing."""
     sleep: Callable[[float], None]
     setting: str = ""
     """The setting the address comes from, where the user chose it: `--base` or a variable."""
@@ -229,6 +234,7 @@ def disk_fault(problem: OSError, target: Path) -> DiskFault:
 
 
 VARIABLE = "NIKAWA_UPSTREAM"
+"""The environment variable that names another address, such as a mirror."""
 BASE = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 MAX_SILENT_FILES = 3
 """Files in a row a server may fail on before the rest are not asked for."""
@@ -246,7 +252,9 @@ class FetchedFile(Record, frozen=True, kw_only=True):
     """What became of one published file."""
 
     place: str
+    """Repository folder and path below the data root."""
     outcome: Outcome
+    """`present`: it was there already, with the pinned content."""
     bytes: int
 
 
@@ -255,6 +263,7 @@ class FetchReport(Record, frozen=True, kw_only=True):
 
     files: tuple[FetchedFile, ...]
     notes: tuple[str, ...] = ()
+    """What cannot be fetched, such as data that was withdrawn."""
 
 
 @dataclass(frozen=True)
@@ -264,6 +273,7 @@ class RetryPolicy:
     timeout: float = 60.0
     tries: int = 5
     sleep: Callable[[float], None] = time.sleep
+    """Waits so many seconds; tests replace it."""
 
 
 def fetch(
@@ -283,7 +293,7 @@ def fetch(
     root, names = data_root(data), datasets_of(name)
     if not names:
         return FetchReport(files=(), notes=(f"{name} comes with Nikawa, nothing to fetch",))
-    wanted = {file.place: file for dataset in names for file in pinned_files(dataset)}
+    files_to_bring = {file.place: file for dataset in names for file in pinned_files(dataset)}
     settings = FetchSettings(
         root,
         base,
@@ -291,12 +301,12 @@ def fetch(
         retry or RetryPolicy(),
         on_progress or (lambda place, done, total: None),
     )
-    for file in wanted.values():
+    for file in files_to_bring.values():
         url_of(file, base)  # a wrong address is wrong for all, and refused before anything comes
     files: list[FetchedFile] = []
     failed: dict[str, BadInput] = {}
     silent = 0
-    for file in wanted.values():
+    for file in files_to_bring.values():
         try:
             files.append(fetch_file(file, settings))
             silent = 0
@@ -306,7 +316,7 @@ def fetch(
             if silent == MAX_SILENT_FILES or isinstance(problem, DiskFault):
                 break  # the others would fare no better
     if failed:
-        raise summarise_failures(failed, len(files), len(wanted))
+        raise summarise_failures(failed, len(files), len(files_to_bring))
     notes = tuple(
         f"{dataset}: {benchmarks()[dataset].withdrawn}"
         for dataset in names
@@ -322,9 +332,9 @@ class Incomplete(BadInput):
         return f"{self.what}; {self.cure}"
 
 
-def summarise_failures(failed: Mapping[str, BadInput], came: int, wanted: int) -> BadInput:
+def summarise_failures(failed: Mapping[str, BadInput], arrived: int, total: int) -> BadInput:
     """One error for all failures; a single file's own where nothing else was wanted."""
-    if wanted == 1:
+    if total == 1:
         return next(iter(failed.values()))
     reasons = []
     for place, problem in islice(failed.items(), MAX_FAILURES_NAMED):
@@ -334,11 +344,11 @@ def summarise_failures(failed: Mapping[str, BadInput], came: int, wanted: int) -
     more = (
         f", and {len(failed) - MAX_FAILURES_NAMED} more" if len(failed) > MAX_FAILURES_NAMED else ""
     )
-    left = wanted - came - len(failed)
+    left = total - arrived - len(failed)
     untried = f", {left} not tried" if left else ""
     cures = dict.fromkeys(problem.cure for problem in failed.values())
     return Incomplete(
-        f"{came} of {wanted} files are in place, {len(failed)} failed{untried}: {', '.join(reasons)}{more}",
+        f"{arrived} of {total} files are in place, {len(failed)} failed{untried}: {', '.join(reasons)}{more}",
         cure="; ".join(cures),
     )
 
@@ -348,8 +358,11 @@ class FetchSettings:
     """What all files of one fetch have in common."""
 
     root: Path
+    """The data root."""
     base: str | None
+    """The address to fetch from, as `fetch` takes it."""
     overwrite: bool
+    """Whether a file that is not the published one is replaced."""
     retry: RetryPolicy
     on_progress: Progress
 

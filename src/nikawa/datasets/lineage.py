@@ -23,6 +23,7 @@ from nikawa.records import Card, Judgement, Record, reference
 
 LINEAGE, INDEX = "lineage.jsonl", "lineage.index"
 _ENTRY = struct.Struct(">8sQ")
+"""An entry of the index: hash of a reference, offset of its line; the head has the same form."""
 _HEAD = struct.Struct(">8sQ")
 _MAGIC = b"nikawa-l"
 MAX_IDS_COMPARED = 2000
@@ -33,9 +34,12 @@ class Step(Record, frozen=True, kw_only=True, omit_defaults=True):
     """A stage that passed an item on."""
 
     stage: str
+    """A stage of the recipe, or `aggregate` or `split`."""
     item: str
     rule: str = ""
+    """What the stage decided by, in words."""
     parents: tuple[str, ...] = ()
+    """The items that this one was made of."""
 
 
 class Sibling(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -43,6 +47,7 @@ class Sibling(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     item: str
     stage: str
+    """The stage that dropped it."""
     why: str
     detail: str = ""
 
@@ -69,19 +74,23 @@ class Lineage(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What it was called while it was made."""
     split: str
     recipe: str
+    """What built the dataset: a recipe, or `aggregate`."""
     version: str
     nikawa: str
+    """The version of Nikawa that built it."""
     inputs: dict[str, Any]
     gold: dict[str, Any] = msgspec.field(default_factory=dict)
     tags: tuple[str, ...] = ()
     sources: tuple[dict[str, Any], ...] = ()
     """The items of source files it goes back to: item, file, line, and url and licence where known."""
     steps: tuple[Step, ...] = ()
+    """In the order in which they were taken."""
     judgements: tuple[Judgement, ...] = ()
     siblings: tuple[Sibling, ...] = ()
     siblings_more: int = 0
     """Dropped siblings that are not listed."""
     changes: tuple[Change, ...] = ()
+    """Corrections since it was first released."""
 
 
 def write_lineage(folder: Path, entries: Iterable[Lineage]) -> int:
@@ -173,18 +182,18 @@ def find_entry(path: Path, name: str) -> Lineage | None:
 
 def search_index(path: Path, name: str, index: BinaryIO) -> Lineage | None:
     """Binary search in the sorted index, then every line whose hash is the same."""
-    wanted, low = _hash(name), 0
+    name_hash, low = _hash(name), 0
     high = count = (index.seek(0, 2) - _HEAD.size) // _ENTRY.size
     while low < high:
         middle = (low + high) // 2
-        if _index_entry(index, middle)[0] < wanted:
+        if _index_entry(index, middle)[0] < name_hash:
             low = middle + 1
         else:
             high = middle
     with path.open("rb") as stream:
         while low < count:
             entry_hash, offset = _index_entry(index, low)
-            if entry_hash != wanted:
+            if entry_hash != name_hash:
                 break
             stream.seek(offset)
             entry = decode_json(stream.readline(), Lineage, path)

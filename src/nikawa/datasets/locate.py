@@ -12,29 +12,31 @@ from nikawa.datasets.upstream import clone_name, pinned_files
 from nikawa.errors import BadInput, MissingData
 
 VARIABLE = "NIKAWA_DATA"
+"""The environment variable that names the data folder."""
 EMBEDDED = Path(__file__).parent
+"""The folder of datasets that come with Nikawa."""
 _ANY_VERSION, _VERSION = "v*", r"v[0-9]+(?:\.[0-9]+)*"
 
 
-def data_root(given: Path | None = None) -> Path:
+def data_root(folder: Path | None = None) -> Path:
     """The data folder: as given, else `NIKAWA_DATA`, else the user's own data folder."""
-    if given is not None:
-        return given
+    if folder is not None:
+        return folder
     if os.environ.get(VARIABLE):
         return Path(os.path.expanduser(os.environ[VARIABLE]))  # noqa: PTH111  (~nobody stays as it is)
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(base) / "nikawa"
 
 
-def require_folder(given: Path | None) -> None:
+def require_folder(folder: Path | None) -> None:
     """Refuse a data folder that was named and is none; the default one and the variable's may be yet to come."""
-    if given is None or given.is_dir():
+    if folder is None or folder.is_dir():
         return
     cure = "name the folder that holds the repositories (jglue/, jsick/, …)"
-    if given.exists():
-        raise BadInput("is not a folder", file=given, cure=cure)
-    if str(given) != os.environ.get(VARIABLE):
-        raise BadInput("no such folder", file=given, cure=cure)
+    if folder.exists():
+        raise BadInput("is not a folder", file=folder, cure=cure)
+    if str(folder) != os.environ.get(VARIABLE):
+        raise BadInput("no such folder", file=folder, cure=cure)
 
 
 def repository_folder(benchmark: Benchmark, data: Path | None = None) -> Path:

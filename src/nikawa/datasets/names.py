@@ -18,6 +18,7 @@ from nikawa.registry import Registry, collect_plugins
 from nikawa.spec import Spec, parse_spec
 
 SPLIT_ALIASES = {"valid": "dev", "validation": "dev", "trial": "dev"}
+"""Other names of splits to ours, in every dataset."""
 
 
 @cache

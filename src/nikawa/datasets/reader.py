@@ -37,6 +37,7 @@ class DataVersion(Record, frozen=True, kw_only=True):
     """`jsick:train`, a records file, or the model's own file."""
     version: str
     digest: str
+    """Of what the examples say; see `digest_examples`."""
     n: int
 
 

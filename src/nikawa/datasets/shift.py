@@ -45,6 +45,7 @@ class ShiftPart(Record, frozen=True, kw_only=True):
     """`split=dev`, `tag=Negation`; empty for all."""
     n: int
     changed: int
+    """Examples whose gold differs."""
     low: float
     high: float
     """The 95% Wilson interval of the share that changed."""
@@ -53,6 +54,7 @@ class ShiftPart(Record, frozen=True, kw_only=True):
     table: dict[str, dict[str, int]]
     """Answer before to answer after to count."""
     numbers: NumberShift | None = None
+    """For gold that is numbers; else None."""
 
     @property
     def share(self) -> float:
@@ -68,6 +70,7 @@ class MovedExample(Record, frozen=True, kw_only=True):
     before: Any
     after: Any
     tags: tuple[str, ...] = ()
+    """Those of both sides."""
 
 
 class ShiftReport(Record, frozen=True, kw_only=True):
@@ -81,7 +84,9 @@ class ShiftReport(Record, frozen=True, kw_only=True):
     into: dict[str, int]
     """Answer to how many rows changed to it."""
     only_before: int
+    """Examples that the second dataset lacks."""
     only_after: int
+    """Examples that the first dataset lacks."""
     without_gold: int
     """Shared examples that lack gold on either side."""
     parts: tuple[ShiftPart, ...]

@@ -50,8 +50,8 @@ def take_share(examples: Sequence[Example], share: float, seed: int) -> list[Exa
         start = draw("share", seed, group) / 2**64
         for rank, example in enumerate(sorted(members, key=lambda e: draw("member", seed, e.id))):
             place[example.id] = ((rank + start) / len(members), draw("tie", seed, example.id))
-    wanted = max(1, round(share * len(examples)))
-    chosen = set(sorted(place, key=lambda name: place[name])[:wanted])
+    count = max(1, round(share * len(examples)))
+    chosen = set(sorted(place, key=lambda name: place[name])[:count])
     return [example for example in examples if example.id in chosen]
 
 
@@ -76,19 +76,19 @@ def hold_out(
 ) -> tuple[list[Example], list[Example]]:
     """The examples without, and those of, whole groups that make up a share; the same for every seed."""
     groups = group_by(examples, group_of)
-    held: set[Hashable] = set()
+    groups_held_out: set[Hashable] = set()
     count, wanted = 0, share * len(examples)
     for group in sorted(groups, key=lambda g: draw("hold", name, g)):
         if count >= wanted:
             break
-        held.add(group)
+        groups_held_out.add(group)
         count += len(groups[group])
-    if len(held) == len(groups):
+    if len(groups_held_out) == len(groups):
         what = f"{name} has {len(groups)} group{'s' if len(groups) > 1 else ''}: none can be held out to choose on"
         raise BadInput(what, cure="add examples of other groups")
     return (
-        [e for e in examples if group_of(e) not in held],
-        [e for e in examples if group_of(e) in held],
+        [e for e in examples if group_of(e) not in groups_held_out],
+        [e for e in examples if group_of(e) in groups_held_out],
     )
 
 

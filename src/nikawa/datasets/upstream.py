@@ -17,12 +17,14 @@ import msgspec
 from nikawa.datasets.names import benchmarks
 
 CHUNK = 1 << 20
+"""Bytes that are hashed at once."""
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What `upstream.json` says of a file."""
 
     git_blob: str
+    """SHA-1 as git computes it; see `blob_id`."""
     bytes: int | None
 
 
@@ -30,8 +32,10 @@ class Repository(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A repository at one commit."""
 
     repository: str
+    """`owner/name` on GitHub."""
     commit: str
     files: dict[str, Entry]
+    """Path below the repository to what is known of the file."""
 
 
 class Upstream(msgspec.Struct, frozen=True):

@@ -19,6 +19,7 @@ from nikawa.records import Example
 from nikawa.text.compose import compose_text
 
 ORDINARY = ("train", "dev", "test")
+"""The splits that are never views of others."""
 SEEN = ("seen", "unseen")
 """What the meta of a test item says, under the name of a training split, of its own kind."""
 EVALUATED = re.compile(

@@ -45,20 +45,20 @@ def split_by_artifact(
         group: sum(distances[i] for i in places) / len(places) for group, places in members.items()
     }
     order = sorted(members, key=lambda g: (mean[g], draw(settings.seed, g)))
-    wanted = evaluation_sizes(sizes)
+    evaluation = evaluation_sizes(sizes)
     # The first sets that together hold the wanted number, or as near as whole sets come from below.
     chosen, total = set(), 0
     for group in order:
         size = len(members[group])
-        if size > sum(wanted.values()):
+        if size > sum(evaluation.values()):
             continue  # one too large must not end the search
-        if total + size > sum(wanted.values()):
+        if total + size > sum(evaluation.values()):
             break
         chosen.add(group)
         total += size
     parts: Parts = {name: [] for name in sizes}
     for group in sorted(chosen, key=lambda g: draw(settings.seed, g)):
-        part = max(wanted, key=lambda p: wanted[p] - len(parts[p]))
+        part = max(evaluation, key=lambda p: evaluation[p] - len(parts[p]))
         parts[part] += [examples[i] for i in members[group]]
     parts[training_part(sizes)] = [
         e for group, e in zip(groups, examples, strict=True) if group not in chosen

@@ -23,6 +23,7 @@ Signal = Callable[[Sequence[Example], Sequence[str]], Sequence[Mapping[str, floa
 """Probabilities of the labels of each example from its hypothesis alone; the second argument is their groups."""
 
 NAMES = {2: ("train", "test"), 3: ("train", "dev", "test")}
+"""Number of parts to their usual names."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,9 @@ class SplitterSettings:
     unseen: float = 0.1
     """Share of the evaluation parts that are older but hold terms met nowhere else."""
     scale: tuple[float, float] = (0.0, 5.0)
+    """Lowest and highest score."""
     bins: int = 51
+    """Steps that the scale is cut into; 51 are the tenths from 0 to 5."""
     turn: float = 3.0
     """Score from which the pairs that share the fewest words are preferred; below it, the most."""
     words: Words = str.split
@@ -54,7 +57,9 @@ class Splitter:
 
     name: str
     title: str
+    """What it does, in a few words, for lists and cards."""
     split: Callable[[Sequence[Example], Sizes, SplitterSettings], Parts]
+    """The examples of each part, for the sizes that are asked for."""
     keeps_groups: bool = False
     """Whether what belongs together stays in one part, so that a part may become empty."""
     needs_signal: bool = False
@@ -133,20 +138,20 @@ def scale_sizes(sizes: Mapping[str, int], total: int) -> dict[str, int]:
     return counts
 
 
-def quotas(available: Mapping[K, int], wanted: int) -> dict[K, int]:
+def quotas(available: Mapping[K, int], remaining: int) -> dict[K, int]:
     """As even as can be: every kind gives the same, those that have less all they have; what is odd by order."""
     taken = dict.fromkeys(available, 0)
-    while wanted > 0:
+    while remaining > 0:
         unspent = [kind for kind in available if taken[kind] < available[kind]]
         if not unspent:
             break
         least = min(available[kind] - taken[kind] for kind in unspent)
-        each = min(wanted // len(unspent), least)
+        each = min(remaining // len(unspent), least)
         if each == 0:  # fewer are wanted than there are kinds: one of each, by order
-            each, unspent = 1, unspent[:wanted]
+            each, unspent = 1, unspent[:remaining]
         for kind in unspent:
             taken[kind] += each
-        wanted -= each * len(unspent)
+        remaining -= each * len(unspent)
     return taken
 
 

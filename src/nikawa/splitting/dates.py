@@ -32,10 +32,10 @@ def split_by_date(examples: Sequence[Example], sizes: Sizes, settings: SplitterS
     """Old to learn from, new to evaluate on; dates as text that sorts (2020-01-31)."""
     field = settings.fields[0] if settings.fields else "date"
     dates = {example.id: str(value_of(example, field)) for example in examples}
-    wanted = evaluation_sizes(sizes)
-    rare = round(settings.unseen * sum(wanted.values()))
+    evaluation = evaluation_sizes(sizes)
+    rare = round(settings.unseen * sum(evaluation.values()))
     order = sorted(examples, key=lambda e: (dates[e.id], draw(settings.seed, e.id)), reverse=True)
-    count = sum(wanted.values()) - rare
+    count = sum(evaluation.values()) - rare
     if settings.after:
         count = sum(date >= settings.after for date in dates.values())
         if count in (0, len(examples)):
@@ -49,7 +49,7 @@ def split_by_date(examples: Sequence[Example], sizes: Sizes, settings: SplitterS
     gone = {example.id for example in moved}
     chosen = shuffle([*newest, *moved], settings.seed)
     train = [example for example in older if example.id not in gone]
-    return {training_part(sizes): train, **share_out(chosen, scale_sizes(wanted, len(chosen)))}
+    return {training_part(sizes): train, **share_out(chosen, scale_sizes(evaluation, len(chosen)))}
 
 
 def take_rarest(older: Sequence[Example], count: int, settings: SplitterSettings) -> list[Example]:

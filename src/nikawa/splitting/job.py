@@ -38,6 +38,7 @@ from nikawa.text import analyser
 from nikawa.version import __version__
 
 MODEL = "char-linear"
+"""The hypothesis-only model where none is named."""
 EXAMPLES, ITEMS, SUMMARY = "examples.jsonl", "items.jsonl", "summary.json"
 """Files in a folder of `nikawa aggregate`."""
 _REFERENCE = re.compile(r"[^/:]+:[^/:]+/(.+)")
@@ -52,6 +53,7 @@ class SplitOptions:
     by: str = "random"
     """The name of a way to split."""
     sizes: str = "0.8,0.1,0.1"
+    """Shares or counts of the parts, commas between; see `parse_sizes`."""
     names: tuple[str, ...] = ()
     """Of the parts, as many as sizes; train, dev and test when empty."""
     settings: SplitterSettings = field(default_factory=SplitterSettings)
@@ -72,12 +74,15 @@ class SplitReport(Record, frozen=True, kw_only=True):
     by: str
     seed: int
     asked: dict[str, int]
+    """Part to the number of examples that was asked for."""
     sizes: dict[str, int]
+    """Part to how many it got: groups that stay whole make a difference."""
     labels: dict[str, dict[str, dict[str, float]]]
     """Part to question to label to share."""
     measured: dict[str, dict[str, float]]
     """Part to what the way of splitting is about: unseen terms, word overlap, unseen entities, …"""
     leaks: tuple[Finding, ...]
+    """What the parts share that they should not."""
     views: dict[str, str] = msgspec.field(default_factory=dict)
     """Splits that were left out, each with the one it is a part of."""
     out: str | None

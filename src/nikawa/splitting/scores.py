@@ -34,7 +34,9 @@ class Scored(NamedTuple):
 
     example: Example
     bin: int
+    """The step of the scale that its score lies in."""
     source: str
+    """The values of the named fields, whose ratio is kept."""
     rank: tuple[float, int]
     """Low ones first."""
 
@@ -43,14 +45,14 @@ def split_by_score(examples: Sequence[Example], sizes: Sizes, settings: Splitter
     """As many of each score in the evaluation parts as can be."""
     question = find_question(examples, settings)
     items = [rate_example(example, question, settings) for example in examples]
-    wanted = evaluation_sizes(sizes)
-    chosen = _choose(items, sum(wanted.values()))
+    evaluation = evaluation_sizes(sizes)
+    chosen = _choose(items, sum(evaluation.values()))
     taken = {item.example.id for item in chosen}
     parts: Parts = {training_part(sizes): [e for e in examples if e.id not in taken]}
     left = [
         item._replace(rank=(0.0, draw(settings.seed, "part", item.example.id))) for item in chosen
     ]
-    counts = scale_sizes(wanted, len(left))
+    counts = scale_sizes(evaluation, len(left))
     for name in counts:
         picked = left if name == list(counts)[-1] else _choose(left, counts[name])
         gone = {item.example.id for item in picked}

@@ -31,7 +31,9 @@ COLUMNS = (
 LEFT_OVER = 20
 """The template that the paper's numbers leave out."""
 LABEL_ERRORS = frozenset({"3763", "3767", "7807", "7809"})
+"""The rows whose label the generator computed wrongly."""
 YEARS = range(2000, 2021)
+"""The years that times are drawn from, as the paper says."""
 SINCE = (1, 3, 4, 5)
 """Templates whose premise says `A以来…。現在、Bである。`"""
 

@@ -24,6 +24,7 @@ from nikawa.records import Example
 WAKATI = "-wakati"
 """Ending of the names of the segmented twins."""
 STAND_IN = "stand-in"
+"""The name of the rows held out of train where there is no test file."""
 ROWS_PER_CELL = 2
 """Rows of every cell of train that stand in for the test file: it has two of each of its cells."""
 Rule = Mapping[str, frozenset[str]]

@@ -36,7 +36,9 @@ PHENOMENA = (
     "nominal structure",
     "quantifier",
 )
+"""The linguistic phenomena that a sentence may be marked for, as the columns are called; they become tags."""
 BOOLEANS = {"True": True, "False": False}
+"""How a table writes a mark."""
 
 
 class Row(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):

@@ -30,6 +30,7 @@ class Row(msgspec.Struct, forbid_unknown_fields=True):
     choice3: str
     choice4: str
     label: int | None = None
+    """The place of the right choice; None in a hidden test set."""
 
 
 def read(path: Path) -> Iterator[Example]:

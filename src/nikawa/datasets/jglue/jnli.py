@@ -37,6 +37,7 @@ class Row(msgspec.Struct, forbid_unknown_fields=True):
 
     sentence_pair_id: str
     yjcaptions_id: str
+    """Image and captions the pair was made of; see `caption_meta`."""
     sentence1: str
     sentence2: str
     label: str | None = None

@@ -36,12 +36,14 @@ class Answer(msgspec.Struct, forbid_unknown_fields=True):
 
     text: str
     answer_start: int
+    """Counted from the start of the title: the first occurrence, which need not be the evidence."""
 
 
 class Question(msgspec.Struct, forbid_unknown_fields=True):
     """A question; a hidden test set has no answers."""
 
     id: str
+    """`a1p2q3`: article, paragraph and question."""
     question: str
     answers: list[Answer] | None = None
     is_impossible: bool = False
@@ -51,6 +53,7 @@ class Paragraph(msgspec.Struct, forbid_unknown_fields=True):
     """A paragraph with the title in front."""
 
     context: str
+    """Title, `SEPARATOR` and body."""
     qas: list[Question]
 
 

@@ -29,6 +29,7 @@ class Row(msgspec.Struct, forbid_unknown_fields=True):
     sentence1: str
     sentence2: str
     label: float | str | None = None
+    """The mean rating, 0 to 5; None in a hidden test set."""
 
 
 def read(path: Path) -> Iterator[Example]:

@@ -20,6 +20,7 @@ from nikawa.io.json import read_json_lines
 from nikawa.records import Dataset, Example, Finding, Task
 
 RAW = "amazon_reviews_multilingual_JP_v1_00.tsv"
+"""What Amazon called the file of all Japanese reviews, packed or not."""
 
 
 class Row(msgspec.Struct, forbid_unknown_fields=True):

@@ -25,10 +25,15 @@ from nikawa.records import Example
 
 LABELS = ("positive", "negative")
 LISTS = Path("preprocess/marc-ja/data")
+"""Where the id lists lie below the repository folder."""
 FILES = {"dev": "valid.txt", "test": "test.txt"}
+"""Split to the name of its id lists."""
 MAX_REVIEW_CHARS = 500
+"""Characters of a review, mark-up not counted."""
 PRINTABLE = str.maketrans("", "", string.printable)
+"""Deletes printable ASCII, to count it."""
 MAX_FIELD_CHARS = 1_000_000
+"""Characters of a cell; Python's own limit is 131,072."""
 COMPLETE_FILE = "use the complete amazon_reviews_multilingual_JP_v1_00.tsv"
 
 
@@ -37,6 +42,7 @@ class Review(msgspec.Struct, frozen=True, gc=False):
 
     id: str
     text: str
+    """Without mark-up."""
     stars: int
 
     @property

@@ -23,6 +23,7 @@ from nikawa.errors import BadInput, MissingData
 from nikawa.records import Judgement, reference
 
 WORKERS = ("Ja1", "Ja2", "Ja3")
+"""The columns; who filled a cell is not known."""
 STRESS_ANSWERS = "jsick-stress-all-annotations.tsv"
 OPERATIONS = {"o": "scramble", "c": "swap", "d": "delete"}
 """The answers file's letters for what was done to the premise."""
@@ -38,7 +39,9 @@ class Answers(NamedTuple):
     label: str
     score: str
     labels: tuple[str, ...]
+    """One of each worker."""
     scores: tuple[str, ...]
+    """One of each worker, some in full-width digits."""
 
 
 class StressAnswers(NamedTuple):
@@ -47,12 +50,15 @@ class StressAnswers(NamedTuple):
     line: int
     pair: str
     set: str
+    """The stress set, such as `scramble-o`."""
     label: str
     score: str
     inherited: str
+    """The label of the pair before its premise was changed."""
     labels: tuple[str, ...]
     scores: tuple[str, ...]
     remarks: tuple[str, ...]
+    """What each worker found unnatural, in their own words; empty for nothing."""
 
 
 def _three(name: str) -> tuple[str, ...]:

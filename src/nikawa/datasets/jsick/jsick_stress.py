@@ -42,8 +42,11 @@ FOLDERS = {
 }
 """The published folders to the names of the sets."""
 CHANGED = "mod_A"
+"""The column that says whether the premise was changed."""
 ORIGIN = "sentence_A_Ja_origin"
+"""The column of the original premise; in scrambled sets it holds something else."""
 PREDICTION = "pred_ori"
+"""The column of some model's prediction, in some of the files."""
 KNOWN_ORIGINS = {"scramble-o": 1666, "scramble-ni": 797, "scramble-de": 1006}
 """Rows of the published files whose original is none; another count is news."""
 
@@ -53,7 +56,9 @@ class _SetContext(NamedTuple):
 
     set: str
     originals: dict[str, str]
+    """The premises before the change; only for scrambled sets, whose own column is wrong."""
     answers: dict[str, StressAnswers]
+    """Of the 100 pairs of the set that workers judged."""
 
 
 def read(path: Path) -> Iterator[Example]:

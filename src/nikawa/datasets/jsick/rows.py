@@ -42,7 +42,9 @@ TAGS = {
 }
 """The files' names of the nine phenomena to the paper's."""
 RELEASED = "jsick.tsv"
+"""The one complete file of pairs."""
 ANSWERS = "jsick-all-annotations.tsv"
+"""The file of the workers' answers."""
 
 
 def pair_tasks(
@@ -73,20 +75,26 @@ class Row(NamedTuple):
 
     pair: str
     data: str
+    """The file's word for the split; see `SPLITS`."""
     premise_en: str
     hypothesis_en: str
     label_en: str
     score_en: str
     corrected_ab: str
+    """A later correction of SICK's label (Kalouli et al. 2017), from A to B."""
     corrected_ba: str
+    """The same from B to A."""
     premise: str
     hypothesis: str
     label: str
     score: str
     image: str
+    """The photograph or clip that SICK's caption describes."""
     caption: str
     tags: str
+    """The phenomena, `#` between them; see `TAGS`."""
     tag_words: str
+    """The words of the pair that show them."""
 
 
 COLUMNS = (

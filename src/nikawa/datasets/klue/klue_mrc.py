@@ -41,9 +41,11 @@ class Question(msgspec.Struct):
     guid: str
     question: str
     question_type: int | None = None
+    """1: paraphrased, 2: over several sentences, 3: without an answer."""
     is_impossible: bool = False
     answers: list[Answer] | None = None
     plausible_answers: list[Answer] | None = None
+    """What looks like an answer to a question that has none."""
 
 
 class Paragraph(msgspec.Struct):
@@ -60,6 +62,7 @@ class Article(msgspec.Struct):
     paragraphs: list[Paragraph]
     source: str | None = None
     news_category: str | None = None
+    """Of news articles; Wikipedia has none."""
 
 
 class File(msgspec.Struct):

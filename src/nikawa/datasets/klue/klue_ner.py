@@ -28,6 +28,7 @@ from nikawa.records import Dataset, Example, Finding, Span, Task
 
 NAME = "klue-ner"
 TYPES = ("PS", "LC", "OG", "DT", "TI", "QT")
+"""Person, location, organisation, date, time, quantity."""
 SOURCES = sources(NAME, "tsv")
 
 _TYPE = "|".join(TYPES)

@@ -28,6 +28,7 @@ from nikawa.records import Dataset, Example, Finding, Judgement, Task, reference
 NAME = "klue-nli"
 LABELS = ("entailment", "contradiction", "neutral")
 COLUMNS = ("author", "label2", "label3", "label4", "label5")
+"""The columns of labels: the author's intention, then four validators."""
 MIN_PREMISE_CHARS, MAX_PREMISE_CHARS = 20, 90
 """Of a premise, as the paper says."""
 SOURCES = sources(NAME, "json")
@@ -42,6 +43,7 @@ class Row(msgspec.Struct):
     hypothesis: str
     gold_label: str | None = None
     author: str | None = None
+    """The label that the hypothesis was written for."""
     label2: str | None = None
     label3: str | None = None
     label4: str | None = None

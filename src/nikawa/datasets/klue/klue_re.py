@@ -27,6 +27,7 @@ from nikawa.records import Dataset, Example, Finding, Span, Task
 
 NAME = "klue-re"
 RELATION_LIST = "klue_benchmark/klue-re-v*/relation_list.json"
+"""Where the list of relations lies below the repository folder."""
 ORGANISATION = (
     "dissolved",
     "founded",
@@ -67,6 +68,7 @@ LABELS = (
 )
 """In the published order, on which the official scorer relies: no_relation first."""
 SUBJECTS = ("PER", "ORG")
+"""The types of a subject entity."""
 SOURCES = sources(NAME, "json")
 
 

@@ -35,8 +35,11 @@ class Labels(msgspec.Struct, rename="kebab"):
     """The mean rating: rounded, exact, and cut at 3."""
 
     label: float
+    """The mean, rounded to one decimal."""
     real_label: float
+    """The mean as it is."""
     binary_label: int
+    """1 where the mean is 3 or more."""
 
 
 class Ratings(msgspec.Struct):
@@ -44,6 +47,7 @@ class Ratings(msgspec.Struct):
 
     annotators: list[str]
     annotations: list[int]
+    """From 0 to 5, in the order of the workers."""
 
 
 class Row(msgspec.Struct):

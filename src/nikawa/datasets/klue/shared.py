@@ -37,6 +37,7 @@ class HasGuid(Protocol):
 R = TypeVar("R", bound=HasGuid)
 
 CURE = "is this the published file? fetch it again"
+"""What to do about a file that is not as published."""
 
 make_card = partial(
     Card,

@@ -30,6 +30,7 @@ from nikawa.records import Dataset, Example, Finding, Task
 NAME = "wos"
 SOURCES = sources(NAME, "json")
 ONTOLOGY = Source("", ("klue_benchmark/wos-v*/ontology.json",))
+"""The file of slots and values, which lies beside the splits."""
 UNSAID = ("none", "dontcare")
 """The two values that every slot of the ontology begins with."""
 
@@ -40,6 +41,7 @@ class Turn(msgspec.Struct):
     role: Literal["user", "sys"]
     text: str
     state: list[str] | None = None
+    """After a turn of the user: `domain-slot-value` of all that was agreed so far."""
 
 
 class Row(msgspec.Struct):

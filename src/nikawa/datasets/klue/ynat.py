@@ -43,6 +43,7 @@ class Votes(msgspec.Struct):
     """Who chose what."""
 
     annotators: list[str]
+    """Ids of the workers, each one person across the dataset."""
     annotations: Scopes
 
 
@@ -53,6 +54,7 @@ class Row(msgspec.Struct):
     title: str
     label: str | None = None
     predefined_news_category: str | None = None
+    """The section the article appeared in, which is not the label."""
     annotations: Votes | None = None
     url: str | None = None
     date: str | None = None
