@@ -91,9 +91,10 @@ def link_to_parent(
     changed: Example, parent: Example, perturbation: Perturbation, source: str
 ) -> Example:
     """The changed example with its parent's id, an `Origin` that names the parent, and the original texts in its meta."""
-    names = [name for name, value in changed.inputs.items() if value != parent.inputs.get(name)]
+    old = parent.inputs
+    names = [name for name, value in changed.inputs.items() if value != old.get(name)]
     meta: dict[str, Any] = {"effect": perturbation.effect, "changed_inputs": "+".join(names)}
-    meta |= {f"original_{name}": parent.inputs[name] for name in names if name in parent.inputs}
+    meta |= {f"original_{name}": old[name] for name in names if name in old}
     return msgspec.structs.replace(
         changed,
         id=parent.id,
@@ -130,7 +131,11 @@ def replace_inputs(example: Example, changed: Mapping[str, str]) -> Example | No
 
 
 def replace_stretches(text: str, stretches: Iterable[Stretch]) -> str:
-    """The text with these stretches replaced, which are in order and do not overlap."""
+    """The text with these stretches replaced, which are in order and do not overlap.
+
+    >>> replace_stretches("猫が魚を食べる", [(0, 1, "犬"), (2, 3, "肉")])
+    '犬が肉を食べる'
+    """
     parts: list[str] = []
     done = 0
     for start, end, new in stretches:

@@ -130,10 +130,12 @@ class OperationReport(Record, frozen=True, kw_only=True):
     operation: str
     effect: str
     examples: int
+    """Examples that were looked at."""
     eligible: int
     """All of them where eligibility was assumed."""
     rewritten: int
     skipped: int
+    """Examples that were not rewritten."""
     reasons: dict[str, int]
     """Why examples were skipped, the most frequent first."""
     samples: tuple[Sample, ...]
@@ -144,7 +146,9 @@ class PerturbReport(Record, frozen=True, kw_only=True):
 
     dataset: str
     operations: tuple[OperationReport, ...]
+    """In the order they were named."""
     written: int
+    """Records written; 0 where there is no `out`."""
     out: str | None
 
 
@@ -155,13 +159,17 @@ class PerturbOptions:
     cases: tuple[str, ...] = ()
     """`o`, `ni`, `de` (Korean: `eul`, `e`, `eseo`); every case when empty."""
     split: str | None = None
+    """The split to read; all of them when left out."""
     inputs: tuple[str, ...] = ()
     """The inputs to change; the operation's own choice when empty."""
     assume_eligible: bool = False
+    """Rewrite every example that can be rewritten, eligible or not."""
     seed: int = 0
+    """Decides what is drawn, together with the operation and the example's id."""
     augment: int | None = None
     """So many training additions of each kind instead of everything."""
     augment_gold: Literal["random", "neutral"] = "random"
+    """The label of additions whose meaning changed: a random one, or `neutral`."""
     out: Path | None = None
     """A records file, or a dataset folder with a split an operation."""
     overwrite: bool = False
@@ -178,7 +186,8 @@ def perturb(
     """Apply operations (`swap-o`, `scramble`, `particles`, `width-full`, …) to a dataset given as `load` takes it.
 
     `operations` are names in a sequence or separated by commas. Without `out` in the options nothing is written, and the
-    report tells what would be.
+    report tells what would be. `on_progress` is called every `PROGRESS_EXAMPLES` examples. Raises `BadInput` for a name that
+    is none, for a file that exists, and where nothing can be rewritten.
     """
     options = options or PerturbOptions()
     names = operations.split(",") if isinstance(operations, str) else operations
@@ -232,7 +241,8 @@ class _Tally:
         self.rewritten += 1
         if len(self.samples) < MAX_SAMPLES:
             name = str(child.meta["changed_inputs"]).partition("+")[0]
-            before, after = str(child.meta[f"original_{name}"]), str(child.inputs[name])
+            before = str(child.meta[f"original_{name}"])
+            after = str(child.inputs[name])
             if all(before != sample.before for sample in self.samples):
                 self.samples += (Sample(example=child.id, before=before, after=after),)
 
@@ -264,7 +274,8 @@ class _Job:
         options: PerturbOptions,
         on_progress: Progress | None,
     ) -> None:
-        self.spec, self.data, self.options = str(spec_of(spec, options.split)), data, options
+        self.spec = str(spec_of(spec, options.split))
+        self.data, self.options = data, options
         self.on_progress = on_progress
         self.dataset = open_stream(self.spec, data).dataset
         known = perturbations(self.dataset.language).values()
@@ -298,6 +309,7 @@ class _Job:
                 yield split, child
 
     def _count_examples(self, tally: _Tally) -> Iterator[tuple[str, Example]]:
+        """Split and example of all that the dataset holds, counted as they pass."""
         stream = open_stream(self.spec, self.data)
         for pair in stream.pairs:
             tally.examples += 1

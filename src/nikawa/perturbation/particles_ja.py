@@ -50,11 +50,14 @@ Kind = Literal[
 Closing = tuple[Kind, str] | None
 """Kind and particle of the phrase that a token closes; None where it closes none."""
 PREDICATES = frozenset({"te", "while", "and", "if", "final"})
+"""Kinds of phrases that end in a predicate."""
 _COMMAS = frozenset("、，,")
 _CONJUGATED = frozenset({"動詞", "形容詞", "助動詞"})
 _DEPENDENT = frozenset({"非自立", "接尾"})
 _ADNOMINAL = frozenset({"基本形", "体言接続"})
+"""Forms that stand before a noun."""
 _STAYING = frozenset({"いる", "ある", "おる", "しまう"})
+"""Helpers after て that IPADIC may take for verbs of their own."""
 
 
 class Phrase(NamedTuple):
@@ -69,6 +72,11 @@ class Phrase(NamedTuple):
     """Whether a comma or full stop follows."""
     verbal: bool
     """Whether it holds a verb."""
+
+    @property
+    def last(self) -> int:
+        """Its last token, which is the particle of a subject or argument."""
+        return self.end - 1
 
 
 def find_phrases(tokens: Tokens) -> list[Phrase]:
@@ -198,10 +206,12 @@ class Edges:
 
     def start(self, k: int, floor: int) -> int:
         """The token that the subject closed by phrase k starts with; `floor` is the last phrase already used, or 0."""
-        p = self.phrases[k].end - 1
-        return max(self._clause_start(k, floor, p), self.open[p] + 1, self._after_quotation(k))
+        p = self.phrases[k].last
+        clause_start = self._clause_start(k, floor, p)
+        return max(clause_start, self.open[p] + 1, self._after_quotation(k))
 
     def _clause_start(self, k: int, floor: int, p: int) -> int:
+        """Where the clause begins, by the phrases before the subject; `p` is the subject's particle."""
         edge = None
         is_predicate_between = False  # between phrase i and the subject
         for i in range(k, floor - 1, -1):
@@ -210,7 +220,7 @@ class Edges:
                 return phrase.first + 1
             if i == k:
                 continue
-            if self.open[phrase.end - 1] == self.open[p]:  # in the same bracket
+            if self.open[phrase.last] == self.open[p]:  # in the same bracket
                 if self._stops(i, is_predicate_between):
                     return self.phrases[i + 1].first
                 if phrase.comma and phrase.kind == "subject":
@@ -256,7 +266,8 @@ class Edges:
     def _is_conjunction(self, i: int) -> bool:
         """しかし at the head of a clause; not そして or または between nouns."""
         if i == 0:
-            return not any(t.pos[0] == "名詞" for t in self.tokens[: self.phrases[0].end])
+            opening = self.tokens[: self.phrases[0].end]
+            return all(token.pos[0] != "名詞" for token in opening)
         before = self.phrases[i - 1]
         is_alone = self.phrases[i].end - self.phrases[i].first == 1
         return is_alone and (before.kind in PREDICATES or (before.comma and before.kind != "list"))
@@ -275,7 +286,8 @@ class Edges:
     def holds_predicate(self, i: int) -> bool:
         """Whether phrase i holds a predicate, which a subject before it may be that of."""
         phrase = self.phrases[i]
-        return any(token.pos[0] in _CONJUGATED for token in self.tokens[phrase.first : phrase.end])
+        tokens = self.tokens[phrase.first : phrase.end]
+        return any(token.pos[0] in _CONJUGATED for token in tokens)
 
 
 def opens_with_adverbial(tokens: Tokens, first: int, end: int) -> bool:
@@ -339,8 +351,9 @@ class Sentence:
         return clauses
 
     def _make_clause(self, k: int, m: int, floor: int) -> Clause:
+        """The clause of subject k and argument m, with the reason against it; `floor` is the last phrase already used."""
         start = self.edges.start(k, floor)
-        p, q = self.phrases[k].end - 1, self.phrases[m].end - 1
+        p, q = self.phrases[k].last, self.phrases[m].last
         subject = [token.surface for token in self.tokens[start:p]]
         argument = [token.surface for token in self.tokens[p + 1 : q]]
         if not subject:
@@ -382,7 +395,8 @@ class Sentence:
             return m + 1  # 丈が高い草
         if g < 0 or self.phrases[g].kind != "modifier" or g + 1 >= len(self.phrases):
             return None
-        if g - m > MAX_PHRASES or any(self.phrases[i].comma for i in range(m, g + 1)):
+        has_comma = any(other.comma for other in self.phrases[m : g + 1])
+        if has_comma or g - m > MAX_PHRASES:
             return None
         if self._makes_noun_clause(g):
             return None
@@ -390,6 +404,7 @@ class Sentence:
         return None if is_object and self._takes_subject(m, g) else g
 
     def _is_adjective(self, i: int) -> bool:
+        """Whether phrase i is an adjective before a noun: 高い, not 走る."""
         if i >= len(self.phrases):
             return False
         return self.phrases[i].kind == "modifier" and not self.phrases[i].verbal
@@ -404,7 +419,8 @@ class Sentence:
 
     def _takes_subject(self, m: int, g: int) -> bool:
         """Whether the parser read [S が X q V] as one relative clause: で always, に passive, を progressive."""
-        words = self.tokens[self.phrases[g].first : self.phrases[g].end]
+        predicate = self.phrases[g]
+        words = self.tokens[predicate.first : predicate.end]
         mark = self.phrases[m].mark
         if mark == "に":
             return any(word.base in ("れる", "られる") for word in words)
@@ -412,7 +428,7 @@ class Sentence:
 
     def _find_separation(self, k: int, m: int) -> str:
         """Why subject and second phrase would not be those of one predicate."""
-        p, q = self.phrases[k].end - 1, self.phrases[m].end - 1
+        p, q = self.phrases[k].last, self.phrases[m].last
         if self.edges.open[p] != self.edges.open[q]:
             return "a bracket opens or closes between them"
         if opens_with_adverbial(self.tokens, p + 1, q):
@@ -454,7 +470,8 @@ class Sentence:
 
     def _find_sharing(self, is_ga: bool, mark: str, g: int) -> str:
         """Why the subject would belong to a later predicate as well, and attach to that one."""
-        phrase, last = self.phrases[g], self.tokens[self.phrases[g].end - 1]
+        phrase = self.phrases[g]
+        last = self.tokens[phrase.last]
         if phrase.kind == "while":
             later = self.phrases[g + 1 : g + 1 + MAX_PHRASES]
             if not any(other.mark == "を" for other in later):

@@ -26,6 +26,7 @@ from nikawa.text.conjugation_ko import attach
 MAX_PHRASES = 40
 """Phrases that a noun phrase may hold; keeps hostile text linear."""
 PAUSES = frozenset({"SP", "SF", "SE"})
+"""Tags of commas, full stops and ellipses."""
 
 # Phrases: what each is, which case it bears, and whether a predicate describes or acts.
 
@@ -84,9 +85,16 @@ class Phrase(NamedTuple):
     mark: str = ""
     """The case of an argument."""
     comma: bool = False
+    """Whether a comma or full stop follows."""
     acts: bool = False
     """Whether a modifier is a verb that may have a subject of its own: 잡은, not 낡은 or 깨진."""
     predicate: bool = False
+    """Whether it ends in a predicate."""
+
+    @property
+    def last(self) -> int:
+        """Its last token, which is the particle of a subject or argument."""
+        return self.end - 1
 
 
 def find_phrases(tokens: Tokens) -> list[Phrase]:
@@ -225,6 +233,7 @@ class Words:
 
 
 def _is_sign(token: Token) -> bool:
+    """Whether it is punctuation or another sign that is no part of a word."""
     tag = token.pos[0]
     return tag.startswith("S") and tag not in _WRITTEN
 
@@ -233,7 +242,8 @@ def is_between_words(text: str, place: int) -> bool:
     """Whether a cut before the character at `place` goes through no word; in a text without blanks none does."""
     if not 0 < place < len(text) or not any(map(str.isspace, text)):
         return True
-    return not all(char.isalnum() or char in _JOINERS for char in text[place - 1 : place + 1])
+    neighbours = text[place - 1 : place + 1]
+    return not all(char.isalnum() or char in _JOINERS for char in neighbours)
 
 
 # Clauses: a subject directly followed by an 을/를, 에/에게 or 에서 phrase.
@@ -295,13 +305,14 @@ class Sentence:
         return None
 
     def _make_clause(self, start: int, k: int, m: int, against: str) -> Clause:
-        return Clause(start, self.phrases[k].end - 1, self.phrases[m].end - 1, against)
+        return Clause(start, self.phrases[k].last, self.phrases[m].last, against)
 
     def _find_argument(self, k: int, case: str) -> tuple[int, str] | None:
         """The phrase that bears the case, if all from phrase k to it is one noun phrase; and what speaks against it."""
-        if self.phrases[k].kind not in ("subject", "topic") or self.phrases[k].comma:
+        subject = self.phrases[k]
+        if subject.kind not in ("subject", "topic") or subject.comma:
             return None
-        is_topic = self.phrases[k].kind == "topic"
+        is_topic = subject.kind == "topic"
         against, m = "", k + 1
         while m < min(len(self.phrases), k + MAX_PHRASES):
             phrase = self.phrases[m]
@@ -345,9 +356,8 @@ class Sentence:
             return None
         if g - m > MAX_PHRASES or self._is_compound_part(g):
             return None
-        if any(self.phrases[i].comma for i in range(m, g + 1)) or self._makes_noun_clause(g):
-            return None
-        return g
+        has_comma = any(phrase.comma for phrase in self.phrases[m : g + 1])
+        return None if has_comma or self._makes_noun_clause(g) else g
 
     def _makes_noun_clause(self, g: int) -> bool:
         """Whether 것, 때 or the like after predicate g makes a noun clause or an adverbial of it."""
@@ -400,13 +410,14 @@ class Sentence:
 
     def _find_reason(self, start: int, k: int, m: int) -> str:
         """Why a clause is not eligible, "" where it is."""
-        p, q = self.phrases[k].end - 1, self.phrases[m].end - 1
+        p, q = self.phrases[k].last, self.phrases[m].last
         if self.governors[m] < 0:
             return "no predicate follows"
         between = self.phrases[m + 1 : self.governors[m]]
         if any(phrase.kind in ("subject", "topic") for phrase in between):
             return "another subject follows"
-        if k and self.phrases[k - 1].kind == "argument" and self.phrases[k - 1].comma:
+        before = self.phrases[k - 1] if k else None
+        if before is not None and before.kind == "argument" and before.comma:
             return "two subjects share the predicate"
         noun = self.tokens[q - 1].form
         if self.phrases[m].mark != "eul" and (noun in _TIMES or noun in _ADVERBIAL):
@@ -444,7 +455,10 @@ Noun = tuple[str, bool]
 
 
 class ClauseParts:
-    """The two phrases of a clause, as they stand and without their particles."""
+    """The two phrases of a clause, as they stand and without their particles.
+
+    `start` and `end` are where they begin and end in the text, `gap` is what lies between them.
+    """
 
     def __init__(self, text: str, tokens: Tokens, clause: Clause) -> None:
         p, q = tokens[clause.subject], tokens[clause.argument]

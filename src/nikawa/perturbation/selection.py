@@ -18,7 +18,8 @@ GROUPS = ("particles", "surface")
 """Names for all operations on particles, and for all others."""
 CASES = {"o": "eul", "ni": "e", "de": "eseo"}
 """A Japanese case and the nearest Korean one: either name serves both languages."""
-ALIASES = {**CASES, **{korean: japanese for japanese, korean in CASES.items()}, "wo": "o"}
+ALIASES = {**CASES, "wo": "o"}
+ALIASES |= {korean: japanese for japanese, korean in CASES.items()}
 
 
 def choose_perturbations(
@@ -55,15 +56,21 @@ def _expand_family(family: str, cases: Sequence[str], table: dict[str, Perturbat
     own = [case_of(name) for name in table if family_of(name) == family]
     if not own:
         raise BadInput(f"{family} is for Japanese and Korean", cure="check the dataset's language")
-    wanted = [case if case in own else ALIASES.get(case, case) for case in cases] or own
-    for case in wanted:
-        if case not in own:
-            raise unknown(f"case of {family}", case, own)
-    return [f"{family}-{case}" for case in wanted]
+    names = []
+    for case in cases or own:
+        own_case = case if case in own else ALIASES.get(case, case)
+        if own_case not in own:
+            raise unknown(f"case of {family}", own_case, own)
+        names.append(f"{family}-{own_case}")
+    return names
 
 
 def family_of(name: str) -> str:
-    """`swap` of `swap-o`; an operation without cases is its own family."""
+    """`swap` of `swap-o`; an operation without cases is its own family.
+
+    >>> family_of("swap-o"), family_of("width-full")
+    ('swap', 'width-full')
+    """
     family = name.partition("-")[0]
     return family if family in FAMILIES else name
 
@@ -81,8 +88,10 @@ def restrict_inputs(perturbation: Perturbation, inputs: Sequence[str]) -> Pertur
 
     def parts(example: Example) -> dict[str, Example]:
         """Each input as an example of its own, whose text the operation looks at."""
-        texts = changeable_inputs(example, inputs)
-        return {name: Example(id=example.id, inputs={first: text}) for name, text in texts.items()}
+        examples = {}
+        for name, text in changeable_inputs(example, inputs).items():
+            examples[name] = Example(id=example.id, inputs={first: text})
+        return examples
 
     def eligible(example: Example, analyser: Analyser) -> bool:
         return any(perturbation.eligible(part, analyser) for part in parts(example).values())

@@ -78,17 +78,20 @@ def change_endings(
             continue
         if ending is not None:
             count, new = ending
-            stretches.append((tokens[end - count].start, tokens[end - 1].end, new))
+            first, last = tokens[end - count], tokens[end - 1]
+            stretches.append((first.start, last.end, new))
     return replace_stretches(text, stretches)
 
 
 def _join_last(tokens: Tokens, count: int) -> str:
     """The text of the last tokens; empty where nothing stands before them."""
-    return "".join(token.surface for token in tokens[-count:]) if len(tokens) > count else ""
+    if len(tokens) <= count:
+        return ""
+    return "".join(token.surface for token in tokens[-count:])
 
 
 def to_plain(tokens: Tokens) -> Ending:
-    """The plain words for a polite ending."""
+    """The plain words for a polite ending: 走ります to 走る, 猫です to 猫だ; None where there is none, or a doubt."""
     for count in (4, 2, 1):
         ending = _join_last(tokens, count)
         if not ending:
@@ -130,7 +133,7 @@ def find_verb(tokens: Tokens, verb: Token) -> tuple[str, str] | None:
 
 
 def to_polite(tokens: Tokens) -> Ending:
-    """The polite words for a plain ending."""
+    """The polite words for a plain ending: 走る to 走ります, 高くない to 高くありません; None where there is none."""
     for count in (3, 2, 1):
         ending = _join_last(tokens, count)
         if ending in _POLITE_COPULAS and tokens[-count].ctype == "特殊・ダ":
@@ -173,6 +176,7 @@ def _make_polite_negative(tokens: Tokens, count: int, polite: str) -> Ending:
 
 
 def _is_adjectival(token: Token) -> bool:
+    """Whether です makes it polite: 高い, 走りたい, 猫らしい."""
     is_auxiliary = token.pos[0] == "助動詞" and token.base in ("たい", "らしい")
     return token.pos[0] == "形容詞" or is_auxiliary
 
@@ -183,6 +187,7 @@ def _make_polite(verb: Token) -> str:
 
 
 def _class_of(verb: Token) -> str:
+    """The conjugation class that IPADIC names; raises `BadInput` for a word without one."""
     if not verb.ctype:
         raise BadInput(f"{verb.surface!r} does not conjugate")
     return verb.ctype

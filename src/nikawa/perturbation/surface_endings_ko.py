@@ -112,7 +112,8 @@ def rewrite_statement(text: str, statement: Statement, style: str) -> Stretch | 
     start, stop = tokens[first].start, tokens[end].end
     parts = []
     for token in tokens[first:end]:
-        parts.append((token.form, "-".join(filter(None, (token.pos[0], token.ctype)))))
+        tag = f"{token.pos[0]}-{token.ctype}" if token.ctype else token.pos[0]
+        parts.append((token.form, tag))
     if join_by_kiwi([*parts, (tokens[end].form, "EF")]) != text[start:stop]:
         # The ending alone, where a tense written in full stands before it: 하였다, which Kiwi would join as 했다.
         tense, ending = tokens[end - 1], tokens[end]

@@ -8,21 +8,22 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
+from itertools import product
 
 from nikawa.perturbation._surface import surface_perturbation
 from nikawa.text import Analyser
+from nikawa.text.conjugation_ko import FIRST_SYLLABLE, TAILS, VOWELS
 
 _SYLLABLES = re.compile("[가-힣]+")
 _LEADS = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ"
-_VOWELS = "ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅘㅙㅚㅛㅜㅝㅞㅟㅠㅡㅢㅣ"
-_TAILS = ("", *"ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇㅈㅊㅋㅌㅍㅎ")
 
 
 @cache
 def compatibility_table() -> dict[int, str]:
     """The code of every syllable to its compatibility jamo."""
-    jamo = (lead + vowel + tail for lead in _LEADS for vowel in _VOWELS for tail in _TAILS)
-    return dict(enumerate(jamo, start=0xAC00))
+    tails = [tail.strip("\0") for tail in TAILS]
+    jamo = map("".join, product(_LEADS, VOWELS, tails))
+    return dict(enumerate(jamo, start=FIRST_SYLLABLE))
 
 
 def write_compatibility_jamo(text: str, _: Analyser) -> str:

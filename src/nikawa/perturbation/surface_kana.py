@@ -37,7 +37,8 @@ def changeable_part(token: Token) -> str:
     """The part of a content word that may change script, which is the stem of a verb; "" for other words."""
     word, kind = token.pos[0], token.pos[1]
     if word == "動詞" and kind == "自立":
-        same, longest = 0, min(len(token.surface), len(token.base) - 1)
+        longest = min(len(token.surface), len(token.base) - 1)
+        same = 0
         while same < longest and token.surface[same] == token.base[same]:
             same += 1
         return token.surface[:same]

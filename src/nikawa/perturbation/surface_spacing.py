@@ -11,8 +11,8 @@ from nikawa.perturbation._surface import surface_perturbation
 from nikawa.perturbation.base import analyse_text, replace_stretches
 from nikawa.text import Analyser
 
-_BOUND = {"EC": ("VX",), "ETM": ("NNB",), "MM": ("NNB",), "NR": ("NNB",), "SN": ("NNB",)}
-"""What may be written on to what stands before it."""
+_BOUND = {"EC": "VX", "ETM": "NNB", "MM": "NNB", "NR": "NNB", "SN": "NNB"}
+"""A tag, and the tag of what may be written on to it."""
 _COMPOUNDS = ("NNG", "NNP")
 
 
@@ -22,7 +22,7 @@ def drop_spaces(text: str, analyser: Analyser) -> str:
         return text
     stretches = []
     for before, after in pairwise(analyse_text(text, analyser)):
-        is_bound = after.pos[0] in _BOUND.get(before.pos[0], ())
+        is_bound = after.pos[0] == _BOUND.get(before.pos[0])
         if is_bound and text[before.end : after.start] == " ":
             stretches.append((before.end, after.start, ""))
     return replace_stretches(text, stretches)
