@@ -53,7 +53,10 @@ class CardReport(Record, frozen=True, kw_only=True):
 def make_card(
     folder: Path, stated: Mapping[str, str] | None = None, *, overwrite: bool = False
 ) -> CardReport:
-    """Write the card of a folder of splits; with `overwrite` one that is there is completed and keeps what it says."""
+    """Write the card of a folder of splits; with `overwrite` one that is there is completed and keeps what it says.
+
+    `stated` are fields that the user names, as `SETTABLE_FIELDS` has them. What nobody states is marked as not stated.
+    """
     if not folder.is_dir() or not split_files(folder):
         cure = "name a folder with train.jsonl, dev.jsonl, test.jsonl or other splits in it"
         raise BadInput(

@@ -95,6 +95,8 @@ def custom_tasks(path: str, read: Callable[[str], Dataset] = load) -> list[Task]
     """The tasks of a dataset folder or records file, in the order their questions are met.
 
     Each is named after the file or folder, with the question where there are several; its dataset is the path.
+
+    Raises `BadInput` where no gold has a shape that is known, or the gold of one question has several.
     """
     place = str(Path(path))
     place = place if place not in benchmarks() else f"./{place}"
@@ -248,7 +250,11 @@ def card_and_language(dataset: str) -> tuple[Card, str]:
 
 
 def kind_of(inputs: Mapping[str, Any], question: str, value: Any) -> Kind | None:
-    """The kind of task that has such inputs and such gold; None where it has no shape known here."""
+    """The kind of task that has such inputs and such gold; None where it has no shape known here.
+
+    >>> kind_of({"premise": "…", "hypothesis": "…"}, "label", "neutral")
+    'inference'
+    """
     shape = next(
         (kind for kind, names in SHAPES.items() if all(name in inputs for name in names)), None
     )
@@ -305,7 +311,11 @@ def labels_of(kind: Kind, question: str, examples: Iterable[Example]) -> tuple[s
 
 
 def scale_of(values: Sequence[float]) -> tuple[float, float]:
-    """The usual scale that holds all scores: 0 or 1 to 1 or 5; else their own bounds."""
+    """The usual scale that holds all scores: 0 or 1 to 1 or 5; else their own bounds.
+
+    >>> scale_of([0.5, 3.2]), scale_of([0.1, 0.9]), scale_of([1, 7])
+    ((0.0, 5.0), (0.0, 1.0), (1.0, 7.0))
+    """
     low, high = min(values), max(values)
     least = float(floor(low)) if low < 0 else float(low >= 1)
     if high <= 1 and least <= 0:
@@ -314,7 +324,11 @@ def scale_of(values: Sequence[float]) -> tuple[float, float]:
 
 
 def metrics_of(kind: Kind, labels: Sequence[str], language: str) -> tuple[str, ...]:
-    """The usual metrics of a kind."""
+    """The usual metrics of a kind.
+
+    >>> metrics_of("reading", (), "ko")
+    ('klue-em', 'rouge-w')
+    """
     if kind == "reading" and language == "ko":
         return KOREAN_READING
     return RELATIONS if kind == "relation" and NONE in labels else METRICS[kind]

@@ -35,7 +35,10 @@ class Manifest(Record, frozen=True, kw_only=True):
 def export(
     dataset: Dataset, tasks: Sequence[Task], to: str, out: Path, *, overwrite: bool = False
 ) -> None:
-    """Write `dataset` to the folder `out` in one of `FORMATS`; labels that are hidden stay behind."""
+    """Write `dataset` to the folder `out` in one of `FORMATS`; labels that are hidden stay behind.
+
+    Raises `BadInput` where `out` holds a file that no export wrote, or one that was changed since, even with `overwrite`.
+    """
     if to not in FORMATS:
         raise unknown("export format", to, FORMATS)
     refuse_existing(out, overwrite)

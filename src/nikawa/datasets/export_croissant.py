@@ -131,7 +131,11 @@ def describe_card(card: Card) -> dict[str, Any]:
 
 
 def licence_url(tag: str) -> str:
-    """Where a known licence is to be read."""
+    """Where a known licence is to be read.
+
+    >>> licence_url("cc-by-sa-4.0")
+    'https://creativecommons.org/licenses/by-sa/4.0/'
+    """
     if tag.startswith("cc-"):
         terms, _, version = tag.removeprefix("cc-").rpartition("-")
         return f"https://creativecommons.org/licenses/{terms}/{version}/"

@@ -95,7 +95,11 @@ def lay_out(dataset: Dataset) -> Layout:
 
 
 def column_names(sources: Sequence[str]) -> dict[str, str]:
-    """Inputs and gold under their own names, gold as `gold_…` where an input has the name; meta as `meta_…`."""
+    """Inputs and gold under their own names, gold as `gold_…` where an input has the name; meta as `meta_…`.
+
+    >>> column_names(["id", "inputs.text", "gold.text", "meta.source"])
+    {'id': 'id', 'inputs.text': 'text', 'gold.text': 'gold_text', 'meta.source': 'meta_source'}
+    """
     inputs = {source.partition(".")[2] for source in sources if source.startswith("inputs.")}
     names = []
     for source in sources:
@@ -110,7 +114,11 @@ def column_names(sources: Sequence[str]) -> dict[str, str]:
 
 
 def make_distinct(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Our names to theirs; a name of theirs that another had first gets a number."""
+    """Our names to theirs; a name of theirs that another had first gets a number.
+
+    >>> make_distinct([("dev", "validation"), ("valid", "validation")])
+    {'dev': 'validation', 'valid': 'validation_2'}
+    """
     names: dict[str, str] = {}
     for ours, theirs in pairs:
         base = theirs or "_"
@@ -181,14 +189,22 @@ def _quoted(value: object) -> str:
 
 
 def licence_tag(licence: str) -> str:
-    """The identifier for a licence in words: `CC BY-SA 4.0` is `cc-by-sa-4.0`; one that is not known is `other`."""
+    """The identifier for a licence in words: `CC BY-SA 4.0` is `cc-by-sa-4.0`; one that is not known is `other`.
+
+    >>> licence_tag("CC BY-SA 4.0"), licence_tag("ask the authors")
+    ('cc-by-sa-4.0', 'other')
+    """
     tag = re.sub(r"\s+", "-", licence.strip().lower())
     known = tag in LICENCES or re.fullmatch(r"cc-by(-nc)?(-sa|-nd)?-[234]\.[05]", tag)
     return tag if known else "other"
 
 
 def size_tag(count: int) -> str:
-    """The size class of a dataset."""
+    """The size class of a dataset.
+
+    >>> size_tag(5000)
+    '1K<n<10K'
+    """
     return next((tag for limit, tag in SIZES if count < limit), "10M<n<100M")
 
 

@@ -372,6 +372,9 @@ def datasets_of(name: str) -> Sequence[str]:
 
     `jsick` is a dataset and a suite; the suite is meant, since its datasets lie in one repository and the
     stress sets are of little use without the pairs they were made from.
+
+    >>> datasets_of("jsick"), datasets_of("jsts"), datasets_of("mini-ja")
+    (['jsick', 'jsick-en', 'jsick-stress'], ['jsts'], [])
     """
     order = list(repositories())
     published = [each for each in benchmarks().values() if each.repository in order]

@@ -45,7 +45,10 @@ def hide_inherited(
 
 
 def drop_hidden(dataset: Dataset) -> Dataset:
-    """The dataset without the labels that are hidden, whether or not the copy at hand holds them."""
+    """The dataset without the labels that are hidden, whether or not the copy at hand holds them.
+
+    What the meta says of inherited labels goes with them.
+    """
     if not any(example.hidden for examples in dataset.splits.values() for example in examples):
         return dataset
     splits = {

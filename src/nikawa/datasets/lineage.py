@@ -116,7 +116,10 @@ def read_lineage(folder: Path) -> Iterator[Lineage]:
 
 
 def find_lineage(example: str, folder: Path) -> Lineage:
-    """The lineage of an example given as `jnli:dev/12`, `dev/12`, or `12` where one split alone has it."""
+    """The lineage of an example given as `jnli:dev/12`, `dev/12`, or `12` where one split alone has it.
+
+    Raises `BadInput` where no example or several have that name; the error suggests near ids.
+    """
     path = _file(folder)
     entries = [find_entry(path, name) for name in possible_references(example, folder)]
     lineages = [entry for entry in entries if entry is not None]

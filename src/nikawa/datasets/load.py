@@ -32,6 +32,12 @@ def load(text: str, *, data: Path | None = None, version: str | None = None) -> 
     """Load a dataset: `jsick`, `jsick:test`, a dataset folder, a records file, or `jsick@file.tsv`.
 
     `data` is the data folder (else `NIKAWA_DATA`, else the user's own); `version` picks one of several published versions.
+
+    Raises `MissingData` where a published dataset is not on this machine, with the command that fetches it.
+
+    >>> dataset = load("mini-ja:dev")
+    >>> dataset.name, len(dataset), list(dataset.splits)
+    ('mini-ja', 30, ['dev'])
     """
     spec = spec_of(text)
     if not spec.name:
@@ -53,7 +59,12 @@ def peek(text: str, n: int, *, data: Path | None = None) -> Dataset:
 def load_task(
     name: str, split: str, *, data: Path | None = None
 ) -> tuple[Task, tuple[Example, ...]]:
-    """A task and the examples of one split it can be asked of."""
+    """A task and the examples of one split it can be asked of.
+
+    >>> task, examples = load_task("mini-ja-nli", "dev")
+    >>> task.labels, len(examples)
+    (('entailment', 'contradiction', 'neutral'), 9)
+    """
     task = tasks()[name]
     dataset = load(f"{task.dataset}:{split}", data=data)
     examples = next(iter(dataset.splits.values()))
@@ -66,6 +77,10 @@ def read_judgements(
     """Every published worker's answer of a dataset (`jsick`) or of one split (`jsick:test`).
 
     With `counted` only those that the published gold was made from.
+
+    >>> judgement = next(read_judgements("mini-ja:dev"))
+    >>> judgement.example, judgement.worker, judgement.answer
+    ('mini-ja:dev/nli-019', 'w1', 'neutral')
     """
     spec = spec_of(text)
     benchmark, split = benchmarks()[spec.name or name_and_split(text)[0]], spec.split
@@ -219,7 +234,11 @@ def pick_split(dataset: Dataset, split: str, path: Path | str) -> Dataset:
 
 
 def guess_split(path: Path) -> str:
-    """The split a file name speaks of, else `all`."""
+    """The split a file name speaks of, else `all`.
+
+    >>> guess_split(Path("out_of_domain_valid-v1.0.tsv")), guess_split(Path("mine.jsonl"))
+    ('dev', 'all')
+    """
     for word in re.findall(r"[a-z]+", path.name.lower()):
         split: str = SPLIT_ALIASES.get(word, word)
         if split in ("train", "dev", "test"):

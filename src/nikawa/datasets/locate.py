@@ -40,7 +40,10 @@ def require_folder(folder: Path | None) -> None:
 
 
 def repository_folder(benchmark: Benchmark, data: Path | None = None) -> Path:
-    """The folder that mirrors the upstream repository, whether it exists or not."""
+    """The folder that mirrors the upstream repository, whether it exists or not.
+
+    A clone under its own name (`JGLUE`) serves where there is no folder of the key (`jglue`).
+    """
     if not benchmark.repository:
         return EMBEDDED
     root = data_root(data)
@@ -51,7 +54,10 @@ def repository_folder(benchmark: Benchmark, data: Path | None = None) -> Path:
 
 
 def find_files(source: Source, folder: Path, version: str | None = None) -> list[Path]:
-    """The files of one split: first pattern that matches, newest version (or the one asked for)."""
+    """The files of one split: first pattern that matches, newest version (or the one asked for).
+
+    Of `v*` the highest version counts, number by number: 1.10 is newer than 1.9.
+    """
     for pattern in source.patterns:
         by_version: dict[tuple[int, ...], list[Path]] = {}
         for path in matching_files(pattern, folder):

@@ -48,6 +48,9 @@ def suites() -> Mapping[str, tuple[str, ...]]:
     """Suite name to the datasets it holds, in the order of the paper.
 
     Where a suite and a dataset share a name, tasks are those of the dataset and a fetch brings the suite.
+
+    >>> suites()["jsick"]
+    ('jsick', 'jsick-en', 'jsick-stress')
     """
     members: dict[str, list[str]] = {}
     for benchmark in sorted(benchmarks().values(), key=lambda each: each.suite_place):
@@ -57,7 +60,11 @@ def suites() -> Mapping[str, tuple[str, ...]]:
 
 
 def tasks_of(name: str) -> list[Task]:
-    """The tasks a name stands for: a task, a dataset (all its tasks) or a suite."""
+    """The tasks a name stands for: a task, a dataset (all its tasks) or a suite.
+
+    >>> [task.name for task in tasks_of("klue-nli")], len(tasks_of("klue"))
+    (['klue-nli'], 8)
+    """
     if name in tasks():
         return [tasks()[name]]
     if name in benchmarks():
@@ -91,5 +98,9 @@ def custom_path(text: str) -> tuple[Path, str | None]:
 
 
 def canonical_split(benchmark: Benchmark, name: str) -> str:
-    """The canonical name of a split: `valid` and `trial` are `dev`."""
+    """The canonical name of a split: `valid` and `trial` are `dev`.
+
+    >>> canonical_split(benchmarks()["jamp"], "format-easy")
+    'timeformat-easy'
+    """
     return benchmark.aliases.get(name, SPLIT_ALIASES.get(name, name))

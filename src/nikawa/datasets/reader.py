@@ -48,7 +48,10 @@ class ExampleReader:
         self.root = data_root(data)
 
     def splits(self, dataset: str) -> list[str]:
-        """The splits that are here, without those that are parts of others or the same in another guise."""
+        """The splits that are here, without those that are parts of others or the same in another guise.
+
+        Raises `MissingData` where no file of a published dataset is here.
+        """
         if is_custom(dataset):
             splits = self.custom(dataset).splits
             parts = training_views(splits)
@@ -121,7 +124,11 @@ class ExampleReader:
         return adapt_examples(name, task, examples, labels)
 
     def describe(self, name: str) -> DataVersion:
-        """A set with its version and digest."""
+        """A set with its version and digest.
+
+        >>> ExampleReader().describe("mini-ja:dev").n
+        30
+        """
         return _describe_kept(self.root, name, _file_stamps(name, self.root))
 
     def version(self, name: str) -> str:
@@ -176,7 +183,10 @@ def _file_stamps(text: str, root: Path) -> FileStamps:
 
 
 def digest_examples(examples: Examples) -> str:
-    """The digest of what the examples of a set say."""
+    """The digest of what the examples of a set say.
+
+    Tags and meta are left out, so that tagging a dataset does not make its runs void.
+    """
     state = blake2b(digest_size=8)
     for example in examples:
         state.update(encode_json((example.id, example.inputs, example.gold, example.group)))

@@ -38,7 +38,10 @@ class ExampleStream:
 
 
 def open_stream(spec: str, data: Path | None = None) -> ExampleStream:
-    """The examples of a dataset given as `load` takes it."""
+    """The examples of a dataset given as `load` takes it.
+
+    A records file is not read as a whole: its language is told from the first examples, and its size is not known.
+    """
     path = Path(spec)
     if spec not in benchmarks() and spec.endswith(SUFFIXES) and path.is_file():
         examples = read_examples(path)

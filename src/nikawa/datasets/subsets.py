@@ -44,6 +44,11 @@ def take_share(examples: Sequence[Example], share: float, seed: int) -> list[Exa
 
     Each example has a place between 0 and 1 that ids, groups and the seed fix: the members of a group are spread
     evenly from a random start, and the first of all places are taken.
+
+    >>> from nikawa.datasets import load
+    >>> train = load("mini-ja:train").splits["train"]
+    >>> len(train), len(take_share(train, 0.1, seed=0))
+    (58, 6)
     """
     place: dict[str, tuple[float, int]] = {}
     for group, members in group_by(examples, group_of).items():
@@ -56,7 +61,13 @@ def take_share(examples: Sequence[Example], share: float, seed: int) -> list[Exa
 
 
 def take_shots(task: Task, examples: Sequence[Example], shots: int, seed: int) -> list[Example]:
-    """So many examples of each answer, drawn by seed, in their order; more shots hold fewer."""
+    """So many examples of each answer, drawn by seed, in their order; more shots hold fewer.
+
+    >>> from nikawa.datasets import load_task
+    >>> task, examples = load_task("mini-ja-nli", "train")
+    >>> [example.id for example in take_shots(task, examples, 1, seed=0)]
+    ['nli-002', 'nli-003', 'nli-011']
+    """
     chosen: set[str] = set()
     for members in group_by(examples, lambda e: answer_kind(e.gold.get(task.question))).values():
         drawn = sorted(members, key=lambda e: draw("shot", seed, e.id))
@@ -74,7 +85,10 @@ def answer_kind(gold: Any) -> str:
 def hold_out(
     examples: Sequence[Example], share: float, name: str
 ) -> tuple[list[Example], list[Example]]:
-    """The examples without, and those of, whole groups that make up a share; the same for every seed."""
+    """The examples without, and those of, whole groups that make up a share; the same for every seed.
+
+    Raises `BadInput` where all examples are of one group.
+    """
     groups = group_by(examples, group_of)
     groups_held_out: set[Hashable] = set()
     count, wanted = 0, share * len(examples)
@@ -107,7 +121,10 @@ def assign_folds(
     name: str,
     together: Callable[[Example], str] = group_of,
 ) -> dict[str, int]:
-    """Group to fold, about as many groups in each; the same for every seed. `together` tells a group."""
+    """Group to fold, about as many groups in each; the same for every seed. `together` tells a group.
+
+    Raises `BadInput` where all examples are of one group; of fewer groups than folds, each is a fold.
+    """
     groups = sorted(group_by(examples, together), key=lambda g: draw("fold", name, g))
     if len(groups) < 2:
         cure = "add examples of other groups, or name training data: --train DATASET"

@@ -74,7 +74,11 @@ def upstream_files() -> tuple[Upstream, ...]:
 
 
 def pinned_files(dataset: str) -> tuple[Upstream, ...]:
-    """The published files of a dataset, with what its readers use beside the splits; none where it is embedded."""
+    """The published files of a dataset, with what its readers use beside the splits; none where it is embedded.
+
+    >>> [file.path for file in pinned_files("jnli")][0]
+    'datasets/jnli-v1.3/test-v1.3.json'
+    """
     benchmark = benchmarks()[dataset]
     globs = [pattern for source in benchmark.sources for pattern in source.patterns]
     globs += benchmark.further_files

@@ -52,7 +52,11 @@ def without_views(splits: Splits, benchmark: Benchmark | None) -> dict[str, tupl
 
 
 def source_of(name: str, views: Mapping[str, str]) -> str:
-    """The split that a declared view is drawn from in the end."""
+    """The split that a declared view is drawn from in the end.
+
+    >>> source_of("easy-segmented", {"easy": "train", "easy-segmented": "easy"})
+    'train'
+    """
     seen = {name}
     while name in views and views[name] not in seen:
         name = views[name]

@@ -49,7 +49,11 @@ def categories() -> frozenset[str]:
 
 @cache
 def split_rule(split: str) -> Rule:
-    """What `split`, or its segmented twin, leaves out."""
+    """What `split`, or its segmented twin, leaves out.
+
+    >>> split_rule("timespan-easy")
+    {'time_span': frozenset({'short'})}
+    """
     rules = _data()["split"]
     name = split.removesuffix(WAKATI)
     if name not in rules:
@@ -68,7 +72,11 @@ def is_seen(example: Example, split: str) -> bool:
 
 @cache
 def fragment_of(category: str) -> tuple[str, str]:
-    """The fragment and sub-fragment of the paper's Table 10 a category belongs to."""
+    """The fragment and sub-fragment of the paper's Table 10 a category belongs to.
+
+    >>> fragment_of("順序（前後）")
+    ('Temporal ordering', 'Ordering relation')
+    """
     matches = [
         (len(head), main, sub)
         for main, subs in _data()["fragments"].items()

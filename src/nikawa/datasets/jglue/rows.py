@@ -73,6 +73,9 @@ def caption_meta(pair: str, path: Path, line: int) -> dict[str, Any]:
     """`img-s1-s2` is A (same image), `imgA_imgB-s1-s2` B, a sentence id starting with `g` C (worker-written).
 
     `pair` names the two sentences without their order, so it is shared by both directions and by JSTS and JNLI.
+
+    >>> caption_meta("12-34-56", Path("train.json"), 1)["source"], caption_meta("12_13-34-g5", Path(), 1)["source"]
+    ('A', 'C')
     """
     parts = pair.split("-")
     if len(parts) != 3 or not all(parts):

@@ -165,7 +165,11 @@ def narrow(digits: str) -> str:
 
 
 def majority(labels: tuple[str, ...]) -> str | None:
-    """The label two or more workers chose, or None."""
+    """The label two or more workers chose, or None.
+
+    >>> majority(("neutral", "entailment", "neutral"))
+    'neutral'
+    """
     return next((label for label in LABELS if labels.count(label) >= 2), None)
 
 

@@ -94,7 +94,7 @@ class Row(NamedTuple):
     tags: str
     """The phenomena, `#` between them; see `TAGS`."""
     tag_words: str
-    """The words of the pair that show them."""
+    """The words that show them, with their parts of speech."""
 
 
 COLUMNS = (

@@ -148,7 +148,11 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
 
 
 def tree_faults(heads: Sequence[int]) -> set[str]:
-    """What is unusual in a tree: its roots, heads to the left, loops, crossing arcs."""
+    """What is unusual in a tree: its roots, heads to the left, loops, crossing arcs.
+
+    >>> tree_faults([2, 3, 0]), sorted(tree_faults([3, 0, 2]))
+    (set(), ['head-to-the-left', 'root-not-last'])
+    """
     faults = set()
     if heads.count(0) != 1:
         faults.add("not-one-root")

@@ -97,7 +97,10 @@ def read_document(path: Path, kind: type[T]) -> T:
 
 
 def read_array(path: Path, kind: type[T]) -> Iterator[tuple[int, T]]:
-    """Yield (record number from 1, record) of a file that is one JSON array."""
+    """Yield (record number from 1, record) of a file that is one JSON array.
+
+    Records are decoded one by one, so that an error names the record and its line.
+    """
     decoder = msgspec.json.Decoder(kind)
     raws = read_document(path, list[msgspec.Raw])
     if not raws:
@@ -166,7 +169,10 @@ def record_error(path: Path, number: int, what: str, cure: str = CURE) -> BadInp
 def label_gold(
     path: Path, number: int, question: str, value: str | None, labels: Sequence[str]
 ) -> dict[str, Any]:
-    """The gold of a record with one label: empty where a test file hides it."""
+    """The gold of a record with one label: empty where a test file hides it.
+
+    Raises `BadInput` for a label that is not one of `labels`, and for none in a file other than test.
+    """
     if not value:
         if is_test(path):
             return {}
