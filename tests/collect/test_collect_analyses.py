@@ -13,8 +13,7 @@ import pytest
 from nikawa.collect.adjudication import resolve_item
 from nikawa.collect.analyses import ANALYSES
 from nikawa.collect.form import forms
-from nikawa.collect.imports import add_judgements
-from nikawa.collect.items import sync_items
+from nikawa.collect.items import add_judgements, sync_items
 from nikawa.collect.project import Project, create_project
 from nikawa.collect.settings import Settings
 from nikawa.collect.store import Store, decode_example, open_store

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from nikawa.collect.export import read_judgements
-from nikawa.collect.imports import add_judgements
-from nikawa.collect.items import sync_items
+from nikawa.collect.items import add_judgements, sync_items
 from nikawa.errors import BadInput
 from nikawa.records import Judgement
 from nikawa.serve.errors import Refused

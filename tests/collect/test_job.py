@@ -15,8 +15,7 @@ from nikawa.cli.terminal.app import build
 from nikawa.collect.adjudication import add_decision
 from nikawa.collect.export import ExportOptions, export
 from nikawa.collect.form import forms
-from nikawa.collect.imports import import_judgements
-from nikawa.collect.items import open_synced
+from nikawa.collect.items import import_judgements, open_synced
 from nikawa.collect.job import (
     ServeOptions,
     create,

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from nikawa.collect.imports import add_judgements
-from nikawa.collect.items import sync_items
+from nikawa.collect.items import add_judgements, sync_items
 from nikawa.collect.store import format_time, open_store, parse_time
 from nikawa.errors import BadInput
 from nikawa.records import Judgement

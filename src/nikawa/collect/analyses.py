@@ -41,9 +41,12 @@ class Columns:
     """The answers to one question, side by side."""
 
     items: list[str] = field(default_factory=list)
+    """The reference of the item of each answer."""
     workers: list[str] = field(default_factory=list)
     answers: list[Any] = field(default_factory=list)
+    """As categories: see `_as_category`."""
     seconds: list[float] = field(default_factory=list)
+    """NaN where no time was measured."""
 
     def table(self, question: str) -> Table:
         """The same as codes; time is kept where it was said."""
@@ -179,7 +182,10 @@ def measure_times(table: Table) -> dict[str, Any] | None:
 
 
 def flag_items(store: Store, table: Table | None, is_compared: bool) -> list[dict[str, Any]]:
-    """Items with a reason to look at them, those with most reasons first."""
+    """Items with a reason to look at them, those with most reasons first.
+
+    Flags: `reported`, `set-aside`, and those of `find_odd_items` (`no-majority`, `slow`).
+    """
     rows: dict[str, dict[str, Any]] = {}
     for ref, reports, is_set_aside in store.read(reported_items, MAX_ROWS_SHOWN):
         flags = ["reported", "set-aside"] if is_set_aside else ["reported"]

@@ -208,7 +208,10 @@ def _accuracy(hits: Sequence[bool]) -> dict[str, Any]:
 
 
 def measure_labels(tokenised: Tokenised) -> dict[str, Any]:
-    """By label: words that give it away, lengths, and overlap with the source."""
+    """By label: words that give it away, lengths, and overlap with the source.
+
+    `near` lists the words nearest to giving a label away, `explained` how much of the label the length tells.
+    """
     tally = Tally((SIDE,))
     overlaps: dict[str, list[float]] = {}
     shares = tokenised.shared.shares.tolist()
@@ -275,7 +278,10 @@ def _most_frequent(counts: Mapping[str, int], most: int = MAX_WRITERS_SHOWN) -> 
 
 
 def describe_writers(tokenised: Tokenised, hits: Sequence[bool] | None) -> list[dict[str, Any]]:
-    """Length and overlap of each writer's texts, how often their labels are guessed, and what is odd."""
+    """Length and overlap of each writer's texts, how often their labels are guessed, and what is odd.
+
+    Flags: `long` and `short` texts, `copies` from the source or `strays` from it, all against the other writers.
+    """
     by_writer: dict[str, list[int]] = {}
     for place, text in enumerate(tokenised.texts):
         if text.writer:

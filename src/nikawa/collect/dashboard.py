@@ -83,7 +83,10 @@ def worker_rows(db: Connection) -> list[dict[str, Any]]:
 
 
 def count_times(db: Connection) -> dict[str, Any]:
-    """Time per answer: the mean, and how many answers took how long, in powers of two of a second."""
+    """Time per answer: the mean, and how many answers took how long, in powers of two of a second.
+
+    The last class, 512, holds everything from 256 seconds up.
+    """
     rows = db.rows(
         "SELECT CASE WHEN seconds < 1 THEN 1 WHEN seconds < 2 THEN 2 WHEN seconds < 4 THEN 4 WHEN seconds < 8 THEN 8"
         " WHEN seconds < 16 THEN 16 WHEN seconds < 32 THEN 32 WHEN seconds < 64 THEN 64 WHEN seconds < 128 THEN 128"

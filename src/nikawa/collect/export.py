@@ -221,7 +221,7 @@ def json_lines(judgements: Iterable[Judgement]) -> Iterator[bytes]:
 
 
 def _write_examples(db: Connection, project: Project, out: Path, options: ExportOptions) -> int:
-    """What workers wrote as examples for others to judge, and beside it who wrote it."""
+    """What workers wrote as examples for others to judge, and beside it who wrote it; how many examples."""
     refuse_existing(out, options.overwrite)
     rows = list(read_written_examples(db, project, options.pseudonymise))
     authors = [authorship for _, authorship in rows]
@@ -232,7 +232,11 @@ def _write_examples(db: Connection, project: Project, out: Path, options: Export
 def read_written_examples(
     db: Connection, project: Project, pseudonymise: bool
 ) -> Iterator[tuple[Example, Authorship]]:
-    """An example a text, under a number that does not tell what it was meant to be; who wrote it is apart."""
+    """An example a text, under a number that does not tell what it was meant to be; who wrote it is apart.
+
+    The order within an item is by a hash, so that the place of a text does not give its label away. Answers that break
+    a rule of the form, which only come from elsewhere, are skipped.
+    """
     form, options = project.form, project.options
     if form.to_judge is None:
         cure = "use --to examples where workers write; others export judgements"
@@ -264,7 +268,10 @@ def read_written_examples(
 
 
 def write_decisions(db: Connection, project: Project, out: Path, options: ExportOptions) -> int:
-    """The last decision of each item, a line a question, as `nikawa aggregate --adjudicated` reads it; how many."""
+    """The last decision of each item, a line a question, as `nikawa aggregate --adjudicated` reads it.
+
+    Returns how many lines were written below the header.
+    """
     lines = ["\t".join(DECISION_COLUMNS)]
     for ref, body, person, reason in db.stream(
         "SELECT i.ref, d.body, d.person, d.reason FROM decisions d JOIN items i ON i.id = d.item"

@@ -1,10 +1,15 @@
-"""Take a project's files into its store: items that are new, control items that were corrected, each file only when it changed."""
+"""What comes into the store of a project: the items of its files, further examples, and judgements made elsewhere.
+
+A file is taken in whole or not at all. Items are added and, where they are control or pilot items, corrected; none is
+ever removed, as answers refer to them.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -14,12 +19,23 @@ from msgspec.structs import replace
 
 from nikawa.collect.assignment import remember_seen
 from nikawa.collect.permutation import draw_spot
-from nikawa.collect.project import KINDS, Project, open_project
-from nikawa.collect.store import Store, get_value, open_store, set_value
-from nikawa.collect.workers import AUTHOR, add_worker, count_items
-from nikawa.collect.writers import WRITER, WRITERS, read_writers, writer_of
+from nikawa.collect.project import (
+    EXAMPLES,
+    KINDS,
+    MAX_NAME_CHARS,
+    Project,
+    is_person_name,
+    open_project,
+)
+from nikawa.collect.sources import read_source_writers, read_sources
+from nikawa.collect.store import Store, get_value, open_store, parse_time, set_value
+from nikawa.collect.workers import AUTHOR, Worker, add_worker, count_items
+from nikawa.collect.writers import WRITER, WRITERS, read_writers, write_writers, writer_of
 from nikawa.errors import BadInput
-from nikawa.io.records import read_examples
+from nikawa.io.judgements import JudgementOptions, Note, open_judgements
+from nikawa.io.records import read_examples, write_records
+from nikawa.records import Judgement
+from nikawa.serve.audit import add_audit
 from nikawa.serve.database import Connection
 from nikawa.serve.login import hash_token
 
@@ -55,14 +71,13 @@ def sync_items(project: Project, store: Store) -> dict[str, int]:
             store.write(set_value, f"file {kind}", version)
     workers = project.settings.assign.workers_per_item
     if store.read(get_value, "asked") != str(workers):
-        store.write(_ask_workers, workers)
+
+        def ask_workers(db: Connection) -> None:
+            db.execute("UPDATE items SET asked = ? WHERE asked <> ?", workers, workers)
+            set_value(db, "asked", str(workers))
+
+        store.write(ask_workers)
     return added
-
-
-def _ask_workers(db: Connection, workers: int) -> None:
-    """Ask for another number of workers an item."""
-    db.execute("UPDATE items SET asked = ? WHERE asked <> ?", workers, workers)
-    set_value(db, "asked", str(workers))
 
 
 class NewItem(NamedTuple):
@@ -84,7 +99,10 @@ class NewItem(NamedTuple):
 
 
 def add_items(db: Connection, project: Project, kind: str, path: Path) -> int:
-    """Add the items of a file that the store does not have; how many."""
+    """Add the items of a file that the store does not have; how many.
+
+    `kind` is `main`, `gold` (control items) or `pilot`; control and pilot items that were corrected are corrected.
+    """
     known = {ref for (ref,) in db.rows("SELECT ref FROM items WHERE kind = ?", kind)}
     next_position = count_items(db, kind)
     (next_id,) = db.required("SELECT coalesce(max(id), 0) + 1 FROM items")
@@ -179,3 +197,139 @@ def bar_writers(db: Connection, project: Project, written_by: dict[str, list[int
         token_hash = hash_token(project.token(name))
         worker = add_worker(db, name, token_hash, AUTHOR, language=language, now=time.time())
         remember_seen(db, [(worker.id, item, None) for item in items])
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What came in."""
+
+    answers: int
+    """Answers that were added."""
+    known: int
+    """Answers of workers who had one for the item already."""
+    examples: int
+    """Examples that were added."""
+    notes: tuple[Note, ...] = ()
+    """What was odd about the file of judgements."""
+
+
+def import_judgements(
+    folder: Path,
+    file: Path | None,
+    how: JudgementOptions,
+    examples: str | None = None,
+    database: str = "",
+) -> ImportReport:
+    """Add judgements made elsewhere, of any form `aggregate` reads, and further examples; all or none of a file."""
+    added = 0 if examples is None else add_examples(folder, examples)
+    with open_synced(folder, database) as (project, store):
+        if file is None:
+            return ImportReport(0, 0, added)
+        reading = open_judgements(file, how)
+        answers, known = store.write(add_judgements, project, reading.rows, str(file), time.time())
+        return ImportReport(answers, known, added, reading.notes.report())
+
+
+def add_examples(folder: Path, spec: str) -> int:
+    """Write the project's examples again with those that are new behind them; how many are new.
+
+    `spec` names a dataset, folder or records file. An example that the form cannot show is bad input.
+    """
+    project = open_project(folder)
+    path = project.folder / EXAMPLES
+    before = list(read_examples(path))
+    known = {example.id for example in before}
+    new = [example for example in read_sources(spec) if example.id not in known]
+    for example in new:
+        fault = project.form.find_fault(example)
+        if fault:
+            what = f"example {example.id!r}: {fault}"
+            raise BadInput(what, file=spec, cure="name other examples")
+    if not new:
+        return 0
+    writers = read_source_writers(spec)
+    if writers:
+        writers = {**writers, **read_writers(project.folder / WRITERS)}
+        write_writers(project.folder / WRITERS, writers.values(), overwrite=True)
+    write_records(path, [*before, *new], overwrite=True)
+    return len(new)
+
+
+def add_judgements(
+    db: Connection, project: Project, rows: Iterable[tuple[int, Judgement]], file: str, now: float
+) -> tuple[int, int]:
+    """Add judgements made elsewhere, given with their lines; how many answers were added, and how many were known.
+
+    Judgements of one worker about one item are one answer. A worker's pseudonym of this project stands for their name.
+    Raises `BadInput` with the line for an item the project does not have, or a name nobody may have.
+    """
+    items = {
+        ref: (item, group)
+        for item, ref, group in db.stream("SELECT id, ref, grp FROM items WHERE kind = 'main'")
+    }
+    pseudonyms = {project.pseudonym(name): name for (name,) in db.rows("SELECT name FROM workers")}
+    answers: dict[str, dict[str, list[Judgement]]] = {}
+    """Worker to item to the judgements of one answer."""
+    for line, judgement in rows:
+        name = pseudonyms.get(judgement.worker, judgement.worker)
+        if judgement.example not in items:
+            what = f"answers about {judgement.example!r}, which is no item of the project"
+            raise BadInput(what, file=file, line=line, cure="check the column of the ids")
+        if not is_person_name(name):
+            cure = f"use 1 to {MAX_NAME_CHARS} printable characters"
+            raise BadInput(f"{name!r} cannot be a worker's name", file=file, line=line, cure=cure)
+        answers.setdefault(name, {}).setdefault(judgement.example, []).append(judgement)
+    added = 0
+    for name in sorted(answers):
+        token_hash = hash_token(project.token(name))
+        language = project.settings.language
+        worker = add_worker(db, name, token_hash, "import", language=language, now=now)
+        theirs = [(*items[ref], judgements) for ref, judgements in answers[name].items()]
+        added += add_answers(db, project, worker, theirs, now)
+    db.analyse("answers", "seen")
+    add_audit(db, "command", "import", {"file": file, "answers": added}, now)
+    return added, sum(map(len, answers.values())) - added
+
+
+def add_answers(
+    db: Connection,
+    project: Project,
+    worker: Worker,
+    answers: list[tuple[int, str | None, list[Judgement]]],
+    now: float,
+) -> int:
+    """Add a worker's answers to items they have none for, given as item, group and judgements; how many."""
+    answered = db.rows("SELECT item FROM answers WHERE worker = ? AND surplus = 0", worker.id)
+    known = {item for (item,) in answered}
+    new = [answer for answer in answers if answer[0] not in known]
+    rows = []
+    for item, _, judgements in new:
+        first = judgements[0]
+        pairs = [(judgement.question, judgement.answer) for judgement in judgements]
+        body = msgspec.json.encode(project.form.from_judgements(pairs)).decode()
+        lease, key = f"import {worker.id} {item}", f"import {item}"
+        at = parse_time(first.at, now)
+        rows.append((item, worker.id, lease, key, "main", body, "", first.seconds, at, 0, 0, 0.0))
+    columns = "item, worker, lease, key, kind, body, comment, seconds, at, surplus, quick, pay"
+    db.load("answers", columns, rows)
+    db.execute_many(
+        "UPDATE items SET done = done + 1 WHERE id = ?", [(item,) for item, _, _ in new]
+    )
+    db.execute("UPDATE workers SET answered = answered + ? WHERE id = ?", len(new), worker.id)
+    remember_seen(db, [(worker.id, item, group) for item, group, _ in new])
+    end_leases(db, worker, {item for item, _, _ in new})
+    return len(new)
+
+
+def end_leases(db: Connection, worker: Worker, items: set[int]) -> None:
+    """What the worker holds of these items is answered now: nobody judges an item twice."""
+    leases = db.rows(
+        "SELECT id, item, state FROM leases WHERE worker = ? AND state IN ('open', 'expired', 'lost')",
+        worker.id,
+    )
+    for lease, item, state in leases:
+        if item not in items:
+            continue
+        db.execute("UPDATE leases SET state = 'answered' WHERE id = ?", lease)
+        if state == "open":
+            db.execute("UPDATE items SET leased = leased - 1 WHERE id = ?", item)

@@ -50,7 +50,7 @@ def page_messages(language: str, form: Form | None = None) -> Mapping[str, str]:
 def page_message(
     language: str, key: str, values: Mapping[str, Any] | None = None, form: Form | None = None
 ) -> str:
-    """One of these messages, with its values filled in."""
+    """One of the messages of `page_messages`, with its values filled in."""
     return fill_message(page_messages(language, form), key, values)
 
 
@@ -218,7 +218,10 @@ class Site:
         return json_response(body, 422)
 
     def refusal_response(self, request: Request, refused: Refused) -> Response:
-        """What somebody gets whose request cannot be done: a code and a sentence, as a page where a browser asks."""
+        """What somebody gets whose request cannot be done: a code and a sentence, as a page where a browser asks.
+
+        A request beyond its rate (status 429) is told when to come again.
+        """
         language, status = self.request_language(request), refused.status
         message = page_message(language, refused.code)
         if request.method == "GET" and "text/html" in request.headers.get("accept", ""):

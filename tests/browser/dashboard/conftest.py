@@ -14,8 +14,7 @@ import pytest
 from nikawa.collect.analyses import ANALYSES
 from nikawa.collect.app import create_app
 from nikawa.collect.export import read_judgements
-from nikawa.collect.imports import add_judgements
-from nikawa.collect.items import sync_items
+from nikawa.collect.items import add_judgements, sync_items
 from nikawa.collect.project import Project, create_project
 from nikawa.collect.settings import Settings
 from nikawa.collect.store import Store, open_store
