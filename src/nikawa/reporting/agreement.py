@@ -179,7 +179,8 @@ def draw_workers(table: Table) -> Markup:
     points = []
     for i in np.argsort(-away, kind="stable")[:MAX_WORKERS_NAMED].tolist():
         name = shorten_name(table.workers[shown[i]], 120)
-        points.append(LabelledPoint(*spots[i], name, 0, SIZE))
+        left, top = spots[i]
+        points.append(LabelledPoint(left, top, name, 0, SIZE))
     for point, box in zip(points, place_labels(points, spots, [], FRAME), strict=True):
         parts.append(
             f'<text class="tag" x="{box.left:.1f}" y="{box.bottom - 4:.1f}">{text(point.text)}</text>'

@@ -1,4 +1,9 @@
-"""The analyses of a task as blocks of its section: labels, slices, calibration, overlap, curves, stress, suspects."""
+"""The analyses of a task as blocks of its section: labels, slices, calibration, overlap, curves, stress, suspects.
+
+A block is a heading with words, tables and plots; its function returns an empty string where there is nothing to show.
+Functions named `..._plot` draw the picture alone, which is also a file in `figures/`. Values are those of
+`nikawa.analysis`; `source` of an analysis is its file in `analyses/`, and every cell names its place in it.
+"""
 
 from __future__ import annotations
 
@@ -76,10 +81,10 @@ def confusion_plot(section: Section, part: Analysed) -> str:
     confusion = part.analysis.confusion
     if confusion is None or len(confusion.columns) > MAX_LABELS_DRAWN:
         return ""
-    cells = [
-        [confusion.counts[gold].get(answer, 0.0) for answer in confusion.columns]
-        for gold in confusion.labels
-    ]
+    cells = []
+    for gold in confusion.labels:
+        counts = confusion.counts[gold]
+        cells.append([counts.get(answer, 0.0) for answer in confusion.columns])
     place = inside(part.source, "confusion", "counts")
     title = f"Confusion of {part.system} on {section.name}"
     return draw_heat(Heat(confusion.labels, confusion.columns, cells, place), title)
@@ -112,7 +117,7 @@ def show_classes(analysed: Sequence[Analysed]) -> Markup:
         places.append(place)
         for i, one in enumerate(part.analysis.confusion.classes):
             own = inside(place, i)
-            cells = [
+            cells: list[str | TableCell] = [
                 part.system,
                 one.label,
                 count_cell(one.gold, inside(own, "gold")),
@@ -203,12 +208,14 @@ def calibration(analysed: Sequence[Analysed]) -> str:
 
 def overlap(analysed: Sequence[Analysed], digits: int) -> str:
     """How much of one input is found in the other, and what that has to do with being right."""
-    parts = [
-        (part, part.analysis.overlap) for part in analysed if part.analysis.overlap is not None
-    ]
+    parts: list[tuple[Analysed, Overlap]] = []
+    for part in analysed:
+        if part.analysis.overlap is not None:
+            parts.append((part, part.analysis.overlap))
     if not parts:
         return ""
-    first, places = parts[0][1], [inside(part.source, "overlap") for part, _ in parts]
+    first = parts[0][1]
+    places = [inside(part.source, "overlap") for part, _ in parts]
     words = (
         f"Of the words of the {first.of}, a share of {figures(first.mean.value, 'fraction', 1)} is found in the "
         f"{first.inside} on average (segmentation: {first.segmentation})."
@@ -258,7 +265,8 @@ def slices(section: Section, digits: int) -> str:
     if len(parts) > MAX_SYSTEMS_DRAWN:
         words += f" The best {MAX_SYSTEMS_DRAWN} systems are drawn; the table has all."
     places = [inside(part.source, "slices") for part in parts]
-    drawn, whole = " ".join(places[:MAX_SYSTEMS_DRAWN]), " ".join(places)
+    drawn = " ".join(places[:MAX_SYSTEMS_DRAWN])
+    whole = " ".join(places)
     picture = figure(slice_plot(section, SHEET_HEIGHT), section.name, "slices", drawn)
     shown = show_slice_table(parts, digits, whole) + source_line(whole)
     content = picture + detail("All slices as a table", shown)
@@ -302,15 +310,18 @@ def _slice_sizes(parts: Sequence[Analysed]) -> dict[Key, int]:
     for part in parts:
         for one in part.analysis.slices:
             sizes.setdefault((one.by, one.where), one.n)
-    order = {by: i for i, by in enumerate(dict.fromkeys(by for by, _ in sizes))}
-    return dict(sorted(sizes.items(), key=lambda item: order[item[0][0]]))
+    ordered: dict[Key, int] = {}
+    for group in dict.fromkeys(by for by, _ in sizes):
+        ordered |= {key: n for key, n in sizes.items() if key[0] == group}
+    return ordered
 
 
 def _slices_by_key(part: Analysed) -> Slices:
     place = inside(part.source, "slices")
-    return {
-        (one.by, one.where): (one, inside(place, i)) for i, one in enumerate(part.analysis.slices)
-    }
+    slices: Slices = {}
+    for i, one in enumerate(part.analysis.slices):
+        slices[one.by, one.where] = (one, inside(place, i))
+    return slices
 
 
 def show_slice_table(parts: Sequence[Analysed], digits: int, place: str) -> Markup:
@@ -459,12 +470,20 @@ def show_stress_table(section: Section, digits: int, place: str) -> Markup:
 def stress_keys(keys: Iterable[StressKey]) -> list[StressKey]:
     """By operation, case and label, all together first; a lone case of an operation says nothing new."""
     every = list(keys)
-    places = [list(dict.fromkeys(["", *(key[i] for key in every)])) for i in range(3)]
     cases: dict[str, set[str]] = {}
     for operation, case, _ in every:
-        cases.setdefault(operation, set()).update([case] if case else [])
-    kept = [key for key in every if not key[1] or len(cases[key[0]]) > 1]
-    return sorted(kept, key=lambda key: tuple(places[i].index(key[i]) for i in range(3)))
+        cases.setdefault(operation, set()).add(case)
+    kept = []
+    for key in every:
+        operation, case, _ = key
+        if not case or len(cases[operation] - {""}) > 1:
+            kept.append(key)
+    orders = [list(dict.fromkeys(["", *column])) for column in zip(*every, strict=True)]
+
+    def rank(key: StressKey) -> tuple[int, ...]:
+        return tuple(order.index(part) for order, part in zip(orders, key, strict=True))
+
+    return sorted(kept, key=rank)
 
 
 def show_stress(cell: StressCell, place: str, digits: int) -> Markup:
@@ -478,12 +497,17 @@ def show_stress(cell: StressCell, place: str, digits: int) -> Markup:
 
 def suspects(section: Section) -> str:
     """Labels that systems speak against; those of sets made from others repeat their originals and are not counted."""
-    own = [part for part in section.suspects if part.found.set not in section.derived]
+    own = []
+    made = []
+    for part in section.suspects:
+        if part.found.set in section.derived:
+            made.append(part.found.set)
+        else:
+            own.append(part)
     shown = [show_suspects(part) for part in own if part.found.items]
     if not shown:
         return ""
     words = "Labels that the systems speak against with confidence. Models are wrong more often than people: look before you change anything."
-    made = [part.found.set for part in section.suspects if part.found.set in section.derived]
     if made:
         words += f" Not listed: {', '.join(made)}, whose examples were made from others."
     paragraph = html('<p class="soft">{}</p>', words)

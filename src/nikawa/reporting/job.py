@@ -56,47 +56,63 @@ class ReportOptions:
     """How to report."""
 
     data: Path | None = None
+    """The folder of published data; None for the usual one."""
     title: str = ""
+    """Of the page; empty: the names of its datasets."""
     digits: int = 1
     """Of percentages; fractions get two more."""
     rounds: int | None = None
     """Of paired tests; None: 2,000, and more where many tests are made."""
     analyses: bool = True
+    """Whether to analyse the runs: slices, confusion, calibration, learning curves, suspected label errors."""
     dataset: bool = True
-    """Tell of the dataset: agreement, artifacts."""
+    """Whether to tell of the dataset: its card, agreement of workers, artifacts."""
     made: str = ""
     """When the report was made; without it the same runs give the same bytes."""
     overwrite: bool = False
+    """Whether to replace an earlier report; a folder that is none is never replaced."""
     on_progress: OnProgress = lambda what: None
+    """Called with what is done next."""
 
 
 class Reported(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What was written."""
 
     page: str
+    """The path of `index.html`."""
     files: tuple[str, ...]
+    """Every file, the page too, as paths from the folder of the report."""
     bytes: int
     """Of the page."""
     runs: int
+    """Results; runs that only chose settings are not counted."""
     systems: tuple[str, ...]
+    """By their mean rank over tasks, the best first."""
     tasks: tuple[str, ...]
     examples: int
+    """That can be looked at on the page, over all tasks."""
     scored_again: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Reason to the folders of the runs whose stored scores could not be taken: `its data changed`, …"""
 
 
 def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None) -> Reported:
-    """Report runs (folders, folders of runs, patterns) into a folder.
+    """Report runs into a folder: a page, tables for a paper, figures, and every number as JSON.
 
-    Every dataset, file of answers and card is read once. Scores are those that the runs stored, unless they are of other
-    items or metrics than now: then the answers are scored again, and `scored_again` of the result says why.
+    `runs` are folders of runs, folders of several, or patterns; `out` is written whole or not at all. Every dataset, file
+    of answers and card is read once. Scores are those that the runs stored, unless they are of other items or metrics than
+    now: then the answers are scored again, and `scored_again` of the result says why.
+
+    Raises BadInput where no run is finished, a file is not what its run wrote, data is not what the run was planned with,
+    or something is in the way at `out`.
+
+        report(["runs"], Path("report"), ReportOptions(title="Encoders on JSICK", digits=2))
     """
     options = options or ReportOptions()
     on_progress = options.on_progress
     refuse_other_folder(out, options.overwrite)
     on_progress("reading runs")
-    found = find_runs(runs)
-    systems, _ = load_systems(found.require_results(), ExampleReader(options.data))
+    runs_found = find_runs(runs)
+    systems, _ = load_systems(runs_found.require_results(), ExampleReader(options.data))
     tasks = group_by_task(systems, out, on_progress)
     on_progress("comparing systems")
     compared = compare_tasks(tasks, options.rounds)
@@ -105,30 +121,34 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
         on_progress("analysing")
         analyses = analyse_systems(systems, {}).analyses
     on_progress("drawing the page")
-    findings: dict[str, tuple[DatasetNote, ...]] = {}
+    notes: dict[str, list[DatasetNote]] = {}
     if options.dataset:
         reader = DatasetNoteReader(options.data)
-        findings = {task.name: tuple(reader.read(task)) for task in tasks}
-    sections = [
-        task_section(task, compared, analyses, findings.get(task.name, ())) for task in tasks
-    ]
+        notes = {task.name: list(reader.read(task)) for task in tasks}
+    sections = []
+    for task in tasks:
+        sections.append(task_section(task, compared, analyses, notes.get(task.name, ())))
     page = make_page(tasks, sections, compared, options)
-    page = add_choices(page, tasks, found.choosing, out)
+    page = add_choices(page, tasks, runs_found.choosing, out)
     page = replace(page, commands=(*page.commands, report_command(runs, out, options)))
-    cut = find_text_limit((n for task in tasks for n in text_lengths(task)), MAX_TEXT_CHARS_OF_PAGE)
-    items = {
-        task.name: collect_items(_best_first(task, section), section.language, cut)
-        for task, section in zip(tasks, page.sections, strict=True)
-    }
+    lengths = (length for task in tasks for length in text_lengths(task))
+    cut = find_text_limit(lengths, MAX_TEXT_CHARS_OF_PAGE)
+    items = {}
+    for task, section in zip(tasks, page.sections, strict=True):
+        by_name = {system.name: system for system in task.systems}
+        best_first = tuple(by_name[row.system] for row in section.rows)
+        ordered = dataclasses.replace(task, systems=best_first)
+        items[task.name] = collect_items(ordered, section.language, cut)
     place = write_report(
         out,
         page,
         items,
-        extra=pack_further_files(analyses, findings),
+        extra=pack_further_files(analyses, notes),
         digits=options.digits,
         overwrite=options.overwrite,
     )
-    files = sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
+    paths = [path for path in out.rglob("*") if path.is_file()]
+    files = sorted(str(path.relative_to(out)) for path in paths)
     return Reported(
         page=str(place),
         files=tuple(files),
@@ -154,17 +174,19 @@ def task_section(
     task: TaskRuns,
     compared: PairedTests,
     analyses: Analyses | None,
-    findings: Sequence[DatasetNote] = (),
+    notes: Sequence[DatasetNote] = (),
 ) -> Section:
     """One task of the page: scores, tests, analyses, notes."""
-    names, card = task.task.metrics, task.answered.card
+    card = task.answered.card
     rows = system_rows(task, compared)
+    names = [name for name in task.task.metrics if any(name in row.metrics for row in rows)]
+    lower = [name for name in task.task.metrics if metrics()[name].better == "lower"]
     protocol = task.systems[0].spec.protocol
-    derived = [
-        name
-        for name, examples in task.sets.items()
-        if examples and all(each.origin is not None and each.origin.parents for each in examples)
-    ]
+    derived = []
+    for name, examples in task.sets.items():
+        origins = [example.origin for example in examples]
+        if origins and all(origin is not None and origin.parents for origin in origins):
+            derived.append(name)
     section = Section(
         name=task.name,
         title=card.title,
@@ -175,14 +197,14 @@ def task_section(
         n=len(task.scored()),
         protocol=protocol.mark,
         protocol_why=protocol.why,
-        metrics=tuple(name for name in names if any(name in row.metrics for row in rows)),
-        lower_is_better=tuple(name for name in names if metrics()[name].better == "lower"),
+        metrics=tuple(names),
+        lower_is_better=tuple(lower),
         labels=task.task.labels,
         rows=rows,
         pairs=pair_rows(task, compared),
         parts=tuple(part_rows(task)),
         training=collect_training(task),
-        findings=tuple(finding.note for finding in findings),
+        findings=tuple(each.note for each in notes),
         derived=tuple(derived),
     )
     return section if analyses is None else add_analyses(section, task, analyses)
@@ -239,18 +261,22 @@ def make_page(
     title = f"{len(datasets)} datasets"
     if len(datasets) <= MAX_DATASETS_IN_TITLE:
         title = ", ".join(datasets)
-    rows, commands = [], data_commands(tasks)
+
+    def mean_rank(system: str) -> tuple[float, str]:
+        return sum(ranks[system]) / len(ranks[system]), system
+
+    rows = []
+    commands = data_commands(tasks)
     for task in tasks:
         for system in (*task.systems, *task.shares):
-            rows += [
-                _run_row(run.spec, run.loaded.about, run.folder, system.name) for run in system.runs
-            ]
+            for run in system.runs:
+                rows.append(_run_row(run.spec, run.loaded.about, run.folder, system.name))
             out = system.runs[0].stored.path.parent.as_posix()
             commands.append(remake_command(system.spec, system.loaded.seeds, out))
     return Page(
         title=options.title or f"Report: {title}",
         version=__version__,
-        systems=tuple(sorted(ranks, key=lambda name: (sum(ranks[name]) / len(ranks[name]), name))),
+        systems=tuple(sorted(ranks, key=mean_rank)),
         sections=tuple(sections),
         runs=tuple(rows),
         commands=tuple(dict.fromkeys(commands)),
@@ -279,22 +305,15 @@ def add_choices(
     """The page with the settings that were tried, where runs that chose among them were given too."""
     by_task, others = find_choices(tasks, runs, out)
     sections = [replace(each, choices=by_task.get(each.name)) for each in page.sections]
-    rows = [
-        _run_row(run.spec, run.about(), relative_address(out, run.path), title_system(run.spec))
-        for run in runs
-    ]
+    rows = []
+    for run in runs:
+        folder = relative_address(out, run.path)
+        rows.append(_run_row(run.spec, run.about(), folder, title_system(run.spec)))
     return replace(page, sections=tuple(sections), choices=others, choosing=tuple(rows))
 
 
-def _best_first(task: TaskRuns, section: Section) -> TaskRuns:
-    """The systems in the order of the section's rows: the best is looked at first."""
-    order = {row.system: i for i, row in enumerate(section.rows)}
-    systems = sorted(task.systems, key=lambda system: order[system.name])
-    return dataclasses.replace(task, systems=tuple(systems))
-
-
 def pack_further_files(
-    analyses: Analyses | None, findings: dict[str, tuple[DatasetNote, ...]]
+    analyses: Analyses | None, notes: dict[str, list[DatasetNote]]
 ) -> dict[str, bytes]:
     """The analyses the page shows, and what its notes about datasets rest on, as files beside it.
 
@@ -306,7 +325,7 @@ def pack_further_files(
             values[f"{ANALYSES}/{name}"] = analysis
         values[f"{ANALYSES}/{ACROSS}"] = analyses.across
         values[f"{ANALYSES}/{INDEX}"] = analyses.index
-    for each in findings.values():
+    for each in notes.values():
         values |= {unquote(one.file): one.whole for one in each if one.whole is not None}
     return {file: pack_json(value, Path(file)) + b"\n" for file, value in values.items()}
 

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from nikawa.reporting.fragments import Row, TableCell, detail, table
 from nikawa.reporting.markup import html, render
-from nikawa.reporting.page_data import Page, RunRow
+from nikawa.reporting.page_data import Number, Page, RunRow
 from nikawa.reporting.section import systems_with_parts
 from nikawa.reporting.sources import NUMBERS, inside, source_line
 
@@ -36,22 +36,20 @@ def render_method(page: Page) -> Markup:
 
 def describe_seed_intervals(page: Page) -> str:
     """How seeds are a part of the intervals, by metric."""
-    numbers = [(m, n) for s in page.sections for row in s.rows for m, n in row.metrics.items()]
-    numbers += [(part.metric, part.number) for s in page.sections for part in s.parts]
-    several = [
-        (metric, number)
-        for metric, number in numbers
-        if number.sd is not None and number.low is not None
-    ]
+    numbers: list[tuple[str, Number]] = []
+    for section in page.sections:
+        for row in section.rows:
+            numbers += row.metrics.items()
+    for section in page.sections:
+        numbers += [(part.metric, part.number) for part in section.parts]
+    several = [one for one in numbers if one[1].sd is not None and one[1].low is not None]
     means = list(dict.fromkeys(metric for metric, number in several if number.by == "t"))
     if not means:
         return " and, where there are several seeds, of seeds."
     others = list(dict.fromkeys(metric for metric, _ in several if metric not in means))
-    drawn = (
-        f" Those of {', '.join(others)} are of resamples of examples and of seeds."
-        if others
-        else ""
-    )
+    drawn = ""
+    if others:
+        drawn = f" Those of {', '.join(others)} are of resamples of examples and of seeds."
     return (
         f". Where there are several seeds, the intervals of scores and slices under {', '.join(means)}, which are means over examples, are "
         "Student's t over examples and seeds, with the variances of the tests below and Satterthwaite's degrees of freedom: resamples of "
@@ -61,7 +59,10 @@ def describe_seed_intervals(page: Page) -> str:
 
 def describe_least_p(page: Page) -> str:
     """The p of the surest difference after correction; where no two systems have a single run, nothing is drawn that could bound it."""
-    if all(sum(len(row.seeds) == 1 for row in found.rows) < 2 for found in page.sections):
+    single_runs = []
+    for section in page.sections:
+        single_runs.append(sum(len(row.seeds) == 1 for row in section.rows))
+    if max(single_runs, default=0) < 2:
         return ""
     return (
         f"; the least p these rounds can show is {min(1.0, 2 * page.tests / (page.rounds + 1)):.2g}"
@@ -82,10 +83,10 @@ def show_files(page: Page) -> Markup:
         files["analyses/*.json"] = "slices, confusion, calibration and the other analyses"
     if any(note.source for section in page.sections for note in section.findings):
         files["dataset/*.json"] = "agreement of workers, words that give labels away"
-    rows = [
-        [Markup(", ").join(html("<code>{}</code>", name) for name in names.split(", ")), words]
-        for names, words in files.items()
-    ]
+    rows = []
+    for names, words in files.items():
+        codes = [html("<code>{}</code>", name) for name in names.split(", ")]
+        rows.append([Markup(", ").join(codes), words])
     return table(["file", "holds"], rows)
 
 
@@ -131,9 +132,10 @@ def show_data(page: Page) -> Markup:
             place = f"{run.folder}/run.json#/data/{i}"
             places.setdefault((name, version, digest, f"{n:,}"), place)
     keys = ("name", "version", "digest", "n")
-    rows = [
-        [TableCell(cell, inside(places[row], key)) for cell, key in zip(row, keys, strict=True)]
-        for row in sorted(places)
-    ]
+    rows = []
+    for row in sorted(places):
+        place = places[row]
+        cells = zip(row, keys, strict=True)
+        rows.append([TableCell(cell, inside(place, key)) for cell, key in cells])
     shown = table(["set", "version", "digest", "examples"], rows, (3,))
     return shown + source_line(*places.values())

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from math import isnan
+from math import comb, isnan
 
 import numpy as np
 from msgspec import UNSET
@@ -49,16 +49,25 @@ class PairedTests:
 
     found: Comparison
     rounds: int
+    """Resamples of each test."""
     tests: int
+    """Tests that were corrected together."""
 
 
 def compare_tasks(tasks: Sequence[TaskRuns], rounds: int | None = None) -> PairedTests:
-    """Every pair of systems on every task and metric, corrected together."""
-    pairs = [len(task.systems) * (len(task.systems) - 1) // 2 for task in tasks]
-    tests = sum(len(task.task.metrics) * n for task, n in zip(tasks, pairs, strict=True))
+    """Every pair of systems on every task and metric, corrected together.
+
+    `rounds` are the resamples of each test; None takes as many as the correction needs. Where there are very many tests,
+    only the first metric of each task is tested.
+    """
+    pairs = tests = 0
+    for task in tasks:
+        own_pairs = comb(len(task.systems), 2)
+        pairs += own_pairs
+        tests += own_pairs * len(task.task.metrics)
     first_only = tests > MAX_TESTS_OF_ALL_METRICS
     if not rounds:
-        needed = ROUNDS_PER_TEST * (sum(pairs) if first_only else tests)
+        needed = ROUNDS_PER_TEST * (pairs if first_only else tests)
         rounds = min(MAX_ROUNDS, max(MIN_ROUNDS, needed))
     systems = [
         [
@@ -205,7 +214,11 @@ class SeedIntervals:
     def add(
         self, system: SystemRuns, name: str, metric: str, rounds: int, number: Number
     ) -> Number:
-        """The number with its interval over items and seeds, where there are several; none where they answered different items."""
+        """The number with its interval over items and seeds, where there are several seeds.
+
+        `name` is the set and `rounds` the resamples. There is no interval where the runs answered different items, or where
+        too few items, or groups of them, stand behind the number (`few` says so).
+        """
         if len(system.runs) == 1 or number.value is None:
             return number
         task = self.task.task
@@ -289,9 +302,8 @@ def make_pair_row(task: TaskRuns, pair: PairResult) -> PairRow:
         n=pair.n,
     )
     runs = {system.name: system.runs for system in task.systems}
-    places = [
-        run.answers_place(task.main) for name in (pair.first, pair.second) for run in runs[name]
-    ]
+    both = (*runs[pair.first], *runs[pair.second])
+    places = [run.answers_place(task.main) for run in both]
     return PairRow(
         metric=pair.metric,
         first=pair.second if is_turned else pair.first,

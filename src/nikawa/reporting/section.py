@@ -118,9 +118,11 @@ def is_best(section: Section, row: SystemRow, metric: str) -> bool:
 
 def score_cell(section: Section, i: int, metric: str, digits: int) -> TableCell:
     """A score of row `i` as it stands in a table: the value is from the runs; letters, and the interval over seeds, from here."""
-    row, place = section.rows[i], inside(section.place, "rows", i)
+    row = section.rows[i]
+    place = inside(section.place, "rows", i)
     spread = inside(place, "metrics", metric) if len(row.runs) > 1 else ""
-    best, ties = is_best(section, row, metric), row.ties.get(metric, "")
+    best = is_best(section, row, metric)
+    ties = row.ties.get(metric, "")
     return TableCell(
         number(row.metrics[metric], digits, ties=ties, best=best, spread=spread), place
     )
@@ -244,7 +246,7 @@ def seen_grid(section: Section) -> tuple[list[str], Grid]:
     for i, row in enumerate(section.rows):
         if row.model in models and not row.varied:
             rows[row.model, row.trained] = i
-    trained = sorted({name for _, name in rows}, key=lambda name: (name != "", name))
+    trained = sorted({name for _, name in rows})  # the empty name, all training data, first
     grid: Grid = {}
     for model in models:
         own = [rows.get((model, name)) for name in trained]
@@ -358,20 +360,23 @@ def further_sets(section: Section, digits: int) -> str:
     if not cells:
         return ""
     keys = list(dict.fromkeys(key for key, _ in cells))
-    systems = [row.system for row in section.rows if any(row.system == s for _, s in cells)]
-    rows: list[Row]
+    scored = {system for _, system in cells}
+    systems = [row.system for row in section.rows if row.system in scored]
+    rows: list[Row] = []
     if len(systems) > len(keys):
         columns = ["system", *(f"{name} {metric}" for name, metric in keys)]
-        rows = [[system, *(cells.get((key, system), "") for key in keys)] for system in systems]
+        for system in systems:
+            rows.append([system, *(cells.get((key, system), "") for key in keys)])
         right = 1
     else:
         columns = ["set", "metric", *systems]
-        rows = [[*key, *(cells.get((key, system), "") for system in systems)] for key in keys]
+        for key in keys:
+            rows.append([*key, *(cells.get((key, system), "") for system in systems)])
         right = 2
     place = inside(section.place, "parts")
-    shown = table(columns, rows, right, "Further sets", place) + source_line(*sources, place)
-    words = f"{len(keys)} figure{'' if len(keys) == 1 else 's'}"
-    return detail(f"Further sets and parts: {words}", shown, place)
+    shown = table(columns, rows, right, "Further sets", place)
+    words = f"Further sets and parts: {len(keys)} figure{'' if len(keys) == 1 else 's'}"
+    return detail(words, shown + source_line(*sources, place), place)
 
 
 def system_pictures(section: Section) -> Iterator[tuple[str, str]]:

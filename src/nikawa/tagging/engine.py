@@ -95,9 +95,10 @@ class PackTagger:
         self._sets: dict[str, dict[tuple[str, ...], frozenset[str]]] = {}
         """The same as `_exact` with the tags alone: most callers need no more."""
         for base, by_pos in self._exact.items():
-            sets = self._sets[base] = {}
-            for pos, patterns in by_pos.items():
-                sets[pos] = frozenset(pattern.tag for pattern in patterns)
+            tags = {}
+            for fields, patterns in by_pos.items():
+                tags[fields] = frozenset(pattern.tag for pattern in patterns)
+            self._sets[base] = tags
 
     def __call__(self, example: Example, analyser: Analyser) -> set[str]:
         """The phenomena of all texts of the example."""
