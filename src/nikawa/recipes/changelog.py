@@ -10,7 +10,7 @@ from nikawa.reporting.tables import TextTable
 
 SAME = 1e-9
 """Scores nearer than this are equal."""
-LISTED = 200
+MAX_CORRECTIONS_LISTED = 200
 """Corrections the page lists; `changelog.json` has them all."""
 
 
@@ -80,7 +80,7 @@ def changelog(name: str, releases: Sequence[Release]) -> str:
     """The page of all versions, the newest first."""
     parts = [f"# What changed in {name}"]
     for release in releases:
-        parts += _release(release)
+        parts += describe_release(release)
     return "\n\n".join(parts) + "\n"
 
 
@@ -101,7 +101,8 @@ def headline(release: Release) -> str:
     return f"{text}. {release.reason}" if release.reason else text
 
 
-def _release(release: Release) -> Iterator[str]:
+def describe_release(release: Release) -> Iterator[str]:
+    """The paragraphs of a release: its headline, corrections and their counts, scores that move, notes."""
     yield f"## {release.version} ({release.date})"
     yield f"{headline(release).rstrip('.')}. Scores on {release.previous} are not comparable with those on {release.version}."
     kinds = [
@@ -110,11 +111,11 @@ def _release(release: Release) -> Iterator[str]:
     yield TextTable(("question", "from -> to", "count"), kinds, ("count",)).markdown()
     rows = [
         [c.example, c.question, _cell(c.before), _cell(c.after), _line(c.why), _line(c.by)]
-        for c in release.corrections[:LISTED]
+        for c in release.corrections[:MAX_CORRECTIONS_LISTED]
     ]
     yield TextTable(("example", "question", "before", "after", "why", "by"), rows).markdown()
-    if len(release.corrections) > LISTED:
-        yield f"… and {len(release.corrections) - LISTED:,} more in `changelog.json`."
+    if len(release.corrections) > MAX_CORRECTIONS_LISTED:
+        yield f"… and {len(release.corrections) - MAX_CORRECTIONS_LISTED:,} more in `changelog.json`."
     moved = [score for score in release.scores if score.moves]
     if moved:
         what = "Scores" if all(score.changes for score in moved) else "Scores and ranks"
@@ -127,16 +128,8 @@ def _release(release: Release) -> Iterator[str]:
 
 
 SCORE_COLUMNS = (
-    "task",
-    "set",
-    "metric",
-    "system",
-    "before",
-    "after",
-    "change",
-    "rank",
-    "gained",
-    "lost",
+    *("task", "set", "metric", "system"),
+    *("before", "after", "change", "rank", "gained", "lost"),
 )
 
 
@@ -146,20 +139,16 @@ def score_row(score: ScoreMove) -> list[str]:
     if score.rank_after != score.rank_before:
         rank = f"{score.rank_before} -> {score.rank_after}"
     system = score.system if score.seeds == 1 else f"{score.system} ({score.seeds} seeds)"
-    cells = [
-        score.task,
-        score.set,
-        score.metric,
-        system,
-        *map(_number, (score.before, score.after)),
+    values = [
+        "undefined" if value is None else f"{value:.4f}" for value in (score.before, score.after)
     ]
-    change = (
-        ""
-        if None in (score.before, score.after)
-        else f"{(score.after or 0) - (score.before or 0):+.4f}"
-    )
-    change = change if score.changes else "none"
-    return [*cells, change, rank, f"{score.gained:g}", f"{score.lost:g}"]
+    change = ""
+    if not score.changes:
+        change = "none"
+    elif score.before is not None and score.after is not None:
+        change = f"{score.after - score.before:+.4f}"
+    numbers = [*values, change, rank, f"{score.gained:g}", f"{score.lost:g}"]
+    return [score.task, score.set, score.metric, system, *numbers]
 
 
 def describe_moves(scores: Sequence[ScoreMove]) -> str:
@@ -167,15 +156,9 @@ def describe_moves(scores: Sequence[ScoreMove]) -> str:
     changed = sum(score.changes for score in scores)
     sentence = f"{changed:,} of {len(scores):,} stored scores move"
     ranks = sum(score.moves for score in scores) - changed
-    return (
-        f"{sentence}; {ranks:,} more {'changes' if ranks == 1 else 'change'} rank alone"
-        if ranks
-        else sentence
-    )
-
-
-def _number(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.4f}"
+    if not ranks:
+        return sentence
+    return f"{sentence}; {ranks:,} more {'changes' if ranks == 1 else 'change'} rank alone"
 
 
 def _cell(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from nikawa.recipes.changelog import Correction
 from nikawa.records import Dataset, Example, Span, Task, reference, revive
 
 UNSAID: Any = msgspec.UNSET
+SHAPES = "docs/records.md has the shapes"
 NAMES = {
     "example": ("example", "id", "item", "reference"),
     "question": ("question",),
@@ -50,7 +51,7 @@ class Settled(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Relabel:
     """A line of the file, not held against the data yet."""
 
     line: int
@@ -67,12 +68,26 @@ class Wanted:
     """Whether people looked at the item again: an answer that stays is no fault."""
 
 
-def read_relabels(path: Path) -> list[Wanted]:
-    """Every correction of a file, or every answer of a folder of gold, in order; one without any is refused."""
+def read_relabels(path: Path) -> list[Relabel]:
+    """Every correction of a file, or every answer of a folder of gold, in order.
+
+    Raises:
+        BadInput: there is none, or a line lacks the id or the new label.
+    """
     if path.is_dir():
-        return list(_judged(path))
-    rows = _json(path) if path.name.endswith(JSON_LINES) else _sheet(path)
-    corrections = [_wanted(line, row, path, path.name.endswith(JSON_LINES)) for line, row in rows]
+        return list(read_gold_folder(path))
+    typed = path.name.endswith(JSON_LINES)
+    corrections = []
+    for line, row in read_json_rows(path) if typed else read_sheet_rows(path):
+        example, label = row["example"], row["label"]
+        is_name = isinstance(example, str | int) and not isinstance(example, bool)
+        name = str(example).strip() if is_name else ""
+        if not name or label in ("", None):
+            what = "has no new label" if name else "has no id"
+            raise BadInput(what, file=path, line=line, cure="fill it in, or remove the line")
+        question, why, by = (str(row.get(key) or "") for key in ("question", "why", "by"))
+        before = row.get("before", UNSAID)
+        corrections.append(Relabel(line, name, question, label, before, why, by, typed))
     if not corrections:
         raise BadInput(
             "holds no correction", file=path, cure="write a line an item below the heading"
@@ -80,59 +95,51 @@ def read_relabels(path: Path) -> list[Wanted]:
     return corrections
 
 
-def _judged(folder: Path) -> Iterator[Wanted]:
+def read_gold_folder(folder: Path) -> Iterator[Relabel]:
     """The answers that workers settled on when they looked again, with their votes as the reason."""
-    if not (folder / ITEMS).is_file():
+    path = folder / ITEMS
+    if not path.is_file():
         cure = "name a file of corrections, or a folder that nikawa aggregate wrote"
         raise BadInput(f"holds no {ITEMS}", file=folder, cure=cure)
-    summary = read_json(folder / SUMMARY, dict[str, Any])
-    count = 0
-    for line, row in read_json_lines(folder / ITEMS, Settled):
+    workers = read_json(folder / SUMMARY, dict[str, Any]).get("workers", "several")
+    is_empty = True
+    for line, row in read_json_lines(path, Settled):
         if row.verdict == ACCEPTED:
-            by = f"{summary.get('workers', 'several')} workers, {row.by}"
-            count += 1
-            yield Wanted(
+            is_empty = False
+            yield Relabel(
                 line,
                 row.example,
                 row.question,
                 row.gold,
                 why=row.why,
-                by=by,
+                by=f"{workers} workers, {row.by}",
                 typed=True,
                 again=True,
             )
-    if not count:
-        raise BadInput(
-            "holds no item that got gold",
-            file=folder / ITEMS,
-            cure="settle the ties, or ask more workers",
-        )
+    if is_empty:
+        cure = "settle the ties, or ask more workers"
+        raise BadInput("holds no item that got gold", file=path, cure=cure)
 
 
-def _json(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The lines of a JSONL file under our names, with their numbers."""
     for line, row in read_json_lines(path, dict[str, Any], unique=True):
-        yield line, _named(row, path, line)
+        yield line, name_fields(row, path, line)
 
 
-def _sheet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    header: list[str] = []
-    for line, cells in read_sheet(path, detect_layout(path), Notes()):
-        if not header:
-            header = cells
-            _named(dict.fromkeys(header, ""), path, line)
-            continue
+def read_sheet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a sheet under our names, with their lines; empty cells are left out, but for id and label."""
+    rows = read_sheet(path, detect_layout(path), Notes())
+    line, header = next(rows, (1, []))
+    if header:
+        name_fields(dict.fromkeys(header, ""), path, line)
+    for line, cells in rows:
         row = {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
-        yield (
-            line,
-            {
-                k: v
-                for k, v in _named(row, path, line).items()
-                if v != "" or k in ("example", "label")
-            },
-        )
+        values = name_fields(row, path, line).items()
+        yield line, {name: v for name, v in values if v != "" or name in ("example", "label")}
 
 
-def _named(row: dict[str, Any], path: Path, line: int) -> dict[str, Any]:
+def name_fields(row: dict[str, Any], path: Path, line: int) -> dict[str, Any]:
     """The row under our names; further columns are passed over, two for one field are refused."""
     values: dict[str, Any] = {}
     places = {alias: field for field, aliases in NAMES.items() for alias in aliases}
@@ -151,71 +158,23 @@ def _named(row: dict[str, Any], path: Path, line: int) -> dict[str, Any]:
     return values
 
 
-def _wanted(line: int, row: dict[str, Any], path: Path, typed: bool) -> Wanted:
-    example = row["example"]
-    name = (
-        str(example).strip()
-        if isinstance(example, str | int) and not isinstance(example, bool)
-        else ""
-    )
-    if not name or row["label"] in ("", None):
-        what = "has no id" if not name else "has no new label"
-        raise BadInput(what, file=path, line=line, cure="fill it in, or remove the line")
-    question, why, by = (str(row.get(key) or "") for key in ("question", "why", "by"))
-    return Wanted(line, name, question, row["label"], row.get("before", UNSAID), why, by, typed)
-
-
 LABEL, OVERLAP = "label-outside", "span-overlap"
 
 
-def inner_labels(value: Any) -> Iterator[str]:
+def spans_of(value: Any) -> list[Span]:
+    """The spans inside gold; none where it is no list of them."""
+    parts = value if isinstance(value, list | tuple) else ()
+    return [part for part in parts if isinstance(part, Span)]
+
+
+def inner_labels(value: Any) -> list[str]:
     """The labels inside gold that is a structure: of its spans, of the words of its tree."""
-    if isinstance(value, list | tuple):
-        yield from (part.label for part in value if isinstance(part, Span))
-    elif isinstance(value, dict) and isinstance(value.get("labels"), list | tuple):
-        yield from map(str, value["labels"])
+    if isinstance(value, dict) and isinstance(value.get("labels"), list | tuple):
+        return [*map(str, value["labels"])]
+    return [span.label for span in spans_of(value)]
 
 
-def nests(dataset: Dataset, question: str) -> bool:
-    """Whether spans of the dataset's gold share characters, so that a correction may do so too."""
-    golds = (e.gold.get(question) for examples in dataset.splits.values() for e in examples)
-    return any(share_characters(_spans(gold)) for gold in golds if isinstance(gold, list | tuple))
-
-
-def shape_faults(made: Example, old: Example, question: str, tasks: Sequence[Task]) -> list[str]:
-    """The faults of shape that a correction brings; labels are told apart, with the ones there are."""
-    questions = [task for task in tasks if task.question == question]
-    before = set(find_faults(questions, old))
-    names = [name for name in find_faults(questions, made) if name not in before and name != LABEL]
-    if (
-        any(span.start == span.end for span in _spans(made.gold[question]))
-        and "span-empty" not in names
-    ):
-        names.append("span-empty")
-    return names
-
-
-def unknown_label(value: Any, known: Iterable[str]) -> tuple[str, str] | None:
-    """What is wrong with the first label inside a structure that is not known, and the cure."""
-    names = set(known)
-    wrong = next((label for label in inner_labels(value) if label not in names), None)
-    return None if wrong is None else (f"{wrong!r} is no label", suggest(wrong, names))
-
-
-def told(name: str) -> str:
-    """What a fault of shape means."""
-    return NOTES[name]
-
-
-def _spans(value: Any) -> list[Span]:
-    return (
-        [part for part in value if isinstance(part, Span)]
-        if isinstance(value, list | tuple)
-        else []
-    )
-
-
-MANY = 100
+MAX_LABELS = 100
 """Different answers from which a question without a task has no closed set of labels."""
 
 
@@ -267,7 +226,7 @@ class Checker:
                     labels = (value,) if isinstance(value, str) else inner_labels(value)
                     self.labels.setdefault(question, set()).update(labels)
 
-    def check(self, wanted: Sequence[Wanted]) -> Corrected:
+    def check(self, wanted: Sequence[Relabel]) -> Corrected:
         """All corrections, or the first fault with its line."""
         corrected, lines = Corrected(), dict[tuple[str, str, str], int]()
         for one in wanted:
@@ -294,10 +253,10 @@ class Checker:
             raise BadInput(what, file=self.path, cure="there is nothing to amend")
         return corrected
 
-    def _fault(self, one: Wanted, what: str, cure: str) -> BadInput:
+    def _fault(self, one: Relabel, what: str, cure: str) -> BadInput:
         return BadInput(what, file=self.path, line=one.line, cure=cure)
 
-    def _find(self, one: Wanted) -> tuple[str, Example]:
+    def _find(self, one: Relabel) -> tuple[str, Example]:
         """The example of `jnli:dev/12`, `dev/12`, or `12` where one split alone has it."""
         name = one.example.removeprefix(f"{self.dataset.name}:")
         split, slash, rest = name.partition("/")
@@ -312,7 +271,7 @@ class Checker:
         what = f"{self.dataset.name} {self.dataset.version} has no example {one.example!r}"
         raise self._fault(one, what, suggest(rest if slash else name, self.homes))
 
-    def _question(self, one: Wanted, example: Example) -> str:
+    def _question(self, one: Relabel, example: Example) -> str:
         known = list(example.gold)
         if not known:
             what = f"{one.example} has no gold here that could be corrected"
@@ -326,15 +285,34 @@ class Checker:
             raise self._fault(one, f"{one.example} has {len(known)} questions", cure)
         return one.question or ("label" if "label" in known else known[0])
 
-    def _value(self, one: Wanted, example: Example, question: str) -> Any:
-        """The new answer in the type of the old one, and another one than it, unless people looked again. No message tells the old answer."""
+    def _value(self, one: Relabel, example: Example, question: str) -> Any:
+        """The new answer in the type of the old one, and another one than it, unless people looked again.
+
+        No message tells the old answer: it may be hidden.
+        """
         old = example.gold[question]
-        new = self._fitting(one, one.label, example, question)
+        new = self._typed(one, one.label, old)
+        task = next((task for task in self.tasks if task.question == question), None)
+        if isinstance(new, str):
+            self._check_labels(one, [new], task, question)
+        elif task is not None and task.scale is not None:
+            low, high = task.scale
+            if not low <= new <= high:
+                cure = f"it is a number from {low:g} to {high:g}"
+                raise self._fault(one, f"{one.label!r} is outside the scale of {question!r}", cure)
+        elif task is not None and task.kind == "choice":
+            count = len(example.inputs["choices"])
+            if not 0 <= new < count:
+                cure = f"{one.example} has {count} choices, counted from 0"
+                raise self._fault(one, f"there is no choice {one.label!r}", cure)
+        if not isinstance(new, str | int | float):
+            made = self._revive(one, new, example, question)
+            self._check_shape(one, made, example, question)
+            new = made.gold[question]
         if one.before is not UNSAID and self._typed(one, one.before, old) != old:
             what = f"the {question} of {one.example} is not {one.before!r}, which the line gives as its old answer"
-            raise self._fault(
-                one, what, f"was the line made for another version than {self.dataset.version}?"
-            )
+            cure = f"was the line made for another version than {self.dataset.version}?"
+            raise self._fault(one, what, cure)
         if new == old and not one.again:
             cure = "remove the line: every correction must change something"
             raise self._fault(
@@ -342,54 +320,54 @@ class Checker:
             )
         return new
 
-    def _fitting(self, one: Wanted, given: Any, example: Example, question: str) -> Any:
-        value = self._typed(one, given, example.gold[question])
-        task = next((task for task in self.tasks if task.question == question), None)
-        if isinstance(value, str):
-            self._check_label(one, value, task, question)
-        elif (
-            task is not None
-            and task.scale is not None
-            and not task.scale[0] <= value <= task.scale[1]
-        ):
-            cure = f"it is a number from {task.scale[0]:g} to {task.scale[1]:g}"
-            raise self._fault(one, f"{given!r} is outside the scale of {question!r}", cure)
-        elif (
-            task is not None
-            and task.kind == "choice"
-            and not 0 <= value < len(example.inputs["choices"])
-        ):
-            cure = f"{one.example} has {len(example.inputs['choices'])} choices, counted from 0"
-            raise self._fault(one, f"there is no choice {given!r}", cure)
-        return self._whole(one, value, example, question)
-
-    def _check_label(self, one: Wanted, value: str, task: Task | None, question: str) -> None:
-        known = self._closed(task, question)
-        if known is not None and value not in known:
-            raise self._fault(one, f"{value!r} is no label of {question!r}", suggest(value, known))
-
-    def _closed(self, task: Task | None, question: str) -> set[str] | None:
-        """The labels a question may have: its task's, else those in the data; None where they are too many to be a set."""
+    def _check_labels(
+        self, one: Relabel, labels: list[str], task: Task | None, question: str
+    ) -> None:
+        """Refuse a label that is neither the task's nor, without a task, in the data; too many there are no set."""
+        known = self.labels[question]
         if task is not None and task.labels:
-            return set(task.labels)
-        labels = self.labels[question]
-        return labels if len(labels) <= MANY else None
+            known = set(task.labels)
+        elif len(known) > MAX_LABELS:
+            return
+        for label in labels:
+            if label not in known:
+                what = f"{label!r} is no label of {question!r}"
+                raise self._fault(one, what, suggest(label, known))
 
-    def _check_shape(self, one: Wanted, made: Example, old: Example, question: str) -> None:
-        """A structure has no fault of shape that the old one had not, and no label that is not known."""
+    def _revive(self, one: Relabel, value: Any, example: Example, question: str) -> Example:
+        """The example with a new structure, as it will be read back; it must have the kind of the old one."""
+        if type(value) is not type(example.gold[question]):
+            what = f"the new {question} is not of the kind of the old one"
+            raise self._fault(one, what, SHAPES)
+        try:
+            made = revive(replace(example, gold={**example.gold, question: value}))
+            check_record(made)
+            check_answer_places(value, str(example.inputs.get("context", "")))
+        except (BadInput, msgspec.ValidationError, ValueError) as problem:
+            what = problem.what if isinstance(problem, BadInput) else str(problem)
+            raise self._fault(one, f"the new {question} does not fit: {what}", SHAPES) from None
+        return made
+
+    def _check_shape(self, one: Relabel, made: Example, old: Example, question: str) -> None:
+        """Refuse a structure with a fault of shape that the old one had not, or with a label that is not known."""
         tasks = [task for task in self.tasks if task.question == question]
-        known = self._closed(next(iter(tasks), None), question)
-        if known is not None and (wrong := unknown_label(made.gold[question], known)) is not None:
-            raise self._fault(one, f"{wrong[0]} of {question!r}", wrong[1])
-        for name in shape_faults(made, old, question, tasks):
-            if name != OVERLAP or not nests(self.dataset, question):
-                raise self._fault(
-                    one,
-                    f"the new {question} of {one.example} does not fit: {told(name)}",
-                    "docs/records.md has the shapes",
-                )
+        gold = made.gold[question]
+        self._check_labels(one, inner_labels(gold), next(iter(tasks), None), question)
+        before = {*find_faults(tasks, old), LABEL}
+        faults = [name for name in find_faults(tasks, made) if name not in before]
+        if any(span.start == span.end for span in spans_of(gold)):
+            faults.append("span-empty")
+        for name in faults:
+            if name != OVERLAP or not self._nests(question):
+                what = f"the new {question} of {one.example} does not fit: {NOTES[name]}"
+                raise self._fault(one, what, SHAPES)
 
-    def _typed(self, one: Wanted, given: Any, old: Any) -> Any:
+    def _nests(self, question: str) -> bool:
+        """Whether spans of the dataset's gold share characters, so that a correction may do so too."""
+        golds = (example.gold.get(question) for example in self.examples.values())
+        return any(share_characters(spans_of(gold)) for gold in golds)
+
+    def _typed(self, one: Relabel, given: Any, old: Any) -> Any:
         """A value in the type the question has."""
         if isinstance(old, str) and isinstance(given, str | int | float):
             return str(given)
@@ -404,7 +382,7 @@ class Checker:
                 one, f"{given!r} is not JSON", "write structures as JSON in the cell"
             ) from None
 
-    def _number(self, one: Wanted, given: Any, old: float) -> float | int:
+    def _number(self, one: Relabel, given: Any, old: float) -> float | int:
         try:
             value = float(unicodedata.normalize("NFKC", given) if isinstance(given, str) else given)
             whole = int(value) if isinstance(old, int) else value
@@ -415,28 +393,6 @@ class Checker:
         if whole != value:
             raise self._fault(one, f"{given!r} is no whole number", "write a plain whole number")
         return whole
-
-    def _whole(self, one: Wanted, value: Any, example: Example, question: str) -> Any:
-        """The value as it will be read back; a structure must have the kind of the old one and fit the texts."""
-        if isinstance(value, str | int | float):
-            return value
-        if type(value) is not type(example.gold[question]):
-            raise self._fault(
-                one,
-                f"the new {question} is not of the kind of the old one",
-                "docs/records.md has the shapes",
-            )
-        try:
-            made = revive(replace(example, gold={**example.gold, question: value}))
-            check_record(made)
-            check_answer_places(value, str(example.inputs.get("context", "")))
-        except (BadInput, msgspec.ValidationError, ValueError) as problem:
-            what = problem.what if isinstance(problem, BadInput) else str(problem)
-            raise self._fault(
-                one, f"the new {question} does not fit: {what}", "docs/records.md has the shapes"
-            ) from None
-        self._check_shape(one, made, example, question)
-        return made.gold[question]
 
 
 def check_answer_places(value: Any, context: str) -> None:

@@ -97,6 +97,14 @@ def told(judgements: Iterable[Judgement]) -> str:
     )
 
 
+def most_voted(answers: Iterable[Any], least: int = 1) -> Any:
+    """The answer given most often, if by so many at least and by more than any other; else None."""
+    counts = Counter(answers).most_common(2)
+    if not counts or counts[0][1] < least or (len(counts) == 2 and counts[0][1] == counts[1][1]):
+        return None
+    return counts[0][0]
+
+
 def sorted_into(
     examples: Sequence[Example],
     sizes: str,
@@ -184,7 +192,7 @@ def check_tags(config: Any) -> None:
         find_pack(config.tags)
 
 
-def share_characters(one: str, other: str) -> float:
+def character_overlap(one: str, other: str) -> float:
     """Characters that two texts share, of all they have: 0 to 1; simulated workers go by it."""
     return len(set(one) & set(other)) / max(1, len(set(one) | set(other)))
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec.structs import replace
 
 from nikawa.recipes.recipe import Ask, Stage, recipes
-from nikawa.recipes.store import Done, Measured, Store
+from nikawa.recipes.store import Done, Store
 from nikawa.records import Dataset, Example, Span
 from nikawa.reporting.card import AskFigures, CheckFigures, Figures, StageFigures
 
+WorkersAre = Literal["persons", "columns", "simulated", "none"]
 Splits = Mapping[str, Sequence[Example]]
 
 
@@ -22,54 +23,69 @@ def figures_of(store: Store, splits: Splits) -> Figures:
         stage.name: store.done(stage) or Done(stage=stage.name, key="")
         for stage in store.recipe.stages
     }
-    asks = [_ask(store, s, done[s.name]) for s in store.recipe.stages if isinstance(s, Ask)]
-    stages = [s for s in store.recipe.stages if isinstance(s, Stage)]
+    asks, stages, sourced = [], [], []
+    for stage in store.recipe.stages:
+        if isinstance(stage, Ask):
+            asks.append(ask_figures(store, stage, done[stage.name]))
+            continue
+        stages.append(stage_figures(stage, done[stage.name]))
+        if any(name in store.recipe.sources for name in stage.reads):
+            sourced.append(stage)
     simulated, answers = sum(ask.simulated for ask in asks), sum(ask.answers for ask in asks)
-    return Figures(
-        stages=tuple(_stage(stage, done[stage.name]) for stage in stages),
+    workers_are: WorkersAre = "persons"
+    if not answers:
+        workers_are = "none"
+    elif simulated:
+        workers_are = "simulated"
+    elif any(result.columns for result in done.values()):
+        workers_are = "columns"
+    return replace(
+        example_figures(store.recipe.question, splits, workers_are),
+        stages=tuple(stages),
         asks=tuple(asks),
-        licences=dict(sorted(Counter(_licences(store, stages)).items())),
-        labels=_labels(store.recipe.question, splits),
-        spans=_spans(store.recipe.question, splits),
-        characters=_characters(splits),
-        workers_are=_workers_are(answers, simulated, any(found.columns for found in done.values())),
+        licences=dict(sorted(Counter(source_licences(store, sourced)).items())),
         answers=answers,
         simulated=simulated,
         chosen=store.recipe.notes,
-        findings=tuple(_findings(splits)),
     )
 
 
 def plain_figures(dataset: Dataset) -> Figures:
     """What a dataset that no build made tells by itself."""
+    return example_figures(first_question(dataset), dataset.splits, dataset.card.workers_are)
+
+
+def example_figures(question: str, splits: Splits, workers_are: WorkersAre) -> Figures:
+    """The figures that follow from the examples alone."""
     return Figures(
         stages=(),
         asks=(),
         licences={},
-        labels=_labels(_first_question(dataset), dataset.splits),
-        spans=_spans(_first_question(dataset), dataset.splits),
-        characters=_characters(dataset.splits),
-        workers_are=dataset.card.workers_are,
+        labels=count_labels(question, splits),
+        spans=count_spans(question, splits),
+        characters=mean_characters(splits),
+        workers_are=workers_are,
         answers=0,
         simulated=0,
-        findings=tuple(_findings(dataset.splits)),
+        findings=tuple(check_figures(splits)),
     )
 
 
 def relabelled(figures: Figures, dataset: Dataset, recipe: str) -> Figures:
     """The figures of a build with the labels of a corrected release counted anew."""
     known = recipe in recipes()
-    question = recipes()[recipe].question if known else _first_question(dataset)
-    labels, spans = _labels(question, dataset.splits), _spans(question, dataset.splits)
+    question = recipes()[recipe].question if known else first_question(dataset)
+    labels, spans = count_labels(question, dataset.splits), count_spans(question, dataset.splits)
     return replace(figures, labels=labels, spans=spans)
 
 
-def _first_question(dataset: Dataset) -> str:
+def first_question(dataset: Dataset) -> str:
+    """The question of the first gold answer; `label` where no example has gold."""
     golds = (example.gold for examples in dataset.splits.values() for example in examples)
     return next((question for gold in golds for question in gold), "label")
 
 
-def _findings(splits: Splits) -> Iterator[CheckFigures]:
+def check_figures(splits: Splits) -> Iterator[CheckFigures]:
     """What the examples show by themselves: damaged texts, repetition, leakage between splits."""
     from nikawa.checks.leaks import split_leaks
     from nikawa.checks.quality import repetition_findings, text_findings
@@ -80,22 +96,24 @@ def _findings(splits: Splits) -> Iterator[CheckFigures]:
             yield CheckFigures(check=finding.check, where=finding.where, count=finding.count)
 
 
-def _workers_are(
-    answers: int, simulated: int, columns: bool
-) -> Literal["persons", "columns", "simulated", "none"]:
-    if not answers:
-        return "none"
-    return "simulated" if simulated else "columns" if columns else "persons"
-
-
-def _stage(stage: Stage, done: Done) -> StageFigures:
+def stage_figures(stage: Stage, done: Done) -> StageFigures:
+    """What a stage read, wrote and dropped."""
     wrote = {name: done.wrote[name] for name in stage.sets if name in done.wrote}
     return StageFigures(
         name=stage.name, title=stage.title, read=done.read, wrote=wrote, dropped=done.dropped
     )
 
 
-def _ask(store: Store, ask: Ask, done: Done) -> AskFigures:
+def ask_figures(store: Store, ask: Ask, done: Done) -> AskFigures:
+    """Who answered an `Ask`, and how far the answers agree."""
+    agreement, intervals = {}, {}
+    for measured in done.agreement:
+        name = measured.name
+        if name == "alpha":
+            name = f"alpha ({measured.level})"
+        agreement[name] = measured.value
+        if measured.low is not None and measured.high is not None:
+            intervals[name] = (measured.low, measured.high)
     return AskFigures(
         name=ask.name,
         title=ask.title,
@@ -106,65 +124,49 @@ def _ask(store: Store, ask: Ask, done: Done) -> AskFigures:
         each=getattr(store.config, ask.workers),
         simulated=done.simulated,
         notes=done.notes,
-        agreement={_name(measured): measured.value for measured in done.agreement},
-        intervals={
-            _name(measured): (measured.low, measured.high)
-            for measured in done.agreement
-            if measured.low is not None and measured.high is not None
-        },
+        agreement=agreement,
+        intervals=intervals,
     )
 
 
-def _name(measured: Measured) -> str:
-    return f"{measured.name} ({measured.level})" if measured.name == "alpha" else measured.name
+def source_licences(store: Store, stages: Sequence[Stage]) -> Iterator[str]:
+    """The licence of each source item, at the first stage that read it: a later one may read another source beside it.
 
-
-def _licences(store: Store, stages: Sequence[Stage]) -> Iterator[str]:
-    """The licence of each source item, at the first stage that read it: a later one may read another source beside it."""
+    Args:
+        stages: the stages that read a source, in order.
+    """
     seen: set[tuple[Any, Any]] = set()
     for stage in stages:
-        if any(name in store.recipe.sources for name in stage.reads):
-            sources = [trace.source for trace in store.trace(stage) if trace.source is not None]
-            places = [(source.get("file"), source.get("line")) for source in sources]
-            for source, place in zip(sources, places, strict=True):
-                if place not in seen:
-                    yield str(source.get("licence", "not stated"))
-            seen.update(places)
+        sources = [trace.source for trace in store.trace(stage) if trace.source is not None]
+        places = [(source.get("file"), source.get("line")) for source in sources]
+        for source, place in zip(sources, places, strict=True):
+            if place not in seen:
+                yield str(source.get("licence", "not stated"))
+        seen.update(places)
 
 
-def _labels(question: str, splits: Splits) -> dict[str, dict[str, int]]:
+def count_labels(question: str, splits: Splits) -> dict[str, dict[str, int]]:
     """By split how often each label occurs; scores by whole numbers, lists by length."""
-    return {
-        split: dict(
-            sorted(Counter(_label(example.gold.get(question)) for example in examples).items())
-        )
-        for split, examples in splits.items()
-    }
+    counts = {}
+    for split, examples in splits.items():
+        labels = Counter(label_name(example.gold.get(question)) for example in examples)
+        counts[split] = dict(sorted(labels.items()))
+    return counts
 
 
-def _spans(question: str, splits: Splits) -> dict[str, dict[str, int]]:
+def count_spans(question: str, splits: Splits) -> dict[str, dict[str, int]]:
     """By split how often each label of spans occurs; empty where the gold is no spans."""
-    spans = {
-        split: Counter(
-            part.label
-            for example in examples
-            for part in _listed(example.gold.get(question))
-            if isinstance(part, Span)
-        )
-        for split, examples in splits.items()
-    }
-    return (
-        {split: dict(sorted(each.items())) for split, each in spans.items()}
-        if any(spans.values())
-        else {}
-    )
+    counts = {}
+    for split, examples in splits.items():
+        golds = [example.gold.get(question) for example in examples]
+        parts = [part for gold in golds if isinstance(gold, list) for part in gold]
+        labels = Counter(part.label for part in parts if isinstance(part, Span))
+        counts[split] = dict(sorted(labels.items()))
+    return counts if any(counts.values()) else {}
 
 
-def _listed(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list) else ()
-
-
-def _label(value: Any) -> str:
+def label_name(value: Any) -> str:
+    """What a gold answer counts as: `2 to 3` for 2.4, `3 of them` for a list of three."""
     if isinstance(value, float):
         low = min(int(value), 4)
         return f"{low} to {low + 1}"
@@ -173,14 +175,12 @@ def _label(value: Any) -> str:
     return f"{len(value)} of them" if isinstance(value, list) else "none"
 
 
-def _characters(splits: Splits) -> dict[str, float]:
+def mean_characters(splits: Splits) -> dict[str, float]:
     """Mean length of each input text."""
-    total: Counter[str] = Counter()
-    count: Counter[str] = Counter()
+    lengths: dict[str, list[int]] = defaultdict(list)
     for examples in splits.values():
         for example in examples:
             for name, value in example.inputs.items():
                 if isinstance(value, str):
-                    total[name] += len(value)
-                    count[name] += 1
-    return {name: round(total[name] / count[name], 1) for name in count}
+                    lengths[name].append(len(value))
+    return {name: round(sum(each) / len(each), 1) for name, each in lengths.items()}

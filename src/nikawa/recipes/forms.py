@@ -40,17 +40,20 @@ class Form:
     """Whether answers are votes or numbers that agreement can be measured on."""
 
 
-def _label(answer: Any, question: Asked, example: Example) -> str:
+def read_label(answer: Any, question: Asked, example: Example) -> str:
+    """One of the labels of the `Ask`."""
     labels = question.ask.labels
     if str(answer) not in labels:
         raise ValueError(f"{answer!r} is none of {', '.join(labels)}")
     return str(answer)
 
 
-def _ranked(answer: Any, question: Asked, example: Example) -> list[str]:
+def read_ranking(answer: Any, question: Asked, example: Example) -> list[str]:
+    """Labels, the best first, each once: a list, or a text such as `politics > society`."""
     parts = answer if isinstance(answer, list) else str(answer).replace("|", ">").split(">")
     names = [
-        _label(part.strip() if isinstance(part, str) else part, question, example) for part in parts
+        read_label(part.strip() if isinstance(part, str) else part, question, example)
+        for part in parts
     ]
     if len(set(names)) != len(names) or not names:
         raise ValueError(f"{answer!r} names a label twice, or none")
@@ -59,50 +62,54 @@ def _ranked(answer: Any, question: Asked, example: Example) -> list[str]:
     return names
 
 
-def _number(answer: Any, question: Asked, example: Example) -> float:
+def read_number(answer: Any, question: Asked, example: Example) -> float:
+    """A number on the scale of the `Ask`, 0 to 5 where it has none."""
     low, high = question.ask.scale or (0.0, 5.0)
     if isinstance(answer, bool) or not isinstance(answer, int | float) or not low <= answer <= high:
         raise ValueError(f"{answer!r} is no number from {low:g} to {high:g}")
     return answer
 
 
-def _text(answer: Any, question: Asked, example: Example) -> str:
+def read_text(answer: Any, question: Asked, example: Example) -> str:
+    """A text that is not blank; a sheet may have made a number of it."""
     text = str(answer).strip() if isinstance(answer, str | int | float) else ""
     if not text:
         raise ValueError("no text")
     return text
 
 
-def _texts(answer: Any, question: Asked, example: Example) -> list[str]:
+def read_texts(answer: Any, question: Asked, example: Example) -> list[str]:
+    """As many texts as were asked for: a list, or a line each."""
     parts = answer if isinstance(answer, list) else str(answer).split("\n")
-    texts = [_text(part, question, example) for part in parts if str(part).strip()]
+    texts = [read_text(part, question, example) for part in parts if str(part).strip()]
     if len(texts) != question.texts:
         raise ValueError(f"{len(texts)} texts, {question.texts} were asked for")
     return texts
 
 
-def _question(answer: Any, question: Asked, example: Example) -> dict[str, str]:
+def read_question(answer: Any, question: Asked, example: Example) -> dict[str, str]:
     """A question and its answer: an object, or two lines."""
     lines = str(answer).split("\n") if isinstance(answer, str) else []
     given = dict(zip(("question", "answer"), lines, strict=False)) if lines else answer
     if not isinstance(given, dict) or not {"question", "answer"} <= given.keys():
         raise ValueError("no question with an answer")
-    return {name: _text(given[name], question, example) for name in ("question", "answer")}
+    return {name: read_text(given[name], question, example) for name in ("question", "answer")}
 
 
-def _questions(answer: Any, question: Asked, example: Example) -> list[dict[str, str]]:
+def read_questions(answer: Any, question: Asked, example: Example) -> list[dict[str, str]]:
     """Several questions with answers: a list, or blocks of two lines."""
     parts = answer if isinstance(answer, list) else [answer]
     if isinstance(answer, str):
         lines = [line for line in answer.split("\n") if line.strip()]
         parts = ["\n".join(lines[place : place + 2]) for place in range(0, len(lines), 2)]
-    questions = [_question(part, question, example) for part in parts]
+    questions = [read_question(part, question, example) for part in parts]
     if len(questions) != question.texts:
         raise ValueError(f"{len(questions)} questions, {question.texts} were asked for")
     return questions
 
 
-def _choice(answer: Any, question: Asked, example: Example) -> int:
+def read_choice(answer: Any, question: Asked, example: Example) -> int:
+    """The place of a choice, counted from 0; its text will do."""
     choices = example.inputs.get("choices", ())
     if isinstance(answer, str) and answer in choices:
         return int(choices.index(answer))
@@ -111,29 +118,25 @@ def _choice(answer: Any, question: Asked, example: Example) -> int:
     return answer
 
 
-def _spans(answer: Any, question: Asked, example: Example) -> list[dict[str, Any]]:
+def read_spans(answer: Any, question: Asked, example: Example) -> list[dict[str, Any]]:
+    """Spans of the text that do not overlap: a list, JSON, or the text with `<span:LABEL>` in it."""
     text, labels = str(example.inputs.get("text", "")), question.ask.labels
-    answer = _unmarked(answer, text, labels) if isinstance(answer, str) else answer
+    answer = parse_marked(answer, text, labels) if isinstance(answer, str) else answer
     for span in answer if isinstance(answer, list) else [answer]:
-        if not isinstance(span, dict) or not _stands(span, text, labels):
+        place = span if isinstance(span, dict) else {}
+        start, end, label = (place.get(name) for name in ("start", "end", "label"))
+        if type(start) is not int or type(end) is not int:  # True is an int, too
+            start = end = -1
+        if not 0 <= start < end <= len(text) or label not in labels:
             raise ValueError(f"{span!r} is no span of the text with one of {', '.join(labels)}")
     for one, other in pairwise(sorted(answer, key=lambda span: (span["start"], span["end"]))):
         if one["end"] > other["start"]:
-            shown = [
-                f"{text[span['start'] : span['end']]} ({span['label']})" for span in (one, other)
-            ]
-            raise ValueError(f"{shown[0]} and {shown[1]} overlap")
+            first, second = (f"{text[s['start'] : s['end']]} ({s['label']})" for s in (one, other))
+            raise ValueError(f"{first} and {second} overlap")
     return list(answer)
 
 
-def _stands(span: dict[str, Any], text: str, labels: Sequence[str]) -> bool:
-    start, end = span.get("start"), span.get("end")
-    if type(start) is not int or type(end) is not int:  # True is an int, too
-        return False
-    return 0 <= start < end <= len(text) and span.get("label") in labels
-
-
-def _unmarked(answer: str, text: str, labels: Sequence[str]) -> Any:
+def parse_marked(answer: str, text: str, labels: Sequence[str]) -> Any:
     """The spans of a sheet's cell: JSON, or the text itself with `<span:LABEL>` where a span is."""
     if answer.lstrip().startswith("["):
         try:
@@ -153,20 +156,20 @@ def _unmarked(answer: str, text: str, labels: Sequence[str]) -> Any:
 FORMS = {
     form.name: form
     for form in (
-        Form("choice", _label, votes=True),
-        Form("inference", _label, votes=True),
-        Form("relation", _label, votes=True),
-        Form("ranked", _ranked, votes=True),
-        Form("scale", _number, votes=True),
-        Form("multiple-choice", _choice, votes=True),
-        Form("write-hypotheses", _texts),
-        Form("write-contradictions", _texts),
-        Form("write-question", _questions),
-        Form("further-answers", _text),
-        Form("concept-question", _text),
-        Form("translation", _text),
-        Form("distractors", _texts),
-        Form("span-tagging", _spans),
+        Form("choice", read_label, votes=True),
+        Form("inference", read_label, votes=True),
+        Form("relation", read_label, votes=True),
+        Form("ranked", read_ranking, votes=True),
+        Form("scale", read_number, votes=True),
+        Form("multiple-choice", read_choice, votes=True),
+        Form("write-hypotheses", read_texts),
+        Form("write-contradictions", read_texts),
+        Form("write-question", read_questions),
+        Form("further-answers", read_text),
+        Form("concept-question", read_text),
+        Form("translation", read_text),
+        Form("distractors", read_texts),
+        Form("span-tagging", read_spans),
     )
 }
 """The forms by name, as the annotation pages call them."""

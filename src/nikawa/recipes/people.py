@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -17,7 +18,7 @@ from nikawa.errors import BadInput, list_names
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json, read_json
 from nikawa.io.jsonl import encode_record
-from nikawa.io.judgements import JudgementOptions, Reading, open_judgements
+from nikawa.io.judgements import JudgementOptions, open_judgements
 from nikawa.io.task_sheet import (
     ANSWER_SHAPES,
     CELLS,
@@ -44,10 +45,6 @@ from nikawa.recipes.store import (
 )
 from nikawa.records import Example, Judgement, Record
 from nikawa.version import __version__
-
-if TYPE_CHECKING:
-    from nikawa.aggregation.agree import MeasureRow
-    from nikawa.aggregation.table import Table
 
 
 def write_sheet(store: Store, question: Asked, examples: list[Example]) -> None:
@@ -76,7 +73,7 @@ def write_sheet(store: Store, question: Asked, examples: list[Example]) -> None:
 
 ANSWERS = "answers*"
 SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".csv", ".tsv", ".json", ".parquet")
-REFERENCE = re.compile(r"[^/:]+:[^/:]+/(.+)")
+REFERENCE = re.compile(r"\A[^/:]+:[^/:]+/(.+)\Z")
 """`tasks:all/7`, as other commands call the items of a file."""
 WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 
@@ -140,25 +137,28 @@ def take_file(path: Path, question: Asked, answers: Answers) -> None:
     """Take the answers of a file; one that is not valid, or given twice, is refused with its place."""
     how = JudgementOptions(question=question.ask.question)
     with _without_options():
-        asked_for = {judgement.question for _, judgement in open_judgements(path, how).rows}
-    mine = (
-        asked_for & {question.ask.question} or asked_for
-    )  # a file may answer further questions, or call this one otherwise
+        questions = {judgement.question for _, judgement in open_judgements(path, how).rows}
+    # a file may answer further questions, or call this one otherwise
+    mine = questions & {question.ask.question} or questions
     reading = open_judgements(path, how)
     answers.columns |= reading.workers_are == "columns"
     for place, judgement in reading.rows:
         if judgement.answer is None or judgement.question not in mine:
             continue
         plain = unquote_cell(judgement.example)
-        referred = REFERENCE.fullmatch(plain)
-        last = referred[1] if referred else plain
-        item = next(
-            (one for one in (judgement.example, plain, last) if one in answers.known), plain
-        )
+        names = (judgement.example, plain, REFERENCE.sub(r"\1", plain))
+        item = next((name for name in names if name in answers.known), plain)
         example, answer = answers.known.get(item), judgement.answer
         if example is not None:
             answer = unquote_cell(answer) if isinstance(answer, str) else answer
-            answer = _valid(reading, place, (answer, question, example))
+            try:
+                answer = read_answer(answer, question, example)
+            except ValueError as problem:
+                ask = question.ask
+                what = f"the answer about {example.id!r} does not fit: {problem}"
+                words = f", or {list_names(ask.reports)}" if ask.reports else ""
+                cure = f"the form {ask.form} takes {ANSWER_SHAPES[ask.form]}{words}"
+                raise reading.fault(place, what, cure) from None
             if (
                 judgement.worker in answers.barred.get(item, ())
                 and reading.workers_are != "columns"
@@ -188,22 +188,10 @@ def _without_options() -> Iterator[None]:
         raise BadInput(problem.what, file=problem.file, line=problem.line, cure=cure) from None
 
 
-def _valid(reading: Reading, place: int, given: tuple[Any, Asked, Example]) -> Any:
-    try:
-        return read_answer(*given)
-    except ValueError as problem:
-        form = FORMS[given[1].ask.form]
-        what = f"the answer about {given[2].id!r} does not fit: {problem}"
-        words = f", or {list_names(given[1].ask.reports)}" if given[1].ask.reports else ""
-        raise reading.fault(
-            place, what, f"the form {form.name} takes {ANSWER_SHAPES[form.name]}{words}"
-        ) from None
-
-
 SIMULATED = "simulated-"
 """How the name of a simulated worker begins."""
 MISSING = "missing.csv"
-SHOWN = 5
+MAX_IDS_SHOWN = 5
 """Ids a message names."""
 
 
@@ -248,34 +236,37 @@ def ask(store: Store, question: Ask, simulate: int | None) -> Done | Waiting:
     if done is not None and done.key == key:
         return done
     items = {example.id: example for name in question.reads for example in store.examples(name)}
-    answers = Answers(items, asked.workers, barred=_barred(store, question, items))
+    answers = Answers(items, asked.workers, barred=barred_workers(store, question, items))
     if simulate is not None and not files:
-        _simulated(store, asked, answers, simulate)
+        simulate_answers(store, asked, answers, simulate)
     else:
         write_sheet(store, asked, list(items.values()))
         for path in files:
             take_file(path, asked, answers)
         if (lacking := answers.lacking()) or (answers.unknown and not answers.given):
-            return _waiting(store, asked, answers, lacking, files)
+            return wait_for_answers(store, asked, answers, lacking, files)
         (store.out / PEOPLE / question.name / MISSING).unlink(missing_ok=True)
-    return _finish(store, asked, answers, key)
+    return write_answers(store, asked, answers, key)
 
 
-def _barred(store: Store, question: Ask, items: Mapping[str, Example]) -> dict[str, set[str]]:
+def barred_workers(
+    store: Store, question: Ask, items: Mapping[str, Example]
+) -> dict[str, set[str]]:
     """By item who answered the `Ask`s this one is kept apart from, about the item or what it was made of."""
     if not question.apart:
         return {}
-    took: dict[str, set[str]] = {}
-    for judgement in (judgement for name in question.apart for judgement in store.judgements(name)):
-        took.setdefault(judgement.example, set()).add(judgement.worker)
-    writers = {}
+    workers: dict[str, set[str]] = defaultdict(set)
+    for ask in question.apart:
+        for judgement in store.judgements(ask):
+            workers[judgement.example].add(judgement.worker)
+    barred = {}
     for name, example in items.items():
-        line = (name, *(example.origin.parents if example.origin is not None else ()))
-        writers[name] = {worker for one in line for worker in took.get(one, ())}
-    return writers
+        parents = example.origin.parents if example.origin is not None else ()
+        barred[name] = workers[name].union(*(workers[parent] for parent in parents))
+    return barred
 
 
-def _simulated(store: Store, question: Asked, answers: Answers, seed: int) -> None:
+def simulate_answers(store: Store, question: Asked, answers: Answers, seed: int) -> None:
     """Answers of made-up workers, who are drawn anew for each item and named for what they are."""
     simulate = question.ask.simulate
     if simulate is None:
@@ -285,9 +276,8 @@ def _simulated(store: Store, question: Asked, answers: Answers, seed: int) -> No
     view = store.view(question.ask)
     for example in answers.known.values():
         barred = answers.barred.get(example.id, set())
-        names = [
-            f"{SIMULATED}{number:03}" for number in range(1, 2 * question.workers + len(barred) + 1)
-        ]
+        count = 2 * question.workers + len(barred)
+        names = [f"{SIMULATED}{number:03}" for number in range(1, count + 1)]
         free = [name for name in names if name not in barred]
         for worker in chance(seed, question.ask.name, example.id).sample(free, question.workers):
             answer = simulate(example, view, chance(seed, question.ask.name, example.id, worker))
@@ -299,9 +289,14 @@ def _simulated(store: Store, question: Asked, answers: Answers, seed: int) -> No
             )
 
 
-def _waiting(
+def wait_for_answers(
     store: Store, question: Asked, answers: Answers, lacking: list[Example], files: Sequence[Path]
 ) -> Waiting:
+    """Write a sheet of the items that lack answers, and say how far the work is.
+
+    Raises:
+        BadInput: no answer is about an item of the `Ask`.
+    """
     place = store.out / PEOPLE / question.ask.name
     if answers.unknown and not answers.given:
         what = f"none of its items was asked about, such as {next(iter(answers.unknown))!r}"
@@ -317,14 +312,22 @@ def _waiting(
         lacking=len(lacking),
         answers=answers.given,
         wanted=len(answers.known) * question.workers,
-        unknown=tuple(list(answers.unknown)[:SHOWN]),
+        unknown=tuple(list(answers.unknown)[:MAX_IDS_SHOWN]),
     )
 
 
-def _finish(store: Store, asked: Asked, answers: Answers, key: str) -> Done:
-
+def write_answers(store: Store, asked: Asked, answers: Answers, key: str) -> Done:
+    """Write the judgements into the folder of their stage, with the agreement of the workers."""
     question = asked.ask
     judged = list(answers.in_order())
+    notes = []
+    if answers.unknown:
+        items = list_names(list(answers.unknown)[:MAX_IDS_SHOWN])
+        notes.append(
+            f"{sum(answers.unknown.values()):,} answers were about items not asked about and not counted: {items}"
+        )
+    if answers.over:
+        notes.append(f"{answers.over:,} answers beyond {asked.workers} an item were not counted")
     with atomic_folder(store.folder(question), overwrite=True) as folder:
         lines = b"".join(encode_record(judgement) + b"\n" for judgement in judged)
         (folder / f"{question.name}.jsonl").write_bytes(lines)
@@ -341,18 +344,10 @@ def _finish(store: Store, asked: Asked, answers: Answers, key: str) -> Done:
             simulated=sum(judgement.worker.startswith(SIMULATED) for judgement in judged),
             columns=answers.columns,
             agreement=agreement(question, judged, answers.known),
-            notes=tuple(_notes(answers, asked.workers)),
+            notes=tuple(notes),
         )
         (folder / RECORD).write_bytes(encode_json(done))
     return done
-
-
-def _notes(answers: Answers, workers: int) -> Iterator[str]:
-    if answers.unknown:
-        named = list_names(list(answers.unknown)[:SHOWN])
-        yield f"{sum(answers.unknown.values()):,} answers were about items not asked about and not counted: {named}"
-    if answers.over:
-        yield f"{answers.over:,} answers beyond {workers} an item were not counted"
 
 
 SPANS = "span-tagging"
@@ -365,35 +360,24 @@ def agreement(
 ) -> tuple[Measured, ...]:
     """What can be measured of what several workers answered; items that one handed back count by the other answers."""
     from nikawa.aggregation.agree import AgreeOptions, measure_rows, text_lengths
-
-    table = _table(question, judged)
-    if table is None or not (table.per_item() > 1).any():
-        return ()
-    options = AgreeOptions(level=None if question.form == "scale" else "nominal")
-    rows = measure_rows(table, options, text_lengths(table, items))
-    return tuple(_rounded(row) for row in rows if row.value is not None)
-
-
-def _table(question: Ask, judged: Sequence[Judgement]) -> Table | None:
     from nikawa.aggregation.spans import freeze_spans
     from nikawa.aggregation.table import Table
 
     if not (FORMS[question.form].votes or question.form == SPANS):
-        return None
-    voted = ((judgement, vote(judgement.answer, question)) for judgement in judged)
-    votes = [replace(judgement, answer=given) for judgement, given in voted if given is not None]
-    return Table.from_judgements(freeze_spans(votes)) if votes else None
-
-
-def _rounded(row: MeasureRow) -> Measured:
-    value, low, high = (
-        math.nan if n is None else round(n, PLACES) for n in (row.value, row.low, row.high)
-    )
-    known = math.isfinite(low) and math.isfinite(high)
-    return Measured(
-        name=row.name,
-        level=row.level,
-        value=value,
-        low=low if known else None,
-        high=high if known else None,
-    )
+        return ()
+    votes = [replace(judgement, answer=vote(judgement.answer, question)) for judgement in judged]
+    votes = [judgement for judgement in votes if judgement.answer is not None]
+    table = Table.from_judgements(freeze_spans(votes)) if votes else None
+    if table is None or not (table.per_item() > 1).any():
+        return ()
+    options = AgreeOptions(level=None if question.form == "scale" else "nominal")
+    measures = []
+    for row in measure_rows(table, options, text_lengths(table, items)):
+        if row.value is None:
+            continue
+        measured = Measured(name=row.name, level=row.level, value=round(row.value, PLACES))
+        low, high = (math.nan if n is None else round(n, PLACES) for n in (row.low, row.high))
+        if math.isfinite(low) and math.isfinite(high):
+            measured = replace(measured, low=low, high=high)
+        measures.append(measured)
+    return tuple(measures)

@@ -53,14 +53,10 @@ class Versions:
         """The digest of each split as it was."""
         return {digest_examples(examples) for examples in self.before.splits.values()}
 
-    def asked(self) -> list[Task]:
+    def corrected_tasks(self) -> list[Task]:
         """The tasks that some correction concerns."""
-        splits = self.before.splits
-        return [
-            t
-            for t in self.tasks
-            if any(self.corrected.count(split, t.question) for split in splits)
-        ]
+        questions = {correction.question for correction in self.corrected.corrections}
+        return [task for task in self.tasks if task.question in questions]
 
     def examples(self, task: Task, split: str, *, after: bool) -> list[Example]:
         """The examples of a split that a task asks about."""
@@ -106,7 +102,13 @@ def moves_of(systems: Sequence[System], versions: Versions) -> list[ScoreMove]:
         task, split = system.task, system.split
         old, new = (versions.examples(task, split, after=after) for after in (False, True))
         before, after = values_of(task, old, system.answers), values_of(task, new, system.answers)
-        gained, lost = _turned(system, old, new)
+        gained = lost = 0  # corrected items that became right, and wrong
+        for one, other in zip(old, new, strict=True):
+            was, now = one.gold[task.question], other.gold[task.question]
+            if was != now:
+                answer = system.answers[one.id].answer
+                gained += answer == now
+                lost += answer == was
         for metric, (value, unit) in before.items():
             row = table.setdefault((task.name, split, metric), {}).setdefault(
                 system.name, _Sum(unit)
@@ -115,21 +117,11 @@ def moves_of(systems: Sequence[System], versions: Versions) -> list[ScoreMove]:
             row.after.append(after[metric][0])
             row.gained.append(gained)
             row.lost.append(lost)
-    return [move for key, rows in table.items() for move in _ranked(key, rows)]
+    return [move for key, rows in table.items() for move in rank_systems(key, rows)]
 
 
-def _turned(system: System, old: Sequence[Example], new: Sequence[Example]) -> tuple[int, int]:
-    """How many corrected items became right, and how many wrong."""
-    question, gained, lost = system.task.question, 0, 0
-    for one, other in zip(old, new, strict=True):
-        before, after = one.gold[question], other.gold[question]
-        if before != after:
-            answer = system.answers[one.id].answer
-            gained, lost = gained + (answer == after), lost + (answer == before)
-    return gained, lost
-
-
-def _ranked(key: Key, rows: Mapping[str, _Sum]) -> Iterator[ScoreMove]:
+def rank_systems(key: Key, rows: Mapping[str, _Sum]) -> Iterator[ScoreMove]:
+    """The mean scores of the systems, the best of the new version first."""
     task, split, metric = key
     means = {name: (fmean(row.before), fmean(row.after)) for name, row in rows.items()}
     ranks = [_ranks({name: pair[side] for name, pair in means.items()}, metric) for side in (0, 1)]
@@ -167,14 +159,6 @@ def _ranks(values: Mapping[str, float], metric: str) -> dict[str, int]:
     }
 
 
-@dataclass
-class Found:
-    """The systems whose scores may move, and what else is to be told."""
-
-    systems: list[System] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
 def known_tasks(names: Iterable[str]) -> tuple[Task, ...]:
     """The tasks of the first of these names that is a registered dataset."""
     return next((benchmarks()[name].tasks for name in names if name in benchmarks()), ())
@@ -199,55 +183,100 @@ def moved_scores(
     if not versions.tasks:
         what = f"no task of {versions.before.name} is known, so nothing can be scored"
         raise BadInput(what, cure="leave --runs and --answers out")
-    result = Found()
+    systems = Systems(versions)
     for folder in runs:
-        here = [_add_run(result, run, versions) for run in find_runs([folder]).results]
+        here = [systems.add_run(run) for run in find_runs([folder]).results]
         if not any(here):
-            result.notes.append(f"{folder} holds no finished run on {versions.before.name}")
+            systems.notes.append(f"{folder} holds no finished run on {versions.before.name}")
     for given in answers:
-        _add_answers(result, given, versions)
-    return moves_of(result.systems, versions), result.notes
+        systems.add_answers(given)
+    return moves_of(systems.systems, versions), systems.notes
 
 
-def _add_run(result: Found, run: StoredRun, versions: Versions) -> bool:
-    """The sets of a finished run that hold corrected examples; whether the run is one on this dataset at all."""
-    spec = run.spec
-    task = _task_of(spec, versions)
-    if task is None:
-        return False
-    run.check()
-    names = {
-        versions.before.name,
-        task.dataset,
-        *([spec.own.dataset] if isinstance(spec.own, Task) else []),
-    }
-    learned = sum(
-        versions.corrected.count(split, task.question)
-        for split in versions.before.splits
-        if any(f"{name}:{split}" in spec.protocol.train for name in names)
-    )
-    if learned:
-        result.notes.append(
-            f"{run.path.name} learned from {learned:,} corrected answers: run it again"
-        )
-    for split in versions.before.splits:
-        called = (split, *(f"{name}.{split}" for name in names))
-        answered = next((s for s in run.sets if s in called), None)
-        if answered is not None and versions.corrected.count(split, task.question):
-            _add_set(result, run, System(_title(spec), task, split, {}), answered, versions)
-    return True
+@dataclass
+class Systems:
+    """The systems whose scores may move, and what else is to be told."""
+
+    versions: Versions
+    systems: list[System] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add_run(self, run: StoredRun) -> bool:
+        """Add the sets of a finished run that hold corrected examples; returns whether the run is one on this dataset."""
+        spec, before = run.spec, self.versions.before
+        task = self._task_of(spec)
+        if task is None:
+            return False
+        run.check()
+        names = {before.name, task.dataset}
+        if isinstance(spec.own, Task):
+            names.add(spec.own.dataset)
+        counts = {s: self.versions.corrected.count(s, task.question) for s in before.splits}
+        trained = {s for s in counts for name in names if f"{name}:{s}" in spec.protocol.train}
+        learned = sum(counts[split] for split in trained)
+        if learned:
+            self.notes.append(
+                f"{run.path.name} learned from {learned:,} corrected answers: run it again"
+            )
+        for split, count in counts.items():
+            aliases = (split, *(f"{name}.{split}" for name in names))
+            answered = next((name for name in run.sets if name in aliases), None)
+            if answered is not None and count:
+                self._add_set(run, task, split, answered)
+        return True
+
+    def _task_of(self, spec: RunSpec) -> Task | None:
+        """The task a run answered. One on a folder goes by the content of its sets, wherever the folder was then."""
+        tasks = self.versions.tasks
+        if not isinstance(spec.own, Task):
+            return next((task for task in tasks if task.name == spec.task), None)
+        if not self.versions.contents & {used.digest for used in spec.data}:
+            return None
+        return next((task for task in tasks if task.question == spec.own.question), None)
+
+    def _add_set(self, run: StoredRun, task: Task, split: str, answered: str) -> None:
+        answers = {p.example: p for p in run.predictions(answered, task)}
+        examples = self.versions.examples(task, split, after=False)
+        lacking = sum(example.id not in answers for example in examples)
+        if lacking or len(answers) != len(examples):
+            self.notes.append(
+                f"{run.path.name} answered another {split} ({len(answers):,} answers, {lacking:,} examples lack one): not scored"
+            )
+            return
+        self.systems.append(System(system_title(run.spec), task, split, answers))
+        stored = {score.metric: score.value for score in official_scores(run.scores(), answered)}
+        version = self.versions.before.version
+        for metric, (value, _) in values_of(task, examples, answers).items():
+            if not equal(value, stored.get(metric, value)):
+                self.notes.append(
+                    f"{run.path.name}: the stored {metric} {stored[metric]:.4f} on {split} is not that of {version} ({value:.4f})"
+                )
+
+    def add_answers(self, given: str) -> None:
+        """Add a file of answers, given as FILE or TASK=FILE."""
+        name, equals, rest = given.partition("=")
+        named = [task for task in self.versions.tasks if equals and task.name == name]
+        tasks = named or self.versions.corrected_tasks()
+        path = Path(rest if named else given)
+        if not path.exists():
+            raise BadInput(
+                "no such file", file=path, cure="write --answers FILE or --answers TASK=FILE"
+            )
+        if len(tasks) != 1:
+            names = list_names(task.name for task in tasks)
+            cure = f"say --answers TASK={given} with one of: {names}"
+            raise BadInput(f"the corrections concern {len(tasks)} tasks", cure=cure)
+        system = match_split(path, tasks[0], self.versions)
+        if self.versions.corrected.count(system.split, tasks[0].question):
+            self.systems.append(system)
+        else:
+            self.notes.append(
+                f"{path.name} answers {system.split}, where nothing of {tasks[0].name} is corrected"
+            )
 
 
-def _task_of(spec: RunSpec, versions: Versions) -> Task | None:
-    """The task a run answered. One on a folder goes by the content of its sets, wherever the folder was then."""
-    if not isinstance(spec.own, Task):
-        return next((task for task in versions.tasks if task.name == spec.task), None)
-    if not versions.contents & {used.digest for used in spec.data}:
-        return None
-    return next((task for task in versions.tasks if task.question == spec.own.question), None)
-
-
-def _title(spec: RunSpec) -> str:
+def system_title(spec: RunSpec) -> str:
+    """What a system is called in the changelog: `encoder [epochs=3] (hypothesis alone)`; seeds share a title."""
     settings = ", ".join(f"{key}={value}" for key, value in sorted(spec.settings.items()))
     about = spec.variation.title
     model = spec.model if spec.name else spec.predictor
@@ -255,71 +284,20 @@ def _title(spec: RunSpec) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _add_set(
-    result: Found, run: StoredRun, system: System, answered: str, versions: Versions
-) -> None:
-    task, split = system.task, system.split
-    answers = {p.example: p for p in run.predictions(answered, task)}
-    examples = versions.examples(task, split, after=False)
-    lacking = sum(example.id not in answers for example in examples)
-    if lacking or len(answers) != len(examples):
-        result.notes.append(
-            f"{run.path.name} answered another {split} ({len(answers):,} answers, {lacking:,} examples lack one): not scored"
-        )
-        return
-    result.systems.append(System(system.name, task, split, answers))
-    stored = {score.metric: score.value for score in official_scores(run.scores(), answered)}
-    for metric, (value, _) in values_of(task, examples, answers).items():
-        if not equal(value, stored.get(metric, value)):
-            result.notes.append(
-                f"{run.path.name}: the stored {metric} {stored[metric]:.4f} on {split} is not that of {versions.before.version} ({value:.4f})"
-            )
-
-
-def _add_answers(result: Found, given: str, versions: Versions) -> None:
-    """A file of answers, given as FILE or TASK=FILE."""
-    name, equals, rest = given.partition("=")
-    asked = versions.asked()
-    named = [task for task in versions.tasks if equals and task.name == name]
-    tasks = named or asked
-    path = Path(rest if named else given)
-    if not path.exists():
-        raise BadInput(
-            "no such file", file=path, cure="write --answers FILE or --answers TASK=FILE"
-        )
-    if len(tasks) != 1:
-        cure = f"say --answers TASK={given} with one of: {list_names(task.name for task in tasks)}"
-        raise BadInput(f"the corrections concern {len(tasks)} tasks", cure=cure)
-    system = _best_split(path, tasks[0], versions)
-    if versions.corrected.count(system.split, tasks[0].question):
-        result.systems.append(system)
-    else:
-        result.notes.append(
-            f"{path.name} answers {system.split}, where nothing of {tasks[0].name} is corrected"
-        )
-
-
-def _best_split(path: Path, task: Task, versions: Versions) -> System:
+def match_split(path: Path, task: Task, versions: Versions) -> System:
     """The split whose ids the file bears most; every example of it must be answered."""
-    best: tuple[int, int, System] | None = None
+    numbered = has_numbered_labels(task)
+    fits = []
     for split in versions.before.splits:
-        examples = versions.examples(task, split, after=False)
-        if not examples:
-            continue
-        numbered = has_numbered_labels(task)
-        answers = read_answers(path, task, examples, numbered_labels=numbered)
-        if not answers.predictions:
-            continue
-        fits = (
-            len(answers.predictions),
-            -len(answers.missing),
-            System(path.stem, task, split, answers.predictions),
-        )
-        best = fits if best is None or fits[:2] > best[:2] else best
-    if best is None:
+        if examples := versions.examples(task, split, after=False):
+            answers = read_answers(path, task, examples, numbered_labels=numbered)
+            system = System(path.stem, task, split, answers.predictions)
+            if answers.predictions:
+                fits.append((len(answers.predictions), -len(answers.missing), system))
+    if not fits:
         what = f"none of its ids is in {versions.before.name}"
         raise BadInput(what, file=path, cure="check the dataset and the task")
-    count, lacking, system = best
+    count, lacking, system = max(fits, key=lambda fit: fit[:2])
     if lacking:
         what = f"answers {count:,} examples of {system.split}, {-lacking:,} lack one"
         raise BadInput(what, file=path, cure="give an answer to every example")

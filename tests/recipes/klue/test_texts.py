@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.recipes.klue.reports import most_voted
+from nikawa.recipes.decide import most_voted
 from nikawa.recipes.klue.texts import counts_of, drawn_by, texts, words_of
 from nikawa.recipes.recipe import Dropped, Kept, Outcome
 from nikawa.records import Example

@@ -23,6 +23,7 @@ from nikawa.io.json import read_json, read_json_lines
 from nikawa.pairing.linked import Linked, pair_different_links
 from nikawa.recipes.decide import (
     answers_of,
+    character_overlap,
     check_split,
     check_tags,
     check_votes,
@@ -30,7 +31,6 @@ from nikawa.recipes.decide import (
     draw,
     drawn,
     need,
-    share_characters,
     split_groups,
 )
 from nikawa.recipes.recipe import (
@@ -144,7 +144,7 @@ RELATIONS = ("entailment", "contradiction", "neutral")
 
 def simulate_similarity(example: Example, config: Any, random: Random) -> int:
     """A worker who counts the characters two sentences share, and errs at times."""
-    alike = share_characters(example.inputs["sentence1"], example.inputs["sentence2"])
+    alike = character_overlap(example.inputs["sentence1"], example.inputs["sentence2"])
     return min(5, max(0, round(5 * alike) + random.choice((-2, -1, 0, 0, 0, 0, 1, 2))))
 
 

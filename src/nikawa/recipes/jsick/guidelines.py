@@ -19,7 +19,7 @@ from nikawa.text import Token, analyser
 JAPANESE = re.compile("[\u3041-\u30ff\u4e00-\u9fff々]")
 LATIN = re.compile(r"[A-Za-zＡ-Ｚａ-ｚ]{4,}")
 """Longer than the abbreviations that Japanese writes in Latin letters."""
-LONGEST = 6
+MAX_CHARS_PER_WORD = 6
 """Characters of Japanese for a word of English beyond which a text is no translation of one sentence."""
 
 
@@ -39,16 +39,16 @@ def fault(english: str, japanese: str) -> str:
         return "words left in English"
     if any(unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp") for character in japanese):
         return "line breaks or control characters"
-    if len(japanese) > LONGEST * max(4, len(english.split())):
+    if len(japanese) > MAX_CHARS_PER_WORD * max(4, len(english.split())):
         return "far longer than the sentence"
     return ""
 
 
 def departures(pairs: Iterable[tuple[str, str]]) -> Iterator[list[Departure]]:
     """For each (English, Japanese) what a bilingual should look at."""
-    held = list(pairs)
-    analysed = analyser("ipadic").analyse_many(japanese for _, japanese in held)
-    for (english, _), tokens in zip(held, analysed, strict=True):
+    texts = list(pairs)
+    analysed = analyser("ipadic").analyse_many(japanese for _, japanese in texts)
+    for (english, _), tokens in zip(texts, analysed, strict=True):
         yield [
             Departure(name, what)
             for name, check in CHECKS.items()
@@ -103,7 +103,7 @@ NUMBERS = {
     "nine": "九9９",
     "ten": "十1１",
 }
-QUANTIFIERS = {
+_QUANTIFIER_WORDS = {
     r"some|several|a few": ("いくつ", "いくら", "何", "数", "ある", "複数", "一部", "若干"),
     r"many|lots of|a lot of": ("多", "たくさん", "沢山", "大勢", "いっぱい", "数々", "大量"),
     r"all|every|each(?! other)": (
@@ -118,8 +118,9 @@ QUANTIFIERS = {
         "あらゆる",
     ),
 }
-_QUANTIFIERS = {
-    re.compile(rf"\b(?:{words})\b", re.IGNORECASE): kept for words, kept in QUANTIFIERS.items()
+QUANTIFIERS = {
+    re.compile(rf"\b(?:{words})\b", re.IGNORECASE): kept
+    for words, kept in _QUANTIFIER_WORDS.items()
 }
 
 
@@ -134,18 +135,18 @@ def _markers(tokens: Sequence[Token]) -> Iterator[tuple[str, int]]:
 GA, WA, CASE, TOPIC = "が", "は", ("助詞", "格助詞"), ("助詞", "係助詞")
 
 
-def _article(english: str, tokens: Sequence[Token]) -> Iterator[str]:
-    first, match = (
-        english.split(maxsplit=1)[0].lower() if english.split() else "",
-        dict(_markers(tokens)),
-    )
-    if first in ("a", "an") and WA in match and GA not in match:
+def check_articles(english: str, tokens: Sequence[Token]) -> Iterator[str]:
+    """An indefinite subject takes が, a definite one は."""
+    first = next(iter(english.lower().split()), "")
+    particles = {particle for particle, _ in _markers(tokens)}
+    if first in ("a", "an") and particles == {WA}:
         yield "不定冠詞(a, an)の主語は「が」で訳します"
-    if first == "the" and GA in match and WA not in match:
+    if first == "the" and particles == {GA}:
         yield "定冠詞(the)の主語は「は」で訳します"
 
 
-def _number(english: str, tokens: Sequence[Token]) -> Iterator[str]:
+def check_plural(english: str, tokens: Sequence[Token]) -> Iterator[str]:
+    """Plural subjects that are people take a suffix, single ones none."""
     text = "".join(token.surface for token in tokens)
     if PLURAL.match(english) and not any(word in text for word in MANY):
         yield "主語は複数形です(「たち」など)"
@@ -154,8 +155,13 @@ def _number(english: str, tokens: Sequence[Token]) -> Iterator[str]:
         yield "主語は単数形です(「たち」は不要)"
 
 
-def _negation(english: str, tokens: Sequence[Token]) -> Iterator[str]:
-    here = any(_negates(token) for token in tokens)
+def check_negation(english: str, tokens: Sequence[Token]) -> Iterator[str]:
+    """Negation is kept, and none is added."""
+    here = any(
+        token.surface in ("ず", "なし", "無し")
+        or (token.pos[0] in ("助動詞", "形容詞") and token.base in ("ない", "ぬ", "ん", "無い"))
+        for token in tokens
+    )
     there = bool(NEGATION.search(english))
     if there and not here:
         yield "英文の否定が訳にありません"
@@ -163,12 +169,8 @@ def _negation(english: str, tokens: Sequence[Token]) -> Iterator[str]:
         yield "英文にない否定が訳にあります"
 
 
-def _negates(token: Token) -> bool:
-    kind = token.pos[0] in ("助動詞", "形容詞") and token.base in ("ない", "ぬ", "ん", "無い")
-    return kind or token.surface in ("ず", "なし", "無し")
-
-
-def _passive(english: str, tokens: Sequence[Token]) -> Iterator[str]:
+def check_passive(english: str, tokens: Sequence[Token]) -> Iterator[str]:
+    """Passives are kept, and none is added."""
     here = any(
         token.pos[:2] == ("動詞", "接尾") and token.base in ("れる", "られる", "せられる")
         for token in tokens
@@ -179,22 +181,23 @@ def _passive(english: str, tokens: Sequence[Token]) -> Iterator[str]:
         yield "英文にない受身が訳にあります"
 
 
-def _quantity(english: str, tokens: Sequence[Token]) -> Iterator[str]:
+def check_quantity(english: str, tokens: Sequence[Token]) -> Iterator[str]:
+    """Numbers and quantifiers are kept."""
     text = "".join(token.surface for token in tokens)
     for word in re.findall(r"[a-z]+", english.lower()):
         if word in NUMBERS and not any(sign in text for sign in NUMBERS[word]):
             yield f"数({word})が訳にありません"
-    for pattern, kept in _QUANTIFIERS.items():
+    for pattern, kept in QUANTIFIERS.items():
         if (match := pattern.search(english)) and not any(word in text for word in kept):
             yield f"量化({match[0].lower()})が訳にありません"
 
 
 Check = Callable[[str, Sequence[Token]], Iterator[str]]
 CHECKS: dict[str, Check] = {
-    "articles": _article,
-    "plural": _number,
-    "negation": _negation,
-    "passive": _passive,
-    "quantity": _quantity,
+    "articles": check_articles,
+    "plural": check_plural,
+    "negation": check_negation,
+    "passive": check_passive,
+    "quantity": check_quantity,
 }
 """The guidelines that can be checked, by name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -25,7 +25,17 @@ from nikawa.datasets.jsick.rows import (
 )
 from nikawa.errors import BadInput, suggest
 from nikawa.io.json import read_json_lines
-from nikawa.recipes.decide import NOBODY, add_tags, answers_of, check_tags, decide, need, told
+from nikawa.recipes.decide import (
+    NOBODY,
+    add_tags,
+    answers_of,
+    character_overlap,
+    check_tags,
+    decide,
+    most_voted,
+    need,
+    told,
+)
 from nikawa.recipes.jsick.guidelines import NEGATION, departures, fault
 from nikawa.recipes.recipe import (
     FROM,
@@ -35,12 +45,13 @@ from nikawa.recipes.recipe import (
     Inputs,
     Kept,
     One,
-    Outcome,
     Outcomes,
     Positive,
     Recipe,
     Stage,
+    built_card,
     found_in,
+    splits_stage,
 )
 from nikawa.records import Card, Example, Judgement, Origin
 
@@ -89,32 +100,37 @@ Row = tuple[int, Line]
 
 def read_pairs(path: Path, licence: str) -> Iterator[Example]:
     """The English pairs of a file, with SICK's label and score as gold and the split in the meta."""
-    for number, line in _lines(path) if path.name.endswith(".jsonl") else _table(path):
+    for number, line in read_lines(path) if path.name.endswith(".jsonl") else read_table(path):
         more = {"url": line.url, "licence": line.licence or licence}
         if str(line.split).lower() not in WORDS:
             what = f"split {line.split!r} is none of {', '.join(WORDS)}"
             raise BadInput(what, file=path, line=number, cure=suggest(str(line.split), WORDS))
+        gold: dict[str, Any] = {}  # nobody who translates or judges sees it
+        if line.label:
+            gold["label"] = check_label(str(line.label).lower(), path, number)
+        if line.relatedness != "":
+            gold["relatedness"] = parse_score(str(line.relatedness), path, number)
         yield Example(
             id=str(need(line.id, "id", path, number)),
             inputs={
                 name: " ".join(str(need(getattr(line, name), name, path, number)).split())
                 for name in ("premise", "hypothesis")
             },
-            gold=dict(_gold(line, path, number)),
+            gold=gold,
             meta={"split": WORDS[str(line.split).lower()], **found_in(path, number, **more)},
             origin=Origin(recipe="sick"),
         )
 
 
-def _table(path: Path) -> Iterator[Row]:
+def read_table(path: Path) -> Iterator[Row]:
+    """The rows of SICK's own table, or of the released JSICK."""
     columns = RELEASED if "sentence_A_En" in read_header(path) else SICK
-    for number, (pair, split, premise, hypothesis, label, score) in read_cells(
-        path, columns, crlf=True
-    ):
+    for number, cells in read_cells(path, columns, crlf=True):
+        pair, split, premise, hypothesis, label, score = cells
         yield number, Line(pair, premise, hypothesis, split, label, score)
 
 
-def _lines(path: Path) -> Iterator[Row]:
+def read_lines(path: Path) -> Iterator[Row]:
     """JSON lines, flat or as records."""
     for number, line in read_json_lines(path, Line):
         given = {**line.meta, **line.inputs, **line.gold}
@@ -122,14 +138,6 @@ def _lines(path: Path) -> Iterator[Row]:
             if not getattr(line, name) and name in given:
                 setattr(line, name, given[name])
         yield number, line
-
-
-def _gold(line: Line, path: Path, number: int) -> Iterator[tuple[str, Any]]:
-    """SICK's own answers, where they are given; nobody who translates or judges sees them."""
-    if line.label:
-        yield "label", check_label(str(line.label).lower(), path, number)
-    if line.relatedness != "":
-        yield "relatedness", parse_score(str(line.relatedness), path, number)
 
 
 GOOD = "good"
@@ -164,23 +172,20 @@ def simulate_validation(example: Example, config: Any, random: Random) -> str:
     return GOOD
 
 
-def _alike(example: Example) -> float:
-    one, other = set(example.inputs["premise"]), set(example.inputs["hypothesis"])
-    return len(one & other) / max(1, len(one | other))
-
-
 def simulate_inference(example: Example, config: Any, random: Random) -> str:
     """A worker who goes by negation and shared characters, and errs at times."""
-    denied = ["いない" in example.inputs[name] for name in ("premise", "hypothesis")]
-    likely = "entailment" if _alike(example) > 0.8 else "neutral"
-    if denied[0] != denied[1] and _alike(example) > 0.5:
+    premise, hypothesis = (example.inputs[name] for name in ("premise", "hypothesis"))
+    alike = character_overlap(premise, hypothesis)
+    likely = "entailment" if alike > 0.8 else "neutral"
+    if ("いない" in premise) != ("いない" in hypothesis) and alike > 0.5:
         likely = "contradiction"
     return likely if random.random() < 0.85 else random.choice(LABELS)
 
 
 def simulate_relatedness(example: Example, config: Any, random: Random) -> int:
     """A worker who counts shared characters, and errs at times."""
-    return min(5, max(1, round(1 + 4 * _alike(example)) + random.choice((-1, 0, 0, 0, 1))))
+    alike = character_overlap(example.inputs["premise"], example.inputs["hypothesis"])
+    return min(5, max(1, round(1 + 4 * alike) + random.choice((-1, 0, 0, 0, 1))))
 
 
 def simulate_adjudication(example: Example, config: Any, random: Random) -> str:
@@ -188,8 +193,6 @@ def simulate_adjudication(example: Example, config: Any, random: Random) -> str:
     return str(example.gold.get("label", "neutral"))
 
 
-SETS = {"train": "train", "dev": "dev", "test": "test"}
-NO_TRANSLATION = "a sentence has no usable translation"
 VOTES = "votes"
 
 
@@ -245,32 +248,30 @@ def take_sentences(inputs: Inputs, config: Any) -> Outcomes:
 def check_translations(inputs: Inputs, config: Any) -> Outcomes:
     """Translations with what the guideline checks ask a bilingual to look at."""
     answers = answers_of(inputs.judgements("translation"))
-    held = list(inputs.examples("sentences"))
-    texts = [str(answers[item.id][0].answer) for item in held]
-    shared: dict[str, list[str]] = {}
-    for item, text in zip(held, texts, strict=True):
-        shared.setdefault(text, []).append(item.inputs["english"])
-    pairs = [(item.inputs["english"], text) for item, text in zip(held, texts, strict=True)]
-    for item, text, notes in zip(held, texts, departures(pairs), strict=True):
-        english = item.inputs["english"]
+    sentences = list(inputs.examples("sentences"))
+    pairs = [(s.inputs["english"], str(answers[s.id][0].answer)) for s in sentences]
+    shared: dict[str, list[str]] = defaultdict(list)
+    for english, text in pairs:
+        shared[text].append(english)
+    for item, (english, text), notes in zip(sentences, pairs, departures(pairs), strict=True):
         looks = [note.what for note in notes]
-        looks += [wrong] if (wrong := fault(english, text)) else []
-        looks += [f"別の英文と同じ訳です: {other}" for other in shared[text] if other != english][
-            :1
-        ]
+        if wrong := fault(english, text):
+            looks.append(wrong)
+        others = [other for other in shared[text] if other != english]
+        if others:
+            looks.append(f"別の英文と同じ訳です: {others[0]}")
         shown = {"english": english, "japanese": text, "check": "; ".join(looks)}
         names = ", ".join(sorted({note.guideline for note in notes}))
-        yield Kept(
-            replace(item, inputs=shown), f"to look at: {names}" if names else "no guideline left"
-        )
+        rule = f"to look at: {names}" if names else "no guideline left"
+        yield Kept(replace(item, inputs=shown), rule)
 
 
 def validate(inputs: Inputs, config: Any) -> Outcomes:
     """Translations as the bilinguals leave them; what is no Japanese sentence even then is dropped."""
     answers = answers_of(inputs.judgements("validation"))
     for item in inputs.examples("translated"):
-        answers_given = [str(judgement.answer) for judgement in answers[item.id]]
-        corrected = Counter(text for text in answers_given if text != GOOD).most_common(1)
+        texts = [str(judgement.answer) for judgement in answers[item.id]]
+        corrected = Counter(text for text in texts if text != GOOD).most_common(1)
         text = corrected[0][0] if corrected else item.inputs["japanese"]
         rule = "corrected by a bilingual" if corrected else "found good"
         made = replace(item, inputs={"english": item.inputs["english"], "japanese": text})
@@ -297,18 +298,16 @@ def pair_up(inputs: Inputs, config: Any) -> Outcomes:
             group=texts["premise"],
             origin=Origin(recipe="jsick", parents=parents, step="translated"),
         )
-        yield (
-            Kept(made, "both sentences translated")
-            if all(texts.values())
-            else Dropped(made, NO_TRANSLATION)
-        )
+        if all(texts.values()):
+            yield Kept(made, "both sentences translated")
+        else:
+            yield Dropped(made, "a sentence has no usable translation")
 
 
 def relate(inputs: Inputs, config: Any) -> Outcomes:
     """The mean relatedness."""
-    yield from decide(
-        inputs, "paired", "relatedness", f"mean+round:{config.decimals}", gold="relatedness"
-    )
+    rule = f"mean+round:{config.decimals}"
+    yield from decide(inputs, "paired", "relatedness", rule, gold="relatedness")
 
 
 def vote(inputs: Inputs, config: Any) -> Outcomes:
@@ -316,25 +315,21 @@ def vote(inputs: Inputs, config: Any) -> Outcomes:
     answers = answers_of(inputs.judgements("inference"))
     for pair in inputs.examples("related"):
         given = answers.get(pair.id, [])
-        made = replace(pair, meta={**pair.meta, VOTES: told(given)})
-        label = majority(given)
+        votes, label = told(given), majority(given)
+        made = replace(pair, meta={**pair.meta, VOTES: votes})
         if not given:
             yield Dropped(made, NOBODY)
         elif label is None:
-            yield Kept(made, f"no majority: {told(given)}", "tied")
+            yield Kept(made, f"no majority: {votes}", "tied")
         else:
-            yield Kept(
-                replace(made, gold={**made.gold, "label": label}),
-                f"majority: {told(given)}",
-                "agreed",
-            )
+            made = replace(made, gold={**made.gold, "label": label})
+            yield Kept(made, f"majority: {votes}", "agreed")
 
 
 def majority(judgements: Sequence[Judgement]) -> str | None:
     """The answer given more often than any other."""
-    counts = Counter(str(judgement.answer) for judgement in judgements).most_common(2)
-    tied = not counts or (len(counts) == 2 and counts[0][1] == counts[1][1])
-    return None if tied else counts[0][0]
+    label: str | None = most_voted(str(judgement.answer) for judgement in judgements)
+    return label
 
 
 def list_pairs(inputs: Inputs, config: Any) -> Outcomes:
@@ -344,12 +339,8 @@ def list_pairs(inputs: Inputs, config: Any) -> Outcomes:
             if name == "agreed" and config.review == "ties":
                 yield Kept(pair, "not reviewed", "settled")
             else:
-                shown = {**pair.inputs, VOTES: pair.meta[VOTES]}
-                yield Kept(
-                    replace(pair, inputs=shown),
-                    "a tie" if name == "tied" else "to review",
-                    "listed",
-                )
+                shown = replace(pair, inputs={**pair.inputs, VOTES: pair.meta[VOTES]})
+                yield Kept(shown, "a tie" if name == "tied" else "to review", "listed")
 
 
 def settle(inputs: Inputs, config: Any) -> Outcomes:
@@ -357,46 +348,39 @@ def settle(inputs: Inputs, config: Any) -> Outcomes:
     answers = answers_of(inputs.judgements("adjudication"))
     pairs = {pair.id: pair for name in ("listed", "settled") for pair in inputs.examples(name)}
     for source in inputs.examples("paired"):
-        if source.id in pairs:
-            yield _settled(
-                replace(pairs[source.id], inputs=source.inputs), answers.get(source.id, [])
-            )
-
-
-def _settled(pair: Example, given: Sequence[Judgement]) -> Outcome:
-    voted, label = pair.gold.get("label"), majority(given)
-    if given and label is None:
-        return Dropped(pair, "no consensus", told(given))
-    if not given:
-        return Kept(pair, f"majority: {pair.meta[VOTES]}")
-    rule = (
-        "tie, decided"
-        if voted is None
-        else "majority confirmed"
-        if voted == label
-        else "majority overruled"
-    )
-    return Kept(replace(pair, gold={**pair.gold, "label": label}), f"{rule}: {label}")
+        if source.id not in pairs:
+            continue
+        pair, given = replace(pairs[source.id], inputs=source.inputs), answers.get(source.id, [])
+        voted, label = pair.gold.get("label"), majority(given)
+        if not given:
+            yield Kept(pair, f"majority: {pair.meta[VOTES]}")
+        elif label is None:
+            yield Dropped(pair, "no consensus", told(given))
+        else:
+            rule = "majority confirmed" if voted == label else "majority overruled"
+            if voted is None:
+                rule = "tie, decided"
+            made = replace(pair, gold={**pair.gold, "label": label})
+            yield Kept(made, f"{rule}: {label}")
 
 
 def split(inputs: Inputs, config: Any) -> Outcomes:
     """Every pair in the split of its English one, with its tags."""
     for pair in add_tags(inputs.examples("decided"), config.tags):
         part = str(pair.meta["split"])
-        yield Kept(pair, f"split {part}, as the English pair", SETS[part])
+        yield Kept(pair, f"split {part}, as the English pair", part)
 
 
 def card(config: Any) -> Card:
     """JSICK's own card, for a dataset made here."""
-    return replace(
+    return built_card(
         DATASET.card,
-        name=config.name or "jsick",
+        config,
         title="Inference and relatedness of translated pairs, made as JSICK was",
         description="Pairs of Japanese sentences translated from English, with an inference label and a relatedness from 1 to 5.",
         labels=f"Inference: majority of {config.workers} workers' answers; the authors decided the ties{' and looked at the rest' if config.review == 'all' else ''}. "
         f"Relatedness: mean of the answers, rounded to {config.decimals} decimals.",
         source="English pairs, translated sentence by sentence and looked at by bilinguals",
-        homepage="made here: nikawa build jsick",
         problems=(
             "The sentences are translations: some are less natural than what a native speaker would write.",
         ),
@@ -522,16 +506,8 @@ RECIPE = Recipe(
             settle,
             ("paired", "listed", "settled", "adjudication"),
         ),
-        Stage(
-            "splits",
-            "the splits of the English pairs, with tags",
-            split,
-            ("decided",),
-            ("tags",),
-            tuple(SETS.values()),
-        ),
+        splits_stage("the splits of the English pairs, with tags", split, ("decided",), ("tags",)),
     ),
-    splits=SETS,
     card=card,
     check=check_tags,
     question="label",

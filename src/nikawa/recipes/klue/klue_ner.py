@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from nikawa.datasets.klue.klue_ner import DATASET, TYPES
 from nikawa.recipes.decide import answers_of, check_split, told
 from nikawa.recipes.klue.reports import ETHICS, given_answers, is_report
-from nikawa.recipes.klue.taggers import apart, given_spans, tagger_of
+from nikawa.recipes.klue.taggers import tag_sentences
 from nikawa.recipes.klue.texts import Texts, split_texts, texts
 from nikawa.recipes.recipe import (
     Ask,
@@ -67,18 +67,12 @@ def take(inputs: Inputs, config: Any) -> Outcomes:
 
 def propose(inputs: Inputs, config: Any) -> Outcomes:
     """Sentences with the entities a machine finds; those without any are left out."""
-    sentences = list(inputs.examples("short"))
-    find = tagger_of(inputs.file("tagger"), TYPES)
-    proposals = find([sentence.inputs["text"] for sentence in sentences]) if sentences else []
-    for sentence, spans in zip(sentences, proposals, strict=True):
-        every = apart([*spans, *given_spans(sentence, TYPES)])
-        meta = {key: value for key, value in sentence.meta.items() if key != "given"}
-        made = replace(sentence, inputs=shown(sentence, every), meta=meta)
-        yield (
-            Kept(made, f"{len(every)} entities proposed")
-            if every
-            else Dropped(made, "no entity proposed")
-        )
+    for sentence, spans in tag_sentences(inputs, "short", TYPES):
+        made = replace(sentence, inputs=shown(sentence, spans))
+        if spans:
+            yield Kept(made, f"{len(spans)} entities proposed")
+        else:
+            yield Dropped(made, "no entity proposed")
 
 
 def shown(sentence: Example, spans: Iterable[Span]) -> dict[str, Any]:
@@ -86,10 +80,8 @@ def shown(sentence: Example, spans: Iterable[Span]) -> dict[str, Any]:
     text, marked, end = sentence.inputs["text"], "", 0
     spans = list(spans)
     for span in spans:
-        marked, end = (
-            f"{marked}{text[end : span.start]}<{text[span.start : span.end]}:{span.label}>",
-            span.end,
-        )
+        marked += f"{text[end : span.start]}<{text[span.start : span.end]}:{span.label}>"
+        end = span.end
     return {"text": text, "spans": to_builtins(spans), "marked": marked + text[end:]}
 
 
@@ -114,11 +106,8 @@ def gather(inputs: Inputs, config: Any) -> Outcomes:
         reports = [judgement for judgement in given if is_report(judgement.answer)]
         if reports:
             ethics = any(judgement.answer in ETHICS for judgement in reports)
-            yield Dropped(
-                sentence,
-                "reported for hate, bias or privacy" if ethics else "reported as inadequate",
-                told(reports),
-            )
+            why = "reported for hate, bias or privacy" if ethics else "reported as inadequate"
+            yield Dropped(sentence, why, told(reports))
             continue
         spans = agreed(given)
         made = replace(sentence, inputs=shown(sentence, spans), gold={"spans": spans})
@@ -144,17 +133,15 @@ def mend(inputs: Inputs, config: Any) -> Outcomes:
             if name == "doubtful" and sentence.id not in mended:
                 yield Dropped(sentence, "reported as inadequate")
                 continue
-            spans = (
-                agreed(mended[sentence.id]) if name == "doubtful" else list(sentence.gold["spans"])
-            )
+            spans, rule = list(sentence.gold["spans"]), "found right"
+            if name == "doubtful":
+                spans, rule = agreed(mended[sentence.id]), "mended"
             made = replace(sentence, inputs=shown(sentence, spans), gold={"spans": spans})
             persons = any(span.label == PERSON for span in spans)
-            rule = "mended" if name == "doubtful" else "found right"
-            yield (
-                Kept(made, rule, "naming" if persons else "nameless")
-                if spans
-                else Dropped(made, "no entity is left")
-            )
+            if spans:
+                yield Kept(made, rule, "naming" if persons else "nameless")
+            else:
+                yield Dropped(made, "no entity is left")
 
 
 def release(inputs: Inputs, config: Any) -> Outcomes:

@@ -15,18 +15,18 @@ from msgspec.structs import replace
 
 from nikawa.datasets.klue.klue_nli import DATASET, LABELS, MAX_PREMISE_CHARS, MIN_PREMISE_CHARS
 from nikawa.errors import BadInput
-from nikawa.recipes.decide import check_split, check_votes, draw, told
+from nikawa.recipes.decide import check_split, check_votes, draw, most_voted, told
 from nikawa.recipes.klue.reports import (
     ETHICS,
     Reviewed,
     given_answers,
     kept_on_review,
-    most_voted,
     review,
     set_apart,
 )
 from nikawa.recipes.klue.texts import drawn_by, split_texts, texts
 from nikawa.recipes.recipe import (
+    FROM,
     Ask,
     Dropped,
     Inputs,
@@ -40,7 +40,7 @@ from nikawa.recipes.recipe import (
     built_card,
     splits_stage,
 )
-from nikawa.records import Card, Example, Judgement, Origin
+from nikawa.records import Card, Example, Origin
 
 if TYPE_CHECKING:
     from nikawa.splitting.base import SplitterSettings
@@ -202,13 +202,9 @@ def take(inputs: Inputs, config: Any) -> Outcomes:
     ):
         example = outcome.example
         if example.meta["style"] not in (FORMAL, COLLOQUIAL):
-            what = f"{example.meta['style']!r} is no style"
-            raise BadInput(
-                what,
-                file=path,
-                line=int(example.meta["from"]["line"]),
-                cure=f"write {FORMAL} or {COLLOQUIAL}",
-            )
+            what, line = f"{example.meta['style']!r} is no style", int(example.meta[FROM]["line"])
+            cure = f"write {FORMAL} or {COLLOQUIAL}"
+            raise BadInput(what, file=path, line=line, cure=cure)
         why = fault(example.inputs["text"], config) if isinstance(outcome, Kept) else ""
         yield Dropped(example, why) if why else outcome
 
@@ -234,7 +230,7 @@ def pair(inputs: Inputs, config: Any) -> Outcomes:
             if premise.id not in written:
                 yield Dropped(premise, "handed back a second time")
                 continue
-            made = _pairs(premise, written[premise.id][0])
+            made = pair_hypotheses(premise, written[premise.id][0].answer)
             yield from sorted(made, key=lambda outcome: outcome.example.id)
 
 
@@ -244,18 +240,15 @@ def pair_id(premise: str, label: str) -> str:
     return f"{premise}-{order.index(label) + 1}"
 
 
-def _pairs(premise: Example, written: Judgement) -> Outcomes:
+def pair_hypotheses(premise: Example, written: Sequence[str]) -> Outcomes:
+    """A premise with the hypotheses that were written for it, in the order of the labels."""
     text, seen = premise.inputs["text"], set[str]()
-    for label, given in zip(LABELS, written.answer, strict=True):
-        hypothesis = " ".join(given.split())
+    known = {name: premise.meta[name] for name in ("source", "style")}
+    for label, hypothesis in zip(LABELS, (" ".join(t.split()) for t in written), strict=True):
         made = Example(
             id=pair_id(premise.id, label),
             inputs={"premise": text, "hypothesis": hypothesis},
-            meta={
-                "source": premise.meta["source"],
-                "style": premise.meta["style"],
-                "author": label,
-            },
+            meta={**known, "author": label},
             group=premise.id,
             origin=Origin(recipe="klue-nli", parents=(premise.id,), step=label),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
@@ -18,6 +19,7 @@ from nikawa.recipes.decide import (
     answers_of,
     check_split,
     check_votes,
+    most_voted,
     shuffle,
     split_groups,
     told,
@@ -28,10 +30,9 @@ from nikawa.recipes.klue.reports import (
     given_answers,
     is_report,
     kept_on_review,
-    most_voted,
     review,
 )
-from nikawa.recipes.klue.taggers import apart, given_spans, tagger_of
+from nikawa.recipes.klue.taggers import tag_sentences
 from nikawa.recipes.klue.texts import texts
 from nikawa.recipes.recipe import (
     Ask,
@@ -104,23 +105,14 @@ class Pair(NamedTuple):
     @property
     def names(self) -> tuple[str, str]:
         """The entities as written."""
-        text = self.sentence.inputs["text"]
-        return text[self.subject.start : self.subject.end], text[
-            self.object.start : self.object.end
-        ]
+        text, subject, object_ = self.sentence.inputs["text"], self.subject, self.object
+        return text[subject.start : subject.end], text[object_.start : object_.end]
 
 
 def detect(inputs: Inputs, config: Any) -> Outcomes:
     """Sentences with the entities a tagger finds, united with those their lines bring along."""
-    find = tagger_of(inputs.file("tagger"), TYPES)
-    sentences = list(inputs.examples("once"))
-    entities = find([sentence.inputs["text"] for sentence in sentences]) if sentences else []
-    for sentence, spans in zip(sentences, entities, strict=True):
-        every = apart([*spans, *given_spans(sentence, TYPES)])
-        meta = {
-            **{k: v for k, v in sentence.meta.items() if k != "given"},
-            "entities": to_builtins(every),
-        }
+    for sentence, every in tag_sentences(inputs, "once", TYPES):
+        meta = {**sentence.meta, "entities": to_builtins(every)}
         made = replace(sentence, meta=meta)
         if next(_pairs(made), None) is None:
             yield Dropped(made, "no person or organisation with another entity")
@@ -151,15 +143,12 @@ def read_triples(path: Path) -> dict[tuple[str, str], tuple[str, ...]]:
         if len(cells) != 3 or not all(cells):
             cure = "write subject<TAB>relation<TAB>object"
             raise BadInput("is no triple", file=path, line=number, cure=cure)
-        if cells[1] not in LABELS:
-            raise BadInput(
-                f"{cells[1]!r} is no relation",
-                file=path,
-                line=number,
-                cure=suggest(cells[1], LABELS),
-            )
-        held = triples.get((cells[0], cells[2]), ())
-        triples[cells[0], cells[2]] = tuple(dict.fromkeys((*held, cells[1])))
+        subject, relation, object_ = cells
+        if relation not in LABELS:
+            what, cure = f"{relation!r} is no relation", suggest(relation, LABELS)
+            raise BadInput(what, file=path, line=number, cure=cure)
+        known = triples.get((subject, object_), ())
+        triples[subject, object_] = tuple(dict.fromkeys((*known, relation)))
     return triples
 
 
@@ -167,10 +156,10 @@ def by_knowledge(inputs: Inputs, config: Any) -> Outcomes:
     """Pairs that the knowledge base holds, each two entities so many times at most."""
     triples = read_triples(inputs.file("triples"))
     pairs = [p for s in inputs.examples("detected") for p in _pairs(s) if p.names in triples]
-    times: dict[tuple[str, str], int] = {}
+    times: Counter[tuple[str, str]] = Counter()
     chosen = set()
     for pair in shuffle(pairs, config.seed, "knowledge"):
-        times[pair.names] = times.get(pair.names, 0) + 1
+        times[pair.names] += 1
         if times[pair.names] <= config.co_occurrences:
             chosen.add(pair.id)
     for pair in pairs:
@@ -178,11 +167,8 @@ def by_knowledge(inputs: Inputs, config: Any) -> Outcomes:
         if pair.id in chosen:
             yield Kept(made, "a pair of the knowledge base")
         else:
-            yield Dropped(
-                made,
-                f"two entities together over {config.co_occurrences} times",
-                " ".join(pair.names),
-            )
+            why = f"two entities together over {config.co_occurrences} times"
+            yield Dropped(made, why, " ".join(pair.names))
 
 
 def by_chance(inputs: Inputs, config: Any) -> Outcomes:
@@ -268,9 +254,7 @@ def set_aside(inputs: Inputs, config: Any) -> Outcomes:
     """Pairs nobody handed back, those reported for what they say, and those whose entities are marked wrong."""
     judged = answers_of(inputs.judgements(ASKED[0]))
     for pair in (pair for name in PAIRS for pair in inputs.examples(name)):
-        reports = [
-            judgement for judgement in judged.get(pair.id, ()) if is_report(judgement.answer)
-        ]
+        reports = [j for j in judged.get(pair.id, ()) if is_report(j.answer)]
         if any(judgement.answer in ETHICS for judgement in reports):
             yield Kept(pair, f"reported: {told(reports)}", "reported")
         elif reports:
@@ -321,7 +305,7 @@ def adjudicate(inputs: Inputs, config: Any) -> Outcomes:
         yield Kept(_bare(pair), "settled by workers")
     for pair in inputs.examples("open"):
         votes = decided.get(pair.id, [])
-        relation = most_voted((judgement.answer for judgement in votes), 1)
+        relation = most_voted(judgement.answer for judgement in votes)
         if relation is None:
             yield Dropped(_bare(pair), "adjudicators do not agree", told(votes))
         else:
@@ -343,11 +327,10 @@ def limit(inputs: Inputs, config: Any) -> Outcomes:
     most = len(empty) if share >= 1 else int(related * share / (1 - share) + 1e-9)
     gone = {pair.id for pair in shuffle(empty, config.seed, "no relation")[most:]}
     for pair in pairs:
-        yield (
-            Dropped(pair, NOT_DRAWN)
-            if pair.id in gone
-            else Kept(pair, f"{NONE} at most {share:g} of all")
-        )
+        if pair.id in gone:
+            yield Dropped(pair, NOT_DRAWN)
+        else:
+            yield Kept(pair, f"{NONE} at most {share:g} of all")
 
 
 def split(inputs: Inputs, config: Any) -> Outcomes:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from nikawa.datasets.klue.klue_sts import DATASET
 from nikawa.datasets.subsets import group_by
 from nikawa.pairing.linked import Linked, pair_different_links, pair_same_link
-from nikawa.recipes.decide import NOBODY, check_split, check_votes, draw, share_characters
+from nikawa.recipes.decide import NOBODY, character_overlap, check_split, check_votes, draw
 from nikawa.recipes.klue.reports import (
     ETHICS,
     Reviewed,
@@ -205,63 +205,47 @@ def score(inputs: Inputs, config: Any) -> Outcomes:
     from nikawa.aggregation.workers import drop_workers
 
     pairs = list(inputs.examples("sound"))
-    rated = [
-        judgement
-        for judgement in inputs.judgements("similarity")
-        if not is_report(judgement.answer)
-    ]
+    rated = [j for j in inputs.judgements("similarity") if not is_report(j.answer)]
     if not pairs or not rated:
         return
     table = Table.from_judgements(rated)
     gone = left_out(table, config)
     left = drop_workers(table, list(gone))
-    verdicts = apply_rule(
-        left, f"mean+min:{config.ratings}+sd<={config.deviation:g}+digits:16", "drop"
-    )
-    place, values, counts = (
-        {name: at for at, name in enumerate(left.items)},
-        verdicts.answers(),
-        left.per_item(),
-    )
-    reason = (
-        f"; left out: {', '.join(f'{name} ({why})' for name, why in gone.items())}" if gone else ""
-    )
+    rule = f"mean+min:{config.ratings}+sd<={config.deviation:g}+digits:16"
+    verdicts = apply_rule(left, rule, "drop")
+    place = {name: at for at, name in enumerate(left.items)}
+    values, counts = verdicts.answers(), left.per_item()
+    workers = ", ".join(f"{name} ({why})" for name, why in gone.items())
+    reason = f"left out: {workers}" if gone else ""
     for pair in pairs:
         at = place.get(pair.id)
         if at is None or verdicts.state[at] != ACCEPTED:
-            why = NOBODY if at is None else _reason(str(verdicts.names[verdicts.by[at]]), config)
-            yield Dropped(pair, why, reason.removeprefix("; "))
+            why = f"fewer than {config.ratings} ratings left"
+            if at is None:
+                why = NOBODY
+            elif str(verdicts.names[verdicts.by[at]]).startswith("sd"):
+                why = f"standard deviation over {config.deviation:g}"
+            yield Dropped(pair, why, reason)
         else:
             mean = float(values[at])
             gold = {"score": mean, "binary": int(mean >= config.paraphrase)}
-            yield Kept(
-                replace(
-                    pair,
-                    gold=gold,
-                    meta={**pair.meta, "rounded": round(mean, 1), "ratings": int(counts[at])},
-                ),
-                f"mean of {counts[at]} ratings{reason}",
-            )
-
-
-def _reason(step: str, config: Any) -> str:
-    if step.startswith("sd"):
-        return f"standard deviation over {config.deviation:g}"
-    return f"fewer than {config.ratings} ratings left"
+            meta = {**pair.meta, "rounded": round(mean, 1), "ratings": int(counts[at])}
+            met = f"mean of {counts[at]} ratings"
+            yield Kept(replace(pair, gold=gold, meta=meta), f"{met}; {reason}" if gone else met)
 
 
 def left_out(table: Any, config: Any) -> dict[str, str]:
     """The workers below a limit, and which; a figure that cannot be computed is no reason."""
     from nikawa.aggregation.workers import Limit, quality
 
-    limits = [
-        Limit.parse(f"r<{config.least_r:.2f}"),
-        Limit.parse(f"alpha<{config.least_alpha:.2f}"),
-    ]
-    workers = {
-        w.worker: ", ".join(limit.text for limit in limits if limit.hit(w)) for w in quality(table)
-    }
-    return {worker: why for worker, why in workers.items() if why}
+    rules = (f"r<{config.least_r:.2f}", f"alpha<{config.least_alpha:.2f}")
+    limits = [Limit.parse(rule) for rule in rules]
+    workers = {}
+    for figures in quality(table):
+        why = ", ".join(limit.text for limit in limits if limit.hit(figures))
+        if why:
+            workers[figures.worker] = why
+    return workers
 
 
 def split(inputs: Inputs, config: Any) -> Outcomes:
@@ -290,7 +274,7 @@ def simulate(example: Example, config: Any, random: Random) -> int | str:
     """A worker who counts the characters two sentences share, errs by one at times, and reports some pairs."""
     if (chance := random.random()) < 0.004:
         return random.choice((*ETHICS, "broken"))
-    likely = round(5 * share_characters(example.inputs["sentence1"], example.inputs["sentence2"]))
+    likely = round(5 * character_overlap(example.inputs["sentence1"], example.inputs["sentence2"]))
     return min(5, max(0, likely + (0 if chance < 0.85 else random.choice((-1, 1)))))
 
 

@@ -7,7 +7,7 @@ that were reported go to a reviewer, who keeps or discards them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
@@ -124,11 +124,3 @@ def review_reports(
 def simulate_review(example: Example, config: Any, random: Random) -> str:
     """A reviewer who mostly agrees with the report."""
     return DISCARD if random.random() < 0.8 else KEEP
-
-
-def most_voted(answers: Iterable[Any], least: int) -> Any:
-    """The answer given most often, if by so many at least and by more than any other; else None."""
-    counts = Counter(answers).most_common(2)
-    if not counts or counts[0][1] < least or (len(counts) == 2 and counts[0][1] == counts[1][1]):
-        return None
-    return counts[0][0]

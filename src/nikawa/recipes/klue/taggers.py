@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from nikawa.errors import BadInput, suggest
 from nikawa.io.command import ignore_broken_pipes
 from nikawa.io.lines import read_lines
 from nikawa.io.records import SUFFIXES, read_examples
+from nikawa.recipes.recipe import Inputs
 from nikawa.records import Example, Span, Task
 
 PATTERN = "re:"
@@ -30,8 +32,21 @@ def tagger_of(path: Path, types: Sequence[str]) -> Tagger:
     if path.suffix in (".tsv", ".txt"):
         lexicon = read_lexicon(path, types)
         return lambda texts: [lexicon.find(text) for text in texts]
-    find = _learned(path, types) if path.name.endswith(SUFFIXES) else _program(path, types)
+    learns = path.name.endswith(SUFFIXES)
+    find = learned_tagger(path, types) if learns else program_tagger(path, types)
     return lambda texts: [apart(spans) for spans in find(texts)]
+
+
+def tag_sentences(
+    inputs: Inputs, items: str, types: Sequence[str]
+) -> Iterator[tuple[Example, list[Span]]]:
+    """The sentences of a set, each with the entities that the tagger finds or its source line brought along."""
+    sentences = list(inputs.examples(items))
+    find = tagger_of(inputs.file("tagger"), types)
+    proposals = find([sentence.inputs["text"] for sentence in sentences]) if sentences else []
+    for sentence, spans in zip(sentences, proposals, strict=True):
+        meta = {key: value for key, value in sentence.meta.items() if key != "given"}
+        yield replace(sentence, meta=meta), apart([*spans, *given_spans(sentence, types)])
 
 
 def apart(spans: Iterable[Span]) -> list[Span]:
@@ -79,24 +94,21 @@ def read_lexicon(path: Path, types: Sequence[str]) -> Lexicon:
             raise BadInput(
                 "is no entity, tab and type", file=path, line=number, cure="write 서울<TAB>LC"
             )
-        _check(kind.strip(), types, path, number)
-        if word.startswith(PATTERN):
-            lexicon.patterns.append((_pattern(word, path, number), kind.strip()))
-        else:
-            lexicon.words[word.strip()] = kind.strip()
+        kind = kind.strip()
+        _check(kind, types, path, number)
+        if not word.startswith(PATTERN):
+            lexicon.words[word.strip()] = kind
+            continue
+        try:
+            lexicon.patterns.append((re.compile(word.removeprefix(PATTERN)), kind))
+        except re.error as problem:
+            what = f"{word!r} is no regular expression: {problem}"
+            raise BadInput(what, file=path, line=number, cure="correct it") from None
     for word in lexicon.words:
         lengths = lexicon.lengths.setdefault(word[0], [])
         if len(word) not in lengths:
             lengths.append(len(word))
     return lexicon
-
-
-def _pattern(word: str, path: Path, number: int) -> re.Pattern[str]:
-    try:
-        return re.compile(word.removeprefix(PATTERN))
-    except re.error as problem:
-        what = f"{word!r} is no regular expression: {problem}"
-        raise BadInput(what, file=path, line=number, cure="correct it") from None
 
 
 def _check(kind: str, types: Sequence[str], path: Path, number: int | None = None) -> None:
@@ -106,7 +118,7 @@ def _check(kind: str, types: Sequence[str], path: Path, number: int | None = Non
         )
 
 
-def _learned(path: Path, types: Sequence[str]) -> Tagger:
+def learned_tagger(path: Path, types: Sequence[str]) -> Tagger:
     """A CRF that learned from records with gold spans."""
     examples = [example for example in read_examples(path) if "spans" in example.gold]
     for span in (span for example in examples for span in example.gold["spans"]):
@@ -140,7 +152,9 @@ def _learned(path: Path, types: Sequence[str]) -> Tagger:
     return find
 
 
-def _program(path: Path, types: Sequence[str]) -> Tagger:
+def program_tagger(path: Path, types: Sequence[str]) -> Tagger:
+    """A program that reads a text a line and answers each with a JSON list of spans."""
+
     def find(texts: Sequence[str]) -> list[list[Span]]:
         try:
             with ignore_broken_pipes():
@@ -152,24 +166,22 @@ def _program(path: Path, types: Sequence[str]) -> Tagger:
             )
             raise BadInput(f"cannot be run ({problem.strerror})", file=path, cure=cure) from None
         if done.returncode:
-            last_line = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or [
-                "nothing"
-            ]
-            raise BadInput(
-                f"ended with status {done.returncode} and said: {last_line[0]}",
-                file=path,
-                cure="try it on a line by hand",
-            )
+            said = ["nothing", *done.stderr.decode(errors="replace").strip().splitlines()]
+            what = f"ended with status {done.returncode} and said: {said[-1]}"
+            raise BadInput(what, file=path, cure="try it on a line by hand")
         lines = done.stdout.decode("utf-8", errors="replace").splitlines()
         if len(lines) != len(texts):
             what = f"answered {len(lines):,} lines to {len(texts):,}"
             raise BadInput(what, file=path, cure="a tagger writes a line for each it reads")
-        return [_spans(line, text, types, path) for line, text in zip(lines, texts, strict=True)]
+        return [
+            parse_spans(line, text, types, path) for line, text in zip(lines, texts, strict=True)
+        ]
 
     return find
 
 
-def _spans(line: str, text: str, types: Sequence[str], path: Path) -> list[Span]:
+def parse_spans(line: str, text: str, types: Sequence[str], path: Path) -> list[Span]:
+    """The spans that a program answered about a text; refused where they are not in it, or of other types."""
     try:
         spans = msgspec.json.decode(line, type=list[Span])
     except msgspec.DecodeError:

@@ -12,12 +12,11 @@ from msgspec.structs import replace
 
 from nikawa.datasets.klue.ynat import DATASET, LABELS
 from nikawa.errors import BadInput
-from nikawa.recipes.decide import check_split, check_votes
+from nikawa.recipes.decide import check_split, check_votes, most_voted
 from nikawa.recipes.klue.reports import (
     ETHICS,
     Reviewed,
     given_answers,
-    most_voted,
     review_reports,
 )
 from nikawa.recipes.klue.texts import (
