@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, Source, hidden_origin, report_examples
-from nikawa.datasets.jglue.rows import check_labelled, has_edge_blank, make_card
+from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
+from nikawa.datasets.jglue.rows import check_labelled, has_edge_blank, make_card, sources
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
 from nikawa.records import Dataset, Example, Finding, Task
@@ -100,11 +100,7 @@ DATASET = Benchmark(
             unit="fraction",
         ),
     ),
-    sources=(
-        Source("train", ("datasets/jcommonsenseqa-v*/train-v*.json",)),
-        Source("dev", ("datasets/jcommonsenseqa-v*/valid-v*.json",)),
-        Source("test", ("datasets/jcommonsenseqa-v*/test-v*.json",)),
-    ),
+    sources=sources("jcommonsenseqa"),
     read=read,
     find_problems=find_problems,
 )

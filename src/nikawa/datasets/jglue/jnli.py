@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, Source, Splits, hidden_origin
-from nikawa.datasets.jglue.rows import caption_meta, check_label, check_labelled, make_card
+from nikawa.datasets.base import Benchmark, Splits, hidden_origin
+from nikawa.datasets.jglue.rows import caption_meta, check_label, check_labelled, make_card, sources
 from nikawa.datasets.locate import find_files, path_version
 from nikawa.io.json import read_json_lines
 from nikawa.records import Dataset, Example, Finding, Task, reference
@@ -80,7 +80,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:
         return
     mixed = len(old) != len(OLD)
     note = "corrected in v1.2" if mixed else "labels of v1.1 or older; v1.2 corrected them"
-    versions = [path_version(p.relative_to(folder)) for p in find_files(DEV, folder)]
+    versions = [path_version(p.relative_to(folder)) for p in find_files(sources("jnli")[1], folder)]
     if any(version >= (1, 2) for version in versions):
         note += ", though the file is called " + "/".join(f"v{v[0]}.{v[1]}" for v in versions)
     ids = tuple(reference(dataset.name, "dev", number) for number in old)
@@ -92,8 +92,6 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:
         note=note,
     )
 
-
-DEV = Source("dev", ("datasets/jnli-v*/valid-v*.json",))
 
 DATASET = Benchmark(
     name="jnli",
@@ -127,11 +125,7 @@ DATASET = Benchmark(
             unit="fraction",
         ),
     ),
-    sources=(
-        Source("train", ("datasets/jnli-v*/train-v*.json",)),
-        DEV,
-        Source("test", ("datasets/jnli-v*/test-v*.json",)),
-    ),
+    sources=sources("jnli"),
     read=read,
     version_of=version_of,
     find_problems=find_problems,

@@ -16,12 +16,11 @@ import msgspec
 from nikawa.datasets.base import (
     Benchmark,
     RunProtocol,
-    Source,
     Splits,
     hidden_origin,
     report_examples,
 )
-from nikawa.datasets.jglue.rows import has_edge_blank, make_card, mixed_labels
+from nikawa.datasets.jglue.rows import has_edge_blank, make_card, mixed_labels, sources
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json
 from nikawa.records import Dataset, Example, Finding, Task
@@ -172,11 +171,7 @@ DATASET = Benchmark(
             metrics=("jsquad-em", "jsquad-f1"),
         ),
     ),
-    sources=(
-        Source("train", ("datasets/jsquad-v*/train-v*.json",)),
-        Source("dev", ("datasets/jsquad-v*/valid-v*.json",)),
-        Source("test", ("datasets/jsquad-v*/test-v*.json",)),
-    ),
+    sources=sources("jsquad"),
     read=read,
     version_of=version_of,
     find_problems=find_problems,

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, Source, Splits, hidden_origin, report_examples
-from nikawa.datasets.jglue.rows import caption_meta, check_labelled, make_card
+from nikawa.datasets.base import Benchmark, Splits, hidden_origin, report_examples
+from nikawa.datasets.jglue.rows import caption_meta, check_labelled, make_card, sources
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
 from nikawa.records import Dataset, Example, Finding, Task, reference
@@ -122,11 +122,7 @@ DATASET = Benchmark(
             scale=(0.0, 5.0),
         ),
     ),
-    sources=(
-        Source("train", ("datasets/jsts-v*/train-v*.json",)),
-        Source("dev", ("datasets/jsts-v*/valid-v*.json",)),
-        Source("test", ("datasets/jsts-v*/test-v*.json",)),
-    ),
+    sources=sources("jsts"),
     read=read,
     version_of=version_of,
     find_problems=find_problems,

@@ -15,7 +15,7 @@ import msgspec
 
 from nikawa.datasets.base import Benchmark, Source, hidden_origin, report_examples
 from nikawa.datasets.jglue.marc_ja_raw import LABELS, LISTS, Lists, read_lists, read_raw
-from nikawa.datasets.jglue.rows import check_label, check_labelled, make_card
+from nikawa.datasets.jglue.rows import check_label, check_labelled, make_card, sources
 from nikawa.io.json import read_json_lines
 from nikawa.records import Dataset, Example, Finding, Task
 
@@ -120,9 +120,7 @@ DATASET = Benchmark(
         ),
     ),
     sources=(
-        Source("train", ("datasets/marc_ja-v*/train-v*.json",)),
-        Source("dev", ("datasets/marc_ja-v*/valid-v*.json",)),
-        Source("test", ("datasets/marc_ja-v*/test-v*.json",)),
+        *sources("marc_ja"),
         Source(
             "",
             (f"**/{RAW}", f"**/{RAW}.gz", f"**/{RAW}.zst"),

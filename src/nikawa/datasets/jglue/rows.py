@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from nikawa.datasets.base import Source
 from nikawa.errors import BadInput
 from nikawa.records import Card
 
@@ -19,6 +20,15 @@ make_card = partial(
     workers_are="none",
 )
 """The card of a dataset of JGLUE; given here is what most of them share."""
+
+
+def sources(stem: str) -> tuple[Source, Source, Source]:
+    """Train, dev and test as upstream lays them out: `jnli-v1.3/valid-v1.3.json` is dev."""
+    names = {"train": "train", "dev": "valid", "test": "test"}
+    train, dev, test = (
+        Source(split, (f"datasets/{stem}-v*/{name}-v*.json",)) for split, name in names.items()
+    )
+    return train, dev, test
 
 
 class HasLabel(Protocol):
