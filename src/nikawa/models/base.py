@@ -174,6 +174,11 @@ def draw_number(seed: int, *key: object) -> int:
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
 
 
+def shuffle_indexes(examples: Sequence[Example], seed: int) -> list[int]:
+    """The places of examples in an order that depends on the seed and their ids, not on the order they come in."""
+    return sorted(range(len(examples)), key=lambda i: draw_number(seed, examples[i].id))
+
+
 def load_sklearn(module: str) -> Any:
     """Import a module of scikit-learn; raises MissingExtra where it is not installed."""
     try:

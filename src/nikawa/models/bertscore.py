@@ -108,14 +108,9 @@ class BertScore:
         from nikawa.models.encoder.batches import Rows
 
         reader, length = self._reader, self.settings.max_length
-        rows = Rows(width=2, owner=list(range(len(examples))))
-        ids = reader.ids(_get_texts(task, examples))
-        framed = [reader.frame_texts(one, None, length) for one in ids]
-        rows.tokens["input_ids"] = [one for one, _ in framed]
-        if reader.frame.typed:
-            rows.tokens["token_type_ids"] = [segments for _, segments in framed]
-        rows.pads["input_ids"] = reader.tokenizer.pad_token_id or 0
-        return rows
+        texts = reader.ids(_get_texts(task, examples))
+        framed = [reader.frame_texts(ids, None, length) for ids in texts]
+        return reader.add_tokens(Rows.one_each(len(examples), width=2), framed)
 
     def _load(self) -> None:
         """Load the checkpoint, once; raises BadInput for a layer that it does not have."""

@@ -8,6 +8,7 @@ an n-gram of the choice (hashed). Logistic regression learns from differences of
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from math import log1p
 from typing import Annotated, Any
 
@@ -29,7 +30,7 @@ from nikawa.records import Example, Kind, Prediction, Task
 KINDS: tuple[Kind, ...] = ("choice",)
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ChoiceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How it learns."""
 
     strength: Annotated[float, msgspec.Meta(gt=0)] = 0.1
@@ -43,7 +44,7 @@ class NearestChoice:
 
     name = "nearest-choice"
 
-    def __init__(self, settings: Settings = Settings(), seed: int = 0) -> None:  # noqa: B008 - it is frozen
+    def __init__(self, settings: ChoiceSettings = ChoiceSettings(), seed: int = 0) -> None:  # noqa: B008 - it is frozen
         self._settings, self._seed = settings, seed
         self._weights: Any = None
 
@@ -82,7 +83,8 @@ class NearestChoice:
         rows, starts = self._make_rows(task, examples)
         scores = (rows @ self._weights).tolist()
         predictions = []
-        for example, start, end in zip(examples, starts, [*starts[1:], len(scores)], strict=True):
+        bounds = pairwise([*starts, len(scores)])
+        for example, (start, end) in zip(examples, bounds, strict=True):
             own = scores[start:end]
             predictions.append(
                 Prediction(
@@ -138,7 +140,7 @@ MODELS = (
         "nearest-choice",
         "ranks choices by the characters that go with those of the question",
         KINDS,
-        lambda setup: NearestChoice(read_settings(Settings, setup), setup.seed),
-        settings=Settings,
+        lambda setup: NearestChoice(read_settings(ChoiceSettings, setup), setup.seed),
+        settings=ChoiceSettings,
     ),
 )

@@ -42,7 +42,7 @@ _EDGE = "▁"
 _PADDING = _EDGE * 4
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class CrfSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How the weights are learned."""
 
     iterations: Annotated[int, msgspec.Meta(ge=1)] = 50
@@ -58,7 +58,7 @@ class Crf:
 
     name = "crf"
 
-    def __init__(self, settings: Settings, progress: Progress) -> None:
+    def __init__(self, settings: CrfSettings, progress: Progress) -> None:
         self._settings, self._progress = settings, progress
         self._learned: bytes | None = None
         self._tagger: Any = None
@@ -206,7 +206,7 @@ MODELS = (
         "crf",
         "a linear-chain CRF over characters",
         KINDS,
-        lambda setup: Crf(read_settings(Settings, setup), setup.progress),
-        Settings,
+        lambda setup: Crf(read_settings(CrfSettings, setup), setup.progress),
+        CrfSettings,
     ),
 )

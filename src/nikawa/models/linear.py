@@ -194,6 +194,8 @@ class LinearTextModel(ABC):
 
 Measure = Callable[[Sequence[Any], Sequence[Any]], float]
 """How good answers (second) to gold (first) are."""
+Fold = tuple[list[int], list[int]]
+"""The places of the items to learn from, and of those held out."""
 
 
 def find_balanced_metric(task: Task) -> Measure | None:
@@ -217,14 +219,15 @@ def score_options(
     measure: Measure,
     rows: Any,
     gold: Sequence[Any],
-    folds: Sequence[tuple[list[int], list[int]]],
+    folds: Sequence[Fold],
 ) -> tuple[float, LogisticOptions]:
     """What options reach on held-out data, and the options with the best threshold where there are two labels."""
     labels = sorted(set(gold))
     truth: list[Any] = []
     shares: list[list[float]] = []
-    for kept, held_out in folds:
-        classifier = options.make_classifier().fit(rows[kept], [gold[i] for i in kept])
+    for training, held_out in folds:
+        classifier = options.make_classifier()
+        classifier.fit(rows[training], [gold[i] for i in training])
         shares += classifier.predict_proba(rows[held_out]).tolist()
         truth += [gold[i] for i in held_out]
     if len(labels) > 2 or options.weights:  # balanced classes have moved the threshold already
@@ -238,7 +241,7 @@ def score_options(
     return value, replace(options, threshold=threshold)
 
 
-def split_folds(order: Sequence[int], keys: Sequence[str]) -> list[tuple[list[int], list[int]]]:
+def split_folds(order: Sequence[int], keys: Sequence[str]) -> list[Fold]:
     """(Learned from, held out) for each fold; items with one key, which are neighbours, are in one fold."""
     bounds = [0]
     for fold in range(1, HELD_OUT_FOLDS + 1):
@@ -246,7 +249,11 @@ def split_folds(order: Sequence[int], keys: Sequence[str]) -> list[tuple[list[in
         while 0 < bound < len(order) and keys[order[bound]] == keys[order[bound - 1]]:
             bound += 1
         bounds.append(bound)
-    return [([*order[:a], *order[b:]], list(order[a:b])) for a, b in pairwise(bounds) if a < b]
+    folds = []
+    for start, end in pairwise(bounds):
+        if start < end:
+            folds.append(([*order[:start], *order[end:]], list(order[start:end])))
+    return folds
 
 
 def fit_binary_weights(rows: Any, labels: Any, strength: float, *, intercept: bool) -> Any:

@@ -69,7 +69,7 @@ FIGURES = 12 + 2 * len(WINDOWS)
 """Columns of `overlap_features`."""
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReadingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How it learns."""
 
     questions: Annotated[int, msgspec.Meta(ge=1)] = 8_000
@@ -87,7 +87,7 @@ class SpanOverlap:
 
     name = "span-overlap"
 
-    def __init__(self, settings: Settings = Settings(), seed: int = 0) -> None:  # noqa: B008 - it is frozen
+    def __init__(self, settings: ReadingSettings = ReadingSettings(), seed: int = 0) -> None:  # noqa: B008 - it is frozen
         self._settings, self._seed = settings, seed
         self._weights: Any = None
         self._cues: dict[str, int] = {}
@@ -387,7 +387,7 @@ MODELS = (
         "span-overlap",
         "ranks pieces of the text by the question around them and by their shape",
         KINDS,
-        lambda setup: SpanOverlap(read_settings(Settings, setup), setup.seed),
-        settings=Settings,
+        lambda setup: SpanOverlap(read_settings(ReadingSettings, setup), setup.seed),
+        settings=ReadingSettings,
     ),
 )

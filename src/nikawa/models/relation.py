@@ -16,11 +16,11 @@ from nikawa.errors import BadInput
 from nikawa.models.base import (
     Model,
     check_kind,
-    draw_number,
     get_gold,
     get_inputs,
     not_fitted_error,
     read_settings,
+    shuffle_indexes,
 )
 from nikawa.models.linear import HashedClassifier, hash_features
 from nikawa.models.text_features import char_ngrams, script_shape
@@ -36,7 +36,7 @@ MAX_CHARS_BETWEEN = 80
 _DISTANCE_STEPS = (0, 1, 2, 4, 8, 12, 20, 30, 50, 80)
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class RelationSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How the weights are learned."""
 
     penalty: Annotated[float, msgspec.Meta(gt=0)] = 1e-6
@@ -48,7 +48,7 @@ class RelationContext:
 
     name = "relation-context"
 
-    def __init__(self, settings: Settings, seed: int) -> None:
+    def __init__(self, settings: RelationSettings, seed: int) -> None:
         self._seed = seed
         self._classifier = HashedClassifier(settings.penalty, settings.epochs)
 
@@ -56,7 +56,7 @@ class RelationContext:
         """Learn the weights of every relation that has an example."""
         check_kind(self.name, KINDS, task)
         gold = get_gold(task, examples)
-        order = sorted(range(len(gold)), key=lambda i: draw_number(self._seed, examples[i].id))
+        order = shuffle_indexes(examples, self._seed)
         rows = hash_features(_describe(task, examples[i]) for i in order)
         self._classifier.fit(rows, [gold[i] for i in order])
 
@@ -169,7 +169,7 @@ MODELS = (
         "relation-context",
         "linear on two entities and the text around them",
         KINDS,
-        lambda setup: RelationContext(read_settings(Settings, setup), setup.seed),
-        Settings,
+        lambda setup: RelationContext(read_settings(RelationSettings, setup), setup.seed),
+        RelationSettings,
     ),
 )

@@ -123,19 +123,22 @@ def diff_runs(a: str, b: str, out: Path) -> RunDiff:
     one, other = open_run(a, out), open_run(b, out)
     facts, other_facts = _facts(one), _facts(other)
     scores, other_scores = _values(one), _values(other)
+    changed = []
+    for name in dict.fromkeys((*facts, *other_facts)):
+        before, after = facts.get(name), other_facts.get(name)
+        if before != after:
+            changed.append(Changed(what=name, a=before, b=after))
+    pairs = []
+    for key, value in scores.items():
+        if key in other_scores:
+            name, where, metric = key
+            pair = ScorePair(set=name, where=where, metric=metric, a=value, b=other_scores[key])
+            pairs.append(pair)
     return RunDiff(
         a=one.path.name,
         b=other.path.name,
-        changed=tuple(
-            Changed(what=name, a=facts.get(name), b=other_facts.get(name))
-            for name in dict.fromkeys((*facts, *other_facts))
-            if facts.get(name) != other_facts.get(name)
-        ),
-        scores=tuple(
-            ScorePair(set=key[0], where=key[1], metric=key[2], a=value, b=other_scores[key])
-            for key, value in scores.items()
-            if key in other_scores
-        ),
+        changed=tuple(changed),
+        scores=tuple(pairs),
         answers=tuple(compare_answers(one, other)),
     )
 

@@ -15,7 +15,7 @@ from nikawa.errors import BadInput
 from nikawa.models import models
 from nikawa.models.chat.prompts import PROMPTS_FOLDER, draw_shots, find_template, read_template
 from nikawa.models.chat.reading import (
-    Options,
+    AnswerOptions,
     Unreadable,
     count_occurrence,
     find_json,
@@ -170,7 +170,7 @@ def test_shots_are_turns_before_the_question(server: Any, chat: Any) -> None:
     assert len(model.about()["shots"]) == 2
 
 
-OPTIONS = Options(
+OPTIONS = AnswerOptions(
     ("A", "B", "C"),
     ("容認できる", "容認できない", "中立"),
     ("acceptable", "unacceptable", "neutral"),

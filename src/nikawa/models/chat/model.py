@@ -32,7 +32,7 @@ from nikawa.models.chat.logprobs import softmax, sum_echoed_tokens, to_shares, w
 from nikawa.models.chat.prompts import draw_shots, drop_same_question, find_template
 from nikawa.models.chat.questions import QUESTIONS, Questions
 from nikawa.models.chat.reading import (
-    Options,
+    AnswerOptions,
     Unreadable,
     find_json,
     is_refusal,
@@ -119,7 +119,7 @@ class Asker:
             return Prediction(example=example.id, why=f"{TOO_LONG}: {problem.what}")
 
     async def _ask_by_chat(
-        self, session: Session, example: Example, options: Options | None
+        self, session: Session, example: Example, options: AnswerOptions | None
     ) -> Prediction:
         """The answer in the reply to a chat request, by log-probabilities where they choose."""
         by_logprobs = self.style.method == "logprob"
@@ -137,7 +137,7 @@ class Asker:
         return self.read(example, reply)
 
     async def _ask_by_echo(
-        self, session: Session, example: Example, options: Options
+        self, session: Session, example: Example, options: AnswerOptions
     ) -> Prediction:
         """The option that is the likeliest end of the prompt."""
         texts: list[str] = []
@@ -181,7 +181,7 @@ class Asker:
 
 
 def _choose_best(
-    example: Example, options: Options, shares: dict[str, float], raw: str | None
+    example: Example, options: AnswerOptions, shares: dict[str, float], raw: str | None
 ) -> Prediction:
     """The likeliest option, with the shares of all by their values."""
     best = max(options.keys, key=lambda key: shares[key])

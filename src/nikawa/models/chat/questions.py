@@ -17,7 +17,7 @@ import msgspec
 from nikawa.errors import BadInput
 from nikawa.models.chat.prompts import Template
 from nikawa.models.chat.reading import (
-    Options,
+    AnswerOptions,
     Unreadable,
     count_occurrence,
     find_json,
@@ -63,7 +63,7 @@ class Questions(ABC):
     ) -> None:
         self.task, self.template, self.language, self.pool = task, template, language, pool
 
-    def options(self, example: Example) -> Options | None:
+    def options(self, example: Example) -> AnswerOptions | None:
         """The answers to choose from."""
         return None
 
@@ -107,11 +107,11 @@ class Questions(ABC):
             raise BadInput(what, cure="name its labels")
         return self.task.labels
 
-    def label_options(self, keys: tuple[str, ...]) -> Options:
+    def label_options(self, keys: tuple[str, ...]) -> AnswerOptions:
         """The labels of the task under these keys, by the words of the prompt or by their own names."""
         labels = self.labels()
         words = tuple(self.template.labels.get(label, label) for label in labels)
-        return Options(keys, words, labels)
+        return AnswerOptions(keys, words, labels)
 
 
 def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
@@ -135,7 +135,7 @@ class LabelQuestions(Questions):
     is_choice = True
     by_letter = True
 
-    def options(self, example: Example) -> Options:
+    def options(self, example: Example) -> AnswerOptions:
         """The labels, in the order of the task."""
         labels = self.labels()
         letters = tuple(ascii_uppercase[: len(labels)])
@@ -166,7 +166,7 @@ class LabelQuestions(Questions):
 class ChoiceQuestions(LabelQuestions):
     """One of the choices an example brings with it; the answer is its place."""
 
-    def options(self, example: Example) -> Options:
+    def options(self, example: Example) -> AnswerOptions:
         """The choices under letters."""
         choices = example.inputs.get("choices") if "choices" in self.task.inputs else None
         if not isinstance(choices, list | tuple) or not 0 < len(choices) <= MAX_LETTERS:
@@ -174,7 +174,7 @@ class ChoiceQuestions(LabelQuestions):
             raise BadInput(what, cure="leave `choices` among the inputs")
         letters = tuple(ascii_uppercase[: len(choices)])
         words = tuple(str(choice).strip() for choice in choices)
-        return Options(letters, words, tuple(range(len(choices))))
+        return AnswerOptions(letters, words, tuple(range(len(choices))))
 
     def common_slots(self) -> dict[str, str]:
         """Nothing is the same for all."""
@@ -195,7 +195,7 @@ class RelationQuestions(LabelQuestions):
 
     by_letter = False
 
-    def options(self, example: Example) -> Options:
+    def options(self, example: Example) -> AnswerOptions:
         """The relations, in the order of the task."""
         return self.label_options(self.labels())
 
@@ -339,10 +339,10 @@ class _LabelledQuestions(Questions):
     def label_by_name(self) -> dict[str, str]:
         """Each label by its own name and by the word it is shown by, whatever the case."""
         options = self.label_options(self.labels())
-        by_word = {
-            w.casefold(): label for w, label in zip(options.words, options.keys, strict=True)
-        }
-        return by_word | {label.casefold(): label for label in options.keys}
+        words = [word.casefold() for word in options.words]
+        names = [label.casefold() for label in options.keys]
+        by_word = dict(zip(words, options.keys, strict=True))
+        return by_word | dict(zip(names, options.keys, strict=True))
 
 
 class TaggingQuestions(_LabelledQuestions):
@@ -414,7 +414,8 @@ class TreeQuestions(_LabelledQuestions):
 
     def read(self, example: Example, text: str) -> dict[str, Any]:
         """Heads and labels of all words; a word too many or too few makes the answer unreadable."""
-        count, label_by_name = len(example.inputs.get("words", ())), self.label_by_name()
+        count = len(example.inputs.get("words", ()))
+        label_by_name = self.label_by_name()
         rows: dict[int, tuple[int, str]] = {}
         for row in find_list(text, "words"):
             if not isinstance(row, dict):
@@ -424,15 +425,17 @@ class TreeQuestions(_LabelledQuestions):
                 raise Unreadable(f"there is no word {index!r}")
             if not isinstance(head, int) or not 0 <= head <= count or head == index:
                 raise Unreadable(f"word {index} cannot have the head {head!r}")
-            label = label_by_name.get(str(row.get("label")).casefold())
+            name = str(row.get("label"))
+            label = label_by_name.get(name.casefold())
             if label is None:
-                raise Unreadable(f"{quote(str(row.get('label')))} is no label")
+                raise Unreadable(f"{quote(name)} is no label")
             if rows.setdefault(index, (head, label)) != (head, label):
                 raise Unreadable(f"word {index} has two heads")
         numbers = range(1, count + 1)
         if missing := [number for number in numbers if number not in rows]:
             raise Unreadable(f"word {missing[0]} has no head")
-        heads, labels = [rows[n][0] for n in numbers], [rows[n][1] for n in numbers]
+        heads = [rows[number][0] for number in numbers]
+        labels = [rows[number][1] for number in numbers]
         return {"heads": heads, "labels": labels}
 
 
@@ -454,14 +457,17 @@ class DialogueQuestions(Questions):
         """The slots, one a line, with what they mean where the prompt says so."""
         names = tuple(self.slot_names())
         words = tuple(self.template.labels.get(name, name) for name in names)
-        return {"options": Options(names, words, names).format() or "-"}
+        return {"options": AnswerOptions(names, words, names).format() or "-"}
 
     def slots(self, example: Example) -> dict[str, str]:
         """The turns, one a line, each with who speaks."""
-        slots, roles = super().slots(example), ROLES.get(self.language, ROLES["en"])
+        slots = super().slots(example)
+        roles = ROLES.get(self.language, ROLES["en"])
         if "turns" in self.task.inputs:
-            turns = example.inputs["turns"]
-            lines = (f"{roles.get(turn['role'], turn['role'])}: {turn['text']}" for turn in turns)
+            lines = []
+            for turn in example.inputs["turns"]:
+                speaker = roles.get(turn["role"], turn["role"])
+                lines.append(f"{speaker}: {turn['text']}")
             slots["turns"] = "\n".join(lines)
         return slots
 
@@ -481,15 +487,15 @@ class DialogueQuestions(Questions):
         known = set(self.slot_names())
         entries: dict[str, None] = {}
         for row in find_list(text, "state"):
-            slot = row.get("slot") if isinstance(row, dict) else None
-            value = row.get("value") if isinstance(row, dict) else None
+            fields = row if isinstance(row, dict) else {}
+            slot, value = fields.get("slot"), fields.get("value")
             if not isinstance(slot, str) or not isinstance(value, str) or not value.strip():
                 raise Unreadable("an entry is not a slot with a value")
-            slot = slot.strip()
+            slot, value = slot.strip(), value.strip()
             if known and slot not in known:
                 raise Unreadable(f"there is no slot {quote(slot)}")
-            if value.strip() != "none":
-                entries[f"{slot}-{value.strip()}"] = None
+            if value != "none":
+                entries[f"{slot}-{value}"] = None
         return list(entries)
 
 

@@ -39,7 +39,7 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True)
-class Options:
+class AnswerOptions:
     """The answers to choose from: the key that is asked for, the word that is shown, the value that is meant."""
 
     keys: tuple[str, ...]
@@ -103,16 +103,19 @@ def find_list(text: str, field: str) -> list[Any]:
 def _unwrap_json(text: str) -> str:
     """The value of a JSON object with a single field, else the text as it is."""
     value = find_json(text)
-    return str(next(iter(value.values()))) if value is not None and len(value) == 1 else text
+    if value is None or len(value) != 1:
+        return text
+    return str(next(iter(value.values())))
 
 
-def read_option(text: str, options: Options) -> Any:
+def read_option(text: str, options: AnswerOptions) -> Any:
     """The value of the one option a text names: by its key, after a cue, or by its word; two are as bad as none."""
     text = _unwrap_json(text)
     folded = unicodedata.normalize("NFKC", text).strip()
     places = find_option_keys(folded, options.keys) or find_option_words(folded, options)
     if len(places) != 1:
-        raise Unreadable(f"{quote(text)} names {'no' if not places else 'more than one'} option")
+        count = "more than one" if places else "no"
+        raise Unreadable(f"{quote(text)} names {count} option")
     return options.values[places.pop()]
 
 
@@ -134,7 +137,7 @@ def find_option_keys(text: str, keys: Sequence[str]) -> set[int]:
     return {places[key] for key in re.findall(letter, text)}
 
 
-def find_option_words(text: str, options: Options) -> set[int]:
+def find_option_words(text: str, options: AnswerOptions) -> set[int]:
     """Places of the options whose word, or own name, stands in the text; a word inside a longer one that matched is not meant."""
     place_of: dict[str, int] = {}
     for place, names in enumerate(zip(options.words, map(str, options.values), strict=True)):
@@ -183,9 +186,10 @@ def find_spans(text: str, entities: Sequence[Any], label_of: dict[str, str]) -> 
     for entity in entities:
         if not isinstance(entity, dict) or not isinstance(entity.get("text"), str):
             raise Unreadable("an entity has no text")
-        words, label = entity["text"], label_of.get(str(entity.get("label")).casefold())
+        words, name = entity["text"], str(entity.get("label"))
+        label = label_of.get(name.casefold())
         if label is None:
-            raise Unreadable(f"{quote(str(entity.get('label')))} is no label")
+            raise Unreadable(f"{quote(name)} is no label")
         seen[words] += 1
         start, end = folded.find(words, entity.get("occurrence", seen[words]))
         spans[start, end] = Span(start, end, label)

@@ -17,11 +17,11 @@ from nikawa.models.base import (
     Model,
     Progress,
     check_kind,
-    draw_number,
     get_gold,
     ignore_progress,
     not_fitted_error,
     read_settings,
+    shuffle_indexes,
 )
 from nikawa.models.dialogue.turns import (
     Exchange,
@@ -56,7 +56,7 @@ KEEP, TAKE = "", "yes"
 """Classes: a slot that a turn leaves alone (no value is empty), and a candidate that is taken."""
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class OntologySettings(msgspec.Struct, frozen=True, kw_only=True):
     """How the cues are learned."""
 
     penalty: Annotated[float, msgspec.Meta(gt=0)] = 1e-5
@@ -188,7 +188,7 @@ class OntologyMatch:
 
     name = "ontology-match"
 
-    def __init__(self, settings: Settings, seed: int, progress: Progress) -> None:
+    def __init__(self, settings: OntologySettings, seed: int, progress: Progress) -> None:
         self._settings = settings
         self._seed = seed
         self._progress = progress
@@ -205,7 +205,7 @@ class OntologyMatch:
         """Learn the ontology, then what makes a turn change a slot."""
         check_kind(self.name, KINDS, task)
         gold = get_gold(task, examples)
-        order = sorted(range(len(examples)), key=lambda i: draw_number(self._seed, examples[i].id))
+        order = shuffle_indexes(examples, self._seed)
         states = [parse_state(gold[i], examples[i].id) for i in order]
         self._ontology = Ontology(states, self._settings.ontology)
         steps = find_training_steps([read_exchanges(task, examples[i]) for i in order], states)
@@ -321,18 +321,16 @@ def choose_values(
     `by_words` are the slots that the words of the turn fill, with probability and value; a candidate must be at
     least as likely to replace one of them.
     """
-    likely = [
-        (-probability, candidate.slot, candidate.value, candidate)
-        for candidate, probability in zip(candidates, probabilities, strict=True)
-        if probability >= MIN_PROBABILITY
-    ]
+    pairs = list(zip(probabilities, candidates, strict=True))
+    pairs.sort(key=lambda pair: (-pair[0], pair[1].slot, pair[1].value))
     values: dict[str, str] = {}
     used_places: set[tuple[str, int, int]] = set()
-    for negative, slot, value, candidate in sorted(likely, key=lambda entry: entry[:3]):
-        place = None
-        if candidate.place is not None:
-            place = (candidate.source, candidate.place.start, candidate.place.end)
-        if slot in values or place in used_places or by_words.get(slot, (0.0, ""))[0] > -negative:
+    for probability, (slot, value, source, mention) in pairs:
+        if probability < MIN_PROBABILITY:
+            break
+        place = (source, mention.start, mention.end) if mention else None
+        likelier_by_words = slot in by_words and by_words[slot][0] > probability
+        if slot in values or place in used_places or likelier_by_words:
             continue
         values[slot] = value
         if place is not None:
@@ -345,7 +343,9 @@ MODELS = (
         "ontology-match",
         "values of a learned ontology, found in the turns",
         KINDS,
-        lambda setup: OntologyMatch(read_settings(Settings, setup), setup.seed, setup.progress),
-        Settings,
+        lambda setup: OntologyMatch(
+            read_settings(OntologySettings, setup), setup.seed, setup.progress
+        ),
+        OntologySettings,
     ),
 )

@@ -18,7 +18,7 @@ from nikawa.models.encoder.checkpoint import (
     open_backbone,
     write_model_folder,
 )
-from nikawa.models.encoder.settings import NOT_DEFINING, EncoderSettings, make_word_finder
+from nikawa.models.encoder.settings import RUNTIME_SETTINGS, EncoderSettings, make_word_finder
 from nikawa.records import Example, Kind, Prediction, Task
 
 NOT_FINITE = "diverged: the scores are no numbers"
@@ -193,7 +193,7 @@ MODELS = (
         Encoder,
         EncoderSettings,
         "PATH",
-        NOT_DEFINING,
+        RUNTIME_SETTINGS,
         locate_checkpoint,
         check_checkpoint,
     ),

@@ -46,6 +46,11 @@ class Rows:
     def __len__(self) -> int:
         return len(self.owner)
 
+    @classmethod
+    def one_each(cls, count: int, width: int = 1) -> Rows:
+        """Rows for so many examples, one each; their tokens are still to come."""
+        return cls(width=width, owner=list(range(count)))
+
 
 class RowStore:
     """The rows as tensors on one device, with a last empty row that fills incomplete batches and counts for nothing."""

@@ -20,7 +20,7 @@ _ANALYSERS = {
 }
 """Names of analysers by the names of the extras that bring them."""
 
-NOT_DEFINING = ("device", "checkpoint_steps", "any_language")
+RUNTIME_SETTINGS = ("device", "checkpoint_steps", "any_language")
 """Settings that change how the work is done, not its result."""
 FIRST_METRIC = "first"
 """The value of `best_by` for the task's first metric, whichever it is."""

@@ -51,6 +51,10 @@ class Steps(ABC):
             loss(model, batch).backward()
         self.optimiser = Optimiser(model, settings, updates, bf16)
         model.zero_grad(set_to_none=True)
+        self.set_up()
+
+    def set_up(self) -> None:  # noqa: B027 - most need nothing
+        """Make what a way of learning needs besides."""
 
     @abstractmethod
     def start_epoch(self, batches: Sequence[Batch], first: int = 0) -> None:
@@ -109,18 +113,11 @@ class GraphSteps(Steps):
     The host only says which graph comes next; the graph itself knows its rows.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        store: RowStore,
-        loss: Loss,
-        settings: EncoderSettings,
-        updates: int,
-        bf16: bool,
-    ) -> None:
+    def set_up(self) -> None:
+        """Make the stream and the memory that graphs are captured with."""
         import torch
 
-        super().__init__(model, store, loss, settings, updates, bf16)
+        settings, store = self._settings, self._store
         self._stream = torch.cuda.Stream()
         self._pool = torch.cuda.graph_pool_handle()
         self._graphs: dict[int, Any] = {}

@@ -12,8 +12,12 @@ from typing import Any
 import numpy as np
 
 from nikawa.errors import BadInput
-from nikawa.models.encoder.alignment import align_subwords, make_disjoint
+from nikawa.models.encoder.alignment import Place, align_subwords, make_disjoint
+from nikawa.models.encoder.batches import Rows
 from nikawa.models.encoder.settings import WordFinder
+
+Framed = tuple[np.ndarray, np.ndarray]
+"""Input ids and segments of one sequence, special tokens included."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,7 @@ class Subwords:
     """The sub-words of one text; `spans[i]` are the characters sub-word i stands for (empty where none)."""
 
     ids: list[int]
-    spans: list[tuple[int, int]]
+    spans: list[Place]
 
 
 @dataclass(frozen=True)
@@ -103,15 +107,16 @@ class SubwordReader:
         for text, (_, origins), (ids, spans) in zip(texts, segmented, aligned, strict=True):
             places = spans
             if origins is not None:  # back to the text as it was before segmentation
-                places = [
-                    (origins[a], origins[b - 1] + 1 if b > a else origins[a]) for a, b in spans
-                ]
+                places = []
+                for a, b in spans:
+                    start = origins[a]
+                    places.append((start, origins[b - 1] + 1 if b > a else start))
             disjoint, lost = make_disjoint(text, places)
             self.lost.update(lost)
             results.append(Subwords(ids, disjoint))
         return results
 
-    def _align(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
+    def _align(self, texts: Sequence[str]) -> list[tuple[list[int], list[Place]]]:
         """Sub-words and their places in texts that are segmented already."""
         if getattr(self.tokenizer, "is_fast", False):
             encoded = self.tokenizer(
@@ -149,7 +154,7 @@ class SubwordReader:
 
     def frame_texts(
         self, first: Sequence[int], second: Sequence[int] | None, longest: int
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> Framed:
         """Input ids and segments of one or two texts with special tokens, the longer text cut first until they fit."""
         frame = self.frame
         if second is None:
@@ -161,17 +166,25 @@ class SubwordReader:
         room = longest - len(before) - len(between) - len(after)
         a, b = fit_lengths(len(first), len(second), room)
         ids = [*before, *first[:a], *between, *second[:b], *after]
-        head = len(before) + a + len(between)
-        segments = [frame.segments[0]] * head + [frame.segments[1]] * (len(ids) - head)
-        return np.array(ids), np.array(segments)
+        segments = np.full(len(ids), frame.segments[1])
+        segments[: len(before) + a + len(between)] = frame.segments[0]
+        return np.array(ids), segments
+
+    def add_tokens(self, rows: Rows, pairs: Sequence[Framed]) -> Rows:
+        """Put input ids, and segments where the model takes them, into the rows; `pairs` are those of each sequence."""
+        rows.tokens["input_ids"] = [ids for ids, _ in pairs]
+        if self.frame.typed:
+            rows.tokens["token_type_ids"] = [segments for _, segments in pairs]
+        rows.pads["input_ids"] = self.tokenizer.pad_token_id or 0
+        return rows
 
 
-def cover_text(text: str, words: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def cover_text(text: str, words: Iterable[Place]) -> list[Place]:
     """Words that share no character, with what lies between them: each character but white space is in one.
 
     Korean morphemes may share a syllable; it stays with the first.
     """
-    covered: list[tuple[int, int]] = []
+    covered: list[Place] = []
     at = 0
     for first, end in [*words, (len(text), len(text))]:
         between = text[at:first]

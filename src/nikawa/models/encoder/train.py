@@ -23,7 +23,7 @@ from nikawa.errors import BadInput, list_names, missing_extra
 from nikawa.models.base import Progress, Scorer, ignore_progress
 from nikawa.models.encoder.batches import Batch, Rows, RowStore, choose_lengths, plan_epoch
 from nikawa.models.encoder.device import report_device_errors, seed_torch, uses_bf16
-from nikawa.models.encoder.settings import FIRST_METRIC, NOT_DEFINING, EncoderSettings
+from nikawa.models.encoder.settings import FIRST_METRIC, RUNTIME_SETTINGS, EncoderSettings
 from nikawa.models.encoder.steps import GraphSteps, Loss, PlainSteps, Steps
 from nikawa.records import Example, Prediction, Task
 
@@ -251,7 +251,7 @@ def count_updates(total: int, epoch_size: int, accumulate: int) -> int:
 def training_key(training: Training) -> str:
     """What a training is known by: its rows, settings and seed. A state with another key is not resumed."""
     settings = msgspec.to_builtins(
-        msgspec.structs.replace(training.settings, **dict.fromkeys(NOT_DEFINING, 0))
+        msgspec.structs.replace(training.settings, **dict.fromkeys(RUNTIME_SETTINGS, 0))
     )
     for name, default in LATER_SETTINGS.items():
         if settings[name] == default:

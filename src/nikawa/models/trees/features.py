@@ -83,9 +83,8 @@ def _hash_name(name: str) -> int:
 
 def word_atoms(word: Mapping[str, Any]) -> tuple[int, ...]:
     """The atoms of a word, from its morphemes and tags; where it has none, from its characters."""
-    return make_word_atoms(
-        str(word.get("form", "")), str(word.get("lemma", "")), str(word.get("pos", ""))
-    )
+    form, lemma, pos = (str(word.get(name, "")) for name in ("form", "lemma", "pos"))
+    return make_word_atoms(form, lemma, pos)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -94,12 +93,19 @@ def make_word_atoms(form: str, lemma: str, pos: str) -> tuple[int, ...]:
     morphemes = lemma.split(" ") if lemma else [form]
     tags = pos.split("+") if pos else []
     if len(morphemes) != len(tags):  # some published words have more of one than of the other
-        morphemes = [form] if len(tags) <= 1 else [form[:2], *[""] * (len(tags) - 2), form[-1:]]
+        morphemes = [form]
+        if len(tags) > 1:
+            unknown = [""] * (len(tags) - 2)
+            morphemes = [form[:2], *unknown, form[-1:]]
         tags = tags or ["?"]
-    real = [
-        i for i, morpheme in enumerate(morphemes) if not morpheme or any(map(str.isalnum, morpheme))
-    ]
-    first, last = (real[0], real[-1]) if real else (0, len(morphemes) - 1)
+    # signs at the ends are no part of the word
+    inside = []
+    for i, morpheme in enumerate(morphemes):
+        if not morpheme or any(map(str.isalnum, morpheme)):
+            inside.append(i)
+    if not inside:
+        inside = [0, len(morphemes) - 1]
+    first, last = inside[0], inside[-1]
     inner = tags[first : last + 1]
     names = (
         inner[0],

@@ -18,6 +18,7 @@ import torch
 
 from nikawa.errors import BadInput, list_names
 from nikawa.models.base import get_text
+from nikawa.models.encoder.alignment import Place
 from nikawa.models.encoder.batches import IGNORED, Rows
 from nikawa.models.encoder.checkpoint import Backbone
 from nikawa.models.encoder.settings import EncoderSettings
@@ -34,8 +35,6 @@ Batch = dict[str, Any]
 """Tensors by name, each with one entry a row."""
 RowOutputs = Sequence[Sequence[np.ndarray]]
 """For each row the arrays that its outputs are."""
-Place = tuple[int, int]
-"""The first and the last (exclusive) of a stretch of sub-words or characters."""
 
 
 @dataclass(frozen=True)
@@ -105,16 +104,7 @@ def make_text_rows(work: Work, examples: Sequence[Example]) -> Rows:
         work.reader.frame_texts(first, second, work.settings.max_length)
         for first, second in zip(sides[0], seconds, strict=True)
     ]
-    return add_tokens(work, Rows(owner=list(range(len(examples)))), pairs)
-
-
-def add_tokens(work: Work, rows: Rows, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> Rows:
-    """Put input ids, and segments where the model takes them, into the rows; `pairs` are those of each sequence."""
-    rows.tokens["input_ids"] = [ids for ids, _ in pairs]
-    if work.reader.frame.typed:
-        rows.tokens["token_type_ids"] = [segments for _, segments in pairs]
-    rows.pads["input_ids"] = work.reader.tokenizer.pad_token_id or 0
-    return rows
+    return work.reader.add_tokens(Rows.one_each(len(examples)), pairs)
 
 
 def split_windows(count: int, room: int, stride: int) -> list[Place]:

@@ -16,7 +16,6 @@ from nikawa.models.encoder.heads._base import (
     Head,
     RowOutputs,
     Work,
-    add_tokens,
     cross_entropy,
     model_inputs,
     softmax,
@@ -59,7 +58,7 @@ class Choices(Head):
             if question_ids is not None:
                 first, second = question_ids[i // width], choice
             pairs.append(work.reader.frame_texts(first, second, work.settings.max_length))
-        rows = add_tokens(work, Rows(width=width, owner=list(range(len(examples)))), pairs)
+        rows = work.reader.add_tokens(Rows.one_each(len(examples), width), pairs)
         if learn:
             rows.dense["labels"] = np.array(get_gold(work.task, examples), dtype=np.int64)
         return rows

@@ -30,7 +30,6 @@ from nikawa.models.encoder.heads._base import (
     HeadModel,
     RowOutputs,
     Work,
-    add_tokens,
     mean_cross_entropy,
     model_inputs,
 )
@@ -102,7 +101,7 @@ class Dialogues(Head):
                 ids += [*(between if ids else ()), *next(turn_ids)]
             last = ids[max(0, len(ids) - room) :]
             pairs.append(work.reader.frame_texts(last, None, work.settings.max_length))
-        rows = add_tokens(work, Rows(owner=list(range(len(examples)))), pairs)
+        rows = work.reader.add_tokens(Rows.one_each(len(examples)), pairs)
         if learn:
             rows.dense |= read_gold_states(work, examples)
         return rows

@@ -28,7 +28,6 @@ from nikawa.models.encoder.heads._base import (
     HeadModel,
     RowOutputs,
     Work,
-    add_tokens,
     class_config,
     cross_entropy,
     label_indexes,
@@ -129,7 +128,7 @@ class Relations(Head):
                 places = np.flatnonzero(framed == marker)
                 # an entity that is not shown, or cut off, is read at the first position
                 opens[i, column] = places[0] if len(places) else 0
-        rows = add_tokens(work, Rows(owner=list(range(len(examples)))), pairs)
+        rows = reader.add_tokens(Rows.one_each(len(examples)), pairs)
         rows.dense["opens"] = opens
         if learn:
             rows.dense["labels"] = label_indexes(work, examples, get_gold(work.task, examples))

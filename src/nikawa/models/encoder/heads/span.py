@@ -12,20 +12,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nikawa.models.base import get_gold, get_text
+from nikawa.models.encoder.alignment import Place
 from nikawa.models.encoder.batches import Rows
 from nikawa.models.encoder.checkpoint import Backbone
 from nikawa.models.encoder.heads._base import (
     Batch,
     Head,
-    Place,
     RowOutputs,
     Work,
-    add_tokens,
     cross_entropy,
     model_inputs,
     split_windows,
 )
-from nikawa.models.encoder.subwords import Subwords
+from nikawa.models.encoder.subwords import Framed, Subwords
 from nikawa.records import Example, Kind, Prediction
 
 MAX_QUESTION_SHARE = 0.5
@@ -35,8 +34,7 @@ MAX_QUESTION_SHARE = 0.5
 class Window(NamedTuple):
     """A part of a paragraph, framed with the question."""
 
-    ids: np.ndarray
-    segments: np.ndarray
+    framed: Framed
     head: int
     """Where the paragraph starts."""
     spans: list[Place]
@@ -79,11 +77,11 @@ class Spans(Head):
             for window in frame_windows(work, question, context):
                 rows.owner.append(i)
                 rows.notes.append((window.head, window.spans))
-                pairs.append((window.ids, window.segments))
+                pairs.append(window.framed)
                 start, end = find_target_subwords(window, target)
                 starts.append(start)
                 ends.append(end)
-        add_tokens(work, rows, pairs)
+        work.reader.add_tokens(rows, pairs)
         if learn:
             rows.dense["start_positions"] = np.array(starts)
             rows.dense["end_positions"] = np.array(ends)
@@ -129,18 +127,16 @@ class Spans(Head):
 
 def frame_windows(work: Work, question: list[int], context: Subwords) -> list[Window]:
     """The paragraph in windows that overlap by the stride, each framed with the question."""
-    frame = work.reader.frame
-    before, between, after = frame.two
-    room = work.settings.max_length - len(before) - len(between) - len(after)
+    longest = work.settings.max_length
+    before, between, after = work.reader.frame.two
+    room = longest - len(before) - len(between) - len(after)
     question = question[: int(room * MAX_QUESTION_SHARE)]
     room -= len(question)
     head = len(before) + len(question) + len(between)
     windows = []
     for start, end in split_windows(len(context.ids), room, work.settings.doc_stride):
-        ids = np.array([*before, *question, *between, *context.ids[start:end], *after])
-        segments = np.full(len(ids), frame.segments[1])
-        segments[:head] = frame.segments[0]
-        windows.append(Window(ids, segments, head, context.spans[start:end]))
+        framed = work.reader.frame_texts(question, context.ids[start:end], longest)
+        windows.append(Window(framed, head, context.spans[start:end]))
     return windows
 
 

@@ -16,15 +16,14 @@ import numpy as np
 
 from nikawa.models.base import get_gold, get_text
 from nikawa.models.crf import tags_to_spans
+from nikawa.models.encoder.alignment import Place
 from nikawa.models.encoder.batches import IGNORED, Rows
 from nikawa.models.encoder.checkpoint import Backbone
 from nikawa.models.encoder.heads._base import (
     Batch,
     Head,
-    Place,
     RowOutputs,
     Work,
-    add_tokens,
     class_config,
     mean_cross_entropy,
     model_inputs,
@@ -59,7 +58,8 @@ class Tags(Head):
         pairs = []
         labels = []
         before, after = work.reader.frame.one
-        room = work.settings.max_length - len(before) - len(after)
+        longest = work.settings.max_length
+        room = longest - len(before) - len(after)
         for i, (subwords, spans) in enumerate(zip(texts, gold, strict=True)):
             for span in spans:
                 if f"B-{span.label}" not in classes:
@@ -69,12 +69,12 @@ class Tags(Head):
             for start, end in split_windows(len(subwords.ids), room, work.settings.doc_stride):
                 rows.owner.append(i)
                 rows.notes.append((start, subwords.spans[start:end]))
-                ids = np.array([*before, *subwords.ids[start:end], *after])
-                pairs.append((ids, np.full(len(ids), work.reader.frame.segments[0])))
-                labels.append(
-                    np.array([IGNORED] * len(before) + tag_ids[start:end] + [IGNORED] * len(after))
-                )
-        add_tokens(work, rows, pairs)
+                pairs.append(work.reader.frame_texts(subwords.ids[start:end], None, longest))
+                own = np.full(len(pairs[-1][0]), IGNORED)
+                if learn:
+                    own[len(before) : len(before) + end - start] = tag_ids[start:end]
+                labels.append(own)
+        work.reader.add_tokens(rows, pairs)
         if learn:
             rows.tokens["labels"] = labels
             rows.pads["labels"] = IGNORED

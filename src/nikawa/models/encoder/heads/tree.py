@@ -26,7 +26,6 @@ from nikawa.models.encoder.heads._base import (
     HeadModel,
     RowOutputs,
     Work,
-    add_tokens,
     mean_cross_entropy,
     model_inputs,
     unknown_label_error,
@@ -149,11 +148,12 @@ class Trees(Head):
             dense["last"][i, : len(words)] = last
             dense["first_tag"][i, : len(words)] = [tag_ids.get(own[0], 0) for own in tags]
             dense["last_tag"][i, : len(words)] = [tag_ids.get(own[-1], 0) for own in tags]
-        rows = Rows(owner=list(range(len(examples))), notes=[len(words) for words in sentences])
+        rows = Rows.one_each(len(examples))
+        rows.notes = [len(words) for words in sentences]
         rows.dense |= dense
         if learn:
             rows.dense |= read_gold_trees(work, examples, most)
-        return add_tokens(work, rows, pairs)
+        return work.reader.add_tokens(rows, pairs)
 
     def loss(self, model: Any, batch: Batch) -> Any:
         """Cross-entropy over the heads of each word, and over the labels under its gold head."""
