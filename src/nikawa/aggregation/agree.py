@@ -39,6 +39,7 @@ class AgreeOptions:
     """What to measure, and how the judgements are read."""
 
     question: str | None = None
+    """The question to measure; None where the judgements answer only one."""
     level: str | None = None
     """nominal, ordinal, interval or ratio; all that fit where it is not said."""
     by: tuple[str, ...] = ()
@@ -50,15 +51,20 @@ class AgreeOptions:
     examples: str | None = None
     """A dataset or records file with the examples; a published dataset has its own."""
     how: JudgementOptions = field(default_factory=JudgementOptions)
+    """How a file of judgements is read."""
     resamples: int = RESAMPLES
+    """Bootstrap resamples of each interval."""
     seed: int = 0
+    """Of the resamples: the same seed gives the same intervals."""
 
 
 class MeasureRow(Record, frozen=True, kw_only=True):
     """A measure with its 95% interval; None where it is undefined, as with a single answer throughout."""
 
     name: str
+    """Such as `alpha`, `fleiss`, `percent`."""
     level: str
+    """The level of measurement: nominal, ordinal, interval or ratio."""
     value: float | None
     low: float | None
     high: float | None
@@ -68,15 +74,18 @@ class Slice(Record, frozen=True, kw_only=True):
     """The measures of some of the items."""
 
     where: str
+    """As `KEY=VALUE`."""
     items: int
     answers: int
     measures: tuple[MeasureRow, ...]
+    """Empty where no item of the slice has two answers."""
 
 
 class AgreeReport(Record, frozen=True, kw_only=True):
     """Everything `nikawa agree` reports."""
 
     judgements: str
+    """The file or dataset, as it was named."""
     question: str
     items: int
     workers: int
@@ -87,11 +96,15 @@ class AgreeReport(Record, frozen=True, kw_only=True):
     distribution: dict[str, int]
     """Answers by category, spans by label; empty where there are very many."""
     missing: int
+    """Judgements without an answer, which count nowhere."""
     workers_are: str
+    """`persons`, or `columns` where a worker is only a column of the file."""
     form: str
+    """The form of the file, or `published`."""
     resamples: int
     seed: int
     notes: tuple[Note, ...] = ()
+    """What was odd about the file."""
     slices: tuple[Slice, ...] = ()
     remarks: tuple[str, ...] = ()
     """What to know about the measures of spans, and about items that lack answers."""
@@ -127,8 +140,9 @@ def agree(spec: str, data: Path | None = None, options: AgreeOptions | None = No
     else:
         if len(table.categories) <= MAX_CATEGORIES:
             counts = count_classes(table)
-            times = np.bincount(table.answer, minlength=len(table.categories)).tolist()
-            distribution = {str(c): n for c, n in zip(table.categories, times, strict=True)}
+            times = table.per_category().tolist()
+            names = map(str, table.categories)
+            distribution = dict(zip(names, times, strict=True))
         if counts.get("incomplete"):
             remarks = _explain_incomplete(table)
     report = AgreeReport(
@@ -239,7 +253,7 @@ def measure_slices(
             keep = np.zeros(len(table.items), dtype=np.bool_)
             keep[places] = True
             part = table.of_items(keep)
-            compared = bool((part.per_item() > 1).any())
+            compared = bool(part.paired().any())
             yield Slice(
                 where=f"{by}={value}",
                 items=len(part.items),

@@ -30,7 +30,7 @@ from nikawa.aggregation.measure import (
     ratio,
     ratio_of_sums,
 )
-from nikawa.aggregation.table import Floats, Table, sum_weights
+from nikawa.aggregation.table import Floats, Table
 from nikawa.errors import BadInput, unknown
 
 AUTHOR = "author"
@@ -79,7 +79,7 @@ def _measures_of_counts(
 
 def refuse_single_answers(table: Table) -> None:
     """Refuse a table in which no item has two answers."""
-    if not (table.per_item() > 1).any():
+    if not table.paired().any():
         raise BadInput(
             f"no item has two answers to {table.question!r}", cure="agreement needs two workers"
         )
@@ -131,7 +131,7 @@ def shares(table: Table | Kinds) -> Iterator[Measure]:
 
 def variances(table: Table | Kinds) -> Iterator[Measure]:
     """Mean and standard deviation of the items' variances, and the mean of their standard deviations."""
-    paired = table.per_item() > 1
+    paired = table.paired()
     variance = np.where(paired, _item_variances(table), 0.0)
 
     def finish_sd(sums: Floats) -> Floats:
@@ -153,9 +153,9 @@ def _item_variances(table: Table | Kinds) -> Floats:
         deviations = table.values - mean[:, None]
         squares: Floats = (table.counts() * deviations**2).sum(axis=1)
         return squares / m
-    mean = np.bincount(table.item, table.numbers, minlength=len(m)) / m
+    mean = table.sum_by_item(table.numbers) / m
     spread = (table.numbers - mean[table.item]) ** 2
-    return np.bincount(table.item, spread, minlength=len(m)) / m
+    return table.sum_by_item(spread) / m
 
 
 def individual_majority(table: Table | Kinds) -> Measure:
@@ -171,12 +171,7 @@ def individual_gold(table: Table, gold: NDArray[np.int64], name: str) -> Measure
     """The share of single answers that are the gold of their item, over items that have one (no -1)."""
     counted = gold[table.item] >= 0
     right = counted & (gold[table.item] == table.answer)
-    statistics = np.column_stack(
-        [
-            sum_weights(table.item, right, len(gold)),
-            sum_weights(table.item, counted, len(gold)),
-        ]
-    )
+    statistics = np.column_stack([table.sum_by_item(right), table.sum_by_item(counted)])
     return Measure(name, NOMINAL, statistics, ratio_of_sums)
 
 

@@ -23,7 +23,7 @@ from nikawa.aggregation.measure import (
     Reweighed,
     ratio,
 )
-from nikawa.aggregation.table import Counts, Floats, Table, sum_weights
+from nikawa.aggregation.table import Counts, Floats, Table
 from nikawa.errors import BadInput
 
 MAX_BLOCK_CELLS = 1 << 24
@@ -45,7 +45,7 @@ def alpha(table: Table, level: Level = "nominal") -> AnyMeasure:
         return alpha_of_many_categories(table, level)
     if level == "interval":
         return _interval(table, table.values, level)
-    paired = (table.per_item() > 1)[table.item].astype(np.float64)
+    paired = table.paired()[table.item].astype(np.float64)
     marginals = np.bincount(table.answer, paired, minlength=len(table.categories))
     # resamples keep the ranks of the whole
     return _interval(table, _mid_ranks(marginals.astype(np.float64)), level)
@@ -99,12 +99,12 @@ def finish_nominal(sums: Floats) -> Floats:
 def _interval(table: Table, values: Floats, level: Level) -> Measure:
     """Sums of values and of squares suffice; values are centred, so that no digits cancel."""
     m = table.per_item()
-    paired = m > 1
-    times = np.bincount(table.answer, minlength=len(values))
+    paired = table.paired()
+    times = table.per_category()
     mean = np.average(values, weights=times)
     centred = (values - mean)[table.answer]
-    first = sum_weights(table.item, centred, len(m)) * paired
-    second = sum_weights(table.item, centred**2, len(m)) * paired
+    first = table.sum_by_item(centred) * paired
+    second = table.sum_by_item(centred**2) * paired
     return _interval_measure(level, m * paired, first, second, _pair_weights(table))
 
 
@@ -182,7 +182,7 @@ def alpha_of_many_categories(table: Table, level: Level) -> Reweighed:
     width = len(table.categories)
     distances = None if level == "nominal" else _wide_ratio_distances(table)
     apart = _unlike_pairs(table) if distances is None else _ratio_pairs(table, distances)
-    paired = (table.per_item() > 1)[table.item].astype(np.float64)
+    paired = table.paired()[table.item].astype(np.float64)
 
     def weigh(weights: Floats) -> float:
         marginals = np.bincount(table.answer, weights[table.item] * paired, width)

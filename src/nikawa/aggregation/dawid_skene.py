@@ -32,6 +32,7 @@ class Fit:
     posterior: Floats
     """Items by categories: how probable each answer is."""
     prior: Floats
+    """How probable each answer is before any judgement is seen."""
     skill: Floats
     """Of each worker: Dawid-Skene, how often right on the labels as they occur; MACE, how often not guessing."""
     errors: Floats
@@ -39,6 +40,7 @@ class Fit:
     likelihood: tuple[float, ...]
     """The marginal log-likelihood after each iteration; it never falls."""
     converged: bool
+    """Whether the likelihood stopped rising before the limit of iterations."""
 
 
 def sum_gathered(places: NDArray[Any], values: Floats, which: NDArray[Any], size: int) -> Floats:

@@ -37,6 +37,7 @@ class HumanReport(Record, frozen=True, kw_only=True):
     judgements: str
     question: str
     task: str
+    """The task whose metrics are used."""
     scores: tuple[Score, ...]
     """Over all answers, with ties of the rest drawn by lot (errs low), and over the untied ones (errs high)."""
     by_worker: dict[str, dict[str, float]]
@@ -52,7 +53,9 @@ class HeldOutAnswers:
     """Every answer that could be held against the rest, side by side."""
 
     gold: list[Any] = field(default_factory=list)
+    """What the other answers about the item make."""
     answers: list[Any] = field(default_factory=list)
+    """The answer that is held against it."""
     examples: list[str] = field(default_factory=list)
     workers: list[str] = field(default_factory=list)
     tied: list[bool] = field(default_factory=list)

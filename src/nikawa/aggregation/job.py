@@ -44,8 +44,11 @@ class AggregateOptions:
     """What to make of the judgements, and how they are read."""
 
     rules: tuple[str, ...] = ("majority",)
+    """As in `rules`: one, or several as `QUESTION=RULE`."""
     ties: str = "adjudicate"
+    """`drop`, `adjudicate` or `prefer:LABEL`."""
     question: str | None = None
+    """The question to aggregate; None where the judgements answer only one."""
     examples: str | None = None
     """A dataset or records file: gold is merged into its examples; answers about others are refused."""
     adjudicated: Path | None = None
@@ -59,6 +62,7 @@ class AggregateOptions:
     columns: bool = False
     """Whether workers are only columns, where the file does not tell."""
     how: JudgementOptions = field(default_factory=JudgementOptions)
+    """How a file of judgements is read."""
 
 
 def aggregate(
@@ -102,13 +106,16 @@ def aggregate(
     for name, rule in rules.items():
         question = name or tables[name].question
         made = apply_rule(tables[name], rule, ties)
-        verdicts[question] = settle_by_hand(made, answers.get(question, {})) if answers else made
+        if answers:
+            made = settle_by_hand(made, answers.get(question, {}))
+        verdicts[question] = made
     notes = source.notes
     overruled = count_overruled(verdicts, answers)
     if overruled:
         what = "decisions other than the gold"
         done = "the item was not tied, and the rule stands"
-        notes = (*notes, Note(what=what, done=done, count=overruled, lines=()))
+        note = Note(what=what, done=done, count=overruled, lines=())
+        notes = (*notes, note)
     unjudged = 0
     if options.examples and examples:
         items = {item for table in tables.values() for item in table.items}
@@ -157,9 +164,11 @@ class WorkersReport(Record, frozen=True, kw_only=True):
     judgements: str
     question: str
     workers: tuple[Any, ...]
+    """A `Quality` for each worker."""
     trials: tuple[Any, ...] = ()
     """Where there are known answers and a pass mark."""
     excluded: tuple[Any, ...] = ()
+    """What the limits would change: an `ExclusionEffect` each, then all together."""
 
 
 def report_workers(

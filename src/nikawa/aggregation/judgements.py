@@ -44,8 +44,11 @@ class JudgementSource:
 
     name: str
     judgements: Iterator[Judgement]
+    """A stream: what was read is gone."""
     workers_are: str
+    """`persons`, or `columns` where a worker is only a column."""
     form: str
+    """The form of the file, such as `label-studio`; `published` for a dataset."""
     reading: Reading | None = None
     """The file they are read from; None for a published dataset."""
     question: str | None = None

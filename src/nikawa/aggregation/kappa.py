@@ -53,7 +53,7 @@ def alike_shares(counts: Floats) -> Floats:
 def percent(table: Table | Kinds) -> Measure:
     """The share of equal pairs of answers, averaged over items."""
     alike = alike_shares(table.counts().astype(np.float64))
-    return mean_measure("percent", NOMINAL, alike, table.per_item() > 1)
+    return mean_measure("percent", NOMINAL, alike, table.paired())
 
 
 def fleiss(table: Table | Kinds, name: str = "fleiss") -> Measure:

@@ -57,7 +57,8 @@ def _estimate_workers(
     by_knowing = sum_weights(sums.cell, known, size).reshape(shape)
     all_of = np.bincount(sums.cell, minlength=size).reshape(shape)
     guessed = all_of - by_knowing + SMOOTHING / sums.width
-    knows = (by_knowing.sum(axis=1) + SMOOTHING / 2) / (all_of.sum(axis=1) + SMOOTHING)
+    smoothed = by_knowing.sum(axis=1) + SMOOTHING / 2
+    knows = smoothed / (all_of.sum(axis=1) + SMOOTHING)
     return knows, guessed / guessed.sum(axis=1, keepdims=True)
 
 
@@ -66,7 +67,8 @@ def _expected_labels(
 ) -> tuple[Floats, float]:
     """E step: only the answer itself gains from knowing, so one sum over (item, answer) does."""
     habit = ((1 - know)[:, None] * guess).ravel()
-    gain = np.log1p(np.repeat(know, sums.width) / habit)[sums.cell]
+    odds = np.repeat(know, sums.width) / habit
+    gain = np.log1p(odds)[sums.cell]
     shape = (sums.items, sums.width)
     joint = sum_weights(cell, gain, sums.items * sums.width).reshape(shape)
     by_guessing = sums.per_item(np.log(habit)) - np.log(sums.width)

@@ -40,6 +40,7 @@ class Measure:
     """A measure that is a function of sums over items."""
 
     name: str
+    """As reports name it."""
     level: Level
     statistics: Floats
     """Items by statistics."""
@@ -84,9 +85,11 @@ class Reweighed:
     name: str
     level: Level
     items: int
+    """How many items there are."""
     weigh: Callable[[Floats], float]
     """The measure under one weight an item."""
     groups: NDArray[np.int64] | None = None
+    """The group of each item, where groups are drawn instead of items."""
 
     @property
     def value(self) -> float:
@@ -132,6 +135,7 @@ class Kinds:
 
     question: str
     categories: tuple[Any, ...]
+    """The distinct answers, as in the table."""
     workers: Sequence[str]
     rows: Counts
     """Kinds by categories: how many workers gave each answer."""
@@ -153,6 +157,10 @@ class Kinds:
         """How many answers an item of each kind has."""
         sums: Counts = self.rows.sum(axis=1)
         return sums
+
+    def paired(self) -> NDArray[np.bool_]:
+        """The kinds of items with two answers or more."""
+        return self.per_item() > 1
 
 
 def find_kinds(table: Table) -> Kinds | None:

@@ -48,7 +48,9 @@ class PlanGoal:
     """What the data should be like, and what it is paid."""
 
     reliability: float | None = 0.9
+    """Wished reliability of the gold, between 0 and 1; None: none in particular."""
     yield_: float | None = None
+    """Wished share of items that get gold; None: none in particular."""
     rule: str | None = None
     """Rule whose yield counts; `{k}` stands for the number of workers, `{half}` for more than half of them."""
     items: int = 1_000
@@ -56,21 +58,27 @@ class PlanGoal:
     price: float = 0.0
     """Paid for one answer."""
     most: int = MAX_WORKERS
+    """Workers an item up to which rows are made."""
 
 
 class PlanRow(Record, frozen=True, kw_only=True, rename={"yield_": "yield"}):
     """What k workers an item bring."""
 
     workers: int
+    """Workers an item."""
     reliability: float | None
+    """Of the gold that they make; None where it is not defined."""
     low: float | None
+    """The 95% interval of the reliability."""
     high: float | None
     yield_: float
     """Share of items that get gold."""
     judged: int
     """Items to have judged, so that as many as wanted get gold."""
     answers: int
+    """Answers to pay for in all."""
     cost: float
+    """Answers times the price of one."""
     how: str
     """`drawn` from the pilot's answers, or `modelled` beyond them."""
     enough: bool
@@ -82,11 +90,15 @@ class Plan(Record, frozen=True, kw_only=True):
 
     question: str
     items: int
+    """Items of the pilot that have an answer."""
     answers: int
+    """Answers of the pilot."""
     single: float | None
     """Reliability of one answer: the intraclass correlation of numbers, chance-corrected agreement of labels."""
     rule: str
+    """The rule whose gold is planned, with `{k}` and `{half}` where it depends on the workers."""
     rows: tuple[PlanRow, ...]
+    """One for each number of workers."""
     workers: int | None
     """The fewest workers that fulfil the wish; None where none up to the limit do."""
     notes: tuple[str, ...] = ()
@@ -132,7 +144,7 @@ def plan(table: Table, goal: PlanGoal | None = None, *, seed: int = 0) -> Plan:
 
 
 def _check_pilot(table: Table, goal: PlanGoal) -> None:
-    if int((table.per_item() > 1).sum()) < 2:
+    if int(table.paired().sum()) < 2:
         cure = "let at least two workers judge the same items"
         raise BadInput("the pilot has fewer than two items with several answers", cure=cure)
     for name, value in (("reliability", goal.reliability), ("yield", goal.yield_)):
@@ -265,8 +277,8 @@ def _icc_statistics(table: Table) -> Floats:
     """Of each item with several answers: 1, n, n², Σx, (Σx)²/n, Σx². Numbers are taken from their mean for precision."""
     numbers = table.numbers - table.numbers.mean()
     n = table.per_item().astype(np.float64)
-    total = np.bincount(table.item, numbers, len(n))
-    squares = np.bincount(table.item, numbers * numbers, len(n))
+    total = table.sum_by_item(numbers)
+    squares = table.sum_by_item(numbers * numbers)
     between = total**2 / np.maximum(1, n)
     statistics = np.column_stack([np.ones_like(n), n, n * n, total, between, squares])
     return np.asarray(statistics[n > 1])
@@ -278,14 +290,16 @@ def _icc_of_sums(sums: Floats) -> Floats:
         size = (n - squared / n) / (items - 1)
         mean_between = (between - total * total / n) / (items - 1)
         mean_within = (squares - between) / (n - items)
-        return np.asarray((mean_between - mean_within) / (mean_between + (size - 1) * mean_within))
+        whole = mean_between + (size - 1) * mean_within
+        return np.asarray((mean_between - mean_within) / whole)
 
 
 def bootstrap_sums(statistics: Floats, finish: Callable[[Floats], Floats]) -> tuple[float, float]:
     """The 95% percentile interval of a function of sums over items: how often each kind of item is drawn varies."""
     kinds, counts = np.unique(statistics, axis=0, return_counts=True)
     n = len(statistics)
-    drawn = np.random.default_rng(0).multinomial(n, counts / n, size=RESAMPLES)
+    generator = np.random.default_rng(0)
+    drawn = generator.multinomial(n, counts / n, size=RESAMPLES)
     with np.errstate(divide="ignore", invalid="ignore"):
         values = finish(drawn.astype(np.float64) @ kinds)
     known = values[~np.isnan(values)]
@@ -330,7 +344,9 @@ class Panels:
         """Chance-corrected agreement of two answers: (observed - expected) / (1 - expected)."""
         observed, shares = self._observed_agreement()
         expected = float((shares**2).sum())
-        return (observed - expected) / (1 - expected) if expected < 1 else float("nan")
+        if expected >= 1:
+            return float("nan")
+        return (observed - expected) / (1 - expected)
 
     def _observed_agreement(self) -> tuple[float, Floats]:
         """The share of pairs of answers that agree, and the share of each answer."""
@@ -351,7 +367,8 @@ class Panels:
         generator = np.random.default_rng((self.seed, k, 1))
         draw = self._draw_answers if self.holds(2 * k) else self._model_answers
         both = draw(2 * k, generator)
-        return self._panel_table(both[:, :k]), self._panel_table(both[:, k:])
+        first, second = both[:, :k], both[:, k:]
+        return self._panel_table(first), self._panel_table(second)
 
     def _panel_table(self, answers: Codes) -> Table:
         panels, width = answers.shape
@@ -392,8 +409,10 @@ class Panels:
         points, probability = self._mixture
         ends = np.cumsum(probability, axis=1)
         drawn = generator.random((self.rounds, len(ends)))
-        place = [np.searchsorted(end, drawn[:, item] * end[-1]) for item, end in enumerate(ends)]
-        places = np.minimum(np.stack(place, axis=1), len(points) - 1)
+        columns = []
+        for end, column in zip(ends, drawn.T, strict=True):
+            columns.append(np.searchsorted(end, column * end[-1]))
+        places = np.minimum(np.stack(columns, axis=1), len(points) - 1)
         return np.asarray(points[places])
 
     def _draw_dirichlet(self, generator: np.random.Generator) -> Floats:

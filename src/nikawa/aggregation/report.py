@@ -50,10 +50,13 @@ class GoldComparison(Record, frozen=True, kw_only=True):
     """How the gold made here and the gold that the examples have go together."""
 
     items: int
+    """Items of the judgements that have gold there."""
     same: int
+    """Items with equal gold."""
     different: tuple[str, ...]
     """Items that have both and they differ: the first few."""
     differing: int
+    """How many differ, also beyond those named."""
     only_there: int
     """Items with gold there and none here (ties and what was dropped)."""
 
@@ -72,10 +75,13 @@ class RuleReport(Record, frozen=True, kw_only=True):
     tied: int
     """Left to be adjudicated."""
     tied_items: tuple[str, ...]
+    """The first of them."""
     settled: int
     """Ties that were settled, by the tie rule or by hand."""
     iterations: int = 0
+    """Of EM, where a model of workers decided; else 0."""
     published: GoldComparison | None = None
+    """Held against the gold of the examples, where they have any."""
 
 
 class AggregateReport(Record, frozen=True, kw_only=True):
@@ -87,13 +93,16 @@ class AggregateReport(Record, frozen=True, kw_only=True):
     workers: int
     answers: int
     missing: int
+    """Judgements without an answer."""
     kept: int
     """Items that every rule accepted."""
     unjudged: int
     """Of the examples that were named, those that nobody judged."""
     rules: tuple[RuleReport, ...]
     excluded: tuple[Any, ...] = ()
+    """What leaving workers out changed: one `ExclusionEffect` each, then all together."""
     notes: tuple[Note, ...] = ()
+    """What was odd about the file, and decisions that were not needed."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +113,9 @@ class AggregateResult:
     verdicts: Mapping[str, Verdicts]
     """By the question their gold is written under."""
     examples: Mapping[str, Example] | None
+    """Those the judgements are about, by reference; None where they are not known."""
     tables: Mapping[str, Table]
+    """The judgements each rule was applied to, by rule."""
     decided: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
     """By question and item who settled a tie by hand, and why."""
     judgements: JudgementCopy | None = None
@@ -343,7 +354,7 @@ def measure_tables(result: AggregateResult) -> dict[str, Any]:
     distinct = {id(table): table for table in result.tables.values()}
     for table in distinct.values():
         rows = []
-        if (table.per_item() > 1).any():
+        if table.paired().any():
             lengths = text_lengths(table, result.examples)
             rows = list(measure_rows(table, AgreeOptions(), lengths))
         summary[table.question] = {

@@ -45,8 +45,10 @@ class Step:
     """One link of the chain."""
 
     text: str
+    """As it is written in the rule."""
     name: str
     sign: str = ""
+    """`:`, or the sign of a limit; empty where the step takes no value."""
     given: str = ""
     """What stands behind the sign."""
     number: float = 0.0
@@ -60,8 +62,11 @@ class Rule:
     """What makes one answer of many, or none."""
 
     text: str
+    """The whole chain, as it was written."""
     decider: Step
+    """The step that makes one answer of many."""
     steps: tuple[Step, ...] = ()
+    """Limits and roundings behind it, in order."""
     first: bool = False
     """Whether an answer is a list in order of preference, of which the first counts."""
 

@@ -114,8 +114,12 @@ def find_stretches(
         if place > at:
             yield place - at, by_worker
             at = place
-        (active[worker].append if step > 0 else active[worker].remove)(label)
-        by_worker[worker] = covers[tuple(sorted(set(active[worker])))]
+        labels = active[worker]
+        if step > 0:
+            labels.append(label)
+        else:
+            labels.remove(label)
+        by_worker[worker] = covers[tuple(sorted(set(labels)))]
     if length > at:
         yield length - at, by_worker
 

@@ -159,7 +159,7 @@ def answers_by_item(table: Table) -> list[list[Marks]]:
 
 def count_spans_by_label(table: Table) -> dict[str, int]:
     """How many spans of each label were marked, by all workers together."""
-    times = np.bincount(table.answer, minlength=len(table.categories)).tolist()
+    times = table.per_category().tolist()
     counts: Counter[str] = Counter()
     for marks, count in zip(table.categories, times, strict=True):
         for _, _, label in marks:

@@ -73,7 +73,9 @@ class Table:
     answer: Codes
     """The code of the answer of each judgement: a place in `categories`."""
     items: Sequence[str]
+    """The names of the items, by code."""
     workers: Sequence[str]
+    """The names of the workers, by code."""
     categories: tuple[Any, ...]
     """The distinct answers, numbers by size, labels by name."""
     seconds: NDArray[np.float32] | None = None
@@ -163,6 +165,22 @@ class Table:
         shape = (len(self.items), width)
         return np.bincount(cell, minlength=len(self.items) * width).reshape(shape)
 
+    def per_worker(self) -> Counts:
+        """How many answers each worker gave."""
+        return np.bincount(self.worker, minlength=len(self.workers))
+
+    def per_category(self) -> Counts:
+        """How often each answer was given."""
+        return np.bincount(self.answer, minlength=len(self.categories))
+
+    def paired(self) -> NDArray[np.bool_]:
+        """Which items have two answers or more, and so can be agreed on."""
+        return self._per_item > 1
+
+    def sum_by_item(self, values: NDArray[Any]) -> Floats:
+        """Sum over the answers about each item; `values` has one a judgement."""
+        return sum_weights(self.item, values, len(self.items))
+
     def by_item(self) -> tuple[Codes, Codes, Codes]:
         """Item, worker and answer of each judgement, with those about one item next to each other."""
         order = np.argsort(self.item, kind="stable")
@@ -236,10 +254,12 @@ class AnswerPairs:
     """Every two answers about one item, once; of two workers the one with the lower code comes first."""
 
     item: Codes
+    """The code of the item."""
     first: Counts
     """The code of the first worker of each pair."""
     second: Counts
     first_answer: Counts
+    """The code of the first worker's answer."""
     second_answer: Counts
 
 

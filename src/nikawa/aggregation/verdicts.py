@@ -33,7 +33,7 @@ from nikawa.aggregation.spans import (
     parse_marks,
     vote_on_spans,
 )
-from nikawa.aggregation.table import Codes, Counts, Floats, Table, group_medians, sum_weights
+from nikawa.aggregation.table import Codes, Counts, Floats, Table, group_medians
 from nikawa.errors import BadInput, suggest
 from nikawa.records import Span
 
@@ -53,7 +53,9 @@ class Ties:
     """What becomes of an item on which several answers have the most votes."""
 
     how: str = "adjudicate"
+    """`drop`, `adjudicate` or `prefer`."""
     prefer: Any = None
+    """The label that wins a tie it is part of."""
 
     @classmethod
     def parse(cls, text: str) -> Ties:
@@ -88,6 +90,7 @@ class Verdicts:
     strength: Floats = field(default_factory=lambda: np.zeros(0))
     """Of labels, the share of votes or the posterior of the leading one; of numbers, the variance; of spans, the mean share."""
     fit: Fit | None = None
+    """The model of workers, where the rule has one."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -133,8 +136,9 @@ class Verdicts:
 
     def by_step(self) -> dict[str, int]:
         """How many items each step dropped."""
-        counts = np.bincount(self.by[self.state == DROPPED], minlength=len(self.names))
-        return {name: int(n) for name, n in zip(self.names, counts, strict=True) if n}
+        dropped_by = self.by[self.state == DROPPED]
+        counts = np.bincount(dropped_by, minlength=len(self.names)).tolist()
+        return {name: count for name, count in zip(self.names, counts, strict=True) if count}
 
 
 def apply_rule(table: Table, rule: Rule | str, ties: Ties | str = "adjudicate") -> Verdicts:
@@ -303,7 +307,8 @@ def tied_codes(verdicts: Verdicts, item: int) -> list[int]:
     """The answers that share the lead on an item."""
     fit = verdicts.fit
     weights = verdicts.table.counts()[item] if fit is None else fit.posterior[item]
-    return [int(c) for c in np.flatnonzero(weights >= weights.max() - POSTERIOR_TIE)]
+    leads = weights >= weights.max() - POSTERIOR_TIE
+    return np.flatnonzero(leads).tolist()
 
 
 def settle_by_hand(verdicts: Verdicts, decisions: Mapping[str, Any]) -> Verdicts:
@@ -338,8 +343,7 @@ def settle_by_hand(verdicts: Verdicts, decisions: Mapping[str, Any]) -> Verdicts
 
 def item_means(table: Table) -> Floats:
     """The mean answer of each item; NaN where nobody answered."""
-    total = sum_weights(table.item, table.numbers, len(table.items))
-    return ratio(total, table.per_item())
+    return ratio(table.sum_by_item(table.numbers), table.per_item())
 
 
 def item_medians(table: Table) -> Floats:
@@ -350,14 +354,14 @@ def item_medians(table: Table) -> Floats:
 def item_spreads(table: Table, name: str) -> Floats:
     """`variance`, `sd`, `sample-variance` or `sample-sd` of each item's answers."""
     n = table.per_item().astype(np.float64)
-    numbers, items = table.numbers, len(table.items)
+    numbers = table.numbers
     if (table.values == np.rint(table.values)).all():
-        total = np.bincount(table.item, numbers, items)
-        scaled = n * np.bincount(table.item, numbers * numbers, items) - total * total
+        total = table.sum_by_item(numbers)
+        scaled = n * table.sum_by_item(numbers * numbers) - total * total
         squares = scaled / np.maximum(1, n)
     else:
         deviations = numbers - item_means(table)[table.item]
-        squares = np.round(np.bincount(table.item, deviations**2, items), 12)
+        squares = np.round(table.sum_by_item(deviations**2), 12)
     below = n - 1 if name.startswith("sample-") else n
     variance: Floats = np.where(below > 0, squares / np.maximum(1, below), np.nan)
     return np.sqrt(variance) if name.endswith("sd") else variance

@@ -51,13 +51,17 @@ class Quality(Record, frozen=True, kw_only=True):
     worker: str
     answers: int
     r: float | None = None
+    """Correlation with the mean of the others; only of numbers."""
     agreement: float | None = None
+    """Share of answers that lead among the others'; of spans, F1."""
     alpha: float | None = None
+    """Mean nominal alpha with each other worker."""
     partners: int = 0
     """Workers the alpha is a mean over."""
     gold_items: int = 0
     """Answers about items whose answer is known."""
     accuracy: float | None = None
+    """Share of right answers about items whose answer is known."""
     seconds: float | None = None
     """The median."""
     longest_run: int = 0
@@ -80,7 +84,7 @@ def quality(
 ) -> list[Quality]:
     """Every worker's figures, in the order of the table; `gold` has the known answers by item."""
     need_persons(workers_are, "worker quality")
-    n = np.bincount(table.worker, minlength=len(table.workers))
+    n = table.per_worker()
     unknown = np.full(len(n), np.nan)
     spans = holds_spans(table)
     r = rest_correlation(table) if table.numeric else unknown
@@ -123,7 +127,7 @@ def rest_correlation(table: Table) -> Floats:
     """Pearson's r of each worker's numbers with the mean of the others' on the same items."""
     numbers = table.numbers
     n = table.per_item()[table.item]
-    total = sum_weights(table.item, table.numbers, len(table.items))[table.item]
+    total = table.sum_by_item(table.numbers)[table.item]
     kept = n > 1
     rest_mean = (total - numbers)[kept] / (n[kept] - 1)
     return correlations(numbers[kept], rest_mean, table.worker[kept], len(table.workers))
@@ -206,7 +210,8 @@ def count_right(table: Table, gold: Mapping[str, Any]) -> tuple[Counts, Counts]:
     """How many answers of each worker are right, and how many are about items whose answer is known."""
     workers = len(table.workers)
     if not gold:
-        return np.zeros(workers, dtype=np.int64), np.zeros(workers, dtype=np.int64)
+        nobody = np.zeros(workers, dtype=np.int64)
+        return nobody, nobody
     if holds_spans(table):
         gold = {item: to_marks(answer) for item, answer in gold.items()}
     place = {category: code for code, category in enumerate(table.categories)}
@@ -226,12 +231,14 @@ class Trial(Record, frozen=True, kw_only=True):
 
     worker: str
     asked: int
+    """Test questions the worker answered."""
     right: int
     share: float
     low: float
     """Wilson's 95% interval: ten questions say little."""
     high: float
     passed: bool
+    """Whether the share reaches the pass mark."""
 
 
 def pilot_test(table: Table, gold: Mapping[str, Any], pass_mark: float) -> list[Trial]:
@@ -334,8 +341,8 @@ def unlikely_runs(table: Table, length: Counts, code: Counts) -> NDArray[np.bool
 
     It takes the items to come in no particular order; in a file sorted by the answer everyone has long runs.
     """
-    n = np.bincount(table.worker, minlength=len(table.workers))
-    used = np.bincount(table.answer, minlength=len(table.categories))[code]
+    n = table.per_worker()
+    used = table.per_category()[code]
     is_of_run = table.answer == code[table.worker]
     own = np.bincount(table.worker[is_of_run], minlength=len(n))
     share = (used - own + 1) / (len(table) - n + len(table.categories))
@@ -357,7 +364,9 @@ class Limit:
 
     text: str
     figure: str
+    """One of `FIGURES`."""
     sign: str
+    """`<`, `<=`, `>` or `>=`."""
     number: float
 
     @classmethod
@@ -381,6 +390,7 @@ class ExclusionEffect(Record, frozen=True, kw_only=True):
     worker: str
     """Empty for all of them together."""
     why: tuple[str, ...]
+    """The limits that the worker is beyond."""
     answers: int
     """Answers that are no longer counted."""
     answers_kept: int
@@ -391,6 +401,7 @@ class ExclusionEffect(Record, frozen=True, kw_only=True):
     lost: int
     """Items that had gold and have none now."""
     gained: int
+    """Items that had no gold and have some now."""
     mean_change: float | None = None
     """Of numbers: the mean absolute difference over items that have gold before and after."""
 
@@ -426,8 +437,10 @@ def measure_exclusions(
         return []
     before = apply_rule(table, rule, ties)
     effects = [_measure_effect(before, worker, why, [worker]) for worker, why in excluded.items()]
-    reasons = tuple(dict.fromkeys(reason for why in excluded.values() for reason in why))
-    return [*effects, _measure_effect(before, "", reasons, list(excluded))]
+    reasons: dict[str, None] = {}
+    for why in excluded.values():
+        reasons |= dict.fromkeys(why)
+    return [*effects, _measure_effect(before, "", tuple(reasons), list(excluded))]
 
 
 def _measure_effect(

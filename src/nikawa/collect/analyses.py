@@ -142,7 +142,7 @@ def map_workers(table: Table, is_compared: bool) -> list[dict[str, Any]]:
             for row, count in zip(quality(table), counts, strict=True)
         ]
     else:
-        counts = np.bincount(table.worker, minlength=len(table.workers)).tolist()
+        counts = table.per_worker().tolist()
         speed = none_for_nan(median_seconds(table))
         rows = [
             {"worker": name, "answers": count, "seconds": seconds}
