@@ -39,7 +39,8 @@ class DomainSize(NamedTuple):
     lengths: int
 
 
-SMALL, LARGE = DomainSize(6, 2, 3), DomainSize(12, 3, 9)
+SMALL = DomainSize(6, 2, 3)
+LARGE = DomainSize(12, 3, 9)
 MAX_COMBINATIONS = 50_000
 """Combinations of points of one format that are tried."""
 _INNER_VALUES = {"month": 3, "day": 10}
@@ -134,6 +135,7 @@ class _TemplateCheck:
         return self.troubles
 
     def add(self, check: str, at: Position, what: str, cure: str, level: Level = "error") -> None:
+        """Note a trouble under the stable name of its check."""
         trouble = Trouble(
             check=check,
             level=level,
@@ -225,7 +227,9 @@ class _TemplateCheck:
             self.add("overlap", self.position("contradicts"), what, "narrow one of them")
 
     def check_condition(self, field: str, condition: Condition) -> None:
-        template, name, at = self.template, _LABELS[field], self.position(field)
+        """A condition must be able to hold: alone, and with what is given in a problem."""
+        template = self.template
+        name, at = _LABELS[field], self.position(field)
         write_never = "write never, if that is meant"
         if not list(iterate_operands(condition)):
             if not compile_condition(condition, CALENDAR, "")({}):
@@ -264,6 +268,7 @@ class _TemplateCheck:
     def search_domain(
         self, condition: Condition, only_allowed: bool, size: DomainSize
     ) -> Witness | None:
+        """An assignment of one domain for which the condition holds; see `find_witness`."""
         template, rules = self.template, self.template.time_rules
         operands = list(iterate_operands(condition))
         names = {operand.name for operand in operands}
@@ -290,7 +295,8 @@ def assign_values(
         return
     domain = []
     for point in list_points(fmt, size) if points else ():
-        domain.append((point, CALENDAR.start(point, fmt), CALENDAR.end(point, fmt)))
+        start, end = CALENDAR.start(point, fmt), CALENDAR.end(point, fmt)
+        domain.append((point, start, end))
     numbers = RANDOM_SPAN.numbers(fmt) if fmt.measure else RANDOM_SPAN.lengths()
     for combination in islice(product(domain, repeat=len(points)), MAX_COMBINATIONS):
         values: dict[str, Value] = {}

@@ -26,6 +26,7 @@ from nikawa.generation.template_errors import Position, TemplateError
 from nikawa.generation.times import UNITS, Clock, Format, Value
 
 LABELS = ("entailment", "contradiction", "neutral")
+"""The labels of problems, in the published order."""
 COMPARE: dict[str, Callable[[int, int], bool]] = {
     "<=": operator.le,
     "<": operator.lt,
@@ -37,7 +38,9 @@ COMPARE: dict[str, Callable[[int, int], bool]] = {
 Env = Mapping[str, int]
 """`time_1.start`, `time_1.end`, `interval_1`, `number_1` to integers."""
 Test = Callable[[Env], bool]
+"""A compiled condition."""
 Amount = Callable[[Env], int]
+"""A compiled term."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,7 @@ class Not:
 
 
 Condition = Constant | Compare | And | Or | Not
+"""The tree of a condition, which `write_condition` turns back into text."""
 ALWAYS, NEVER = Constant(True), Constant(False)
 
 
@@ -178,6 +182,7 @@ def compile_condition(condition: Condition, clock: Clock, unit: str) -> Test:
 
 
 def _compile_term(term: Term, clock: Clock, unit: str) -> Amount:
+    """A term as a function; only times are shifted by the clock, sizes are added."""
     match term:
         case Edge(name, side):
             return operator.itemgetter(f"{name}.{side}")
@@ -192,7 +197,11 @@ def _compile_term(term: Term, clock: Clock, unit: str) -> Amount:
 
 
 def write_condition(condition: Condition) -> str:
-    """A condition in the native notation."""
+    """A condition in the native notation.
+
+    >>> write_condition(parse_condition("time1 before time2, not time1 == time3", Position()))
+    'time_1.start < time_2.start and (not time_1.start == time_3.start)'
+    """
     match condition:
         case Constant(value):
             return "always" if value else "never"
@@ -226,6 +235,7 @@ ALIASES = {"tp": "time", "np": "noun", "time_unit": "unit"}
 MAX_DEPTH = 50
 """Brackets and negations within each other."""
 _SLOT = re.compile(r"([A-Za-z]+(?:_[A-Za-z]+)*?)_?([0-9]{0,3})")
+"""Kind and index of a slot's name."""
 _SYNONYMS = {
     "=": "==",
     "before": "<",
@@ -244,7 +254,11 @@ _TOKEN = re.compile(
 
 
 def parse_slot_name(written: str) -> tuple[str, int] | None:
-    """Kind and index of a slot's name: `tp_1`, `time1` and `time` are all ("time", 1)."""
+    """Kind and index of a slot's name: `tp_1`, `time1` and `time` are all ("time", 1); None where it is no name.
+
+    >>> parse_slot_name("interval_2")
+    ('interval', 2)
+    """
     match = _SLOT.fullmatch(written)
     if match is None:
         return None
@@ -323,12 +337,14 @@ class _Parser:
     def parse_joined(
         self, word: str, parse_part: Callable[[], Condition], make: type[And] | type[Or]
     ) -> Condition:
+        """Parts with `word` between them; a lone part stays as it is."""
         parts = [parse_part()]
         while self.take(word):
             parts.append(parse_part())
         return parts[0] if len(parts) == 1 else make(tuple(parts))
 
     def parse_one(self) -> Condition:
+        """A negation, a bracket, a constant, or a chain of comparisons."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise _syntax_error("the condition is too deep", self.peek().at, "take it apart")
@@ -348,6 +364,7 @@ class _Parser:
             self.depth -= 1
 
     def parse_chain(self) -> Condition:
+        """`a < b <= c`: neighbours compared, all of which must hold."""
         comparisons = []
         left = self.parse_expression()
         while True:
@@ -368,6 +385,7 @@ class _Parser:
         return comparisons[0] if len(comparisons) == 1 else And(tuple(comparisons))
 
     def parse_expression(self) -> Term:
+        """A term, with a length that is added to it or not."""
         base = self.parse_term()
         mark = self.peek()
         if mark.text not in ("+", "-"):
@@ -380,6 +398,7 @@ class _Parser:
         return Shifted(base, 1 if mark.text == "+" else -1, by)
 
     def parse_term(self) -> Edge | Size:
+        """A named slot or an integer, which may have a unit."""
         token = self.peek()
         self.place += 1
         if token.kind == "number":
@@ -395,6 +414,7 @@ class _Parser:
         raise _syntax_error(what, token.at, "write for example time1")
 
     def parse_name(self, token: _Token) -> Edge | Size:
+        """The end of a time, or the size that an interval or number slot holds."""
         name, dot, side = token.text.partition(".")
         slot = parse_slot_name(name)
         key = f"{slot[0]}_{slot[1]}" if slot else name

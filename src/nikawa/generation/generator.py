@@ -32,7 +32,7 @@ from nikawa.generation.template import (
     pick_texts,
     render_time,
 )
-from nikawa.generation.time_sampling import Draw, index_times
+from nikawa.generation.time_sampling import Draw, TimeValues, index_times
 from nikawa.generation.time_spans import TimeSpan
 from nikawa.generation.times import Format, Value
 from nikawa.generation.word_space import RESIDUE_COUNT, WordSpace, verb_unit
@@ -122,11 +122,17 @@ def load_pack_lexicon(pack: Pack) -> Lexicon:
 
 @dataclass(frozen=True)
 class Generator:
-    """Problems of one pack with one seed."""
+    """Problems of one pack with one seed.
+
+    generator = Generator(pack, load_pack_lexicon(pack), seed="1")
+    for planned in generator.plan_cells("train", per_cell=2):
+        problems = list(generator.problems("train", planned))
+    """
 
     pack: Pack
     lexicon: Lexicon
     seed: str = "0"
+    """All words, times and choices depend on it."""
 
     @property
     def first_split(self) -> str:
@@ -300,7 +306,8 @@ class _CellFiller:
         self.time_seed = hash_key(*base, cell.name)
         self.choice_seed = hash_key(self.time_seed, "choice")
         self.choices = _list_choices(cell.template)
-        draw = index_times(cell.template.time_rules, cell.format, cell.span).drawer(cell.label)
+        index = index_times(cell.template.time_rules, cell.format, cell.span)
+        draw = index.drawer(cell.label)
         assert draw is not None, "cells are those that can be reached"
         self.draw: Draw = draw
         self.times: list[tuple[str, Time, dict[Value, str]]] = []
@@ -311,7 +318,8 @@ class _CellFiller:
             for use in uses.values():
                 texts = _time_texts(use.kind, use.days, use.particle, cell.format, language)
                 self.times.append((use.key, use, texts))
-        self._returned: dict[int, tuple[list[Mapping[str, Value]], set[tuple[Value, ...]]]] = {}
+        self._returned: dict[int, tuple[list[TimeValues], set[tuple[Value, ...]]]] = {}
+        """Items of the first period to the times of the items with the same words, in their order and as a set."""
 
     def fill(self, i: int) -> dict[str, str]:
         """The texts of all slots of item i."""
@@ -353,7 +361,7 @@ class _CellFiller:
             for key, options in self.choices:
                 texts[key] = options[draw_below(rng, len(options))]
 
-    def _draw_times(self, i: int) -> Mapping[str, Value]:
+    def _draw_times(self, i: int) -> TimeValues:
         """Times of item i; words return after a period, and then other times must make the difference."""
         if i < self.period:
             return self.draw(KeyedRandom(self.time_seed, i))
@@ -401,8 +409,8 @@ def format_line(example: Example, template: Template) -> tuple[str, PickTexts] |
     if any(map(_needs_escape, (*literals, *options))):
         return None
     inputs = {"premise": _PREMISE, "hypothesis": _HYPOTHESIS}
-    marked = _encode(replace(example, id=example.id + _ID, inputs=inputs)) + b"\n"
-    line = marked.decode().replace("%", "%%")
+    marked = replace(example, id=example.id + _ID, inputs=inputs)
+    line = _encode(marked).decode().replace("%", "%%") + "\n"
     sides = {"\\u0002": template.premise, "\\u0003": template.hypothesis}
     keys: list[str] = []
     for mark in sorted(sides, key=line.index):

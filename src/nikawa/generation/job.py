@@ -60,7 +60,10 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class GenerateOptions:
-    """What to generate."""
+    """What to generate, and how.
+
+    The bytes depend on everything but `workers` and `overwrite`.
+    """
 
     counts: Mapping[str, int] | None = None
     """Split to problems; the empty name is the first split. Those the pack names when left out."""
@@ -135,7 +138,9 @@ class SplitReport(Record, frozen=True, kw_only=True):
 
     problems: int
     cells: int
+    """Cells that gave a problem."""
     labels: dict[str, int]
+    """Label to its problems."""
     per: int
     """Problems wanted of each cell."""
 
@@ -213,6 +218,7 @@ def _generate(
     options: GenerateOptions,
     on_progress: Progress | None,
 ) -> GenerateReport:
+    """Generate into a folder that this process has locked; problems are made anew until the gate passes."""
     pack = open_pack(spec, data)
     if spec not in pack_names() or (Path(spec) / PACK_FILE).is_file():
         # A pack of the user's own must pass the static checks: labels of a faulty template mean nothing.
@@ -270,6 +276,7 @@ class CellSlice(NamedTuple):
 
 
 Chunk = list[CellSlice]
+"""What a process makes at a time."""
 
 
 class Plan:

@@ -22,7 +22,9 @@ from nikawa.io.json import read_json
 from nikawa.records import Record
 
 JOURNAL = ".generate.json"
+"""The journal's name in the folder of the dataset."""
 UNFINISHED = ".unfinished"
+"""How the names of growing files end."""
 Text = bytes | memoryview
 SAVE_SECONDS = 2.0
 """Seconds of work that a kill may cost."""

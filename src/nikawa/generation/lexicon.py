@@ -23,6 +23,7 @@ from nikawa.io.by_hand import read_lines, read_rows, read_whole
 from nikawa.records import Record
 
 SHIPPED_FOLDER = Path(__file__).parent / "lexicons"
+"""Where the lexicons lie that come with the package."""
 FRAME_COLUMNS = ("verb", "class", "transitive", "times", "units", "state", "nouns")
 SUBJECTS = {"ja": "ガ", "ko": "이/가"}
 """The case of the agent, which every frame has."""
@@ -147,13 +148,14 @@ class Lexicon(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """
         own_cases = {case.rstrip("0123456789") for case in cases}
         own_cases.add(SUBJECTS.get(self.language, "ガ"))
-        return tuple(
-            frame
-            for frame in self._frames_by_cases.get(frozenset(own_cases), ())
-            if transitive in (None, frame.transitive)
-            and frame.suits(wants, state=state)
-            and all(self.kind_of(frame, case) == kind for case, kind in (kinds or {}).items())
-        )
+        frames = []
+        for frame in self._frames_by_cases.get(frozenset(own_cases), ()):
+            is_voice = transitive in (None, frame.transitive)
+            if is_voice and frame.suits(wants, state=state):
+                own_kinds = {case: self.kind_of(frame, case) for case in kinds or ()}
+                if own_kinds == (kinds or {}):
+                    frames.append(frame)
+        return tuple(frames)
 
     @cached_property
     def _frames_by_cases(self) -> dict[frozenset[str], list[Frame]]:
@@ -169,7 +171,11 @@ def shipped_lexicons() -> tuple[str, ...]:
 
 
 def load_lexicon(name: str | Path) -> Lexicon:
-    """A shipped lexicon by name (`ja`, `ko`), or one in a folder."""
+    """A shipped lexicon by name (`ja`, `ko`), or one in a folder.
+
+    >>> load_lexicon("ko").language
+    'ko'
+    """
     if isinstance(name, str) and name in shipped_lexicons():
         return _read_lexicon(SHIPPED_FOLDER / name)
     folder = Path(name)
@@ -233,7 +239,8 @@ class _LexiconReader:
         if not path.exists():
             return
         for number, row in read_rows(path, ("class", "kind", "nouns")):
-            name, nouns = row["class"], tuple(map(_unescape_noun, row["nouns"].split()))
+            name = row["class"]
+            nouns = tuple(_unescape_noun(noun) for noun in row["nouns"].split())
             if name in self.classes:
                 what = f"the class {name!r} comes twice"
                 raise BadInput(what, file=path, line=number, cure="join the two lines")
@@ -252,7 +259,8 @@ class _LexiconReader:
             for column in ("transitive", "state"):
                 if row[column] not in ("yes", "no"):
                     raise refuse(f"{column} is {row[column]!r}", cure="write yes or no")
-            times, units = tuple(row["times"].split()), tuple(row["units"].split())
+            times = tuple(row["times"].split())
+            units = tuple(row["units"].split())
             for words, known in ((times, VERB_TIMES), (units, UNITS)):
                 for word in words:
                     if word not in known:

@@ -38,12 +38,15 @@ CASES = {
     "と": "ト",
     "より": "ヨリ",
 }
+"""Particle to the name of its case."""
 VOICE = frozenset({"れる", "られる", "せる", "させる"})
 """Auxiliaries of the passive and the causative."""
 _FRAME_CASES = {True: (("ヲ",), ("ノ~ヲ", "ヲ")), False: (("ニ",), ("マデ",))}
 """The cases of a verb's frames, by whether it is transitive."""
 _NOUNS = frozenset({"一般", "サ変接続", "固有名詞", "形容動詞語幹", "接尾", "ナイ形容詞語幹"})
+"""Kinds of nouns (IPADIC) that have a content; pronouns, numbers and the like are left out."""
 _SUFFIXES = frozenset({"一般", "地域", "サ変接続", "人名"})
+"""Kinds of suffixes that a compound may hold."""
 _CASE_TAGS = frozenset({("格助詞", "一般"), ("副助詞", "*")})
 _OWNER = "ノ"
 """Where the chain keeps a noun with の until the noun it belongs to is known."""

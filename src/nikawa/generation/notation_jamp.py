@@ -38,6 +38,7 @@ COLUMNS = (
     "category",
 )
 CASES = ("ガ", "ヲ", "ニ", "マデ", "ノ~ヲ")
+"""The cases of JAMP's templates."""
 _FIELDS = {
     "entailment": "entails",
     "contradiction": "contradicts",
@@ -87,6 +88,7 @@ class _RowParser:
         """Slot of a verb to whether it is transitive, by its first use."""
 
     def parse(self) -> Template:
+        """The template; all errors of the row are raised together."""
         row, positions, errors = self.row, self.positions, self.errors
         premise, hypothesis = self.parse_side("premise"), self.parse_side("hypothesis")
         both = (*premise, *hypothesis)
@@ -113,6 +115,7 @@ class _RowParser:
         return template
 
     def parse_side(self, column: str) -> Side:
+        """The elements of the sentence in a column."""
         text, at = self.row[column], self.positions[column]
         elements: list[Element] = []
         for part in re.finditer(r"[^ ]+", text):
@@ -138,6 +141,7 @@ class _RowParser:
         return replace(element, transitive=None) if first == element.transitive else element
 
     def parse_element(self, word: str, at: Position) -> Element:
+        """A choice `[a,b]`, a text, an argument, a verb or a time."""
         if word.startswith("["):
             options = tuple(word[1:-1].split(","))
             if not word.endswith("]") or "[" in word[1:] or len(options) < 2:
@@ -174,6 +178,7 @@ class _RowParser:
         raise TemplateError("unknown-slot", f"{word!r} is not a slot", at, cure)
 
     def parse_verb(self, match: re.Match[str], at: Position) -> Word:
+        """The verb of a match of `_VERB`; a state is a form of its own."""
         stative, voice, index, form, cases, wants, _ = match.groups()
         form_at = at.forward(match.start(4))
         if form not in _FORMS:
@@ -243,6 +248,7 @@ class _RowParser:
         return allowed
 
     def parse_test_format(self) -> Format | None:
+        """The format that test problems have, None where the row names none."""
         text, at = self.row["test time format"], self.positions["test time format"]
         if text == "None":
             return None
@@ -254,6 +260,7 @@ class _RowParser:
 
 
 def _parse_case(text: str, at: Position) -> str:
+    """`ヲ格` is ヲ, `ガ格2` ガ2, `ノ格~ヲ格` ノ~ヲ."""
     match = re.fullmatch(r"(.+?)格(\d?)", text.replace("格~", "~"))
     if match is None or match[1] not in CASES:
         cure = suggest(text, [f"{case}格" for case in CASES])

@@ -69,6 +69,7 @@ DATA_PREFIX = "data:"
 """What the name of a template file begins with that lies with the published data."""
 COLUMNS = ("category", "time_format", "time_span", "template")
 """What a split may choose by."""
+_START_RANGES = {"month": (1, 12), "day": (1, 28), "hour": (0, 23)}
 Rule = Mapping[str, frozenset[str]]
 """Column to the words whose problems are left out."""
 FindFile = Callable[[str], Path]
@@ -213,7 +214,11 @@ def pack_names() -> tuple[str, ...]:
 
 
 def open_pack(spec: str | None, data: Path | None = None) -> Pack:
-    """The pack a user names; without a name the temporal one. `data` is the folder of the published data."""
+    """The pack a user names; without a name the temporal one. `data` is the folder of the published data.
+
+    >>> open_pack("comparative-ja").language
+    'ja'
+    """
     return load_pack(spec or DEFAULT_PACK, find=partial(find_data_file, data=data))
 
 
@@ -387,19 +392,21 @@ def notation_of(head: PackHead, path: Path) -> Notation:
 
 def spans_of(head: PackHead, path: Path) -> tuple[TimeSpan, ...]:
     """The spans a pack names, its own among them."""
-    for unit in (unit for table in head.span.values() for unit in table.window):
-        if unit not in UNITS:
-            raise BadInput(f"{unit!r} is not a unit", file=path, cure=suggest(unit, UNITS))
+    for table in head.span.values():
+        for unit in table.window:
+            if unit not in UNITS:
+                raise BadInput(f"{unit!r} is not a unit", file=path, cure=suggest(unit, UNITS))
     spans = dict(SPANS)
     for name, table in head.span.items():
         (short, long), (first, last) = table.interval, table.years
         is_interval = 0 < short <= long
         is_years = 0 < first <= last <= MAX_YEAR - long
-        if not is_interval or not is_years or any(n <= 0 for n in table.window.values()):
+        is_window = all(n > 0 for n in table.window.values())
+        if not (is_interval and is_years and is_window):
             cure = "write the smaller number first, none below 1"
             raise BadInput(f"span {name!r} has no values", file=path, cure=cure)
         # A window starts where every month and every day still has its last value.
-        ranges = {"year": table.years, "month": (1, 12), "day": (1, 28), "hour": (0, 23)}
+        ranges = {**_START_RANGES, "year": table.years}
         starts = {}
         for unit, width in table.window.items():
             low, high = ranges[unit]

@@ -75,6 +75,7 @@ class ProblemReader:
         return ParsedProblem(texts, values, fmt, tuple(self._find_faults(times, fmt)))
 
     def _element_pattern(self, element: Element) -> str:
+        """The expression of one element; the second use of a slot refers back to the first."""
         if isinstance(element, Literal):
             return re.escape(element.text)
         particle = "" if isinstance(element, Choice) else particle_pattern(element.particle)
@@ -85,6 +86,7 @@ class ProblemReader:
         return f"(?P<{group}>{self._text_pattern(element)}){particle}"
 
     def _text_pattern(self, element: Choice | Word | Time) -> str:
+        """What the text of a slot may be; a word is any text without a full stop."""
         language = self.template.language
         if isinstance(element, Choice):
             return "|".join(map(re.escape, element.options))
@@ -101,6 +103,7 @@ class ProblemReader:
                 return "|".join(_number_pattern(fmt) for fmt in self.template.formats)
 
     def _parse_time(self, use: Time, text: str) -> tuple[Format, Value] | None:
+        """Format and value of a time as it is written; None where the date does not exist."""
         language = self.template.language
         match use.kind:
             case "time":
@@ -119,6 +122,7 @@ class ProblemReader:
     def _find_faults(
         self, times: dict[str, tuple[Format, Value]], fmt: Format | None
     ) -> Iterator[str]:
+        """What is wrong with times as they are written; `fmt` is that of the first of them."""
         points = {key: value for key, (_, value) in times.items() if isinstance(value, tuple)}
         if len({times[key][0] for key in points}) > 1:
             yield "mixed-formats"
@@ -148,6 +152,7 @@ def _bare_key(use: Choice | Word | Time) -> str:
 
 
 def _number_pattern(fmt: Format) -> str:
+    """A number with the text of its measure around it."""
     assert fmt.measure is not None
     before, _, after = fmt.measure.text.partition("{}")
     return f"{re.escape(before)}[0-9]{{1,9}}{re.escape(after)}"

@@ -195,7 +195,8 @@ class _IndexBuilder:
             names = rules.points
             if n == 1:
                 return lambda rng: {names[0]: draw_points(rng)[0]}
-            arrangements, count = [itemgetter(*order) for order in orders], len(orders)
+            arrangements = [itemgetter(*order) for order in orders]
+            count = len(orders)
 
             def draw(rng: RandomSource) -> TimeValues:
                 points = draw_points(rng)
@@ -265,14 +266,15 @@ class _IndexBuilder:
             if len(self.fmt.units) > 1:
                 return None
             windows = [self.span.values(self.fmt.smallest, {})]
-        domains = [
-            (window,) * len(rules.points) + (sizes,) * len(rules.sizes)
-            for window in windows
-            for sizes in self.size_ranges
-        ]
+        domains = []
+        for window, sizes in product(windows, self.size_ranges):
+            domains.append([window] * len(rules.points) + [sizes] * len(rules.sizes))
         if sum(prod(map(len, domain)) for domain in domains) > MAX_ENUMERATED:
             return None
-        return list(dict.fromkeys(tail for domain in domains for tail in product(*domain)))
+        tails: dict[tuple[int, ...], None] = {}  # each once, in order
+        for domain in domains:
+            tails.update(dict.fromkeys(product(*domain)))
+        return list(tails)
 
     def tail_values(self, larger: Point, tail: tuple[int, ...]) -> TimeValues:
         """The assignment of a tail."""

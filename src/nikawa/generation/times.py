@@ -21,6 +21,7 @@ from types import MappingProxyType
 from typing import Literal, Protocol
 
 UNITS = ("year", "month", "day", "hour")
+"""The units of times, the largest first."""
 VERB_TIMES = ("point", "within", "during", "again")
 """What a verb may go with: a point of time, an interval it is finished in, one it lasts, a repetition."""
 Kind = Literal["point", "interval", "number"]
@@ -77,6 +78,7 @@ POINT_FORMATS = tuple(
 )
 """The ten formats of a point, by largest unit, then by length."""
 INTERVAL_FORMATS = tuple(Format("interval", (unit,)) for unit in UNITS)
+"""One format for each unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,7 @@ TIME_WORDS = {
 
 @cache
 def _format_name(fmt: Format, language: str) -> str:
+    """See `Format.name`: computed once, for cells are named by it."""
     words = TIME_WORDS[language]
     if fmt.kind == "point":
         return "".join(words.point[unit] for unit in fmt.units)

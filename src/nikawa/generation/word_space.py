@@ -86,6 +86,9 @@ class FillStage(NamedTuple):
 Sides = tuple[frozenset[str], frozenset[str]]
 """The slots of the premise and of the hypothesis."""
 NO_SIDES: Sides = (frozenset(), frozenset())
+"""Where whole problems are kept apart, not sides."""
+SlotGroup = tuple[frozenset[str], bool, bool]
+"""Slots of one stage, whether the last of them settles a side, whether both sides have them."""
 
 
 def plan_stages(
@@ -96,7 +99,8 @@ def plan_stages(
     placed: list[SlotWords] = []
     total = 1 if lists or 0 in owned else 0
     was_settled = False
-    for names, settles, is_shared in group_slots(tuple(one.slot for one in lists), sides):
+    slots = tuple(one.slot for one in lists)
+    for names, settles, is_shared in group_slots(slots, sides):
         own = []
         for one in lists:
             if one.slot in names:
@@ -126,7 +130,7 @@ def _share_words(some: Words, others: Words) -> bool:
 
 
 @lru_cache(maxsize=1 << 10)
-def group_slots(slots: tuple[str, ...], sides: Sides) -> list[tuple[frozenset[str], bool, bool]]:
+def group_slots(slots: tuple[str, ...], sides: Sides) -> list[SlotGroup]:
     """The slots by stage, whether the last of a stage settles a side, and whether both sides have them."""
     premise, hypothesis = (side.intersection(slots) for side in sides)
     if not premise or not hypothesis:  # a side without words is the same in all splits
@@ -143,9 +147,8 @@ def words_by_residue(words: Words, residues: Residues, owned: Residues) -> tuple
     groups = []
     for others in range(RESIDUE_COUNT):
         pairs = zip(words, residues, strict=True)
-        groups.append(
-            tuple(w for w, residue in pairs if (others + residue) % RESIDUE_COUNT in owned)
-        )
+        fitting = [word for word, own in pairs if (others + own) % RESIDUE_COUNT in owned]
+        groups.append(tuple(fitting))
     return tuple(groups)
 
 
@@ -232,10 +235,9 @@ class WordSpace:
                     frame = frames[use.slot]
                     texts[use.key] = inflect_word(frame.verb, use.form, frame.ctype, self._language)
             choices.append((texts, finder.list_words(frames)))
-        premise, hypothesis = (
-            frozenset(use.slot for use in side if isinstance(use, Word) and use.kind != "verb")
-            for side in (template.premise, template.hypothesis)
-        )
+        nouns = [use for use in uses if use.kind != "verb"]
+        premise = frozenset(use.slot for use in nouns if use in template.premise)
+        hypothesis = frozenset(use.slot for use in nouns if use in template.hypothesis)
         # Where there are too few words to keep each side apart, whole problems are kept apart.
         for sides in ((premise, hypothesis), NO_SIDES):
             ways = []
@@ -275,9 +277,11 @@ class WordSpace:
         members = len(self._ways) - first
         turn, place = divmod(k - self._starts[segment], members)
         turn += base
-        chosen = first + permute_place(place, members, (seed + turn * STEP) >> 16 & MASK_32)
+        turn_seed = (seed + turn * STEP) >> 16 & MASK_32
+        chosen = first + permute_place(place, members, turn_seed)
         way_seed = (seed ^ (chosen + 1) * STEP) >> 16 & MASK_32
-        return self._texts(chosen, permute_place(turn, self._ways[chosen].total, way_seed))
+        number = permute_place(turn, self._ways[chosen].total, way_seed)
+        return self._texts(chosen, number)
 
     def fill_many(self, numbers: Numbers, seed: int) -> Iterator[dict[str, str]]:
         """`fill` of all these numbers, computed together."""
@@ -348,7 +352,7 @@ class _WordFinder:
         if not choices:
             name = self.lexicon.about.name
             what = f"template {self.template.id} has a verb that no frame of the lexicon {name!r} suits"
-            wishes = ", ".join(map(_describe_verb, verbs))
+            wishes = ", ".join(map(describe_verb, verbs))
             raise BadInput(what, cure=f"it asks for {wishes}: change it, or add frames")
         return choices
 
@@ -400,8 +404,8 @@ class _WordFinder:
         return nouns
 
 
-def _describe_verb(slot: Slot) -> str:
-    """What a verb slot asks for, in a message."""
+def describe_verb(slot: Slot) -> str:
+    """What a verb slot asks for, in a message: `transitive ガ ヲ during`."""
     voice = {True: "transitive", False: "intransitive", None: ""}[slot.transitive]
     state = "state" if slot.is_stative else ""
     return " ".join(filter(None, (voice, *slot.frame, slot.wants, state)))

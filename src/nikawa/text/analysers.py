@@ -84,6 +84,8 @@ def _named_analyser(name: str, cache: int) -> LoadedAnalyser:
 
 @once
 def _shared_engine(name: str) -> SharedEngine:
+    """The engine that all analysers of this name use, whatever their caches; it is loaded at its first use."""
+
     def load() -> Engine:
         module, function = ANALYSERS[name].loader.split(":")
         return cast(Engine, getattr(import_module(f"nikawa.text.{module}"), function)())

@@ -103,6 +103,7 @@ _BY_DICTIONARY = {
     "助動詞-ナイ": "形容詞",
     "助動詞-タイ": "形容詞",
 }
+"""How the class of a dictionary begins, and our class for it."""
 _ENDS = {
     "一段": ("る",),
     "カ変": ("る",),
@@ -114,17 +115,21 @@ _GODAN = {
     ending: f"五段・{row}"
     for ending, row in zip("くぐすつぬぶむるう", "カガサタナバマラワ", strict=True)
 }
+"""The last kana of a 五段 verb to its class."""
 _A_U_O = frozenset(
     "あかがさざただなはばぱまやらわうくぐすずつづぬふぶぷむゆるおこごそぞとどのほぼぽもよろゃゅょ"
 )
 
+"""Kana in あ, う and お: a る after them is 五段."""
 _I_E = frozenset("いきぎしじちにひびみりえけげせぜてでねへべめれ")
+"""Kana in い and え: a る after them is 一段 or 五段."""
 
 
 def conjugate(word: str, form: str, ctype: str | None = None) -> str:
     """A form (a name of `FORMS`) of a word in its dictionary form. 行く, past: 行った.
 
     `ctype` is the class as IPADIC or UniDic names it; without it the analyser is asked where the spelling leaves a doubt.
+    Raises `BadInput` for an unknown form, a form the word does not have, and a word that does not conjugate.
     """
     if form not in FORMS:
         raise unknown("form", form, FORMS)
@@ -135,7 +140,11 @@ def conjugate(word: str, form: str, ctype: str | None = None) -> str:
 
 
 def list_forms(word: str, ctype: str | None = None) -> dict[str, str]:
-    """Every form the word has, by name."""
+    """Every form the word has, by name; `ctype` as for `conjugate`.
+
+    >>> list_forms("高い")["negative"]
+    '高くない'
+    """
     return dict(_forms(word, ctype or ""))
 
 

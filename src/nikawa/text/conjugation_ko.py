@@ -150,7 +150,9 @@ RESULTATIVE = frozenset(
 """Verbs whose state is told by -어 있다 (앉아 있다), where others have -고 있다 (살고 있다)."""
 
 _SOFT = {"은": "으ㄴ", "을": "으ㄹ", "음": "으ㅁ", "습": "으ㅂ"}
+"""Endings whose consonant closes the syllable before, after a vowel."""
 _STATES = ("있", "없")
+"""Verbs that inflect as adjectives do in some forms."""
 
 
 def has_final(word: str) -> bool | None:
@@ -188,7 +190,11 @@ def attach(noun: str, particle: str, like: str = "") -> str:
 
 
 def copula(noun: str, form: str = "dictionary") -> str:
-    """The noun with a form of 이다: 학생이었다, 의사였다; `negative` and `negative_past` with 아니다."""
+    """The noun with a form of 이다: 학생이었다, 의사였다; `negative` and `negative_past` with 아니다.
+
+    >>> copula("학생", "past"), copula("의사", "negative")
+    ('학생이었다', '의사가 아니다')
+    """
     negative = {"negative": " 아니다", "negative_past": " 아니었다"}
     if form in negative:
         return attach(noun, "이/가") + negative[form]
@@ -202,6 +208,9 @@ def inflect(verb: str, form: str, adjective: bool = False, irregular: str | None
     """A form of a verb (or adjective) given in its dictionary form, which ends in 다.
 
     `irregular` names the class (`ㄷ ㅂ ㅅ ㅎ 르 러`, "" for regular) where two verbs share a spelling: 묻다 is to ask, unless "".
+
+    >>> inflect("묻다", "past"), inflect("묻다", "past", irregular=""), inflect("예쁘다", "modifier", adjective=True)
+    ('물었다', '묻었다', '예쁜')
     """
     stem = verb.removesuffix("다")
     if stem == verb or not stem or not is_syllable(stem[-1]):
@@ -238,13 +247,21 @@ def join_by_kiwi(morphemes: Iterable[tuple[str, str]]) -> str:
 
 
 _CHANGES_D = ("걷", "긷", "깨닫", "내닫", "눋", "듣", "묻", "붇", "싣", "일컫", "치닫")
+"""Stems in ㄷ that becomes ㄹ before a vowel: 들어."""
 _CHANGES_S = ("긋", "낫", "붓", "잇", "잣", "젓", "짓")
+"""Stems in ㅅ that goes before a vowel: 지어."""
 _KEEPS_B = ("꼬집", "꼽", "뽑", "씹", "업", "입", "잡", "접", "좁", "집", "수줍")
+"""Stems in ㅂ that stays; in all others it becomes 우: 도와, 추워."""
 _KEEPS_H = ("낳", "넣", "놓", "닿", "땋", "빻", "쌓", "좋", "찧")
+"""Stems in ㅎ that stays; in all others it goes: 빨개."""
 _ADDS_REO = ("이르", "푸르")
+"""Stems in 르 that add 러: 푸르러."""
 _ONLY_DROPS = ("따르", "치르", "들르", "다다르", "우러르")
+"""Stems in 르 that only lose ㅡ: 따라. All others double ㄹ: 몰라."""
 _NARROW = {"ㅏ": "ㅐ", "ㅓ": "ㅐ", "ㅑ": "ㅒ", "ㅕ": "ㅖ"}
+"""The vowel of a stem in ㅎ, and what it becomes with 어."""
 _MERGED = {"ㅗ": "ㅘ", "ㅜ": "ㅝ", "ㅣ": "ㅕ", "ㅚ": "ㅙ"}
+"""The last vowel of a stem, and what it becomes with 아 or 어."""
 _BEFORE_EU = {"ㅂ": ("\0", "우"), "ㅎ": ("\0", ""), "ㄷ": ("ㄹ", "으"), "ㅅ": ("\0", "으")}
 """Irregular stems before 으: the new tail, and what stands for 으."""
 _WHOLE = {"여": (1, "해"), "러": (0, "러"), "우": (1, "퍼")}
@@ -287,9 +304,8 @@ def add_ending(stem: str, ending: str, irregular: str | None = None) -> str:
     if kind in _BEFORE_EU:
         new_tail, added = _BEFORE_EU[kind]
         return _add_closing(replace_tail(stem, new_tail) + added, rest)
-    if (
-        tail == "ㄹ"
-    ):  # it stays before ㅁ (삶, 살면) and 러, 려, and goes before ㄴ, ㅂ, ㅅ, 오 and a closing ㄹ
+    if tail == "ㄹ":
+        # It stays before ㅁ (삶, 살면) and 러, 려, and goes before ㄴ, ㅂ, ㅅ, 오 and a closing ㄹ.
         if rest[0] == "ㅁ":
             return replace_tail(stem, "ㄻ") + rest[1:]
         if rest[0] in "ㄴㅂㄹ니세시십오":
@@ -334,10 +350,12 @@ def infinitive(stem: str, kind: str) -> str:
 
 
 def _is_bright(syllable: str) -> bool:
+    """Whether its vowel takes 아, not 어."""
     return split_syllable(syllable)[1] in "ㅏㅑㅗ"
 
 
 FIRST_SYLLABLE, LAST_SYLLABLE = 0xAC00, 0xD7A3
+"""The first and the last composed syllable of Unicode, 가 and 힣."""
 TAILS = "\0ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇㅈㅊㅋㅌㅍㅎ"
 VOWELS = "ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅘㅙㅚㅛㅜㅝㅞㅟㅠㅡㅢㅣ"
 
@@ -432,6 +450,7 @@ def ends_in_hangul(text: str) -> bool:
 
 
 def _strip_closers(text: str) -> str:
+    """The text in NFC and half width, without closing quotes, brackets and what stands in brackets at its end."""
     text, before = unicodedata.normalize("NFC", text).translate(_HALF_WIDTH), None
     while text != before:
         before = text

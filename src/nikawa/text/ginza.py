@@ -42,6 +42,7 @@ def load_ginza() -> Engine:
 
 
 def _tokens(doc: Any) -> list[Token]:
+    """The words of spaCy's analysis as tokens, their heads by place among these."""
     words = [word for word in doc if word.text.strip(_ASCII_SPACE)]
     index = {word.i: i for i, word in enumerate(words)}
     tokens = []

@@ -83,6 +83,7 @@ class LineProgram:
         self._running = self._log = self._end = None
 
     def _start(self) -> Popen[bytes]:
+        """The program, running: the one that runs already, or a new one."""
         if self._running is not None and self._running.poll() is None:
             return self._running
         self.close()  # it ended between two questions
@@ -140,6 +141,7 @@ class LineProgram:
         )
 
     def _report_death(self, running: Popen[bytes], line: str) -> BadInput:
+        """The error for a program that ended: how, at which line, and the last of its own errors."""
         with suppress(TimeoutExpired):
             running.wait(MAX_EXIT_SECONDS)
         status = running.poll()
@@ -356,6 +358,7 @@ def read_answer(
 
 
 def _refuse(question: str, line: str) -> BadInput:
+    """The error for an answer that cannot be read, or that does not fit the text it is about."""
     if line == ERROR:
         cure = "leave that text out, or change it"
         return BadInput(f"{PROGRAM} cannot analyse {question!r}", cure=cure)

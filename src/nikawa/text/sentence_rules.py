@@ -87,6 +87,7 @@ def pair_brackets(events: list[re.Match[str]], pairs: dict[str, str]) -> dict[in
 
 
 def _add_stripped(spans: list[Span], text: str, start: int, end: int) -> None:
+    """Add a sentence without the white space around it; one of white space alone is none."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():

@@ -12,6 +12,7 @@ import re
 from nikawa.text.sentence_rules import EMOJI, SentenceRules, is_blank
 
 _STOPS = "。｡！？!?‼⁇⁈⁉"
+"""Marks that end a sentence unless something goes on."""
 _LAUGHED = "(?:笑|爆笑|苦笑|泣|汗|怒|涙|爆)"
 _ASIDE = f"[（(]{_LAUGHED}[）)]"
 _TAIL = rf"(?:[{_STOPS}…‥〜～~{EMOJI}]|{_ASIDE}|[wｗ]+(?![A-Za-z0-9]))*"
@@ -24,6 +25,7 @@ _EVENTS = re.compile(
     rf"|(?<=[（(]){_LAUGHED}[）)][wｗ]*|(?<=[{_BRACKETS}])|(?<=\n)\s*)"
 )
 _PAIRS = dict(zip(_OPENING, _CLOSING, strict=True))
+"""Opening bracket or quote to its closing one."""
 
 _GOES_ON = re.compile(
     r"\s*(?:[とはがをにのでもやへか、，,。｡．！？!?…）)」』ー]|って|など|だ|です|から|まで|より|ば[か]?り|な[のんらど]|みたい|らし|風|的)"
@@ -34,7 +36,9 @@ _QUOTED = re.compile(
 _QUERY = re.compile(r"[A-Za-z0-9_.%-]*[=&/]")
 _STRAY_CLOSE = re.compile(r"[」』）)］\]】〉》〕”｣’]*")
 _FINAL = frozenset("たすいうくぐつぬぶむるだねよなわぞさんまかせえれけっッーあ。！？!?…〜～笑)）")
+"""Last characters of final forms, after which laughter or an emoji ends a sentence."""
 _NAMES = ("モーニング娘", "Yahoo", "ヤフー")
+"""Names with a mark in them: モーニング娘。, Yahoo!"""
 
 
 def find_end(text: str, start: int, mark: re.Match[str]) -> int:

@@ -33,9 +33,13 @@ _QUOTED_APART = re.compile(
 )
 _QUERY = re.compile(r"[A-Za-z0-9_.%-]*[=&/]")
 _FINAL = frozenset("다요죠까")
+"""Last syllables of final endings."""
 _FINAL_SHORT = frozenset("다요죠까임음함됨")
+"""With those of clipped style (했음)."""
 _FINAL_LOOSE = frozenset("다요죠까네어아지임음함용당야군걸")
+"""With those of chats, before laughter (갔어ㅋㅋ)."""
 _LIST_MARKS = frozenset("가나다라마바사ㄱㄴㄷㄹㅁㅂㅅ")
+"""What numbers the items of a list: 가. 나. 다."""
 _LATIN_WORD = re.compile(r"[A-Za-z.]+$")
 _ABBREVIATION = re.compile(
     "mr|mrs|ms|dr|prof|st|vs|etc|no|vol|fig|inc|ltd|co|corp|jr|sr|ph|cf|pp|ed|al"
