@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from nikawa.cli.terminal.app import build
 from nikawa.datasets.load import load, load_task
 from nikawa.io.folders import write_folder
-from nikawa.recipes.score_changes import _title as title_of
+from nikawa.recipes.score_changes import system_title as title_of
 from nikawa.reporting.job import ReportOptions, report
 from nikawa.reporting.systems import remake_command
 from nikawa.runs.load import find_runs
