@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import log
 
-from nikawa.datasets.subsets import draw
+from nikawa.datasets.subsets import draw, group_by
 from nikawa.errors import BadInput
 from nikawa.records import Example
 from nikawa.splitting.base import (
@@ -38,9 +38,7 @@ def split_by_artifact(
         )
     groups = premises(examples, settings)
     distances = [distance(scores) for scores in settings.signal(examples, groups)]
-    members: dict[str, list[int]] = {}
-    for place, group in enumerate(groups):
-        members.setdefault(group, []).append(place)
+    members = group_by(range(len(examples)), lambda place: groups[place])
     mean = {
         group: sum(distances[i] for i in places) / len(places) for group, places in members.items()
     }

@@ -13,10 +13,10 @@ from nikawa.splitting.base import (
     Splitter,
     SplitterSettings,
     evaluation_sizes,
+    kind_of,
     quotas,
     shuffle,
     training_part,
-    value_of,
 )
 
 
@@ -24,11 +24,7 @@ def split_evenly(examples: Sequence[Example], sizes: Sizes, settings: SplitterSe
     """As even a number of each combination of the fields as can be; one that is too small gives what it has."""
     if not settings.fields:
         raise BadInput("balanced by what?", cure="name meta values: --field source --field style")
-
-    def kind_of(example: Example) -> str:
-        return "\0".join(str(value_of(example, field)) for field in settings.fields)
-
-    kinds = group_by(shuffle(examples, settings.seed), kind_of)
+    kinds = group_by(shuffle(examples, settings.seed), lambda e: kind_of(e, settings))
     parts: Parts = {training_part(sizes): []}
     for name, size in evaluation_sizes(sizes).items():
         counts = quotas({kind: len(kinds[kind]) for kind in sorted(kinds)}, size)

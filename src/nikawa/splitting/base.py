@@ -193,6 +193,11 @@ def value_of(example: Example, field: str) -> Any:
     return value
 
 
+def kind_of(example: Example, settings: SplitterSettings) -> str:
+    """What an example is by the named fields, all of which it must have; the same for all where none is named."""
+    return "\0".join(str(value_of(example, field)) for field in settings.fields)
+
+
 def groups_of(examples: Sequence[Example], settings: SplitterSettings) -> list[str]:
     """The group of each example: by the named fields, else its own; those of which a field says nothing are one group."""
     names = []

@@ -22,10 +22,10 @@ from nikawa.splitting.base import (
     SplitterSettings,
     evaluation_sizes,
     find_question,
+    kind_of,
     quotas,
     scale_sizes,
     training_part,
-    value_of,
 )
 
 
@@ -101,8 +101,7 @@ def rate_example(example: Example, question: str, settings: SplitterSettings) ->
         what = f"example {example.id!r} has the score {score!r}, not one from {low:g} to {high:g}"
         raise BadInput(what, cure="--scale names the lowest and the highest score")
     place = int((score - low) / (high - low) * (settings.bins - 1) + 0.5 + 1e-9)
-    source = "\0".join(str(value_of(example, field)) for field in settings.fields)
-    shared = overlap(example, settings)
+    source, shared = kind_of(example, settings), overlap(example, settings)
     rank = shared if score >= settings.turn else -shared
     return Scored(example, place, source, (rank, draw(settings.seed, example.id)))
 
