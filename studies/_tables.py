@@ -7,7 +7,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from nikawa.cli.run import first_of, format_figure, results_table
+from nikawa.cli.run import format_figure, results_table, select_main_cells
 from nikawa.io.atomic import atomic_write
 from nikawa.reporting.tables import TextTable
 from nikawa.runs.job import Cell
@@ -24,7 +24,7 @@ GOLD = ("", "entailment", "contradiction", "neutral")
 
 def main_table(cells: Sequence[Cell]) -> str:
     """The first metric of each task on whole sets, and of what was trained as published."""
-    columns, rows, numbers = results_table([cell for cell in first_of(cells) if not cell.variation])
+    columns, rows, numbers = results_table([cell for cell in select_main_cells(cells) if not cell.variation])
     return TextTable(columns, rows, numbers).markdown()
 
 
@@ -32,7 +32,7 @@ def curve_table(cells: Sequence[Cell]) -> str:
     """A row a task, a column a share of its training data."""
     shares = sorted({share_of(cell) for cell in cells})
     rows: dict[tuple[str, str, str], dict[float, str]] = {}
-    for cell in first_of(cells):
+    for cell in select_main_cells(cells):
         if "trained on" not in cell.variation:
             rows.setdefault((cell.task, cell.set, cell.metric), {})[share_of(cell)] = format_figure(
                 cell

@@ -127,9 +127,9 @@ def missing_extra(what: str, extra: str) -> MissingExtra:
 
 def install_command(extra: str) -> str:
     """What adds an extra to this very installation: a checkout, a copy of one, or a package from an index."""
-    origin = _read_origin()
-    folder = _find_checkout(origin)
-    pip = _pip_command(folder)
+    origin = read_install_origin()
+    folder = find_checkout(origin)
+    pip = pip_command(folder)
     note = ""
     if extra in TORCH_EXTRAS:
         note = " (GPU libraries come along; docs/install.md tells how to do without)"
@@ -143,7 +143,7 @@ def install_command(extra: str) -> str:
     return f"{pip} install 'nikawa[{extra}]'{note}"
 
 
-def _pip_command(folder: Path | None) -> str:
+def pip_command(folder: Path | None) -> str:
     """How to call the pip of this Python from a folder: by its short name where that is the one the shell finds."""
     from shutil import which
 
@@ -155,7 +155,7 @@ def _pip_command(folder: Path | None) -> str:
     return f"{quote(str(python))} -m pip"
 
 
-def _read_origin() -> dict[str, Any] | None:
+def read_install_origin() -> dict[str, Any] | None:
     """Where pip took this from (PEP 610): empty for an index, None where nikawa was never installed."""
     import json
     from importlib.metadata import PackageNotFoundError, distribution
@@ -168,7 +168,7 @@ def _read_origin() -> dict[str, Any] | None:
         return {}
 
 
-def _find_checkout(origin: dict[str, Any] | None) -> Path | None:
+def find_checkout(origin: dict[str, Any] | None) -> Path | None:
     """The checkout that this runs from or was installed from, if it is still there."""
     from urllib.parse import urlsplit
     from urllib.request import url2pathname

@@ -96,7 +96,7 @@ def collect_plugins(
                 if not any(plugin is other for other in plugins):  # a sibling may import it
                     plugins.append(plugin)
     for entry_point in sorted(entry_points(group=group), key=lambda e: e.name):
-        plugins += _load_entry_point(entry_point, kind, attribute)
+        plugins += load_entry_point(entry_point, kind, attribute)
     return plugins
 
 
@@ -105,7 +105,8 @@ def _subfolders(package: ModuleType) -> list[ModuleType]:
     return [import_module(f"{package.__name__}.{name}") for name in names]
 
 
-def _load_entry_point(entry_point: EntryPoint, kind: type[T], attribute: str) -> list[T]:
+def load_entry_point(entry_point: EntryPoint, kind: type[T], attribute: str) -> list[T]:
+    """The plug-ins of one entry point; a `BadInput` names it and its package where it cannot be loaded."""
     package = entry_point.dist.name if entry_point.dist is not None else "?"
     title = f"the plug-in {entry_point.name!r} ({entry_point.group}) of the package {package!r}"
     cure = f"correct or uninstall {package}"

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nikawa.cli.terminal import output as _show
-from nikawa.cli.terminal.output import fold
+from nikawa.cli.terminal.output import fold_text
 
 COLUMNS = (
     "part",
@@ -53,7 +53,7 @@ def test_numbers_are_never_cut_and_nothing_is_lost(show: Show, width: int) -> No
 
 
 def test_what_fits_is_one_table_as_in_a_pipe(show: Show) -> None:
-    assert show(160) == show(_show.WHOLE)
+    assert show(160) == show(_show.UNFOLDED_WIDTH)
     assert show(160).count("part") == 1
     assert show(60).count("part") > 1
 
@@ -83,7 +83,7 @@ def test_an_empty_table_shows_its_columns(show: Show) -> None:
 
 
 def test_texts_fold_between_words_and_letters() -> None:
-    assert fold("灯台は2019年8月に建った。", 12) == "灯台は2019年\n8月に建っ\nた。"
-    assert fold("등대는 언덕에 있다", 12) == "등대는\n언덕에 있다"
-    assert fold("a-very-long-path/of/a/file", 10) == "a-very-lon\ng-path/of/\na/file"
-    assert fold("one\ntwo three", 5) == "one\ntwo\nthree"
+    assert fold_text("灯台は2019年8月に建った。", 12) == "灯台は2019年\n8月に建っ\nた。"
+    assert fold_text("등대는 언덕에 있다", 12) == "등대는\n언덕에 있다"
+    assert fold_text("a-very-long-path/of/a/file", 10) == "a-very-lon\ng-path/of/\na/file"
+    assert fold_text("one\ntwo three", 5) == "one\ntwo\nthree"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.cli.terminal.app import _requested_verb, build
+from nikawa.cli.terminal.app import build, find_requested_verb
 from nikawa.datasets.jamp.jamp import COLUMNS as JAMP
 
 
@@ -57,16 +57,16 @@ def test_help_names_the_panels() -> None:
 def test_a_verb_is_alone_in_the_file_of_its_name() -> None:
     """Only that file is imported when the verb is asked for."""
     for verb in {words[0] for words in verbs()}:
-        assert _requested_verb([verb, "--help"]) == verb
+        assert find_requested_verb([verb, "--help"]) == verb
         alone = build(verb)
         assert {c.name for c in alone.registered_commands} | {
             g.name for g in alone.registered_groups
         } == {verb}
     assert (
-        _requested_verb(["--help"])
-        is _requested_verb([])
-        is _requested_verb(["_main"])
-        is _requested_verb(["tsks"])
+        find_requested_verb(["--help"])
+        is find_requested_verb([])
+        is find_requested_verb(["_main"])
+        is find_requested_verb(["tsks"])
         is None
     )
 

@@ -9,7 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from nikawa.cli.data import parse_card_fields
+from nikawa.cli.terminal.options import parse_card_fields
 from nikawa.datasets import load
 from nikawa.datasets.card import make_card
 from nikawa.errors import BadInput

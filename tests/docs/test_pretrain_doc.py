@@ -12,7 +12,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from nikawa.cli.pretrain import EVERY
+from nikawa.cli.pretrain import SECONDS_BETWEEN_LINES
 from nikawa.pretrain import contamination, corpus, vocabulary
 from nikawa.pretrain import training as minutes
 from nikawa.pretrain.evaluation import MAX_TOKENS_ON_CPU, MAX_TOKENS_ON_GPU
@@ -100,4 +100,4 @@ def test_the_numbers_are_those_of_the_code() -> None:
         minutes.MAX_DEVIATION,
         minutes.EVALUATION_SHARE,
     ) == (0.03, 0.05, 0.1, 0.1)
-    assert (EVERY, vocabulary.MERGED_SHARE) == (10, 1 / 3)
+    assert (SECONDS_BETWEEN_LINES, vocabulary.MERGED_SHARE) == (10, 1 / 3)

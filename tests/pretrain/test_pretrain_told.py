@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from nikawa.cli import pretrain as _pretrain_show
-from nikawa.cli.pretrain import Teller
+from nikawa.cli.pretrain import ProgressReporter
 from nikawa.errors import BadInput
 from nikawa.pretrain.checkpoint import TrainingProgress
 from nikawa.pretrain.job import ModelStage, PretrainOptions, PretrainReport, pretrain
@@ -78,7 +78,7 @@ def test_what_came_of_a_stage_is_on_the_screen_though_the_next_one_fails(
 def test_a_line_every_so_often_where_no_terminal_is(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_pretrain_show, "EVERY", 0.01)
+    monkeypatch.setattr(_pretrain_show, "SECONDS_BETWEEN_LINES", 0.01)
 
     def heard(line: str) -> bool:
         deadline = time.monotonic() + 10
@@ -88,31 +88,31 @@ def test_a_line_every_so_often_where_no_terminal_is(
             time.sleep(0.01)
         return False
 
-    with Teller(quiet=False) as teller:
-        teller.news("packing", 50, 1_000)
+    with ProgressReporter(quiet=False) as reporter:
+        reporter.on_progress("packing", 50, 1_000)
         assert heard(r"^packing: 50 of 1,000, for 0:\d\d\n")
-        teller.news("packing", 250, 1_000)
+        reporter.on_progress("packing", 250, 1_000)
         assert heard(r"packing: 250 of 1,000, 0:\d\d left\n")
-        teller.news("learning morphemes", 0, None)
+        reporter.on_progress("learning morphemes", 0, None)
         assert heard(r"learning morphemes, for 0:\d\d\n")
-    with Teller(quiet=True) as teller:
-        teller.say("nothing")
-        assert not teller._over.wait(0.05)
+    with ProgressReporter(quiet=True) as reporter:
+        reporter.print_line("nothing")
+        assert not reporter._over.wait(0.05)
     assert capsys.readouterr() == ("", "")
 
 
 def test_the_bar_of_new_work_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Teller(quiet=True) as teller:
-        teller.news("packing", 690_056, 690_056)
-        teller.news("measuring the speed", 0, None)
-        (task,) = teller._bar.tasks
+    with ProgressReporter(quiet=True) as reporter:
+        reporter.on_progress("packing", 690_056, 690_056)
+        reporter.on_progress("measuring the speed", 0, None)
+        (task,) = reporter._bar.tasks
         assert (task.description, task.completed, task.total) == ("measuring the speed", 0, None)
-        teller.news("training, loss 9", 1, 20)
-        teller.news("training, loss 8", 2, 20)
-        (task,) = teller._bar.tasks
+        reporter.on_progress("training, loss 9", 1, 20)
+        reporter.on_progress("training, loss 8", 2, 20)
+        (task,) = reporter._bar.tasks
         assert (task.description, task.completed, task.total) == ("training, loss 8", 2, 20)
-        teller.news("training, loss 9", 1, 12)
-        (again,) = teller._bar.tasks
+        reporter.on_progress("training, loss 9", 1, 12)
+        (again,) = reporter._bar.tasks
         assert again.id != task.id, "a new plan has its own time left"
 
 

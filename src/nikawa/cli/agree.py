@@ -210,7 +210,7 @@ def show(report: AgreeReport) -> None:
         print_table(
             COLUMNS, [format_measure(m) for m in part.measures], title=title, numbers=COLUMNS[2:]
         )
-    for line in sentences(report):
+    for line in format_sentences(report):
         typer.echo(line)
 
 
@@ -222,7 +222,7 @@ def format_measure(measure: MeasureRow) -> tuple[str, str, str, str]:
     return measure.name, measure.level, f"{measure.value:.4f}", interval
 
 
-def sentences(report: AgreeReport) -> list[str]:
+def format_sentences(report: AgreeReport) -> list[str]:
     """What was counted, who the workers are, and what was odd about the file."""
     who = WORKERS_ARE.get(report.workers_are, report.workers_are)
     lines = [

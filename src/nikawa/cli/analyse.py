@@ -114,29 +114,33 @@ def _figures(x: Analysis) -> Iterator[Figure | Slice]:
     yield from x.slices
 
 
-def _cut(rows: Iterable[Sequence[Any]], most: int, what: str) -> list[Sequence[Any]]:
+def cut_rows(rows: Iterable[Sequence[Any]], most: int, what: str) -> list[Sequence[Any]]:
+    """The first rows of a table; a line says how many more are in the files."""
     every = list(rows)
     if len(every) > most:
         typer.echo(f"{len(every) - most:,} more {what} are in the files; -n shows more")
     return every[:most]
 
 
-def number(value: float | None, unit: str = "percent") -> str:
+def format_figure(value: float | None, unit: str = "percent") -> str:
     """Two decimals of a percentage, three of a fraction; a dash for what is not defined."""
     return "-" if value is None else f"{value:.{2 if unit == 'percent' else 3}f}"
 
 
-def _interval(x: Figure | Slice, unit: str) -> str:
+def format_interval(x: Figure | Slice, unit: str) -> str:
+    """The 95% interval of a figure, or why it has none; empty where the figure is not defined."""
     if x.low is None:
         return "" if x.value is None else NO_INTERVAL
-    return f"{number(x.low, unit)} to {number(x.high, unit)}"
+    return f"{format_figure(x.low, unit)} to {format_figure(x.high, unit)}"
 
 
-def _chance(p: float | None) -> str:
+def format_p(p: float | None) -> str:
+    """A p-value with three decimals; the smallest as `<0.001`."""
     return "" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _title(x: Analysis) -> str:
+def format_title(x: Analysis) -> str:
+    """The name of a system, and the mark that tells it from others of that name."""
     return f"{x.system.title} [{x.system.mark}]" if x.system.mark else x.system.title
 
 
@@ -146,11 +150,11 @@ def show_summary(each: Sequence[Analysis]) -> None:
         (
             x.system.task,
             x.set,
-            _title(x),
+            format_title(x),
             x.metric,
-            number(x.score.value, x.unit),
-            _interval(x.score, x.unit),
-            "" if x.score.sd is None else number(x.score.sd, x.unit),
+            format_figure(x.score.value, x.unit),
+            format_interval(x.score, x.unit),
+            "" if x.score.sd is None else format_figure(x.score.sd, x.unit),
             len(x.system.seeds),
             x.n,
         )
@@ -178,15 +182,15 @@ def show_slices(each: Sequence[Analysis], most: int) -> None:
     rows = [
         (
             x.system.task,
-            _title(x),
+            format_title(x),
             x.set,
             f"{s.by}={s.where}",
             s.n,
-            number(s.value, x.unit),
-            _interval(s, x.unit),
-            number(s.rest, x.unit),
-            number(s.difference, x.unit),
-            _chance(s.p_holm),
+            format_figure(s.value, x.unit),
+            format_interval(s, x.unit),
+            format_figure(s.rest, x.unit),
+            format_figure(s.difference, x.unit),
+            format_p(s.p_holm),
         )
         for x, s in kept
     ]
@@ -203,13 +207,13 @@ def show_slices(each: Sequence[Analysis], most: int) -> None:
         "p (Holm)",
     )
     title = "Slices" if single else "Slices that differ from the rest (Holm, 5%)"
-    return print_table(columns, _cut(rows, most, "slices"), title=title, numbers=columns[4:])
+    return print_table(columns, cut_rows(rows, most, "slices"), title=title, numbers=columns[4:])
 
 
 def show_confusion(each: Sequence[Analysis], most: int) -> None:
     """Print the most frequent wrong answers."""
     rows = [
-        (x.system.task, _title(x), x.set, gold, answer, f"{count:g}")
+        (x.system.task, format_title(x), x.set, gold, answer, f"{count:g}")
         for x in each
         if x.confusion is not None
         for gold, row in x.confusion.counts.items()
@@ -220,7 +224,10 @@ def show_confusion(each: Sequence[Analysis], most: int) -> None:
     columns = ("task", "model", "set", "gold", "answered", "items")
     if rows:
         print_table(
-            columns, _cut(rows, most, "confusions"), title="Confused most often", numbers=("items",)
+            columns,
+            cut_rows(rows, most, "confusions"),
+            title="Confused most often",
+            numbers=("items",),
         )
 
 
@@ -229,14 +236,14 @@ def show_calibration(each: Sequence[Analysis], most: int) -> None:
     rows = [
         (
             x.system.task,
-            _title(x),
+            format_title(x),
             x.set,
             f"{c.accuracy:.3f}",
             f"{c.confidence:.3f}",
             f"{c.ece:.3f}",
             f"{c.ece_chance:.3f}",
-            number(c.brier.value, "fraction"),
-            number(c.nll.value, "fraction"),
+            format_figure(c.brier.value, "fraction"),
+            format_figure(c.nll.value, "fraction"),
             f"{c.aurc:.3f}",
             f"{c.aurc_best:.3f}",
         )
@@ -257,7 +264,7 @@ def show_calibration(each: Sequence[Analysis], most: int) -> None:
         "best",
     )
     if rows:
-        print_table(columns, _cut(rows, most, "rows"), title="Calibration", numbers=columns[3:])
+        print_table(columns, cut_rows(rows, most, "rows"), title="Calibration", numbers=columns[3:])
 
 
 def show_overlap(each: Sequence[Analysis], most: int) -> None:
@@ -265,13 +272,13 @@ def show_overlap(each: Sequence[Analysis], most: int) -> None:
     rows = [
         (
             x.system.task,
-            _title(x),
+            format_title(x),
             x.set,
             f"{o.of} in {o.inside}",
             o.segmentation,
-            number(o.mean.value, "fraction"),
-            number(o.correlation.value, "fraction"),
-            _interval(o.correlation, "fraction"),
+            format_figure(o.mean.value, "fraction"),
+            format_figure(o.correlation.value, "fraction"),
+            format_interval(o.correlation, "fraction"),
         )
         for x in each
         if (o := x.overlap) is not None
@@ -287,7 +294,9 @@ def show_overlap(each: Sequence[Analysis], most: int) -> None:
         "95% interval",
     )
     if rows:
-        print_table(columns, _cut(rows, most, "rows"), title="Lexical overlap", numbers=columns[5:])
+        print_table(
+            columns, cut_rows(rows, most, "rows"), title="Lexical overlap", numbers=columns[5:]
+        )
 
 
 def show_across(analyses: Analyses, most: int) -> None:
@@ -299,12 +308,12 @@ def show_across(analyses: Analyses, most: int) -> None:
             p.set,
             p.model,
             "+".join(p.inputs),
-            number(p.score.value),
-            _interval(p.score, "percent"),
-            number(p.majority),
-            number(p.difference.value),
-            _chance(p.p_holm),
-            number(p.full),
+            format_figure(p.score.value),
+            format_interval(p.score, "percent"),
+            format_figure(p.majority),
+            format_figure(p.difference.value),
+            format_p(p.p_holm),
+            format_figure(p.full),
         )
         for p in across.partial
     ]
@@ -333,9 +342,9 @@ def show_across(analyses: Analyses, most: int) -> None:
             c.model,
             p.trained,
             c.metric,
-            number(p.score.value, c.unit),
-            _interval(p.score, c.unit),
-            number(c.doubling.value, c.unit)
+            format_figure(p.score.value, c.unit),
+            format_interval(p.score, c.unit),
+            format_figure(c.doubling.value, c.unit)
             if c.doubling is not None and p is c.points[-1]
             else "",
         )
@@ -357,9 +366,9 @@ def show_across(analyses: Analyses, most: int) -> None:
             c.case,
             c.gold,
             c.n,
-            number(c.value),
-            ("" if c.low is None else f"{number(c.low)} to {number(c.high)}"),
-            number(c.human),
+            format_figure(c.value),
+            ("" if c.low is None else f"{format_figure(c.low)} to {format_figure(c.high)}"),
+            format_figure(c.human),
         )
         for s in across.stress
         for c in s.cells
@@ -391,7 +400,7 @@ def _print_figures(
     if rows:
         print_table(
             columns,
-            _cut(rows, most, "rows"),
+            cut_rows(rows, most, "rows"),
             title=title,
             numbers=[c for c in columns[first:] if c != "sheet"],
         )

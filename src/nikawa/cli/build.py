@@ -180,12 +180,12 @@ def run_amend(
 
 def show_amended(report: AmendReport) -> None:
     """The corrections, the scores that move, and where the release is."""
-    from nikawa.cli.terminal.examples import answer_text
+    from nikawa.cli.terminal.examples import format_answer
     from nikawa.recipes.changelog import SCORE_COLUMNS, describe_moves, score_row
 
     release = report.release
     rows = [
-        (c.example, c.question, answer_text(c.before), answer_text(c.after), c.why, c.by)
+        (c.example, c.question, format_answer(c.before), format_answer(c.after), c.why, c.by)
         for c in release.corrections[:MAX_CHANGES_SHOWN]
     ]
     print_table(("example", "question", "before", "after", "why", "by"), rows)

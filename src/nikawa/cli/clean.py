@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.options import Json, Overwrite, Processes, Quiet, TextField, complete_from
+from nikawa.cli.terminal.options import (
+    Json,
+    Overwrite,
+    Processes,
+    Quiet,
+    TextField,
+    complete_from,
+    split_list,
+)
 from nikawa.cli.terminal.output import print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
@@ -95,7 +103,7 @@ def clean(
     from nikawa.errors import BadInput
 
     if not texts:
-        return _steps(json)
+        return list_steps(json)
     if out is None:
         raise BadInput("nowhere to write to", cure="say --out candidates.jsonl")
     settings = Settings(
@@ -114,8 +122,8 @@ def clean(
     )
     chosen = CleanOptions(
         settings=settings,
-        steps=parse_names(steps) if steps is not None else None,
-        without=parse_names(without),
+        steps=tuple(split_list(steps)) if steps is not None else None,
+        without=tuple(split_list(without)),
         reading=reading,
         removed=removed,
         workers=workers,
@@ -135,11 +143,6 @@ def clean(
         show(report)
         typer.echo(f"Written to {out}" + (f", removed to {removed}" if removed else ""))
     return None
-
-
-def parse_names(text: str) -> tuple[str, ...]:
-    """Parse the steps between commas."""
-    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def parse_pii(text: str) -> Literal["drop", "replace"]:
@@ -173,7 +176,8 @@ def show(report: CleanReport) -> None:
     )
 
 
-def _steps(json: bool) -> None:
+def list_steps(json: bool) -> None:
+    """Print the steps of cleaning, in their order."""
     from nikawa.cleaning import steps
 
     rows: list[dict[str, Any]] = [

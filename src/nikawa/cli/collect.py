@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from nikawa.cli.terminal.options import Data, Json, Overwrite, Port, Quiet, complete_from
+from nikawa.cli.terminal.options import (
+    Data,
+    Json,
+    Overwrite,
+    Port,
+    Quiet,
+    complete_from,
+    parse_value,
+)
 from nikawa.cli.terminal.output import print_json, print_table, status
 
 if TYPE_CHECKING:
@@ -26,10 +34,8 @@ MAX_WORKERS_SHOWN = 20
 """Workers and reports shown; all of them are in the JSON."""
 
 
-def options_of(pairs: list[str]) -> dict[str, Any]:
-    """NAME=VALUE: the value as JSON where it is some, else as text."""
-    import msgspec
-
+def parse_form_settings(pairs: list[str]) -> dict[str, Any]:
+    """The settings that `--set NAME=VALUE` spells; see `parse_value`."""
     from nikawa.errors import BadInput
 
     settings: dict[str, Any] = {}
@@ -37,14 +43,11 @@ def options_of(pairs: list[str]) -> dict[str, Any]:
         name, sign, value = pair.partition("=")
         if not sign:
             raise BadInput(f"--set {pair!r} has no =", cure='write --set \'labels=["yes", "no"]\'')
-        try:
-            settings[name.strip()] = msgspec.json.decode(value)
-        except msgspec.DecodeError:
-            settings[name.strip()] = value
+        settings[name.strip()] = parse_value(value)
     return settings
 
 
-def names_in(file: Path) -> list[str]:
+def read_names(file: Path) -> list[str]:
     """The names of a file, one a line."""
     from nikawa.errors import BadInput
 
@@ -78,7 +81,7 @@ def show_new(report: NewReport, json: bool, quiet: bool, served: bool = False) -
     return None
 
 
-def tell_where(address: str, project: Path) -> None:
+def warn_local_address(address: str, project: Path) -> None:
     """Say that links work on this machine only, where they do."""
     from urllib.parse import urlsplit
 
@@ -133,7 +136,7 @@ def show_status(project_status: dict[str, Any]) -> None:
         )
 
 
-class Where(NamedTuple):
+class ServeAddress(NamedTuple):
     """Where pages are served, and where their data is."""
 
     host: str
@@ -141,9 +144,9 @@ class Where(NamedTuple):
     database: str = ""
 
 
-def open_for_workers(
+def serve_pages(
     project: Path,
-    where: Where,
+    where: ServeAddress,
     json: bool,
     quiet: bool,
     paths: Mapping[str, str] | None = None,
@@ -201,7 +204,7 @@ def demo(
         )
     paths = dict(create_links(project, ["worker-1", "worker-2", "worker-3"], "").links)
     if start:
-        open_for_workers(project, Where("127.0.0.1", port), json, quiet, paths, made)
+        serve_pages(project, ServeAddress("127.0.0.1", port), json, quiet, paths, made)
     elif not json and not quiet:
         for name, path in paths.items():
             typer.echo(f"{name}\thttp://127.0.0.1:{port}{path}")
@@ -286,7 +289,9 @@ def new(
     from nikawa.collect.job import create
     from nikawa.collect.sources import NewProject
 
-    options = NewProject(form, workers, language, title, options_of(settings or []), database)
+    options = NewProject(
+        form, workers, language, title, parse_form_settings(settings or []), database
+    )
     with status(f"making {project}", quiet or json):
         report = create(project, examples, options, data=data)
     show_new(report, json, quiet)
@@ -303,7 +308,7 @@ def serve(
     quiet: Quiet = False,
 ) -> None:
     """Serve the pages until interrupted."""
-    open_for_workers(project, Where(host, port, database), json, quiet)
+    serve_pages(project, ServeAddress(host, port, database), json, quiet)
 
 
 def links(
@@ -326,7 +331,7 @@ def links(
 
     given = list(names or [])
     if file is not None:
-        given += names_in(file)
+        given += read_names(file)
     links_made = create_links(project, given, address, database)
     if json:
         return print_json(links_made)
@@ -335,7 +340,7 @@ def links(
             typer.echo(f"{name}\t{link}")
         if links_made.join is not None:
             typer.echo(f"for the platform, with the worker's id behind it: {links_made.join}")
-        tell_where(links_made.address, project)
+        warn_local_address(links_made.address, project)
     return None
 
 
@@ -419,7 +424,7 @@ def import_(
     quiet: Quiet = False,
 ) -> None:
     """Add judgements made elsewhere, or further examples; all of a file or nothing."""
-    from nikawa.collect.imports import import_judgements
+    from nikawa.collect.items import import_judgements
     from nikawa.errors import BadInput
     from nikawa.io.judgements import JudgementOptions, parse_map
 

@@ -20,12 +20,12 @@ from nikawa.cli.terminal.options import (
 )
 from nikawa.cli.terminal.output import (
     UNDEFINED,
-    digits,
-    plain,
+    format_data_cell,
     print_rendered,
     print_result,
     print_table,
     progress_bar,
+    score_digits,
 )
 from nikawa.errors import BadInput
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
@@ -164,8 +164,8 @@ def show_comparison(comparison: Comparison, style: str | None, items: int) -> No
             s.task,
             s.metric,
             s.system,
-            _number(s.value, s.unit),
-            _number(s.sd, s.unit),
+            format_score(s.value, s.unit),
+            format_score(s.sd, s.unit),
             str(s.runs),
             s.letters,
         )
@@ -208,7 +208,7 @@ def format_footnotes(comparison: Comparison) -> Iterator[str]:
 
 def format_pair(pair: PairResult) -> tuple[str, ...]:
     """Format a paired test as a row for people."""
-    d = digits(pair.unit)
+    d = score_digits(pair.unit)
     counts = (pair.wins, pair.losses, pair.ties)
     undefined = isnan(pair.difference)
     few = "" if undefined else NO_INTERVAL
@@ -219,26 +219,27 @@ def format_pair(pair: PairResult) -> tuple[str, ...]:
         f"{pair.n:,}",
         UNDEFINED if undefined else f"{pair.difference:+.{d}f}",
         few if isnan(pair.low) else f"{pair.low:+.{d}f} to {pair.high:+.{d}f}",
-        _p(pair.p),
-        _p(pair.p_holm),
-        _p(pair.p_mcnemar),
+        format_p(pair.p),
+        format_p(pair.p_holm),
+        format_p(pair.p_mcnemar),
         "" if pair.effect is None else f"{pair.effect:+.2f}",
         "" if isnan(pair.smallest) else f"{pair.smallest:.{d}f}",
         " / ".join(f"{count:,}" for count in counts) if any(counts) else "",
     )
 
 
-def _p(value: float | None) -> str:
+def format_p(value: float | None) -> str:
     """Four decimals; what is smaller is said to be."""
     if value is None or isnan(value):
         return ""
     return f"{value:.4f}" if value >= SMALLEST_P else f"<{SMALLEST_P}"
 
 
-def _number(value: float | None, unit: str) -> str:
+def format_score(value: float | None, unit: str) -> str:
+    """A score with the digits of its unit; empty where there is none."""
     if value is None:
         return ""
-    return UNDEFINED if isnan(value) else f"{value:.{digits(unit)}f}"
+    return UNDEFINED if isnan(value) else f"{value:.{score_digits(unit)}f}"
 
 
 def format_data(comparison: Comparison, pair: PairResult) -> tuple[str, ...]:
@@ -273,4 +274,4 @@ def format_data(comparison: Comparison, pair: PairResult) -> tuple[str, ...]:
         pair.smallest,
         *((pair.wins, pair.losses, pair.ties) if counted else (None, None, None)),
     )
-    return tuple(map(plain, values))
+    return tuple(map(format_data_cell, values))

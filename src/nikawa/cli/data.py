@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,10 +18,11 @@ from nikawa.cli.terminal.options import (
     complete_datasets,
     complete_from,
     complete_tasks,
+    parse_card_fields,
 )
 from nikawa.cli.terminal.output import (
     console,
-    counted,
+    format_count,
     format_number,
     print_json,
     print_rendered,
@@ -67,22 +67,6 @@ def card(
             typer.echo(
                 f"Not stated yet: {list_names(report.unstated)}; docs/records.md tells what each is for."
             )
-
-
-def parse_card_fields(texts: Sequence[str], option: str) -> dict[str, str]:
-    """`licence=CC0` as field and text."""
-    pairs = [text.partition("=") for text in texts]
-    odd = next(
-        (text for text, (*_, value) in zip(texts, pairs, strict=True) if not value.strip()), None
-    )
-    if odd is not None:
-        raise BadInput(
-            f"{option} {odd!r} says nothing", cure=f"write it as {option} licence='CC BY 4.0'"
-        )
-    names = [name.strip() for name, *_ in pairs]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise BadInput(f"{option} says {twice!r} twice", cure="say each field once")
-    return {name: value.strip() for name, (*_, value) in zip(names, pairs, strict=True)}
 
 
 def fetch_with_bar(
@@ -157,7 +141,7 @@ def shift(
     elif quiet:
         return
     elif style is not None:
-        columns, rows = _by_part(report)
+        columns, rows = tabulate_parts(report)
         text = str if style == "csv" else _format_cell  # a program reads the one, people the others
         print_rendered(
             columns, [[text(cell) for cell in row] for row in rows], style, numbers=columns[1:]
@@ -177,25 +161,28 @@ def show_shift(report: ShiftReport, n: int) -> None:
     sums = [sum(row[name] for row in whole.table.values()) for name in names]
     columns = (f"{report.before} \\ {report.after}", *names, "total")
     print_table(columns, [*rows, ("total", *sums, sum(sums))], numbers=columns[1:])
-    parts, shown = _by_part(report)
+    parts, shown = tabulate_parts(report)
     print_table(parts, shown, numbers=parts[1:])
-    _show_rest(report, n)
+    show_unshared(report, n)
 
 
-def _show_rest(report: ShiftReport, n: int) -> None:
+def show_unshared(report: ShiftReport, n: int) -> None:
+    """Print the examples that moved, and count those that only one of the two datasets has."""
     if n and report.moved:
         listed = [(m.example, m.before, m.after, ", ".join(m.tags)) for m in report.moved[:n]]
         print_table(("example", report.before, report.after, "tags"), listed)
     for count, name in ((report.only_before, report.before), (report.only_after, report.after)):
         if count:
             typer.echo(
-                f"{counted(count, 'example')} {'is' if count == 1 else 'are'} in {name} only"
+                f"{format_count(count, 'example')} {'is' if count == 1 else 'are'} in {name} only"
             )
     if report.without_gold:
-        typer.echo(f"{counted(report.without_gold, 'shared example')} without gold on either side")
+        typer.echo(
+            f"{format_count(report.without_gold, 'shared example')} without gold on either side"
+        )
 
 
-def _by_part(report: ShiftReport) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+def tabulate_parts(report: ShiftReport) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
     """A row a part: how many differ, and from what to what, or by how much."""
     if report.parts[0].numbers is not None:
         columns: tuple[str, ...] = (
@@ -209,7 +196,7 @@ def _by_part(report: ShiftReport) -> tuple[tuple[str, ...], list[tuple[Any, ...]
             "distance",
             "pearson",
         )
-        return columns, [(*_head(part), *_figures(part)) for part in report.parts]
+        return columns, [(*format_part(part), *format_number_shift(part)) for part in report.parts]
     table = report.parts[0].table
     moves = [(one, other) for one in table for other in table if one != other and table[one][other]]
     columns = (
@@ -223,7 +210,7 @@ def _by_part(report: ShiftReport) -> tuple[tuple[str, ...], list[tuple[Any, ...]
     )
     rows = [
         (
-            *_head(part),
+            *format_part(part),
             f"{100 * part.low:.1f}-{100 * part.high:.1f}",
             format_number(part.kappa),
             *[part.table.get(one, {}).get(other, 0) for one, other in moves],
@@ -233,11 +220,13 @@ def _by_part(report: ShiftReport) -> tuple[tuple[str, ...], list[tuple[Any, ...]
     return columns, rows
 
 
-def _head(part: ShiftPart) -> tuple[Any, ...]:
+def format_part(part: ShiftPart) -> tuple[Any, ...]:
+    """The cells that every table of parts begins with: name, size, how many differ, in percent."""
     return part.where or "all", part.n, part.changed, f"{100 * part.share:.1f}"
 
 
-def _figures(part: ShiftPart) -> list[str]:
+def format_number_shift(part: ShiftPart) -> list[str]:
+    """The numeric figures of a part: means, shift, distance and correlation."""
     numbers = part.numbers
     if numbers is None:  # a part may hold labels where the whole holds both
         return [""] * 5
@@ -295,7 +284,7 @@ def list_datasets(data: Data = None, json: Json = False, quiet: Quiet = False) -
         print_json(rows)
     elif not quiet:
         columns = ("dataset", "language", "version", "here", "absent")
-        print_table(columns, [tuple(_joined(row[c]) for c in columns) for row in rows])
+        print_table(columns, [tuple(join_values(row[c]) for c in columns) for row in rows])
         missing = "" if data_root(data).is_dir() else ", which does not exist"
         typer.echo(
             f"Data folder: {data_root(data)}{missing}  (set NIKAWA_DATA or say --data to change it)"
@@ -324,7 +313,8 @@ def describe_dataset(benchmark: Benchmark, data: Path | None) -> dict[str, Any]:
     }
 
 
-def _joined(value: Any, most: int = 7) -> str:
+def join_values(value: Any, most: int = 7) -> str:
+    """A value as a cell; of a long list the first few and how many more."""
     if not isinstance(value, list):
         return str(value)
     rest = f" +{len(value) - most} more" if len(value) > most else ""

@@ -9,14 +9,20 @@ import typer
 
 from nikawa import api
 from nikawa.cli.terminal.options import Data, Json, Quiet
-from nikawa.cli.terminal.output import counted, name_first, print_result, print_table, progress_bar
+from nikawa.cli.terminal.output import (
+    format_count,
+    name_first,
+    print_result,
+    print_table,
+    progress_bar,
+)
 
 if TYPE_CHECKING:
     from nikawa.generation.job import GenerateReport
 
 PANEL = "Probe"
 EXAMPLE = "Example: nikawa generate temporal-ja -n 10 --per cell --seed 1 --out my-temporal"
-SHOWN = 8
+MAX_NAMES_SHOWN = 8
 """Cells or tokens named of a list; all of them are in the JSON."""
 
 
@@ -78,10 +84,10 @@ def generate(
     quiet: Quiet = False,
 ) -> None:
     """Generate a dataset from a pack of templates: the same number of problems from every cell."""
-    from nikawa.generation.job import GenerateOptions
+    from nikawa.generation.job import GenerateOptions, is_resumable
 
     options = GenerateOptions(
-        counts=dict(map(_count, n or ())),
+        counts=dict(map(parse_count, n or ())),
         per=per,
         seed=seed,
         splits=tuple(split or ()),
@@ -100,20 +106,14 @@ def generate(
                 on_progress=bar.update,
             )
     except KeyboardInterrupt:
-        typer.echo(f"nikawa: interrupted; {_left(out)}", err=True)
+        left = "the same command goes on from here" if is_resumable(out) else "nothing is kept"
+        typer.echo(f"nikawa: interrupted; {left}", err=True)
         raise typer.Exit(130) from None
     print_result(report, print_report, json=json, quiet=quiet)
     raise typer.Exit(int(report.gate is not None and not report.gate.passed))
 
 
-def _left(out: Path) -> str:
-    """What an interrupted run leaves."""
-    from nikawa.generation.job import is_resumable
-
-    return "the same command goes on from here" if is_resumable(out) else "nothing is kept"
-
-
-def _count(text: str) -> tuple[str, int]:
+def parse_count(text: str) -> tuple[str, int]:
     """`10` is for the first split, `test=2` for another."""
     from nikawa.errors import BadInput
 
@@ -133,12 +133,12 @@ def print_report(report: GenerateReport) -> None:
     print_table(columns, rows, numbers=columns[1:])
     if report.unreachable:
         typer.echo(
-            f"Out of reach: {counted(len(report.unreachable), 'cell')}, {name_first(report.unreachable, SHOWN)}"
+            f"Out of reach: {format_count(len(report.unreachable), 'cell')}, {name_first(report.unreachable, MAX_NAMES_SHOWN)}"
         )
     if report.short:
         named = [f"{name} ({n})" for name, n in report.short.items()]
         typer.echo(
-            f"Fewer problems than asked for: {counted(len(named), 'cell')}, {name_first(named, SHOWN)}"
+            f"Fewer problems than asked for: {format_count(len(named), 'cell')}, {name_first(named, MAX_NAMES_SHOWN)}"
         )
     print_shortfall(report)
     if report.gate is not None:
@@ -151,11 +151,11 @@ def print_shortfall(report: GenerateReport) -> None:
     """What fell short of the question, split by split."""
     for split, n in report.asked.items():
         made = report.splits[split]
-        each = f"{made.per:,} from each of {counted(made.cells, 'cell')}"
+        each = f"{made.per:,} from each of {format_count(made.cells, 'cell')}"
         typer.echo(f"{split}: {made.problems:,} of the {n:,} problems asked for, {each}.")
     for split, names in report.untested.items():
         typer.echo(
-            f"No words keep {split} apart, so it has no problem of: {name_first(names, SHOWN)}"
+            f"No words keep {split} apart, so it has no problem of: {name_first(names, MAX_NAMES_SHOWN)}"
         )
     for split, n in report.repeated.items():
         whole = report.splits[split].problems
@@ -172,17 +172,17 @@ def print_gate(report: GenerateReport) -> None:
     gate = report.gate
     assert gate is not None
     tries = f"{report.attempt + 1} attempt{'s' if report.attempt else ''}"
-    over = f"{counted(len(gate.over), 'pair')} over the line, {gate.allowed:,} allowed ({gate.tokeniser}, {tries})"
+    over = f"{format_count(len(gate.over), 'pair')} over the line, {gate.allowed:,} allowed ({gate.tokeniser}, {tries})"
     if gate.passed:
         typer.echo(f"Gate: passed, {over}.")
         return
     typer.echo(f"Gate: failed, {over}; nothing was kept.")
     if not gate.impossible:
         named = [f"{pair.token} {pair.label}" for pair in gate.over]
-        typer.echo(f"Chance did not help with: {name_first(named, SHOWN)}")
+        typer.echo(f"Chance did not help with: {name_first(named, MAX_NAMES_SHOWN)}")
         return
     typer.echo("No words can help, these literals give the label away:")
-    for culprit in gate.impossible[:SHOWN]:
+    for culprit in gate.impossible[:MAX_NAMES_SHOWN]:
         typer.echo(f"  {culprit.sentence()}")
-    if len(gate.impossible) > SHOWN:
-        typer.echo(f"  … {len(gate.impossible) - SHOWN:,} more; --json has all of them.")
+    if len(gate.impossible) > MAX_NAMES_SHOWN:
+        typer.echo(f"  … {len(gate.impossible) - MAX_NAMES_SHOWN:,} more; --json has all of them.")

@@ -36,19 +36,19 @@ def lineage(
 
 def show(record: Lineage) -> None:
     """The story of an example, top to bottom."""
-    from nikawa.cli.terminal.examples import answer_text, reading_order, text_of
+    from nikawa.cli.terminal.examples import format_answer, reading_order, spanned_text
 
-    text = text_of(record.inputs)
+    text = spanned_text(record.inputs)
     rows: list[tuple[str, Any]] = [
         ("example", record.example),
         ("made as", f"{record.item}, by the recipe {record.recipe}"),
         ("version", f"{record.version} (nikawa {record.nikawa})"),
         *(
-            (name, answer_text(value, text))
+            (name, format_answer(value, text))
             for name, value in sorted(record.inputs.items(), key=reading_order)
         ),
         *(
-            (f"gold {question}", answer_text(answer, text))
+            (f"gold {question}", format_answer(answer, text))
             for question, answer in record.gold.items()
         ),
         ("tags", ", ".join(record.tags) or "none"),
@@ -58,8 +58,8 @@ def show(record: Lineage) -> None:
         (
             c.version,
             c.question,
-            answer_text(c.before, text),
-            answer_text(c.after, text),
+            format_answer(c.before, text),
+            format_answer(c.after, text),
             c.why,
             c.by,
         )
@@ -81,7 +81,7 @@ def show(record: Lineage) -> None:
             j.example,
             j.question,
             j.worker,
-            answer_text(j.answer, text if j.example == record.item else ""),
+            format_answer(j.answer, text if j.example == record.item else ""),
             j.at,
         )
         for j in record.judgements

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PANEL = "Probe"
 EXAMPLE = "Example: nikawa perturb swap --case o mini-ja --split dev --out swapped.jsonl"
-REASONS = 3
+MAX_REASONS_SHOWN = 3
 """Reasons shown, an operation."""
 
 
@@ -152,7 +152,7 @@ def print_skipped(report: PerturbReport) -> None:
         alike.setdefault(tuple(done.reasons.items()), []).append(done.operation)
     rows: list[tuple[str, str, int]] = []
     for reasons, names in alike.items():
-        shown, rest = reasons[:REASONS], reasons[REASONS:]
+        shown, rest = reasons[:MAX_REASONS_SHOWN], reasons[MAX_REASONS_SHOWN:]
         others = [("other reasons", sum(n for _, n in rest))] if rest else []
         rows += [(", ".join(names), why, n) for why, n in (*shown, *others)]
     if rows:

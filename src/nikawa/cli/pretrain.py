@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import typer
 
 from nikawa.cli.terminal.options import Data, Json, Processes, Quiet, TextField, complete_from
-from nikawa.cli.terminal.output import counted, print_json, print_table, progress
+from nikawa.cli.terminal.output import format_count, print_json, print_table, progress
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from nikawa.pretrain.coverage import CoverageReport
-    from nikawa.pretrain.job import PretrainOptions, PretrainReport
+    from nikawa.pretrain.job import PretrainReport
     from nikawa.pretrain.prepare import CorpusReport
 
 PANEL = "Evaluate"
@@ -26,190 +26,10 @@ EXAMPLE = (
 )
 
 
-ENOUGH = 20
+MIN_DOCUMENTS_TO_REDRAW = 20
 """Documents of which another draw likely holds some out."""
-EVERY = 10.0
+SECONDS_BETWEEN_LINES = 10.0
 """Seconds between two lines where no terminal shows a bar."""
-
-
-class Teller:
-    """A bar on a terminal, else a line every so often on stderr; reports and news on stdout. Silent when quiet."""
-
-    def __init__(self, quiet: bool) -> None:
-        self.quiet = quiet
-        self._what, self._done, self._total = "", 0, None  # type: tuple[str, int, int | None]
-        self._began, self._from = time.monotonic(), 0
-        self._task: Any = None
-        self._over = threading.Event()
-
-    def __enter__(self) -> Self:
-        self._shown: AbstractContextManager[Any] = progress(self.quiet)
-        self._bar = self._shown.__enter__()
-        self._task = self._bar.add_task("pre-training", total=None)
-        if not (self.quiet or sys.stderr.isatty()):
-            threading.Thread(target=self._lines, daemon=True).start()
-        return self
-
-    def __exit__(self, *problem: Any) -> None:
-        self._over.set()
-        self._shown.__exit__(*problem)
-
-    def news(self, what: str, done: int, total: int | None) -> None:
-        """How far it is."""
-        other = what.partition(",")[0] != self._what.partition(",")[0]
-        if other or done < self._done:  # begun anew, with a speed of its own
-            self._began, self._from = time.monotonic(), done
-            self._bar.remove_task(self._task)
-            self._task = self._bar.add_task(what, total=total)
-        self._what, self._done, self._total = what, done, total
-        self._bar.update(self._task, description=what, completed=done, total=total)
-
-    def _lines(self) -> None:
-        while not self._over.wait(EVERY):
-            typer.echo(self.line(), err=True)
-
-    def line(self) -> str:
-        """How far it is, in words."""
-        what, done, total = self._what or "starting", self._done, self._total
-        spent = time.monotonic() - self._began
-        far = f": {done:,} of {total:,}" if total else f": {done:,}" if done else ""
-        made = done - self._from
-        left = (
-            f"{_clock(spent * (total - done) / made)} left"
-            if total and made > 0
-            else f"for {_clock(spent)}"
-        )
-        return f"{what}{far}, {left}"
-
-    def say(self, line: str) -> None:
-        """A line to keep."""
-        self._print(lambda: typer.echo(line))
-
-    def staged(self, stage: str, report: PretrainReport) -> None:
-        """What came of a stage."""
-        self._print(lambda: show_stage(stage, report))
-
-    def _print(self, show: Any) -> None:
-        if self.quiet:
-            return
-        self._bar.stop()  # it would take standard output along to where it is itself
-        show()
-        sys.stdout.flush()
-        self._bar.start()
-
-
-def _clock(seconds: float) -> str:
-    return f"{round(seconds) // 60}:{round(seconds) % 60:02}"
-
-
-def show_stage(stage: str, report: PretrainReport) -> None:
-    """The counts of a stage that was reached."""
-    if stage == "text" and report.text is not None:
-        show_text(report.text)
-    if stage == "vocabulary" and report.vocabulary is not None and report.coverage is not None:
-        v = report.vocabulary
-        typer.echo(
-            f"Vocabulary: {v.size:,} pieces ({v.tokenizer}), {v.alphabet:,} characters among them"
-        )
-        if v.crowded:
-            typer.echo(
-                f"No room for {counted(v.crowded, 'character')} more that occur {v.floor} times or more: spelled in bytes; "
-                f"--vocabulary {v.size_for_all} has room for all"
-            )
-        show_coverage(report.coverage)
-    if stage == "pack" and report.pack is not None:
-        for name, about in report.pack.items():
-            typer.echo(f"Packed {name}: {about['pieces']:,} pieces, {about['words']:,} words")
-    if stage == "model" and report.model is not None:
-        typer.echo(
-            f"Trained {report.model['parameters']:,} parameters in {counted(report.model['steps'], 'step')}, {report.model['seconds']:.0f} s, "
-            f"{report.model['pieces_a_second']:,} pieces a second on {report.model['device']}"
-        )
-        if report.model.get("heldout") is not None:
-            typer.echo(
-                f"Held-out loss {report.model['heldout']:.3f} (piece frequencies alone: {report.model['unigram']:.3f}), "
-                f"masked pieces guessed right {report.model['accuracy']:.1%}"
-            )
-        else:
-            typer.echo("No loss on held-out text: too little of it, or none")
-        for note in report.model.get("notes", ()):
-            typer.echo(f"Note: {note}")
-
-
-def show_text(text: CorpusReport) -> None:
-    """Print what the preparation of the text kept, replaced and removed."""
-    for file in text.files:
-        if file.broken:
-            more = "" if len(file.broken_at) == file.broken else ", …"
-            typer.echo(
-                f"{counted(file.broken, 'broken line')} dropped: {', '.join(file.broken_at)}{more}"
-            )
-        if file.cut:
-            typer.echo(f"{file.file}: lines too long were cut at {file.cut:,} places")
-        if file.outside:
-            lines = f"{counted(file.outside, 'line')} of text in no row of {text.sources}"
-            typer.echo(f"{file.file}: {lines}, taken for part of the document before")
-    rows = [
-        (step, text.changed.get(step, 0), text.removed.get(step, 0))
-        for step in sorted({*text.changed, *text.removed})
-    ]
-    if rows:
-        print_table(
-            ("step", "lines changed", "lines removed"),
-            rows,
-            numbers=("lines changed", "lines removed"),
-        )
-    met = [
-        (b.benchmark, b.texts, b.lines, b.examples, ", ".join(b.ids[:3])) for b in text.benchmarks
-    ]
-    if met:
-        columns = ("benchmark", "texts", "lines removed", "examples met", "first")
-        print_table(columns, met, numbers=columns[1:4])
-    for part, size in (("Text", text.train), ("Held out", text.heldout)):
-        typer.echo(
-            f"{part}: {counted(size.documents, 'document')}, {counted(size.lines, 'line')}, {counted(size.characters, 'character')}"
-        )
-    if not text.heldout.lines:
-        many = text.train.documents >= ENOUGH
-        cure = (
-            "another --seed holds out others"
-            if many
-            else "part documents by blank lines, or name more text"
-        )
-        typer.echo(
-            f"Nothing was held out of {counted(text.train.documents, 'document')}, so no loss can be measured on "
-            f"unseen text: {cure}"
-        )
-
-
-def show_coverage(covered: CoverageReport) -> None:
-    """Print how well the vocabulary fits each set of texts."""
-    columns = (
-        "texts",
-        "characters",
-        "pieces a character",
-        "unknown",
-        "in bytes",
-        "exact",
-        "crossing",
-    )
-    rows: list[tuple[Any, ...]] = [
-        (
-            c.texts,
-            c.characters,
-            f"{c.pieces_a_character:.3f}",
-            f"{c.unknown:.4%}",
-            f"{c.in_bytes:.4%}",
-            f"{c.exact:.2%}",
-            "" if c.crossing is None else f"{c.crossing:.1%}",
-        )
-        for c in covered.sets
-    ]
-    print_table(columns, rows, numbers=columns[1:])
-    words = [piece for piece in covered.longest if len(piece.removeprefix("▁")) > 1]
-    typer.echo(
-        f"Longest pieces: {' '.join(words)}" if words else "No piece is longer than a character"
-    )
 
 
 def pretrain(
@@ -326,13 +146,14 @@ def pretrain(
     """Train a small Japanese or Korean encoder: clean text, learn a vocabulary, pack, train. Goes on where it was killed."""
     from nikawa.errors import BadInput
     from nikawa.pretrain.job import PretrainOptions
+    from nikawa.pretrain.job import pretrain as run
     from nikawa.pretrain.vocabulary import SAMPLE_CHARS
 
     if out is None:
         raise BadInput("nowhere to write to", cure="say --out my-encoder")
     if not language:
         raise BadInput("no language was named", cure="say --language ja or --language ko")
-    choices = PretrainOptions(
+    options = PretrainOptions(
         language=language,
         size=size,
         tokenizer=tokenizer,
@@ -358,20 +179,201 @@ def pretrain(
         workers=workers,
         overwrite=overwrite,
     )
-    report = _run(corpus or [], out, choices, quiet or json)
+    try:
+        with ProgressReporter(quiet or json) as reporter:
+            report = run(
+                corpus or [],
+                out,
+                options,
+                reporter.on_progress,
+                reporter.on_stage,
+                reporter.print_line,
+            )
+    except KeyboardInterrupt as stop:
+        reason = str(stop) or "stopped; what is finished is kept, and the same command goes on"
+        typer.echo(f"nikawa: {reason}", err=True)
+        raise typer.Exit(130) from None
     if json:
         print_json(report)
     elif not quiet:
         typer.echo(f"Written to {report.out}")
 
 
-def _run(corpus: list[Path], out: Path, choices: PretrainOptions, quiet: bool) -> PretrainReport:
-    from nikawa.pretrain.job import pretrain as run
+class ProgressReporter:
+    """A bar on a terminal, else a line every so often on stderr; reports and news on stdout. Silent when quiet."""
 
-    try:
-        with Teller(quiet) as teller:
-            return run(corpus, out, choices, teller.news, teller.staged, teller.say)
-    except KeyboardInterrupt as stop:
-        reason = str(stop) or "stopped; what is finished is kept, and the same command goes on"
-        typer.echo(f"nikawa: {reason}", err=True)
-        raise typer.Exit(130) from None
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+        self._what, self._done, self._total = "", 0, None  # type: tuple[str, int, int | None]
+        self._began, self._from = time.monotonic(), 0
+        self._task: Any = None
+        self._over = threading.Event()
+
+    def __enter__(self) -> Self:
+        self._shown: AbstractContextManager[Any] = progress(self.quiet)
+        self._bar = self._shown.__enter__()
+        self._task = self._bar.add_task("pre-training", total=None)
+        if not (self.quiet or sys.stderr.isatty()):
+            threading.Thread(target=self._print_lines, daemon=True).start()
+        return self
+
+    def __exit__(self, *problem: Any) -> None:
+        self._over.set()
+        self._shown.__exit__(*problem)
+
+    def on_progress(self, what: str, done: int, total: int | None) -> None:
+        """Take how far a stage is; a stage other than the last begins a new bar, with a speed of its own."""
+        other = what.partition(",")[0] != self._what.partition(",")[0]
+        if other or done < self._done:  # begun anew, with a speed of its own
+            self._began, self._from = time.monotonic(), done
+            self._bar.remove_task(self._task)
+            self._task = self._bar.add_task(what, total=total)
+        self._what, self._done, self._total = what, done, total
+        self._bar.update(self._task, description=what, completed=done, total=total)
+
+    def _print_lines(self) -> None:
+        while not self._over.wait(SECONDS_BETWEEN_LINES):
+            typer.echo(self.format_line(), err=True)
+
+    def format_line(self) -> str:
+        """How far it is, and how long it will still take, in words."""
+        what, done, total = self._what or "starting", self._done, self._total
+        spent = time.monotonic() - self._began
+        far = f": {done:,} of {total:,}" if total else f": {done:,}" if done else ""
+        made = done - self._from
+        left = (
+            f"{_clock(spent * (total - done) / made)} left"
+            if total and made > 0
+            else f"for {_clock(spent)}"
+        )
+        return f"{what}{far}, {left}"
+
+    def print_line(self, line: str) -> None:
+        """Print a line that stays above the bar."""
+        self._print(lambda: typer.echo(line))
+
+    def on_stage(self, stage: str, report: PretrainReport) -> None:
+        """Print what came of a stage."""
+        self._print(lambda: show_stage(stage, report))
+
+    def _print(self, show: Any) -> None:
+        if self.quiet:
+            return
+        self._bar.stop()  # it would take standard output along to where it is itself
+        show()
+        sys.stdout.flush()
+        self._bar.start()
+
+
+def _clock(seconds: float) -> str:
+    return f"{round(seconds) // 60}:{round(seconds) % 60:02}"
+
+
+def show_stage(stage: str, report: PretrainReport) -> None:
+    """The counts of a stage that was reached."""
+    if stage == "text" and report.text is not None:
+        show_text(report.text)
+    if stage == "vocabulary" and report.vocabulary is not None and report.coverage is not None:
+        v = report.vocabulary
+        typer.echo(
+            f"Vocabulary: {v.size:,} pieces ({v.tokenizer}), {v.alphabet:,} characters among them"
+        )
+        if v.crowded:
+            typer.echo(
+                f"No room for {format_count(v.crowded, 'character')} more that occur {v.floor} times or more: spelled in bytes; "
+                f"--vocabulary {v.size_for_all} has room for all"
+            )
+        show_coverage(report.coverage)
+    if stage == "pack" and report.pack is not None:
+        for name, about in report.pack.items():
+            typer.echo(f"Packed {name}: {about['pieces']:,} pieces, {about['words']:,} words")
+    if stage == "model" and report.model is not None:
+        typer.echo(
+            f"Trained {report.model['parameters']:,} parameters in {format_count(report.model['steps'], 'step')}, {report.model['seconds']:.0f} s, "
+            f"{report.model['pieces_a_second']:,} pieces a second on {report.model['device']}"
+        )
+        if report.model.get("heldout") is not None:
+            typer.echo(
+                f"Held-out loss {report.model['heldout']:.3f} (piece frequencies alone: {report.model['unigram']:.3f}), "
+                f"masked pieces guessed right {report.model['accuracy']:.1%}"
+            )
+        else:
+            typer.echo("No loss on held-out text: too little of it, or none")
+        for note in report.model.get("notes", ()):
+            typer.echo(f"Note: {note}")
+
+
+def show_text(text: CorpusReport) -> None:
+    """Print what the preparation of the text kept, replaced and removed."""
+    for file in text.files:
+        if file.broken:
+            more = "" if len(file.broken_at) == file.broken else ", …"
+            typer.echo(
+                f"{format_count(file.broken, 'broken line')} dropped: {', '.join(file.broken_at)}{more}"
+            )
+        if file.cut:
+            typer.echo(f"{file.file}: lines too long were cut at {file.cut:,} places")
+        if file.outside:
+            lines = f"{format_count(file.outside, 'line')} of text in no row of {text.sources}"
+            typer.echo(f"{file.file}: {lines}, taken for part of the document before")
+    rows = [
+        (step, text.changed.get(step, 0), text.removed.get(step, 0))
+        for step in sorted({*text.changed, *text.removed})
+    ]
+    if rows:
+        print_table(
+            ("step", "lines changed", "lines removed"),
+            rows,
+            numbers=("lines changed", "lines removed"),
+        )
+    met = [
+        (b.benchmark, b.texts, b.lines, b.examples, ", ".join(b.ids[:3])) for b in text.benchmarks
+    ]
+    if met:
+        columns = ("benchmark", "texts", "lines removed", "examples met", "first")
+        print_table(columns, met, numbers=columns[1:4])
+    for part, size in (("Text", text.train), ("Held out", text.heldout)):
+        typer.echo(
+            f"{part}: {format_count(size.documents, 'document')}, {format_count(size.lines, 'line')}, {format_count(size.characters, 'character')}"
+        )
+    if not text.heldout.lines:
+        many = text.train.documents >= MIN_DOCUMENTS_TO_REDRAW
+        cure = (
+            "another --seed holds out others"
+            if many
+            else "part documents by blank lines, or name more text"
+        )
+        typer.echo(
+            f"Nothing was held out of {format_count(text.train.documents, 'document')}, so no loss can be measured on "
+            f"unseen text: {cure}"
+        )
+
+
+def show_coverage(covered: CoverageReport) -> None:
+    """Print how well the vocabulary fits each set of texts."""
+    columns = (
+        "texts",
+        "characters",
+        "pieces a character",
+        "unknown",
+        "in bytes",
+        "exact",
+        "crossing",
+    )
+    rows: list[tuple[Any, ...]] = [
+        (
+            c.texts,
+            c.characters,
+            f"{c.pieces_a_character:.3f}",
+            f"{c.unknown:.4%}",
+            f"{c.in_bytes:.4%}",
+            f"{c.exact:.2%}",
+            "" if c.crossing is None else f"{c.crossing:.1%}",
+        )
+        for c in covered.sets
+    ]
+    print_table(columns, rows, numbers=columns[1:])
+    words = [piece for piece in covered.longest if len(piece.removeprefix("▁")) > 1]
+    typer.echo(
+        f"Longest pieces: {' '.join(words)}" if words else "No piece is longer than a character"
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nikawa.cli.terminal.options import Data, Json, Quiet
-from nikawa.cli.terminal.output import counted, print_result, print_table, progress_bar
+from nikawa.cli.terminal.output import format_count, print_result, print_table, progress_bar
 
 if TYPE_CHECKING:
     from nikawa.checks.probe import ArtifactReport
@@ -138,9 +138,9 @@ def show_artifacts(report: ArtifactReport, rows: int, fail_over: int | None) -> 
             for p in report.over[:rows]
         ]
         print_table(OVER, pairs, title="Over the line", numbers=OVER[2:])
-    _show_pmi(report)
-    _show_lengths(report)
-    typer.echo(verdict(report))
+    show_pmi(report)
+    show_lengths(report)
+    typer.echo(format_verdict(report))
     for label in report.uneven:
         share = 100 * report.labels[label] / report.examples
         typer.echo(
@@ -157,7 +157,8 @@ def show_artifacts(report: ArtifactReport, rows: int, fail_over: int | None) -> 
         )
 
 
-def _show_pmi(report: ArtifactReport) -> None:
+def show_pmi(report: ArtifactReport) -> None:
+    """Print the tokens with the highest pointwise mutual information, label by label."""
     rows = [
         (label, a.token, f"{a.pmi:.2f}", a.count, f"{100 * a.share:.1f}")
         for label, tokens in report.pmi.items()
@@ -168,7 +169,8 @@ def _show_pmi(report: ArtifactReport) -> None:
         print_table(columns, rows, title="Highest PMI", numbers=columns[2:])
 
 
-def _show_lengths(report: ArtifactReport) -> None:
+def show_lengths(report: ArtifactReport) -> None:
+    """Print lengths by label, and how much of their variance the label explains."""
     rows = [
         (x.side, x.unit, x.label, f"{x.mean:.2f}", f"{x.sd:.2f}", f"{x.median:g}", x.least, x.most)
         for x in report.lengths
@@ -178,12 +180,15 @@ def _show_lengths(report: ArtifactReport) -> None:
     typer.echo(f"The label explains {', '.join(parts)} (share of variance).")
 
 
-def verdict(report: ArtifactReport) -> str:
+def format_verdict(report: ArtifactReport) -> str:
     """What was found, in one sentence."""
     line = f"p < {report.alpha:g}/{report.vocabulary:,} = {report.threshold:.3g}"
-    pairs, tokens = counted(len(report.over), "pair"), counted(report.tokens_over, "token")
+    pairs, tokens = (
+        format_count(len(report.over), "pair"),
+        format_count(report.tokens_over, "token"),
+    )
     count = f"{pairs} over {tokens}" if report.over else "no pair"
     return (
-        f"{counted(report.examples, 'example')}, {counted(report.vocabulary, 'token')} by {report.tokeniser}: "
+        f"{format_count(report.examples, 'example')}, {format_count(report.vocabulary, 'token')} by {report.tokeniser}: "
         f"{count} over the line ({line})."
     )

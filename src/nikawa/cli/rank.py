@@ -12,7 +12,7 @@ from nikawa.cli.terminal.output import print_json, print_table, status
 
 PANEL = "Build"
 EXAMPLE = "Example: nikawa rank links.tsv -n 10000 --out articles.tsv"
-SHOWN = 20
+MAX_ARTICLES_SHOWN = 20
 
 
 def rank(
@@ -38,10 +38,11 @@ def rank(
         print_json([{"article": name, "rank": score} for name, score in report])
     elif not quiet:
         rows = [
-            (i, name, f"{score:.6g}") for i, (name, score) in enumerate(report[:SHOWN], start=1)
+            (i, name, f"{score:.6g}")
+            for i, (name, score) in enumerate(report[:MAX_ARTICLES_SHOWN], start=1)
         ]
         print_table(("", "article", "rank"), rows, numbers=("", "rank"))
-        if len(report) > SHOWN:
-            typer.echo(f"… and {len(report) - SHOWN:,} more")
+        if len(report) > MAX_ARTICLES_SHOWN:
+            typer.echo(f"… and {len(report) - MAX_ARTICLES_SHOWN:,} more")
         if out is not None:
             typer.echo(f"Written to {out}")

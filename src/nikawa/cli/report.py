@@ -9,7 +9,7 @@ import typer
 
 from nikawa import api
 from nikawa.cli.terminal.options import Data, Json, Quiet
-from nikawa.cli.terminal.output import print_json, status
+from nikawa.cli.terminal.output import format_count, print_json, status
 
 PANEL = "Evaluate"
 EXAMPLE = "Example: nikawa report runs --out report --open"
@@ -47,6 +47,8 @@ def report(
     quiet: Quiet = False,
 ) -> None:
     """Write a page about runs: scores with intervals and ties, slices, calibration, every example; tables for a paper."""
+    from datetime import UTC, datetime
+
     from nikawa.reporting.job import ReportOptions
 
     options = ReportOptions(
@@ -56,7 +58,7 @@ def report(
         rounds,
         analyses=analyses,
         dataset=dataset,
-        made=_now() if stamp else "",
+        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC") if stamp else "",
         overwrite=overwrite,
     )
     with status("reporting", quiet or json):
@@ -64,34 +66,24 @@ def report(
     if json:
         print_json(written)
     elif not quiet:
-        typer.echo(
-            ", ".join(
-                f"{n:,} {what}{'' if n == 1 else 's'}"
-                for what, n in (
-                    ("run", written.runs),
-                    ("system", len(written.systems)),
-                    ("task", len(written.tasks)),
-                    ("example", written.examples),
-                )
-            )
-        )
+        counts = {
+            "run": written.runs,
+            "system": len(written.systems),
+            "task": len(written.tasks),
+            "example": written.examples,
+        }
+        typer.echo(", ".join(format_count(n, noun) for noun, n in counts.items()))
         for reason, folders in written.scored_again.items():
             names = ", ".join(folders[:MAX_RUNS_NAMED])
             more = ", …" if len(folders) > MAX_RUNS_NAMED else ""
-            count = f"{len(folders):,} run{'' if len(folders) == 1 else 's'}"
+            count = format_count(len(folders), "run")
             typer.echo(f"scored again, since {reason}: {names}{more} ({count})")
         typer.echo(
             f"{written.page}  ({written.bytes / 1e6:.1f} MB; beside it summary.md, .tex, .csv and figures/)"
         )
     if open_:
-        page = Path(written.page)
         import webbrowser
 
+        page = Path(written.page)
         if not webbrowser.open(page.resolve().as_uri()):
             typer.echo(f"no browser was found here: open {page} yourself", err=True)
-
-
-def _now() -> str:
-    from datetime import UTC, datetime
-
-    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -60,7 +60,10 @@ def reproduce(
     if json:
         print_json(shown)
     elif markdown:
-        rows = [(r.figure, number(r.paper), number(r.recomputed), r.verdict, r.note) for r in shown]
+        rows = [
+            (r.figure, format_figure(r.paper), format_figure(r.recomputed), r.verdict, r.note)
+            for r in shown
+        ]
         print_rendered(COLUMNS, rows, "markdown", numbers=COLUMNS[1:3])
     elif not quiet:
         print_figures(shown, results)
@@ -74,8 +77,8 @@ def print_figures(shown: list[FigureResult], results: list[FigureResult]) -> Non
     rows = [
         (
             r.figure,
-            number(r.paper),
-            number(r.recomputed),
+            format_figure(r.paper),
+            format_figure(r.recomputed),
             Text(r.verdict, STYLES[r.verdict]),
             r.note,
         )
@@ -86,7 +89,7 @@ def print_figures(shown: list[FigureResult], results: list[FigureResult]) -> Non
     typer.echo(", ".join(f"{counts[v]} {v}" for v in STYLES if counts[v]))
 
 
-def number(value: float | None) -> str:
+def format_figure(value: float | None) -> str:
     """A number as people write it: thousands apart, at most four decimals."""
     if value is None:
         return ""

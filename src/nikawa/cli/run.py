@@ -10,7 +10,15 @@ import msgspec
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.options import Data, Json, Quiet, TableStyle, complete_tasks
+from nikawa.cli.terminal.options import (
+    Data,
+    Json,
+    Quiet,
+    TableStyle,
+    complete_tasks,
+    parse_value,
+    split_list,
+)
 from nikawa.cli.terminal.output import (
     print_json,
     print_rendered,
@@ -186,15 +194,15 @@ def run_with_progress(request: RunRequest, options: RunOptions, quiet: bool) -> 
         bar_task = bar.add_task("planning", total=None)
         inner = bar.add_task("", total=None, visible=False)
 
-        def told(outcome: Outcome | None, done: int, total: int) -> None:
+        def on_outcome(outcome: Outcome | None, done: int, total: int) -> None:
             what = "running" if outcome is None else f"{outcome.run.task} {outcome.run.model}"
             bar.update(bar_task, description=what, completed=done, total=total)
             bar.update(inner, visible=False)
 
-        def heard(what: str, done: int, total: int | None) -> None:
+        def on_progress(what: str, done: int, total: int | None) -> None:
             bar.update(inner, description=f"  {what}", completed=done, total=total, visible=True)
 
-        return api.run(request, replace(options, on_outcome=told, on_progress=heard))
+        return api.run(request, replace(options, on_outcome=on_outcome, on_progress=on_progress))
 
 
 def report_failures(report: RunReport) -> None:
@@ -204,9 +212,9 @@ def report_failures(report: RunReport) -> None:
     by_problem: dict[str, list[str]] = {}
     for problem in report.problems:
         by_problem.setdefault(problem.problem, []).append(problem.run)
-    for said, runs in by_problem.items():
+    for message, runs in by_problem.items():
         more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
-        typer.echo(f"nikawa: {runs[0]}{more}: {said}", err=True)
+        typer.echo(f"nikawa: {runs[0]}{more}: {message}", err=True)
     bad = all(p.bad_input for p in report.problems) and not (report.done or report.skipped)
     raise typer.Exit(2 if bad else 1)
 
@@ -310,7 +318,9 @@ UNANSWERED_CURES = {
 
 def show_results(report: RunReport, style: str | None, *, main: bool = False) -> None:
     """The table, then what was chosen, left out and not answered; `main`: first metrics of whole sets alone."""
-    columns, rows, numbers = results_table(first_of(report.cells) if main else report.cells)
+    columns, rows, numbers = results_table(
+        select_main_cells(report.cells) if main else report.cells
+    )
     if style is not None:
         print_rendered(columns, rows, style, numbers=numbers)
     elif rows:
@@ -327,10 +337,11 @@ def format_notes(report: RunReport) -> Iterator[str]:
     if any(cell.few for cell in report.cells):
         yield f"{NO_INTERVAL}: {TOO_FEW}"
     for chosen in report.chosen:
-        words = _said(chosen.settings)
+        words = format_settings(chosen.settings)
         where = f" ({chosen.variation})" if chosen.variation else ""
         lost = "".join(
-            f"; diverged: {_said(_apart(tried, chosen.settings))}" for tried in chosen.diverged
+            f"; diverged: {format_settings(differing_settings(tried, chosen.settings))}"
+            for tried in chosen.diverged
         )
         yield f"{chosen.task} {chosen.model}{where}: {words}, chosen among {chosen.among} on {chosen.on}{lost}"
     yield from format_unanswered(report.cells)
@@ -340,18 +351,19 @@ def format_notes(report: RunReport) -> Iterator[str]:
     yield f"{report.done} runs done, {report.skipped} done before{failed}: {report.out}"
 
 
-def _said(settings: Mapping[str, Any]) -> str:
+def format_settings(settings: Mapping[str, Any]) -> str:
+    """`lr=0.1, epochs=3`, or the words for none."""
     return ", ".join(f"{k}={v}" for k, v in settings.items()) or "the defaults"
 
 
-def _apart(tried: Mapping[str, Any], chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+def differing_settings(tried: Mapping[str, Any], chosen: Mapping[str, Any]) -> Mapping[str, Any]:
     """The settings that are not those that were chosen."""
     return {
         name: value for name, value in tried.items() if name not in chosen or chosen[name] != value
     }
 
 
-def first_of(cells: Sequence[Cell]) -> list[Cell]:
+def select_main_cells(cells: Sequence[Cell]) -> list[Cell]:
     """The first metric of every task on the whole of each set."""
     first: dict[str, str] = {}
     for cell in cells:
@@ -425,7 +437,7 @@ def format_figure(cell: Cell) -> str:
     return f"{mean} ({cell.low * times:.{digits}f} to {cell.high * times:.{digits}f})"
 
 
-def _why(reasons: Mapping[str, int]) -> str:
+def format_reasons(reasons: Mapping[str, int]) -> str:
     """The reasons with their counts, and what to do about those that have a cure."""
     counted = ", ".join(f"{count:,} {kind}" for kind, count in reasons.items())
     cures = "; ".join(UNANSWERED_CURES[kind] for kind in reasons if kind in UNANSWERED_CURES)
@@ -436,7 +448,7 @@ def format_unanswered(cells: Sequence[Cell]) -> list[str]:
     """Say for each system how many items it left unanswered, and why."""
     lost = {(c.task, c.model, c.variation, c.set): c for c in cells if c.unanswered and not c.where}
     sentences = [
-        f"{c.task} {c.model} {c.set}: {c.unanswered:,} of {c.asked:,} not answered{_why(c.reasons)}"
+        f"{c.task} {c.model} {c.set}: {c.unanswered:,} of {c.asked:,} not answered{format_reasons(c.reasons)}"
         for c in lost.values()
     ]
     kept = {(c.task, c.set): c.hidden for c in cells if c.hidden}
@@ -474,7 +486,7 @@ def show_list(rows: Sequence[ListedRun]) -> None:
             r.state,
             r.set,
             r.metric,
-            ("" if r.value is None else _number(r.value)),
+            ("" if r.value is None else format_score(r.value)),
             r.protocol,
         )
         for r in rows
@@ -488,15 +500,18 @@ def show_list(rows: Sequence[ListedRun]) -> None:
 def show_diff(difference: RunDiff) -> None:
     """Three tables: what defines them, scores, answers."""
     typer.echo(f"A {difference.a}\nB {difference.b}")
-    print_table(("what", "A", "B"), [(c.what, _cell(c.a), _cell(c.b)) for c in difference.changed])
+    print_table(
+        ("what", "A", "B"),
+        [(c.what, format_value(c.a), format_value(c.b)) for c in difference.changed],
+    )
     scores = [
         (
             s.set,
             s.where or "all",
             s.metric,
-            _number(s.a),
-            _number(s.b),
-            ("" if s.a is None or s.b is None else _number(s.b - s.a)),
+            format_score(s.a),
+            format_score(s.b),
+            ("" if s.a is None or s.b is None else format_score(s.b - s.a)),
         )
         for s in difference.scores
     ]
@@ -508,13 +523,15 @@ def show_diff(difference: RunDiff) -> None:
     )
 
 
-def _cell(value: Any) -> str:
+def format_value(value: Any) -> str:
+    """What defines a run, as a cell: a list with commas, nothing for None."""
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return "" if value is None else str(value)
 
 
-def _number(value: float | None) -> str:
+def format_score(value: float | None) -> str:
+    """A score with four decimals; `not defined` for None and NaN."""
     return "not defined" if value is None or value != value else f"{value:.4f}"  # noqa: PLR0124  (NaN alone)
 
 
@@ -546,7 +563,7 @@ def parse_request(models: list[str], tasks: list[str], words: Mapping[str, Any])
             for name, text in map(parse_setting, words["grid"] or ())
         },
         inputs=tuple(split_list(words["inputs"] or "")),
-        shares=tuple(map(_share, split_list(words["share"]))),
+        shares=tuple(map(parse_share, split_list(words["share"]))),
         shots=words["shots"],
         train=tuple(split_list(words["train"] or "")),
         labels=dict(parse_setting(entry) for entry in words["label"] or ()),
@@ -563,11 +580,6 @@ def check_notation(notation: str | None) -> None:
         raise unknown("notation", notation, NOTATIONS)
 
 
-def split_list(text: str) -> list[str]:
-    """The words between commas."""
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
 def parse_setting(text: str) -> tuple[str, str]:
     """KEY=VALUE."""
     key, equals, rest = text.partition("=")
@@ -576,15 +588,8 @@ def parse_setting(text: str) -> tuple[str, str]:
     return key.strip(), rest.strip()
 
 
-def parse_value(text: str) -> Any:
-    """A number, true, false, null or a list where it reads as one, else a text."""
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return text
-
-
-def _share(text: str) -> float:
+def parse_share(text: str) -> float:
+    """A share of the training data."""
     try:
         return float(text)
     except ValueError:
@@ -613,12 +618,13 @@ def parse_seeds(text: str | None) -> tuple[int, ...]:
 def describe_settings(model: Model) -> dict[str, Any]:
     """A model for the list: name, kinds, settings with their defaults."""
     fields = msgspec.structs.fields(model.settings) if model.settings else ()
-    defaults = {f.encode_name: _default(f) for f in fields}
+    defaults = {f.encode_name: find_default(f) for f in fields}
     name = f"{model.name}:{model.argument}" if model.argument else model.name
     return {"model": name, "title": model.title, "kinds": list(model.kinds), "settings": defaults}
 
 
-def _default(field: Any) -> Any:
+def find_default(field: Any) -> Any:
+    """The default of a model's setting as plain JSON; None where it has none."""
     if field.default is not msgspec.NODEFAULT:
         return msgspec.to_builtins(field.default)
     return (

@@ -13,11 +13,11 @@ from nikawa import api
 from nikawa.cli.terminal.options import AnsweredSplit, Data, Json, Quiet, TableStyle, complete_tasks
 from nikawa.cli.terminal.output import (
     UNDEFINED,
-    digits,
-    plain,
+    format_data_cell,
     print_rendered,
     print_result,
     print_table,
+    score_digits,
     status,
 )
 from nikawa.errors import BadInput
@@ -111,16 +111,17 @@ def score(
             for item in list_item_details(scored):
                 stream.write(encode_json(item) + b"\n")
     print_result(
-        scored.report, lambda report: _show_all(report, style, confusion), json=json, quiet=quiet
+        scored.report, lambda report: show_report(report, style, confusion), json=json, quiet=quiet
     )
     return None
 
 
-def _show_all(report: ScoreReport, style: str | None, confusion: bool) -> None:
+def show_report(report: ScoreReport, style: str | None, confusion: bool) -> None:
+    """Print the scores of one version, and with `confusion` which label was answered for which."""
     _refuse_confusion(report, confusion)
     show(report, style)
     if confusion:
-        _show_confusion(report, style)
+        show_confusion(report, style)
 
 
 def _refuse_confusion(report: ScoreReport, confusion: bool) -> None:
@@ -130,23 +131,23 @@ def _refuse_confusion(report: ScoreReport, confusion: bool) -> None:
 
 def show(report: ScoreReport, style: str | None) -> None:
     """The scores as a table, what was counted, and where the official code and the paper part ways."""
-    columns, rows = _table(report, style)
+    columns, rows = tabulate_scores(report, style)
     if style is not None:
         return print_rendered(columns, rows, style, numbers=("score", "n"))
-    typer.echo(f"{report.task} {report.split}, version {report.version}: {counted(report)}")
-    for line in oddities(report):
+    typer.echo(f"{report.task} {report.split}, version {report.version}: {format_counts(report)}")
+    for line in format_oddities(report):
         typer.echo(line)
     print_table(columns, rows, numbers=("score", "n"))
-    if any(_few(score) for score in report.scores):
+    if any(lacks_interval(score) for score in report.scores):
         typer.echo(f"{NO_INTERVAL}: {TOO_FEW}")
-    for line in _undefined(report):
+    for line in explain_undefined(report):
         typer.echo(line)
     for note in report.notes:
         typer.echo(f"{note.metric}: {note.difference}")
     return None
 
 
-def _undefined(report: ScoreReport) -> Iterator[str]:
+def explain_undefined(report: ScoreReport) -> Iterator[str]:
     """Why metrics have no value, a line each."""
     from nikawa.metrics import metrics
 
@@ -154,7 +155,8 @@ def _undefined(report: ScoreReport) -> Iterator[str]:
         yield f"{name} is {UNDEFINED}: {metrics()[name].undefined}"
 
 
-def _show_confusion(report: ScoreReport, style: str | None, gold: str = "gold") -> None:
+def show_confusion(report: ScoreReport, style: str | None, gold: str = "gold") -> None:
+    """Print gold labels against answers; `gold` is what the corner of the table calls them."""
     answers = list(next(iter(report.confusion.values())))
     columns, numbers = (f"{gold} \\ answer", *answers, "total"), (*answers, "total")
     rows = [
@@ -167,7 +169,7 @@ def _show_confusion(report: ScoreReport, style: str | None, gold: str = "gold") 
     return print_rendered(columns, [tuple(map(str, row)) for row in rows], style, numbers=numbers)
 
 
-def oddities(report: ScoreReport) -> Iterator[str]:
+def format_oddities(report: ScoreReport) -> Iterator[str]:
     """The first ids without an answer, unknown or repeated, and the first answers that could not be read."""
     for word, ids in (
         ("missing", report.missing_ids),
@@ -175,22 +177,23 @@ def oddities(report: ScoreReport) -> Iterator[str]:
         ("repeated ids", report.duplicate_ids),
     ):
         if ids:
-            yield f"{word}: {', '.join(ids[:MAX_IDS_NAMED])}{_more(len(ids))}"
+            yield f"{word}: {', '.join(ids[:MAX_IDS_NAMED])}{format_more(len(ids))}"
     for item in report.unparsed_items[:MAX_IDS_NAMED]:
         from nikawa.scoring.match import shorten
 
         yield f"unreadable: {item.example}: {shorten(item.raw)!r} ({item.why})"
     if len(report.unparsed_items) > MAX_IDS_NAMED:
-        yield f"unreadable:{_more(len(report.unparsed_items))}"
+        yield f"unreadable:{format_more(len(report.unparsed_items))}"
 
 
-def _more(count: int) -> str:
+def format_more(count: int) -> str:
+    """How many ids are not named on the terminal; empty where all are."""
     return (
         f" and {count - MAX_IDS_NAMED:,} more (--json names all)" if count > MAX_IDS_NAMED else ""
     )
 
 
-def counted(report: ScoreReport) -> str:
+def format_counts(report: ScoreReport) -> str:
     """How many items were answered, and what became of the rest."""
     parts = [f"{report.answered:,} of {report.n:,} answered"]
     parts += [
@@ -207,31 +210,33 @@ def counted(report: ScoreReport) -> str:
     return ", ".join(parts) + ("; partial: the missing ones are left out" if report.partial else "")
 
 
-def _table(
+def tabulate_scores(
     report: ScoreReport, style: str | None = None
 ) -> tuple[Sequence[str], list[tuple[str, ...]]]:
     """The scores for people; as CSV they are data, with all digits."""
     if style == "csv":
-        return DATA, [_data(s) for s in report.scores]
+        return DATA, [format_data_row(s) for s in report.scores]
     columns = COLUMNS if any(s.where for s in report.scores) else COLUMNS[1:]
-    return columns, [_row(s)[len(COLUMNS) - len(columns) :] for s in report.scores]
+    return columns, [format_row(s)[len(COLUMNS) - len(columns) :] for s in report.scores]
 
 
-def _data(s: Score) -> tuple[str, ...]:
+def format_data_row(s: Score) -> tuple[str, ...]:
+    """A score as data: unit and all digits."""
     values = (s.where or "all", s.metric, s.mode, s.unit, s.value, s.low, s.high, s.n)
-    return tuple(map(plain, values))
+    return tuple(map(format_data_cell, values))
 
 
-def _row(s: Score) -> tuple[str, ...]:
-    d = digits(s.unit)
-    span = NO_INTERVAL if _few(s) else ""
+def format_row(s: Score) -> tuple[str, ...]:
+    """A score for people: as many digits as its unit has, and its interval."""
+    d = score_digits(s.unit)
+    span = NO_INTERVAL if lacks_interval(s) else ""
     if s.low is not None and s.high is not None:
         span = f"{s.low:.{d}f} to {s.high:.{d}f}"
     shown = UNDEFINED if isnan(s.value) else f"{s.value:.{d}f}"
     return s.where or "all", s.metric, s.mode, shown, span, f"{s.n:,}"
 
 
-def _few(s: Score) -> bool:
+def lacks_interval(s: Score) -> bool:
     """Whether a score has no interval although it is defined."""
     return s.low is None and not isnan(s.value)
 
@@ -248,7 +253,7 @@ def show_versions(versions: VersionReport, style: str | None, confusion: bool) -
     for version, report in zip(versions.versions, versions.reports, strict=True):
         if version != report.version:
             typer.echo(f"the files called {version} hold version {report.version}:")
-        _show_all(report, None, confusion)
+        show_report(report, None, confusion)
     if rows:
         print_table(columns, rows)
     typer.echo(f"{len(rows)} items have another gold answer in {newest} than in {oldest}")
@@ -263,11 +268,13 @@ def render_versions(
 ) -> None:
     """One table of all versions, which a row names; then the others, an empty line between."""
     reports = list(zip(versions.versions, versions.reports, strict=True))
-    columns = _table(versions.reports[0], style)[0]
-    rows = [(version, *row) for version, report in reports for row in _table(report, style)[1]]
+    columns = tabulate_scores(versions.reports[0], style)[0]
+    rows = [
+        (version, *row) for version, report in reports for row in tabulate_scores(report, style)[1]
+    ]
     print_rendered(("version", *columns), rows, style, numbers=("score", "n"))
     for version, report in reports if confusion else ():
-        _show_confusion(report, style, f"gold in {version}")
+        show_confusion(report, style, f"gold in {version}")
     if moved[1]:
         typer.echo()
         print_rendered(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nikawa import api
-from nikawa.cli.data import parse_card_fields
 from nikawa.cli.terminal.check_report import format_views
 from nikawa.cli.terminal.options import (
     CardFields,
@@ -18,6 +17,7 @@ from nikawa.cli.terminal.options import (
     Overwrite,
     Quiet,
     complete_datasets,
+    parse_card_fields,
 )
 from nikawa.cli.terminal.output import print_json, print_result, print_table, progress_bar
 

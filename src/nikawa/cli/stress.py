@@ -17,7 +17,7 @@ from nikawa.cli.terminal.options import (
     complete_tasks,
 )
 from nikawa.cli.terminal.output import (
-    counted,
+    format_count,
     format_number,
     print_rendered,
     print_result,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 PANEL = "Probe"
 EXAMPLE = "Example: nikawa stress test.jsonl perturbed/ --task jsick-stress-nli"
-NAMED, NAMED_CHARACTERS = 5, 60
+MAX_ANSWERS_NAMED, MAX_ANSWER_CHARACTERS = 5, 60
 """Unreadable answers named, and the characters shown of each."""
 
 
@@ -144,14 +144,14 @@ def format_notes(report: StressReport) -> list[str]:
         notes.append(f"No answers to: {', '.join(report.absent)}")
     if report.unread or report.left_out:
         notes.append(
-            f"{counted(report.unread, 'answer')} could not be read, {counted(report.left_out, 'example')} left out."
+            f"{format_count(report.unread, 'answer')} could not be read, {format_count(report.left_out, 'example')} left out."
         )
     notes += [
-        f"unreadable: {x.set}/{x.example}: {clip(repr(x.raw), NAMED_CHARACTERS)} ({x.why})"
-        for x in report.unread_items[:NAMED]
+        f"unreadable: {x.set}/{x.example}: {clip(repr(x.raw), MAX_ANSWER_CHARACTERS)} ({x.why})"
+        for x in report.unread_items[:MAX_ANSWERS_NAMED]
     ]
-    if len(report.unread_items) > NAMED:
+    if len(report.unread_items) > MAX_ANSWERS_NAMED:
         notes.append(
-            f"unreadable: and {len(report.unread_items) - NAMED:,} more (--json names all)"
+            f"unreadable: and {len(report.unread_items) - MAX_ANSWERS_NAMED:,} more (--json names all)"
         )
     return notes

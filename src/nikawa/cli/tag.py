@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PANEL = "Probe"
 EXAMPLE = "Example: nikawa tag mini-ja --pack jsick --out tagged"
-SHOWN = 20
+MAX_DIFFERENCES_SHOWN = 20
 """Differences shown; all of them are in the JSON."""
 
 
@@ -58,7 +58,7 @@ def tag(
     from nikawa.tagging.job import TagOptions
 
     if dataset is None:
-        return _packs(json) if pack is None else show_pack(pack, json)
+        return list_packs(json) if pack is None else show_pack(pack, json)
     options = TagOptions(pack, tuple(inputs or ()), instead, out, overwrite, compare)
     with progress_bar(f"tagging {dataset}", quiet or json) as bar:
         report = api.tag(
@@ -97,7 +97,7 @@ def show(report: TagReport, style: str | None) -> None:
         typer.echo(
             f"Found is what the pack {report.pack} lists; other words for the same stay untagged (docs/tags.md)"
         )
-    for skipped in report.skipped[:SHOWN]:
+    for skipped in report.skipped[:MAX_DIFFERENCES_SHOWN]:
         typer.echo(f"skipped {skipped.example}: {skipped.why}")
     if report.comparison is not None:
         show_comparison(report.comparison)
@@ -115,15 +115,18 @@ def show_comparison(comparison: Comparison) -> None:
     typer.echo(f"The same tags on {comparison.equal:,} of {comparison.n:,} examples")
     shown = [
         (d.example, ", ".join(d.carried_only), ", ".join(d.found_only), d.known)
-        for d in comparison.differences[:SHOWN]
+        for d in comparison.differences[:MAX_DIFFERENCES_SHOWN]
     ]
     if shown:
         print_table(("example", "only carried", "only found", "known"), shown)
-    if len(comparison.differences) > SHOWN:
-        typer.echo(f"… and {len(comparison.differences) - SHOWN:,} more: --json has them all")
+    if len(comparison.differences) > MAX_DIFFERENCES_SHOWN:
+        typer.echo(
+            f"… and {len(comparison.differences) - MAX_DIFFERENCES_SHOWN:,} more: --json has them all"
+        )
 
 
-def _packs(json: bool) -> None:
+def list_packs(json: bool) -> None:
+    """Print the tag packs that ship."""
     from nikawa.tagging import find_pack, pack_names
 
     packs = [find_pack(name) for name in pack_names()]

@@ -9,7 +9,7 @@ import typer
 
 from nikawa.cli.terminal.options import Data, Json, Overwrite, Quiet
 from nikawa.cli.terminal.output import (
-    counted,
+    format_count,
     name_first,
     print_json,
     print_result,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nikawa.generation.review import ReviewReport
     from nikawa.generation.show import TemplateView
 
-SHOWN = 5
+MAX_ROWS_NAMED = 5
 """Rows named of each finding; all of them are in the JSON."""
 Templates = Annotated[
     str,
@@ -71,7 +71,7 @@ def check(
         for place in report.troubles:
             typer.echo(f"{place.trouble.level}: {place}")
         counts = {"template": report.templates, "error": report.errors, "warning": report.warnings}
-        typer.echo(", ".join(counted(n, noun) for noun, n in counts.items()))
+        typer.echo(", ".join(format_count(n, noun) for noun, n in counts.items()))
     raise typer.Exit(int(bool(report.errors or (strict and report.warnings))))
 
 
@@ -143,7 +143,9 @@ def audit(
     if json:
         print_json(report)
     elif not quiet:
-        rows = [(f.check, f.count, name_first(f.ids, SHOWN), f.note) for f in report.findings]
+        rows = [
+            (f.check, f.count, name_first(f.ids, MAX_ROWS_NAMED), f.note) for f in report.findings
+        ]
         if rows:
             print_table(("finding", "rows", "for example", "what"), rows, numbers=("rows",))
         typer.echo(
@@ -202,15 +204,17 @@ def print_review(report: ReviewReport, exported: bool) -> None:
     """Print how many problems were reviewed, kept and dropped."""
     if exported:
         typer.echo(
-            f"{counted(report.rows, 'problem')} of {report.dataset} in {report.file}, {report.scored:,} were scored."
+            f"{format_count(report.rows, 'problem')} of {report.dataset} in {report.file}, {report.scored:,} were scored."
         )
         typer.echo("Fill the column decision with keep or drop, and reason where you drop.")
         return
     typer.echo(
-        f"{counted(report.rows, 'decision')}: {report.kept:,} kept, {report.dropped:,} dropped."
+        f"{format_count(report.rows, 'decision')}: {report.kept:,} kept, {report.dropped:,} dropped."
     )
     if report.reasons:
         print_table(("reason", "dropped"), report.reasons.items(), numbers=("dropped",))
         print_table(
-            ("template", "dropped"), list(report.templates.items())[:SHOWN], numbers=("dropped",)
+            ("template", "dropped"),
+            list(report.templates.items())[:MAX_ROWS_NAMED],
+            numbers=("dropped",),
         )

@@ -93,7 +93,7 @@ def atomic_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
                 old_mode = place.stat().st_mode & 0o7777 if place.is_dir() else None
                 temporary.chmod(0o777 & ~_umask() if old_mode is None else old_mode)
                 refuse_existing(path, overwrite)
-                _swap_folders(temporary, place)
+                swap_folders(temporary, place)
             except BaseException:
                 shutil.rmtree(temporary, ignore_errors=True)
                 raise
@@ -193,7 +193,7 @@ def _prepare(path: Path) -> Path:
     names = [entry.name for entry in os.scandir(place.parent)]
     for name in sorted(name for name in names if re.fullmatch(pattern, name, re.ASCII)):
         put_back = name.endswith(OLD) and not place.exists()
-        _clear_leftover(place.parent / name, place if put_back else None)
+        clear_leftover(place.parent / name, place if put_back else None)
     return place
 
 
@@ -205,7 +205,7 @@ def _prefix(place: Path) -> str:
     return f".{name}."
 
 
-def _clear_leftover(leftover: Path, back: Path | None) -> None:
+def clear_leftover(leftover: Path, back: Path | None) -> None:
     """Remove a temporary that nobody holds, or put it `back`."""
     with suppress(OSError):  # in use, or gone meanwhile
         descriptor = os.open(leftover, os.O_RDONLY)
@@ -236,7 +236,7 @@ def _locked_folder(folder: Path) -> Iterator[None]:
             os.close(descriptor)
 
 
-def _swap_folders(temporary: Path, place: Path) -> None:
+def swap_folders(temporary: Path, place: Path) -> None:
     """Put the folder `temporary` at `place` in one step where the system can, and remove what was there.
 
     Where it cannot, the old folder is set aside first; a writer killed just then leaves it to be put back.

@@ -89,7 +89,7 @@ def parse_blocks(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Block
     for number, line in lines:
         if line:
             block = block or Block(number, {}, [])
-            _add_line(block, line, path, number)
+            add_line(block, line, path, number)
             continue
         if block is None:
             cure = "leave one empty line between examples"
@@ -103,7 +103,8 @@ def parse_blocks(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Block
         raise BadInput("is empty", file=path, cure="write at least one record")
 
 
-def _add_line(block: Block, line: str, path: Path, number: int) -> None:
+def add_line(block: Block, line: str, path: Path, number: int) -> None:
+    """Add a row or a `# name = value` line to a block; refuses headers that are unknown or repeated."""
     if "\t" in line:
         block.rows.append((number, line.split("\t")))
         return
@@ -194,7 +195,8 @@ def _unfit(example: Example, why: str, path: Path) -> BadInput:
     return BadInput(f"example {example.id} does not fit: {why}", file=path, cure="use .jsonl")
 
 
-def _conll_example(block: Block, path: Path) -> Example:
+def parse_conll_example(block: Block, path: Path) -> Example:
+    """The example of a block whose rows are a character and its tag."""
     text, tags = "", []
     for number, cells in block.rows:
         if len(cells) != 2:
@@ -206,11 +208,12 @@ def _conll_example(block: Block, path: Path) -> Example:
             raise BadInput(what, file=path, line=number, cure="give each its own row")
         text += character
         tags.append(tag)
-    gold = {} if set(tags) == {HIDDEN_TAG} else {"spans": list(_spans_of_tags(tags, block, path))}
+    gold = {} if set(tags) == {HIDDEN_TAG} else {"spans": list(spans_of_tags(tags, block, path))}
     return _make_example(block, path, id_header="id", inputs={"text": text}, gold=gold)
 
 
-def _spans_of_tags(tags: list[str], block: Block, path: Path) -> Iterator[Span]:
+def spans_of_tags(tags: list[str], block: Block, path: Path) -> Iterator[Span]:
+    """The spans that tags mark; an I without its B is refused."""
     start = -1
     for at, tag in enumerate([*tags, OUTSIDE_TAG]):
         mark, _, label = tag.partition("-")
@@ -225,7 +228,8 @@ def _spans_of_tags(tags: list[str], block: Block, path: Path) -> Iterator[Span]:
         start = at if mark == "B" else -1
 
 
-def _conll_lines(example: Example, path: Path) -> Iterator[tuple[str, ...]]:
+def format_conll_example(example: Example, path: Path) -> Iterator[tuple[str, ...]]:
+    """The lines of an example with spans, by their cells; refuses spans that overlap or are out of order."""
     text = example.inputs.get("text")
     if not isinstance(text, str) or not text:
         raise _unfit(example, "it has no text", path)
@@ -243,7 +247,9 @@ def _conll_lines(example: Example, path: Path) -> Iterator[tuple[str, ...]]:
         yield escape(character), escape(tag)
 
 
-def _conllu_example(block: Block, path: Path) -> Example:
+def parse_conllu_example(block: Block, path: Path) -> Example:
+    """The example of a block whose rows are words with head and label."""
+
     def text_of(cell: str, number: int) -> str:
         return "" if cell == "_" else unescape_cell(cell, path, number)
 
@@ -272,7 +278,9 @@ def _conllu_example(block: Block, path: Path) -> Example:
     return _make_example(block, path, id_header="sent_id", inputs=inputs, gold=gold)
 
 
-def _conllu_lines(example: Example, path: Path) -> Iterator[Sequence[str]]:
+def format_conllu_example(example: Example, path: Path) -> Iterator[Sequence[str]]:
+    """The lines of an example with a tree, by their cells."""
+
     def cell_of(text: str) -> str:
         return "_" if not text else r"\_" if text == "_" else escape(text)
 
@@ -281,7 +289,7 @@ def _conllu_lines(example: Example, path: Path) -> Iterator[Sequence[str]]:
         raise _unfit(example, "it has no text and words", path)
     own = {"sent_id": example.id, "text": text}
     yield from _header_lines(example, ("text", "words"), "tree", **own)
-    arcs = _conllu_arcs(example, len(words), path)
+    arcs = list_arcs(example, len(words), path)
     for at, (word, (head, label)) in enumerate(zip(words, arcs, strict=True), start=1):
         is_word = isinstance(word, dict) and set(word) == set(WORD_COLUMNS)
         if not is_word or not all(isinstance(part, str) for part in word.values()):
@@ -290,7 +298,7 @@ def _conllu_lines(example: Example, path: Path) -> Iterator[Sequence[str]]:
         yield str(at), form, lemma, "_", pos, "_", head, cell_of(label), "_", "_"
 
 
-def _conllu_arcs(example: Example, words: int, path: Path) -> list[tuple[str, str]]:
+def list_arcs(example: Example, words: int, path: Path) -> list[tuple[str, str]]:
     """Head and label of each word; `_` and nothing where gold is hidden."""
     if "tree" not in example.gold:
         return [("_", "")] * words
@@ -311,5 +319,5 @@ def _conllu_arcs(example: Example, words: int, path: Path) -> list[tuple[str, st
     return [(str(head), label) for head, label in zip(heads, labels, strict=True)]
 
 
-CONLL = BlockForm(_conll_example, _conll_lines)
-CONLLU = BlockForm(_conllu_example, _conllu_lines)
+CONLL = BlockForm(parse_conll_example, format_conll_example)
+CONLLU = BlockForm(parse_conllu_example, format_conllu_example)

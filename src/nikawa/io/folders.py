@@ -80,14 +80,14 @@ def write_folder(
         raise BadInput("is a file, not a folder", file=path, cure="choose another name")
     for split in dataset.splits:
         check_split_name(split)
-    with _open_target(path, {f"{split}{suffix}" for split in dataset.splits}, overwrite) as folder:
+    with open_target(path, {f"{split}{suffix}" for split in dataset.splits}, overwrite) as folder:
         for split, examples in dataset.splits.items():
             write_records(folder / f"{split}{suffix}", examples)
         write_card(msgspec.structs.replace(dataset.card, version=dataset.version), folder)
 
 
 @contextmanager
-def _open_target(path: Path, names: set[str], overwrite: bool) -> Iterator[Path]:
+def open_target(path: Path, names: set[str], overwrite: bool) -> Iterator[Path]:
     """A folder to fill, that becomes `path` or part of it."""
     if path.is_dir():
         recover(path, CARD)

@@ -42,11 +42,11 @@ def check_record(record: R, path: Path | None = None) -> tuple[bytes, R]:
         if isinstance(back, Example) and has_spans(back):
             check_spans(back)
     except (msgspec.ValidationError, ValueError) as problem:
-        _refuse_odd(record, path)
+        refuse_odd_values(record, path)
         what = f"cannot be read back: {plain_fault(str(problem))}"
         raise _unfit(record, what, "see docs/records.md for the fields", path) from None
     if back != record:
-        _refuse_odd(record, path)
+        refuse_odd_values(record, path)
     return packed, back
 
 
@@ -77,7 +77,7 @@ def measure_depth(value: Any) -> int:
     return deepest
 
 
-def _refuse_odd(record: Record, path: Path | None) -> None:
+def refuse_odd_values(record: Record, path: Path | None) -> None:
     """Not all that differs is lost (a tuple becomes a list); what has no form of its own in JSON is."""
     for field in record.__struct_fields__:
         if field == "tags":  # a set by its type

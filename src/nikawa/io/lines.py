@@ -124,7 +124,7 @@ def opening(path: Path, size: int = 64) -> bytes:
 def read_blocks_of_lines(path: Path) -> Iterator[bytes]:
     """Whole lines, as many as come at a time, ended by LF alone; only the very last may lack it."""
     is_first = True
-    for block in _read_blocks(path):
+    for block in read_blocks(path):
         plain = block.replace(b"\r\n", b"\n") if b"\r" in block else block
         if is_first:
             plain, is_first = plain.removeprefix(BOM_UTF8), False
@@ -133,7 +133,8 @@ def read_blocks_of_lines(path: Path) -> Iterator[bytes]:
         yield plain
 
 
-def _read_blocks(path: Path) -> Iterator[bytes]:
+def read_blocks(path: Path) -> Iterator[bytes]:
+    """Bytes of a file in stretches that end with a line; a line that is too long breaks it off."""
     with open_bytes(path) as stream:
         started, size = [], 0
         while size < LINE_LIMIT and (data := stream.read1(_BLOCK_BYTES)):  # type: ignore[attr-defined]  # it is buffered
@@ -227,12 +228,12 @@ def guess_encoding(data: bytes) -> str | None:
 
     Most bytes decode in several ways; the one that gives the most Japanese, or the most Hangul, is taken.
     """
-    shares = {name: _share_of_language(data, name) for name in ("cp932", "euc-jp", "cp949")}
+    shares = {name: measure_language_share(data, name) for name in ("cp932", "euc-jp", "cp949")}
     best = max(shares, key=lambda name: shares[name])
     return best if shares[best] > 0 else None
 
 
-def _share_of_language(data: bytes, encoding: str) -> float:
+def measure_language_share(data: bytes, encoding: str) -> float:
     """The share of letters that belong to the encoding's language, among all that are not ASCII."""
     try:
         text = "".join(c for c in data.decode(encoding) if not c.isascii())

@@ -43,7 +43,7 @@ def arrow() -> Any:
 def read(path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
     """Stream (row from 1, record)."""
     number = 0
-    for number, row in enumerate(_read_rows(path, kind), start=1):
+    for number, row in enumerate(read_flat_rows(path, kind), start=1):
         try:
             yield number, unflatten(row, kind)
         except ValueError as problem:
@@ -53,7 +53,8 @@ def read(path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
         raise BadInput("holds no records", file=path, cure="write at least one")
 
 
-def _read_rows(path: Path, kind: type[Record]) -> Iterator[dict[str, Any]]:
+def read_flat_rows(path: Path, kind: type[Record]) -> Iterator[dict[str, Any]]:
+    """Stream the rows of a file, column to value; null is left out. Refuses columns that `kind` does not have."""
     pa = arrow()
     with open_bytes(path) as stream:
         try:
@@ -64,7 +65,7 @@ def _read_rows(path: Path, kind: type[Record]) -> Iterator[dict[str, Any]]:
                 what = f"column {twice[0]!r} occurs twice"
                 raise BadInput(what, file=path, cure="rename one of them")
             check_columns(names, kind, path)
-            decoders = [_make_decoder(pa, field, path) for field in file.schema_arrow]
+            decoders = [make_decoder(pa, field, path) for field in file.schema_arrow]
             for batch in file.iter_batches(batch_size=ROWS_IN_GROUP):
                 pairs = zip(decoders, batch.columns, strict=True)
                 columns = [decode(column.to_pylist()) for decode, column in pairs]
@@ -77,7 +78,7 @@ def _read_rows(path: Path, kind: type[Record]) -> Iterator[dict[str, Any]]:
             raise BadInput(what, file=path, cure="fetch or write it again") from None
 
 
-def _make_decoder(pa: Any, field: Any, path: Path) -> Callable[[list[Any]], list[Any]]:
+def make_decoder(pa: Any, field: Any, path: Path) -> Callable[[list[Any]], list[Any]]:
     """What makes the values of a column ours: null is unset, as a JSON null is a value; JSON is decoded; NaN is refused."""
     name, is_json = field.name, (field.metadata or {}).items() >= JSON_MARK.items()
     if not (_is_text(pa, field.type) if is_json else _is_plain(pa, field.type)):

@@ -82,7 +82,7 @@ def read_records(path: Path, kind: type[R]) -> Iterator[R]:
     """Stream the records of a file. Memory stays flat; a repeated id is an error, at the end of the file at the latest."""
     pairs: Iterator[tuple[int, R]] = format_of(path).read(path, kind)
     if kind in _KEYS:
-        yield from _check_records(pairs, path, kind)
+        yield from check_records(pairs, path, kind)
     else:
         yield from (record for _, record in pairs)
 
@@ -143,7 +143,7 @@ class IdSet:
         return suspects
 
 
-def _check_records(pairs: Iterator[tuple[int, R]], path: Path, kind: type[R]) -> Iterator[R]:
+def check_records(pairs: Iterator[tuple[int, R]], path: Path, kind: type[R]) -> Iterator[R]:
     """The records, ids and spans checked."""
     key, ids = attrgetter(_KEYS[kind]), IdSet()
     block, size = ids.block, ids.size

@@ -23,7 +23,7 @@ from typer.main import get_command
 from nikawa.errors import BadInput, NikawaError, suggest
 from nikawa.version import __version__
 
-WRONG: type[Exception] = typer.BadParameter.__bases__[0]
+UsageProblem: type[Exception] = typer.BadParameter.__bases__[0]
 """What Typer raises for an unknown option or verb, a wrong value, a missing argument; it has no public name."""
 
 
@@ -32,7 +32,7 @@ def explain_usage(problem: Exception, words: Sequence[str], root: Any) -> BadInp
     if type(problem).__name__ == "NoArgsIsHelpError":
         return None
     ctx = getattr(problem, "ctx", None)
-    path, command = (ctx.command_path, ctx.command) if ctx else _reached(words, root)
+    path, command = (ctx.command_path, ctx.command) if ctx else find_reached_verb(words, root)
     if hasattr(problem, "possibilities") and hasattr(problem, "option_name"):
         name = str(problem.option_name)
         typed = next(
@@ -41,17 +41,17 @@ def explain_usage(problem: Exception, words: Sequence[str], root: Any) -> BadInp
         known = [
             option for param in command.params for option in (*param.opts, *param.secondary_opts)
         ]
-        near = _near(typed, {*known, "--help"})
+        near = find_near_options(typed, {*known, "--help"})
         cure = f"did you mean {near}?" if near else _help(path)
         if not near and hasattr(command, "commands"):
             cure = f"the options of a verb stand after it; {cure}"
         return BadInput(f"there is no option {_quoted(typed)}", cure=cure)
     if hasattr(problem, "option_name"):
-        return _option_alone(problem, path, command)
+        return explain_lone_option(problem, path, command)
     if hasattr(problem, "param_type"):
-        return _missing(problem, path, command)
+        return explain_missing(problem, path, command)
     if getattr(problem, "param", None) is not None:
-        return _wrong_value(problem, path)
+        return explain_wrong_value(problem, path)
     message = _message(problem)
     if match := re.match(r"No such command (['\"])(.*?)\1", message):
         verb = f"{path} {match[2]}".removeprefix("nikawa ")
@@ -65,7 +65,7 @@ def explain_usage(problem: Exception, words: Sequence[str], root: Any) -> BadInp
     return BadInput(message, cure=_help(path))
 
 
-def _near(typed: str, known: Iterable[str]) -> str:
+def find_near_options(typed: str, known: Iterable[str]) -> str:
     """The known options nearest to what was typed; with a dash too few or too many that option alone."""
     folded = {option.casefold(): option for option in sorted(known)}
     bare = typed.lstrip("-").partition("=")[0].replace("_", "-").casefold()
@@ -76,21 +76,24 @@ def _near(typed: str, known: Iterable[str]) -> str:
     return " or ".join(folded[option] for option in near)
 
 
-def _option_alone(problem: Any, path: str, command: Any) -> BadInput:
+def explain_lone_option(problem: Any, path: str, command: Any) -> BadInput:
+    """The line for an option that lacks its value or takes none."""
     name = str(problem.option_name)
     what = _message(problem).replace(f"Option {name!r}", name)
     param = next((param for param in command.params if name in param.opts), None)
     return BadInput(what, cure=_meaning(param, path))
 
 
-def _missing(problem: Any, path: str, command: Any) -> BadInput:
+def explain_missing(problem: Any, path: str, command: Any) -> BadInput:
+    """The line for an argument or option that the verb cannot do without."""
     param = problem.param
     kind = str(problem.param_type or getattr(param, "param_type_name", "argument"))
     name = _name(param) if param else "one"
     return BadInput(f"the {kind} {name} is missing", cure=_example(path, command))
 
 
-def _wrong_value(problem: Any, path: str) -> BadInput:
+def explain_wrong_value(problem: Any, path: str) -> BadInput:
+    """The line for a value of the wrong kind or outside its range."""
     message = _message(problem, whole=False).partition(", unable to parse")[0]
     if hasattr(problem.__cause__, "errors"):  # what was typed stands in the cause alone
         typed = problem.__cause__.errors()[0].get("input", "")
@@ -98,7 +101,7 @@ def _wrong_value(problem: Any, path: str) -> BadInput:
     return BadInput(f"{_name(problem.param)}: {message}", cure=_meaning(problem.param, path))
 
 
-def _reached(words: Sequence[str], root: Any) -> tuple[str, Any]:
+def find_reached_verb(words: Sequence[str], root: Any) -> tuple[str, Any]:
     """The verb that the words lead to, for errors that do not tell."""
     path, command = "nikawa", root
     for word in words:
@@ -194,7 +197,7 @@ def verb_files() -> list[str]:
     return sorted(file.stem for file in FOLDER.glob("*.py") if file.stem != "__init__")
 
 
-def _requested_verb(words: Sequence[str]) -> str | None:
+def find_requested_verb(words: Sequence[str]) -> str | None:
     """The verb that is asked for; None when all are needed: for help, completion, an unknown verb."""
     verb = words[0] if words and "_NIKAWA_COMPLETE" not in os.environ else None
     return verb if verb in verb_files() else None
@@ -232,9 +235,9 @@ def main() -> None:
     try:
         sys.exit(run_words(sys.argv[1:]))
     except NikawaError as problem:
-        _say(str(problem))
+        print_error(str(problem))
     except typer.Abort:  # a question was left without an answer
-        _say("nothing was done; answer the question, or give the answer as an option")
+        print_error("nothing was done; answer the question, or give the answer as an option")
         sys.exit(1)
     except BrokenPipeError:  # where the signal is held back, while processes help
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -248,7 +251,7 @@ def main() -> None:
             errno.ENAMETOOLONG: "choose a shorter name",
         }
         cure = cures.get(problem.errno or 0, "")
-        _say(f"{place}{problem.strerror or problem}{'; ' + cure if cure else ''}")
+        print_error(f"{place}{problem.strerror or problem}{'; ' + cure if cure else ''}")
     sys.exit(2)
 
 
@@ -256,10 +259,10 @@ def run_words(words: Sequence[str]) -> int:
     """Do what the words ask for; the exit status."""
     completes = "_NIKAWA_COMPLETE" in os.environ
     wants_overview = not completes and list(words) in ([], ["--help"], ["-h"])
-    command = get_command(build_overview() if wants_overview else build(_requested_verb(words)))
+    command = get_command(build_overview() if wants_overview else build(find_requested_verb(words)))
     try:
         status = command.main(prog_name="nikawa", standalone_mode=False)
-    except WRONG as problem:
+    except UsageProblem as problem:
         if line := explain_usage(problem, words, command):
             raise line from None
         return 2
@@ -268,5 +271,6 @@ def run_words(words: Sequence[str]) -> int:
     )  # a verb returns nothing; what typer.Exit carries comes back instead of being raised
 
 
-def _say(line: str) -> None:
+def print_error(line: str) -> None:
+    """One line on stderr, as every error is printed."""
     print(f"nikawa: {line}", file=sys.stderr)  # noqa: T201  (the one place that speaks to stderr)

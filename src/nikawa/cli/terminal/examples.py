@@ -12,7 +12,7 @@ from nikawa.records import Card, Dataset, Example, Span, reference
 if TYPE_CHECKING:
     from rich.text import Text
 
-ORDER = (
+READING_ORDER = (
     "title",
     "context",
     "premise",
@@ -56,7 +56,8 @@ def _print_fields(title: str, fields: Iterable[tuple[str, Any]]) -> None:
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in fields:
-        grid.add_row(Text(f"  {name}"), value if isinstance(value, Text) else Text(visible(value)))
+        cell = value if isinstance(value, Text) else Text(replace_controls(value))
+        grid.add_row(Text(f"  {name}"), cell)
     out.print(grid)
 
 
@@ -73,18 +74,18 @@ def list_fields(example: Example) -> Iterable[tuple[str, Any]]:
     for name, value in sorted(example.inputs.items(), key=reading_order):
         if isinstance(value, Span):
             continue
-        yield (
-            name,
-            marked(value, marks)
-            if name == "text" and marks and isinstance(value, str)
-            else plain_value(value),
-        )
+        if name == "text" and marks and isinstance(value, str):
+            yield name, mark_spans(value, marks)
+        else:
+            yield name, format_input(value)
     for name, value in example.gold.items():
         if name == "spans":
             continue
         yield (
             name,
-            Text.assemble(("→ ", "green"), (visible(plain_gold(name, value, example)), "green")),
+            Text.assemble(
+                ("→ ", "green"), (replace_controls(format_gold(name, value, example)), "green")
+            ),
         )
     if not example.gold:
         yield "gold", Text("not published", style="dim")
@@ -92,10 +93,10 @@ def list_fields(example: Example) -> Iterable[tuple[str, Any]]:
 
 def reading_order(field: tuple[str, Any]) -> int:
     """Where an input stands when a person reads an example."""
-    return ORDER.index(field[0]) if field[0] in ORDER else len(ORDER)
+    return READING_ORDER.index(field[0]) if field[0] in READING_ORDER else len(READING_ORDER)
 
 
-def visible(text: str) -> str:
+def replace_controls(text: str) -> str:
     """Text without the control characters that would command the terminal."""
     return "".join(
         c if c in "\n\t" or c.isprintable() or not unicodedata.category(c).startswith("C") else "�"
@@ -103,7 +104,7 @@ def visible(text: str) -> str:
     )
 
 
-def marked(text: str, spans: list[Span]) -> Text:
+def mark_spans(text: str, spans: list[Span]) -> Text:
     """The text with each span in colour and its label behind it; of overlapping spans the first is shown."""
     from rich.text import Text
 
@@ -111,14 +112,14 @@ def marked(text: str, spans: list[Span]) -> Text:
     for span in spans:
         if span.start < at:
             continue
-        shown.append(visible(text[at : span.start]))
-        shown.append(visible(text[span.start : span.end]), style="bold magenta")
+        shown.append(replace_controls(text[at : span.start]))
+        shown.append(replace_controls(text[span.start : span.end]), style="bold magenta")
         shown.append(f"[{span.label}]", style="magenta")
         at = span.end
-    return shown.append(visible(text[at:]))
+    return shown.append(replace_controls(text[at:]))
 
 
-def plain_value(value: Any) -> str:
+def format_input(value: Any) -> str:
     """An input as text: choices numbered, turns with their speaker, words side by side; else as it is."""
     if isinstance(value, str):
         return value
@@ -132,32 +133,34 @@ def plain_value(value: Any) -> str:
     return str(value)
 
 
-def answer_text(value: Any, text: str = "") -> Any:
+def format_answer(value: Any, text: str = "") -> Any:
     """An answer on one line: spans as `0-3:PS 김하늘, 5-7:LC 서울`, with the characters where the text is known.
 
     Labels and numbers stay as they are, other structures are shown as plain text.
     """
     given = value if isinstance(value, list | tuple) else [value]
-    spans = [_span(part) for part in given]
+    spans = [to_span(part) for part in given]
     if given and None not in spans:
-        return ", ".join(_marked_place(span, text) for span in spans if span is not None)
+        return ", ".join(format_span(span, text) for span in spans if span is not None)
     return (
-        value if isinstance(value, str | int | float) or value is None else _plain_structure(value)
+        value if isinstance(value, str | int | float) or value is None else format_structure(value)
     )
 
 
-def _span(part: Any) -> Span | None:
+def to_span(part: Any) -> Span | None:
+    """A span of a `Span` or of `{start, end, label}`; None for anything else."""
     if isinstance(part, Mapping) and {"start", "end"} <= part.keys() <= {"start", "end", "label"}:
         return Span(part["start"], part["end"], part.get("label") or "")
     return part if isinstance(part, Span) else None
 
 
-def _marked_place(span: Span, text: str) -> str:
+def format_span(span: Span, text: str) -> str:
+    """`0-3:PS 김하늘`; without a label or the text, that part is left out."""
     place = f"{span.start}-{span.end}" + (f":{span.label}" if span.label else "")
     return f"{place} {text[span.start : span.end]}" if text else place
 
 
-def _plain_structure(value: Any) -> str:
+def format_structure(value: Any) -> str:
     """Lists of texts with commas between them, what else there is as JSON."""
     if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
         return ", ".join(value) or "none"
@@ -166,14 +169,14 @@ def _plain_structure(value: Any) -> str:
     return pack_json(value).decode()
 
 
-def text_of(inputs: Mapping[str, Any]) -> str:
+def spanned_text(inputs: Mapping[str, Any]) -> str:
     """The text that spans count the characters of: `text` or `context`, else the only one."""
     texts = {name: value for name, value in inputs.items() if isinstance(value, str)}
     named = next((texts[name] for name in ("text", "context") if name in texts), "")
     return named or (next(iter(texts.values())) if len(texts) == 1 else "")
 
 
-def plain_gold(name: str, value: Any, example: Example) -> str:
+def format_gold(name: str, value: Any, example: Example) -> str:
     """A gold answer as text; what does not have the shape of its kind is shown as it is."""
     try:
         if name == "choice" and isinstance(value, int):

@@ -5,11 +5,13 @@ A verb takes one as the type of a parameter, `json: Json = False`; the default s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from nikawa.errors import BadInput
 
 
 def complete_datasets(incomplete: str) -> list[str]:
@@ -91,3 +93,45 @@ JudgementForm = Annotated[
 """The tool that wrote a file of judgements."""
 Port = Annotated[int, typer.Option(help="The port; 0 for a free one.", min=0, max=65535)]
 """Where the server of workers' pages listens."""
+
+
+def split_list(text: str) -> list[str]:
+    """The words between commas, without blanks around them.
+
+    >>> split_list("jnli, jsts,")
+    ['jnli', 'jsts']
+    """
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def parse_value(text: str) -> Any:
+    """The value of a setting: a number, true, false, null or a list where it reads as JSON, else the text itself.
+
+    >>> parse_value("0.5"), parse_value("mean")
+    (0.5, 'mean')
+    """
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+
+
+def parse_card_fields(texts: Sequence[str], option: str) -> dict[str, str]:
+    """Fields of a card by name: `licence=CC0` is `{"licence": "CC0"}`; `option` is what errors call them.
+
+    Raises BadInput where a field has no text or is there twice.
+    """
+    pairs = [text.partition("=") for text in texts]
+    odd = next(
+        (text for text, (*_, value) in zip(texts, pairs, strict=True) if not value.strip()), None
+    )
+    if odd is not None:
+        raise BadInput(
+            f"{option} {odd!r} says nothing", cure=f"write it as {option} licence='CC BY 4.0'"
+        )
+    names = [name.strip() for name, *_ in pairs]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise BadInput(f"{option} says {twice!r} twice", cure="say each field once")
+    return {name: value.strip() for name, (*_, value) in zip(names, pairs, strict=True)}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-WHOLE = 100_000
+UNFOLDED_WIDTH = 100_000
 """Columns of a line that is never folded."""
 
 
@@ -28,7 +28,7 @@ def console(stderr: bool = False) -> Console:
 
     stream = sys.stderr if stderr else sys.stdout
     folds = stream.isatty() or "FORCE_COLOR" in os.environ
-    return Console(stderr=stderr, highlight=False, width=None if folds else WHOLE)
+    return Console(stderr=stderr, highlight=False, width=None if folds else UNFOLDED_WIDTH)
 
 
 def print_json(value: Any) -> None:
@@ -70,27 +70,27 @@ def print_table(
     ]
     for short in (row for row in cells if len(row) < len(columns)):
         short.extend([Text()] * (len(columns) - len(short)))
-    parts: list[dict[int, int]] = [dict.fromkeys(range(len(columns)), WHOLE)]
-    if screen.width < WHOLE and columns:
+    parts: list[dict[int, int]] = [dict.fromkeys(range(len(columns)), UNFOLDED_WIDTH)]
+    if screen.width < UNFOLDED_WIDTH and columns:
         parts = fit_columns(columns, [[cell.plain for cell in row] for row in cells], screen.width)
     for number, part in enumerate(parts):
         name = title if not number else ""
         table = Table(title=name or None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
         for i, width in part.items():
             justify: Any = "right" if columns[i] in numbers else "left"
-            table.add_column(_folded(Text(columns[i]), width), justify=justify, overflow="fold")
+            table.add_column(fold_cell(Text(columns[i]), width), justify=justify, overflow="fold")
         for row in cells:
-            table.add_row(*(_folded(row[i], width) for i, width in part.items()))
+            table.add_row(*(fold_cell(row[i], width) for i, width in part.items()))
         screen.print(table)
 
 
-def _folded(cell: Text, width: int) -> Text:
+def fold_cell(cell: Text, width: int) -> Text:
     """A cell in lines of this width; one with marks inside is left to the table."""
     from rich.text import Text
 
-    if width >= WHOLE or cell.spans:
+    if width >= UNFOLDED_WIDTH or cell.spans:
         return cell
-    return Text(fold(cell.plain, width), style=cell.style)
+    return Text(fold_text(cell.plain, width), style=cell.style)
 
 
 def print_rendered(
@@ -125,7 +125,7 @@ def name_first(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + more
 
 
-def counted(n: int, noun: str) -> str:
+def format_count(n: int, noun: str) -> str:
     """A number with its noun: 1 template, 2,000 templates."""
     return f"{n:,} {noun}{'s' * (n != 1)}"
 
@@ -207,9 +207,9 @@ def status(what: str, quiet: bool = False) -> Iterator[None]:
         yield
 
 
-GAP, EDGE = 3, 2
+COLUMN_GAP, LINE_MARGIN = 3, 2
 """Columns between two cells, and those at both ends of a line."""
-LONGEST = 20
+MAX_WHOLE_WORD = 20
 """A word up to this width stays whole; a longer one, such as a path, may be cut."""
 _TOKEN = re.compile(
     "\\s+|[!-~\u00b1\u00d7\u2010-\u2026\uac00-\ud7a3]+|.[\u3001\u3002\u300d\u300f\uff01\uff09\uff1f]*"
@@ -233,10 +233,10 @@ def measure_column(header: str, cells: Sequence[str], limit: int) -> Column:
         (_width(line) for text in (header, *cells) for line in text.split("\n")), default=0
     )
     tokens = {token for cell in cells for token in _tokens(cell)}
-    heads = max((min(_width(token), LONGEST) for token in _tokens(header)), default=1)
+    heads = max((min(_width(token), MAX_WHOLE_WORD) for token in _tokens(header)), default=1)
     least = max((_whole(token) for token in tokens), default=1)
     words = any(not _NUMBER.fullmatch(token) for token in tokens)
-    return Column(min(natural, limit), min(max(least, heads, 1), limit - EDGE), words)
+    return Column(min(natural, limit), min(max(least, heads, 1), limit - LINE_MARGIN), words)
 
 
 def fit_columns(
@@ -246,19 +246,22 @@ def fit_columns(
     columns = [
         measure_column(name, [row[i] for row in rows], limit) for i, name in enumerate(header)
     ]
-    if sum(column.natural for column in columns) + GAP * (len(columns) - 1) + EDGE <= limit:
+    if (
+        sum(column.natural for column in columns) + COLUMN_GAP * (len(columns) - 1) + LINE_MARGIN
+        <= limit
+    ):
         return [{i: column.natural for i, column in enumerate(columns)}]
     return [
         dict(zip(block, share_width([columns[i] for i in block], limit), strict=True))
-        for block in split_columns(columns, _keys(columns, rows, limit), limit)
+        for block in split_columns(columns, count_key_columns(columns, rows, limit), limit)
     ]
 
 
-def _keys(columns: Sequence[Column], rows: Sequence[Sequence[str]], limit: int) -> int:
+def count_key_columns(columns: Sequence[Column], rows: Sequence[Sequence[str]], limit: int) -> int:
     """How many of the first columns tell the rows apart, and so stand in every block; one where they have no room."""
-    needed = EDGE
+    needed = LINE_MARGIN
     for n, column in enumerate(columns, start=1):
-        needed += column.least + GAP
+        needed += column.least + COLUMN_GAP
         if not column.words or needed > limit * 3 // 4:
             break
         if len({tuple(row[:n]) for row in rows}) == len(rows):
@@ -269,10 +272,10 @@ def _keys(columns: Sequence[Column], rows: Sequence[Sequence[str]], limit: int) 
 def split_columns(columns: Sequence[Column], keys: int, limit: int) -> list[list[int]]:
     """The columns that stand beside each other, block by block; the first `keys` stand in every block."""
     first = list(range(keys))
-    start = EDGE + sum(columns[i].least for i in first) + GAP * (keys - 1)
+    start = LINE_MARGIN + sum(columns[i].least for i in first) + COLUMN_GAP * (keys - 1)
     blocks, taken = [first[:]], start
     for i in range(keys, len(columns)):
-        needed = GAP + columns[i].least
+        needed = COLUMN_GAP + columns[i].least
         if taken + needed > limit and len(blocks[-1]) > keys:
             blocks.append(first[:])
             taken = start
@@ -284,7 +287,7 @@ def split_columns(columns: Sequence[Column], keys: int, limit: int) -> list[list
 def share_width(columns: Sequence[Column], limit: int) -> list[int]:
     """The width of each column of a block: the widest gives way first, words before numbers."""
     widths = [column.natural for column in columns]
-    excess = sum(widths) + GAP * (len(widths) - 1) + EDGE - limit
+    excess = sum(widths) + COLUMN_GAP * (len(widths) - 1) + LINE_MARGIN - limit
     for words in (True, False):
         mine = [i for i, column in enumerate(columns) if column.words is words]
         while excess > 0 and (wide := [i for i in mine if widths[i] > columns[i].least]):
@@ -293,12 +296,13 @@ def share_width(columns: Sequence[Column], limit: int) -> list[int]:
     return widths
 
 
-def fold(text: str, width: int) -> str:
+def fold_text(text: str, width: int) -> str:
     """A text in lines of at most `width`, broken between words, kana or kanji and never inside a number that fits."""
-    return "\n".join(line for part in text.split("\n") for line in _lines(part, width))
+    return "\n".join(line for part in text.split("\n") for line in fold_line(part, width))
 
 
-def _lines(text: str, width: int) -> list[str]:
+def fold_line(text: str, width: int) -> list[str]:
+    """One line of text, folded; a word too long for any line is cut."""
     lines, room = [""], width
     for token in _TOKEN.findall(text):
         rest = token
@@ -322,7 +326,7 @@ def _tokens(text: str) -> list[str]:
 def _whole(token: str) -> int:
     """How much room a token needs."""
     width = _width(token)
-    return width if _NUMBER.fullmatch(token) else min(width, LONGEST)
+    return width if _NUMBER.fullmatch(token) else min(width, MAX_WHOLE_WORD)
 
 
 def _width(text: str) -> int:
@@ -334,13 +338,13 @@ def _width(text: str) -> int:
 UNDEFINED = "not defined"
 
 
-def plain(value: object) -> str:
+def format_data_cell(value: object) -> str:
     """A value as data: all digits of a number, nothing for what is not defined."""
     if value is None or (isinstance(value, float) and isnan(value)):
         return ""
     return repr(value) if isinstance(value, float) else str(value)
 
 
-def digits(unit: str) -> int:
+def score_digits(unit: str) -> int:
     """Decimals of a score that is shown."""
     return 2 if unit == "percent" else 4

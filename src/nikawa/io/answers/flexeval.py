@@ -23,16 +23,17 @@ def read_outputs(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
     for order, (place, row) in enumerate(rows):
         try:
             if "log_probs" in row:
-                yield _read_choice(row, place, order, target, matcher)
+                yield read_choice_sample(row, place, order, target, matcher)
             else:
-                yield _read_text(row, place, order, matcher)
+                yield read_text_sample(row, place, order, matcher)
         except UnfitAnswer as problem:
             raise problem.at(path, place_unit(path), place) from None
 
 
-def _read_text(
+def read_text_sample(
     row: Mapping[str, Any], place: int, order: int, matcher: ExampleMatcher
 ) -> RawAnswer:
+    """The answer of a sample whose model wrote a text; None with a reason where the request failed."""
     if "lm_output" not in row:
         raise UnfitAnswer("has no 'lm_output'", "is this the outputs.jsonl of flexeval?")
     name = matcher.find(row.get("extra_info", row.get("task_inputs")), order)
@@ -43,9 +44,10 @@ def _read_text(
     return RawAnswer(place, name, output, order=order)
 
 
-def _read_choice(
+def read_choice_sample(
     row: Mapping[str, Any], place: int, order: int, target: Target, matcher: ExampleMatcher
 ) -> RawAnswer:
+    """The answer of a sample that gives a log-probability for each choice: the likeliest, with all of them as scores."""
     choices, log_probs = row.get("choices"), row.get("log_probs")
     if (
         not isinstance(choices, list)

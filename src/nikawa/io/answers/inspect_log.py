@@ -46,7 +46,7 @@ def parse_log(path: Path) -> Rows:
     with path.open("rb") as stream:
         is_archive = stream.read(2) == b"PK"
     if is_archive:
-        for place, (name, content) in enumerate(_read_members(path, "samples/"), start=1):
+        for place, (name, content) in enumerate(read_members(path, "samples/"), start=1):
             yield place, decode_json(content, object, path / name)
         return
     document = read_json(path, cast("type[dict[str, Any]]", dict))
@@ -56,19 +56,20 @@ def parse_log(path: Path) -> Rows:
     yield from enumerate(document["samples"], start=1)
 
 
-def _read_members(path: Path, folder: str) -> Iterator[tuple[str, bytes]]:
+def read_members(path: Path, folder: str) -> Iterator[tuple[str, bytes]]:
     """(Name, content) of the JSON files in `folder` of the archive, in the archive's order."""
     try:
         with zipfile.ZipFile(path) as archive:
             for info in archive.infolist():
                 if info.filename.startswith(folder) and info.filename.endswith(".json"):
-                    yield info.filename, _unpack_member(archive, info, path)
+                    yield info.filename, unpack_member(archive, info, path)
     except (zipfile.BadZipFile, zstandard.ZstdError, EOFError, OSError) as problem:
         what = f"is a damaged archive ({problem})"
         raise BadInput(what, file=path, cure="copy or write the log again") from None
 
 
-def _unpack_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bytes:
+def unpack_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bytes:
+    """The bytes of one member, by zipfile where it knows the method, else by Zstandard."""
     if info.compress_type != ZSTD_METHOD:
         try:
             return archive.read(info)
@@ -124,7 +125,7 @@ class SampleReader:
             raise UnfitAnswer("has no id", "is this a log of inspect?")
         own = example.id if example else f"sample {name}"
         output = sample.get("output")
-        completion = _completion(output)
+        completion = find_completion(output)
         stopped = _first_choice(output).get("stop_reason") == "stop"
         if completion is None or (not completion and not stopped):
             error = sample.get("error")
@@ -157,24 +158,28 @@ class SampleReader:
         by_id = self._target.by_id.get(id_text(own) or "")
         number = own - 1 if type(own) is int else -1
         by_number = examples[number] if 0 <= number < len(examples) else None
-        prompt = _prompt(sample)
+        prompt = join_prompt(sample)
         best, best_match = None, (0, False)
         for example in (by_id, by_number):
-            if example is not None and (match := _match_texts(example, prompt)) > best_match:
+            if (
+                example is not None
+                and (match := count_texts_in_prompt(example, prompt)) > best_match
+            ):
                 best, best_match = example, match
         if best_match[0]:
             return best
         return by_id if isinstance(own, str) else None
 
 
-def _match_texts(example: Example, prompt: str) -> tuple[int, bool]:
+def count_texts_in_prompt(example: Example, prompt: str) -> tuple[int, bool]:
     """How many of the example's texts the prompt holds, and whether in their order: a pair may occur both ways round."""
     texts = [value.strip() for value in example.inputs.values() if isinstance(value, str)]
     places = [prompt.rfind(text) for text in texts if text and text in prompt]
     return len(places), places == sorted(places)
 
 
-def _prompt(sample: Mapping[str, Any]) -> str:
+def join_prompt(sample: Mapping[str, Any]) -> str:
+    """The text a model was asked with, messages of a chat joined by line ends."""
     prompt = sample.get("input")
     if isinstance(prompt, str):
         return prompt
@@ -190,7 +195,8 @@ def _message_text(content: Any) -> str:
     return "".join(str(part.get("text", "")) for part in parts if isinstance(part, Mapping))
 
 
-def _completion(output: Any) -> str | None:
+def find_completion(output: Any) -> str | None:
+    """What the model wrote; None where the log holds no output."""
     if not isinstance(output, Mapping):
         return None
     if isinstance(output.get("completion"), str):

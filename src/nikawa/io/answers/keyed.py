@@ -25,7 +25,7 @@ from nikawa.io.answers.base import (
     read_fields,
     unpack_answer,
 )
-from nikawa.io.escapes import ABSENT, unescape
+from nikawa.io.escapes import ABSENT, unescape_cell
 from nikawa.io.json import decode_json, read_json, read_json_lines
 from nikawa.io.lines import decode_line, open_bytes, read_whole
 from nikawa.io.parquet import arrow
@@ -122,19 +122,16 @@ def parse_tsv(path: Path) -> Rows:
     """The rows of a table between tabs; cells of a table of our own are unescaped."""
     number = 0
     for number, row in read_tsv(path):
-        yield number, _unescape_row(row, path, number) if OWN_COLUMN in row else row
+        yield number, unescape_row(row, path, number) if OWN_COLUMN in row else row
     if not number:
         raise BadInput(NO_ROWS, file=path, line=1, cure="write rows below the header")
 
 
-def _unescape_row(row: dict[str, str], path: Path, number: int) -> dict[str, Any]:
+def unescape_row(row: dict[str, str], path: Path, number: int) -> dict[str, Any]:
+    """The cells of a row of our own table as values; None where a cell is absent."""
     plain: dict[str, Any] = {}
     for head, cell in row.items():
-        try:
-            text = None if cell == ABSENT else unescape(cell)
-        except ValueError as problem:
-            cure = r"write a backslash as \\"
-            raise BadInput(str(problem), file=path, line=number, cure=cure) from None
+        text = None if cell == ABSENT else unescape_cell(cell, path, number)
         value: Any = text
         if text is not None and head.endswith(JSON):
             value = decode_json(text, object, path, number)
@@ -145,13 +142,13 @@ def _unescape_row(row: dict[str, str], path: Path, number: int) -> dict[str, Any
 def parse_csv(path: Path) -> Rows:
     """The rows of a table with commas, as spreadsheets write it."""
     csv.field_size_limit(MAX_CELL_CHARACTERS)
-    rows = csv.reader(_csv_lines(path), strict=True)
+    rows = csv.reader(read_csv_lines(path), strict=True)
     header: list[str] = []
     count = 0
     try:
         for cells in rows:
             if not header:
-                header = _csv_header(cells, path)
+                header = read_csv_header(cells, path)
                 continue
             if len(cells) != len(header):
                 what = f"has {len(cells)} columns, the header has {len(header)}"
@@ -167,7 +164,7 @@ def parse_csv(path: Path) -> Rows:
         raise BadInput(NO_ROWS, file=path, line=1, cure="write rows below the header")
 
 
-def _csv_header(cells: list[str], path: Path) -> list[str]:
+def read_csv_header(cells: list[str], path: Path) -> list[str]:
     """The names of the columns; those we look for in capitals too, as people write them."""
     if len(cells) == 1 and ";" in cells[0]:
         cure = "save it with commas: some spreadsheets part by semicolons where the comma is for decimals"
@@ -181,7 +178,7 @@ def _csv_header(cells: list[str], path: Path) -> list[str]:
     return header
 
 
-def _csv_lines(path: Path) -> Iterator[str]:
+def read_csv_lines(path: Path) -> Iterator[str]:
     """Lines with their ends; CR LF is what CSV writers write, and spreadsheets put a byte order mark before them."""
     with open_bytes(path) as stream:
         for number, raw in enumerate(stream, start=1):

@@ -39,7 +39,7 @@ def read_log(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
             cure = "lm-eval counts documents from 0: is this its log?"
             raise UnfitAnswer(f"doc_id is {order!r}", cure).at(path, place_unit(path), place)
         try:
-            answer, scores = _read_answer(row, target)
+            answer, scores = read_responses(row, target)
             example = matcher.find(row.get("doc"), order)
         except UnfitAnswer as problem:
             raise problem.at(path, place_unit(path), place) from None
@@ -47,19 +47,19 @@ def read_log(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
     variant.check()
 
 
-def _read_answer(row: Mapping[str, Any], target: Target) -> tuple[Any, dict[str, float] | None]:
+def read_responses(row: Mapping[str, Any], target: Target) -> tuple[Any, dict[str, float] | None]:
     """The answer, and where the responses are likelihoods of choices, their scores."""
     responses = row.get("filtered_resps", row.get("resps"))
     if not isinstance(responses, list) or not responses:
         raise UnfitAnswer("has no responses", "run lm-eval with --log_samples again")
-    likelihoods = [_read_likelihood(response) for response in responses]
+    likelihoods = [read_likelihood(response) for response in responses]
     chances = [chance for chance in likelihoods if chance is not None]
     if len(responses) == 1 or len(chances) < len(responses):
         text: Any = responses  # one text inside nested lists; None where there are several
         while isinstance(text, list) and text and all(item == text[0] for item in text):
             text = text[0]
         return None if isinstance(text, list) else text, None
-    names = _name_choices(row, len(chances), target)
+    names = name_choices(row, len(chances), target)
     if names is None:
         return None, None
     scores: dict[str, float] = {}
@@ -70,7 +70,7 @@ def _read_answer(row: Mapping[str, Any], target: Target) -> tuple[Any, dict[str,
     return answer, scores if all(map(math.isfinite, chances)) else None
 
 
-def _read_likelihood(response: Any) -> float | None:
+def read_likelihood(response: Any) -> float | None:
     """The log-likelihood of a `[number, is it the greedy one]`, which may be wrapped once more and be text."""
     if isinstance(response, list) and len(response) == 1:
         response = response[0]
@@ -84,7 +84,7 @@ def _read_likelihood(response: Any) -> float | None:
         return None
 
 
-def _name_choices(row: Mapping[str, Any], size: int, target: Target) -> list[str] | None:
+def name_choices(row: Mapping[str, Any], size: int, target: Target) -> list[str] | None:
     """What each likelihood is of: the choice's place, or the label its continuation means."""
     if target.task.kind == "choice":
         return [str(place) for place in range(size)]

@@ -25,7 +25,7 @@ def read_samples(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         rows = enumerate(read_json(path, cast("type[list[Any]]", list)), start=1)
     else:
         lines = read_plain_lines(path)
-        rows = ((number, _decode_sample(raw, path, number)) for number, raw in lines)
+        rows = ((number, decode_sample(raw, path, number)) for number, raw in lines)
     number = 0
     for number, row in rows:
         if not isinstance(row, dict):
@@ -42,7 +42,8 @@ def place_unit(path: Path) -> str:
     return "record" if plain.endswith(".json") else "line"
 
 
-def _decode_sample(raw: bytes, path: Path, number: int) -> Any:
+def decode_sample(raw: bytes, path: Path, number: int) -> Any:
+    """The value of a line; NaN and Infinity, which Python's own writer puts into JSON, are let pass."""
     with suppress(msgspec.DecodeError, UnicodeDecodeError):
         return msgspec.json.decode(raw)
     line = decode_line(raw, path, number)

@@ -75,15 +75,15 @@ def parse_answer(raw: Any, task: Task, example: Example, *, indices: bool = Fals
 def make_parser(task: Task, *, indices: bool = False) -> Parser:
     """The parser of a task; with `indices`, numbers are places in its labels, counted from 0."""
     if task.kind in ("text", "inference", "relation"):
-        return _label_parser(task, indices)
+        return make_label_parser(task, indices)
     if task.kind == "tagging":
         return lambda raw, example: read_tags(raw, task, example)
     if task.kind == "tree":
         return lambda raw, example: read_tree(raw, task, example)
     plain: dict[str, Parser] = {
-        "similarity": _parse_number,
-        "choice": _parse_choice,
-        "reading": _parse_text,
+        "similarity": parse_number,
+        "choice": parse_choice,
+        "reading": parse_text,
         "dialogue": lambda raw, example: read_state(raw),
     }
     return plain[task.kind]
@@ -101,7 +101,8 @@ def make_label_reader(task: Task) -> Callable[[Any], str | None]:
     return read
 
 
-def _label_parser(task: Task, indices: bool) -> Parser:
+def make_label_parser(task: Task, indices: bool) -> Parser:
+    """A parser of labels by name or other words, and with `indices` by their place."""
     read, labels = make_label_reader(task), task.labels
 
     def parse(raw: Any, _: Example) -> Parsed:
@@ -133,7 +134,8 @@ def _whole_number(raw: Any) -> int | None:
     return None
 
 
-def _parse_number(raw: Any, _: Example) -> Parsed:
+def parse_number(raw: Any, _: Example) -> Parsed:
+    """A finite number, of a number or of a text that is nothing else."""
     if type(raw) in (int, float):
         value = to_float(raw)
     elif isinstance(raw, str):
@@ -156,7 +158,8 @@ def to_float(number: float) -> float:
         return math.inf
 
 
-def _parse_text(raw: Any, _: Example) -> Parsed:
+def parse_text(raw: Any, _: Example) -> Parsed:
+    """A text as it is; of a mapping its `text`, as run_squad writes it."""
     if type(raw) is str:
         return raw, None
     if isinstance(raw, Mapping) and isinstance(raw.get("text"), str):
@@ -164,7 +167,7 @@ def _parse_text(raw: Any, _: Example) -> Parsed:
     return (str(raw), None) if type(raw) is int else (None, "not a text")
 
 
-def _parse_choice(raw: Any, example: Example) -> Parsed:
+def parse_choice(raw: Any, example: Example) -> Parsed:
     """A choice by its text, or by its place: a digit counts from 0, A and ア are the first."""
     choices = [str(choice) for choice in example.inputs.get("choices", ())]
     place: int | None = None
@@ -207,13 +210,13 @@ def make_score_reader(
         if value is None or value == "":
             return None
         if isinstance(value, list | tuple):
-            value = dict(zip(_score_names(len(value), task, example, indices), value, strict=True))
+            value = dict(zip(name_scores(len(value), task, example, indices), value, strict=True))
         if not isinstance(value, Mapping):
             cure = 'write e.g. {"entailment": 0.7, "neutral": 0.3}'
             raise UnfitAnswer("the scores are not a number by label", cure)
         scores = {}
         for key, number in value.items():
-            name = _score_name(key, task, example, read)
+            name = find_score_name(key, task, example, read)
             is_number = isinstance(number, int | float) and not isinstance(number, bool)
             if not is_number or not math.isfinite(to_float(number)):
                 raise UnfitAnswer(f"the score of {key!r} is {number!r}", "write a finite number")
@@ -228,7 +231,7 @@ def best_label(scores: Scores) -> str:
     return max(scores, key=scores.__getitem__)
 
 
-def _score_names(size: int, task: Task, example: Example, indices: bool) -> tuple[str, ...]:
+def name_scores(size: int, task: Task, example: Example, indices: bool) -> tuple[str, ...]:
     """What a list of so many scores is of."""
     names = task.labels if indices else ()
     if task.kind == "choice":
@@ -242,7 +245,9 @@ def _score_names(size: int, task: Task, example: Example, indices: bool) -> tupl
     return names
 
 
-def _score_name(key: Any, task: Task, example: Example, read: Callable[[Any], str | None]) -> str:
+def find_score_name(
+    key: Any, task: Task, example: Example, read: Callable[[Any], str | None]
+) -> str:
     """The label, or the place of the choice, that a name in the scores means."""
     if task.kind == "choice":
         choices = list(example.inputs.get("choices", ()))

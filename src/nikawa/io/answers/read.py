@@ -272,7 +272,7 @@ def find_answer_files(folder: Path, task: Task) -> list[Path]:
         or [file for file in files if file.name.partition(".")[0].lower() in ANSWER_STEMS]
         or files
     )
-    if len(chosen) > 1 and not _are_parts(chosen):
+    if len(chosen) > 1 and not are_parts(chosen):
         names = [str(file.relative_to(folder)) for file in chosen]
         more = len(chosen) - MAX_FILES_LISTED
         listed = ", ".join(names[:MAX_FILES_LISTED]) + (f" and {more} more" if more > 0 else "")
@@ -281,7 +281,7 @@ def find_answer_files(folder: Path, task: Task) -> list[Path]:
     return chosen
 
 
-def _are_parts(files: list[Path]) -> bool:
+def are_parts(files: list[Path]) -> bool:
     """Whether the names differ in a number alone; lm-eval's differ in a time, which makes them two runs."""
     is_one_name = len({re.sub(r"\d+", "0", file.name) for file in files}) == 1
     is_one_folder = len({file.parent for file in files}) == 1

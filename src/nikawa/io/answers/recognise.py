@@ -82,8 +82,8 @@ def find_form(name: str) -> tuple[AnswerForm | None, str]:
 
 def recognise(path: Path) -> AnswerForm:
     """The form of the file at `path`."""
-    start = _read_start(path)
-    if start.first[:2] == b"PK" and _is_workbook(path):
+    start = read_start(path)
+    if start.first[:2] == b"PK" and is_workbook(path):
         cure = "save its sheet as CSV (UTF-8)"
         raise BadInput("is a workbook of a spreadsheet", file=path, cure=cure)
     if start.first[:4] in FIRST_BYTES:
@@ -93,10 +93,10 @@ def recognise(path: Path) -> AnswerForm:
     is_json = start.suffix in (*LINE_SUFFIXES, ".json")
     if not is_json and start.first.lstrip()[:1] in (b"{", b"["):
         is_json = start.suffix != ".txt" or _decode_line(start.first) is not _BROKEN
-    return _recognise_json(path, start) if is_json else _recognise_text(path, start)
+    return recognise_json(path, start) if is_json else recognise_text(path, start)
 
 
-def _is_workbook(path: Path) -> bool:
+def is_workbook(path: Path) -> bool:
     """Whether a packed file is a spreadsheet: of Office, or an open document."""
     try:
         with zipfile.ZipFile(path) as packed:
@@ -106,7 +106,8 @@ def _is_workbook(path: Path) -> bool:
     return "xl/workbook.xml" in names or {"mimetype", "content.xml"} <= set(names)
 
 
-def _read_start(path: Path) -> Start:
+def read_start(path: Path) -> Start:
+    """The beginning of a file that is not empty; refuses a packed file whose name does not say so."""
     if path.exists() and not path.is_file():
         raise BadInput("is not a plain file", file=path, cure="save the answers to a file first")
     with open_bytes(path) as stream:
@@ -132,7 +133,8 @@ def _decode_line(line: bytes) -> Any:
         return _BROKEN
 
 
-def _recognise_json(path: Path, start: Start) -> AnswerForm:
+def recognise_json(path: Path, start: Start) -> AnswerForm:
+    """The form of JSON lines or of one JSON document, by the first record or the whole."""
     decode_line(start.first.rstrip(b"\r\n"), path, 1)
     value = _decode_line(start.first)
     if start.suffix in LINE_SUFFIXES or (start.more and isinstance(value, dict)):
@@ -180,7 +182,8 @@ def _recognise_record(row: Any, otherwise: AnswerForm) -> AnswerForm:
     return keyed.PREDICTIONS if is_own else otherwise
 
 
-def _recognise_text(path: Path, start: Start) -> AnswerForm:
+def recognise_text(path: Path, start: Start) -> AnswerForm:
+    """The form of a table or of plain lines, by the first line."""
     line = decode_line(start.first.rstrip(b"\r\n"), path, 1)
     cells = [cell.removesuffix(JSON) for cell in line.split("\t")]
     if tuple(cells[:2]) == ordered.GLUE_HEADER:

@@ -23,10 +23,10 @@ def read_tags(raw: Any, task: Task, example: Example) -> Parsed:
     if not isinstance(value, list):
         return None, "not a list of spans or tags"
     if value and all(isinstance(item, str) for item in value):
-        return _read_bio_tags(value, text, task)
+        return read_bio_tags(value, text, task)
     spans = []
     for item in value:
-        span = _read_span(item)
+        span = read_span(item)
         if span is None:
             return None, "a span is not {start, end, label}"
         if not 0 <= span.start < span.end <= len(text):
@@ -48,7 +48,8 @@ def decode_text(raw: Any) -> Any:
     return raw
 
 
-def _read_span(item: Any) -> Span | None:
+def read_span(item: Any) -> Span | None:
+    """A span of `Span`, `{start, end, label}` or `[start, end, label]`; None for anything else."""
     if isinstance(item, Span):
         return item
     if isinstance(item, Mapping):
@@ -60,7 +61,7 @@ def _read_span(item: Any) -> Span | None:
     return None
 
 
-def _read_bio_tags(tags: list[str], text: str, task: Task) -> Parsed:
+def read_bio_tags(tags: list[str], text: str, task: Task) -> Parsed:
     """Spans of BIO tags, one for each character or for each that is not a space; the tags are kept beside them."""
     wrong = next((tag for tag in tags if not _BIO.fullmatch(tag)), None)
     if wrong is not None:
@@ -69,14 +70,14 @@ def _read_bio_tags(tags: list[str], text: str, task: Task) -> Parsed:
     wrong = next((kind for kind in kinds if task.labels and kind not in task.labels), None)
     if wrong is not None:
         return None, f"{wrong!r} is not one of {', '.join(task.labels)}"
-    whole = _add_spaces(tags, text)
+    whole = add_space_tags(tags, text)
     if whole is None:
         bare = sum(not sign.isspace() for sign in text)
         return None, f"{len(tags)} tags for {len(text)} characters ({bare} without spaces)"
     return Tagged(_spans_of_tags(whole), whole), None
 
 
-def _add_spaces(tags: list[str], text: str) -> list[str] | None:
+def add_space_tags(tags: list[str], text: str) -> list[str] | None:
     """A tag for each character: a space that has none is inside where the entity goes on behind it; None: no fit."""
     skips: tuple[Callable[[str], bool], ...] = (
         lambda _: False,

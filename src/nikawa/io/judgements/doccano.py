@@ -43,7 +43,7 @@ def read_doccano(path: Path, question: str) -> Reading:
     def judge() -> Iterator[tuple[int, Judgement]]:
         for file in files:
             for line, row in read_json_lines(file, Row):
-                judgement = _judge_row(row, line, file, question, reading.notes)
+                judgement = parse_row(row, line, file, question, reading.notes)
                 if judgement is not None:
                     yield line, judgement
 
@@ -51,7 +51,7 @@ def read_doccano(path: Path, question: str) -> Reading:
     return reading
 
 
-def _judge_row(row: Row, line: int, file: Path, question: str, notes: Notes) -> Judgement | None:
+def parse_row(row: Row, line: int, file: Path, question: str, notes: Notes) -> Judgement | None:
     """The judgement of a row; None where it has no label, which is noted."""
     example = row.example or row.id
     if example in (None, ""):

@@ -58,16 +58,17 @@ def read_label_studio(path: Path) -> Reading:
             if example in (None, ""):
                 raise reading.fault(place, "has no id", "give each task an id, or data.example")
             for annotation in task.annotations:
-                for judgement in _judge_annotation(annotation, str(example), place, reading):
+                for judgement in parse_annotation(annotation, str(example), place, reading):
                     yield place, judgement
 
     reading.rows = judge()
     return reading
 
 
-def _judge_annotation(
+def parse_annotation(
     annotation: Annotation, example: str, place: int, reading: Reading
 ) -> Iterator[Judgement]:
+    """The judgements of one annotation; one that was skipped or is empty is noted and gives none."""
     if annotation.was_cancelled:
         reading.notes.add(SKIPPED, place, "no answer counted")
         return
@@ -80,7 +81,7 @@ def _judge_annotation(
     if not annotation.result:
         reading.notes.add(BLANK, place)
     for result in annotation.result:
-        answer = _read_answer(result, place, reading)
+        answer = parse_result(result, place, reading)
         if answer is not None:
             yield Judgement(
                 example=example,
@@ -92,7 +93,8 @@ def _judge_annotation(
             )
 
 
-def _read_answer(result: Result, place: int, reading: Reading) -> Any:
+def parse_result(result: Result, place: int, reading: Reading) -> Any:
+    """The answer in a result: a choice, rating, number or text; None, noted, where it is blank."""
     kind = next((kind for kind in ANSWER_KINDS if kind in result.value), None)
     value = None if kind is None else result.value[kind]
     if value is None and result.value:
@@ -130,7 +132,7 @@ def write_label_studio(
                     "completed_by": worker,
                     "lead_time": answers[0].seconds,
                     "created_at": answers[0].at,
-                    "result": [_make_result(judgement) for judgement in answers],
+                    "result": [format_result(judgement) for judgement in answers],
                 }
                 annotations.append(annotation)
             task = {"data": {**inputs, "example": name}, "annotations": annotations}
@@ -139,7 +141,8 @@ def write_label_studio(
     return len(tasks)
 
 
-def _make_result(judgement: Judgement) -> dict[str, Any]:
+def format_result(judgement: Judgement) -> dict[str, Any]:
+    """A judgement as a result of Label Studio; refuses answers that are neither a label nor a number."""
     answer = judgement.answer
     is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
     if not is_number and not isinstance(answer, str):

@@ -56,7 +56,7 @@ def open_judgements(path: Path, options: JudgementOptions | None = None) -> Read
         rows = file_format.read(path, Judgement)
         if ".tsv" in path.name:
             rows = unguard_judgements(rows)
-        reading.rows = _clean_answers(rows, reading.notes)
+        reading.rows = clean_answers(rows, reading.notes)
         return reading
     if form == "label-studio":
         return read_label_studio(path)
@@ -64,7 +64,7 @@ def open_judgements(path: Path, options: JudgementOptions | None = None) -> Read
         return read_doccano(path, options.question)
     if form != "sheet" and form not in DIALECTS:
         raise unknown("form", form, (*FORMS, *DIALECTS))
-    return _open_sheet(path, options)
+    return open_sheet(path, options)
 
 
 def recognise_form(path: Path) -> str:
@@ -91,7 +91,7 @@ def recognise_form(path: Path) -> str:
     return "records"
 
 
-def _clean_answers(
+def clean_answers(
     rows: Iterable[tuple[int, Judgement]], notes: Notes
 ) -> Iterator[tuple[int, Judgement]]:
     """Answers as in a sheet: stray blanks, full-width digits and blank cells are noted, never counted as votes."""
@@ -103,7 +103,8 @@ def _clean_answers(
         yield place, judgement
 
 
-def _open_sheet(path: Path, options: JudgementOptions) -> Reading:
+def open_sheet(path: Path, options: JudgementOptions) -> Reading:
+    """Open a sheet: detect its layout, and map its columns by the options or by the words of its heading."""
     layout = detect_layout(path, options.encoding)
     mark = " with a byte order mark" if layout.bom else ""
     reading = Reading(path, f"sheet in {layout.encoding}{mark}", iter(()))

@@ -61,7 +61,7 @@ def detect_layout(path: Path, encoding: str | None = None) -> Layout:
     with open_bytes(path) as stream:
         for number, raw in numbered_lines(stream):
             first = first or raw
-            _refuse_bytes(raw, path, number)
+            refuse_bytes(raw, path, number)
             if raw.isascii() or encoding is not None:
                 continue
             if not _is_utf8(raw):
@@ -89,7 +89,8 @@ def detect_layout(path: Path, encoding: str | None = None) -> Layout:
     return Layout(encoding or "utf-8", separator, first.startswith(BOM))
 
 
-def _refuse_bytes(raw: bytes, path: Path, number: int) -> None:
+def refuse_bytes(raw: bytes, path: Path, number: int) -> None:
+    """Refuse a line that no sheet has: of UTF-16 or of a workbook, with NUL characters, endless."""
     if number == 1 and raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise BadInput("is UTF-16", file=path, line=1, cure="save it as CSV UTF-8")
     if number == 1 and raw[:4] == b"PK\x03\x04":
@@ -124,7 +125,7 @@ def csv_options(separator: str) -> dict[str, Any]:
 
 def read_sheet(path: Path, layout: Layout, notes: Notes) -> Iterator[tuple[int, list[str]]]:
     """(Line on which the row starts, cells), the heading first; every row is as wide as the heading."""
-    reader = csv.reader(_decode_lines(path, layout), **csv_options(layout.separator), strict=True)
+    reader = csv.reader(decode_lines(path, layout), **csv_options(layout.separator), strict=True)
     start, width = 1, 0
     try:
         for cells in reader:
@@ -157,7 +158,8 @@ def _check_heading(header: Sequence[str], path: Path) -> None:
     check_header(header, (), path)
 
 
-def _decode_lines(path: Path, layout: Layout) -> Iterator[str]:
+def decode_lines(path: Path, layout: Layout) -> Iterator[str]:
+    """The lines of a sheet as text, ends as LF; a line of another encoding is refused by number."""
     with open_bytes(path) as stream:
         for number, raw in numbered_lines(stream):
             line = raw.removeprefix(BOM) if number == 1 else raw
