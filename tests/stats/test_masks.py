@@ -11,7 +11,6 @@ from nikawa.stats.masks import (
     make_figure,
     measure_parts,
     resample_sums,
-    sum_groups,
 )
 from nikawa.stats.resample import (
     bootstrap,
@@ -19,6 +18,7 @@ from nikawa.stats.resample import (
     draw_weights,
     number_groups,
     percentile_interval,
+    sum_groups,
 )
 
 LABELS = ("yes", "no", "maybe")

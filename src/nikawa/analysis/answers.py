@@ -28,6 +28,10 @@ from nikawa.stats.slices import (
 MAX_PROBABILITY_ERROR = 1e-3
 """How far the sum of an item's probabilities may be from 1."""
 USUAL_LABEL_ORDER = ("entailment", "contradiction", "neutral")
+"""How tables of inference list the labels."""
+
+FoundSlices = tuple[list[SliceMask], dict[str, str]]
+"""Slices, and keys that were skipped with the reason."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +40,7 @@ class ItemSet:
 
     task: Task
     examples: Sequence[Example]
-    _slices: dict[tuple[str, ...], tuple[list[SliceMask], dict[str, str]]] = field(
-        default_factory=dict
-    )
+    _slices: dict[tuple[str, ...], FoundSlices] = field(default_factory=dict)
 
     @cached_property
     def units(self) -> Ints:
@@ -71,7 +73,7 @@ class ItemSet:
         places = {name: places[name] for name in order or sorted(places)}
         return to_masks(question, places, len(self.examples))
 
-    def find_slices(self, keys: tuple[str, ...]) -> tuple[list[SliceMask], dict[str, str]]:
+    def find_slices(self, keys: tuple[str, ...]) -> FoundSlices:
         """Every slice by every key that fits, or by the `keys` given; and why keys were skipped."""
         if keys not in self._slices:
             self._slices[keys] = find_slices(self.task, self.examples, keys)
@@ -191,7 +193,8 @@ def match_system(
     if len(kept) < len(examples):
         item_set = ItemSet(task, [examples[i] for i in kept])
         runs = [items.take(kept) for items in runs]
-    used = choose_metrics(task, (metric,) if metric else task.metrics[:1], runs[0])[0]
+    names = (metric,) if metric else task.metrics[:1]
+    used = choose_metrics(task, names, runs[0])[0]
     for i, items in enumerate(runs):  # seeds of a model without chance answer alike: one is enough
         runs[i] = next((other for other in runs[:i] if other == items), items)
     by_items = {id(items): used.evaluate(items, "official") for items in runs}

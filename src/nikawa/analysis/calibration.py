@@ -26,8 +26,11 @@ BINS = 15
 MIN_PROBABILITY = 1e-12
 """The smallest probability a likelihood is taken of."""
 CHANCE_TRIALS = 1_000
+"""Draws of a perfectly calibrated model."""
 MAX_DRAWN_AT_ONCE = 2_000_000
+"""Random numbers that are held at once."""
 COVERAGES = tuple(i / 20 for i in range(1, 21))
+"""Shares of the items that points of the risk-coverage curve are for."""
 
 T = TypeVar("T")
 
@@ -125,7 +128,8 @@ def ece_by_chance(run: RunProbabilities, bins: int = BINS, seed: int = 0) -> flo
         size = min(rows, CHANCE_TRIALS - start)
         draw = np.random.default_rng((seed, 4, number)).random((size, n))
         gaps = (draw < confidence) - confidence
-        errors.append(np.abs(np.add.reduceat(gaps, starts, axis=1)).sum(axis=1) / n)
+        by_bin = np.add.reduceat(gaps, starts, axis=1)
+        errors.append(np.abs(by_bin).sum(axis=1) / n)
     return float(np.quantile(np.concatenate(errors), 0.95))
 
 
@@ -157,7 +161,8 @@ def item_losses(run: RunProbabilities) -> tuple[Floats, Floats]:
     """Brier score and negative log-likelihood of each item."""
     truth = run.gold[:, None] == np.arange(run.probabilities.shape[1])
     brier = ((run.probabilities - truth) ** 2).sum(axis=1) + (run.gold < 0)
-    of_gold = np.where(run.gold < 0, 0.0, run.probabilities[np.arange(len(run.gold)), run.gold])
+    at_gold = run.probabilities[np.arange(len(run.gold)), run.gold]
+    of_gold = np.where(run.gold < 0, 0.0, at_gold)
     return brier, -np.log(np.maximum(of_gold, MIN_PROBABILITY))
 
 

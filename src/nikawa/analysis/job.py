@@ -1,4 +1,8 @@
-"""Analyse stored runs: how good, how sure, and where they fail. Nothing is run again."""
+"""Analyse stored runs: how good, how sure, and where they fail. Nothing is run again.
+
+`analyse` writes the folder `analyses/`, `compute_analyses` gives the same in memory, `analyse_systems` takes runs that are
+loaded already; `read_analyses` reads the folder back.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +96,11 @@ def analyse(
     overwrite: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Analyses:
-    """Analyse runs (folders, folders of runs, patterns) and write `analyses/` beside them, or to `out`."""
+    """Analyse runs (folders, folders of runs, patterns) and write `analyses/` beside them, or to `out`.
+
+    `data` is where published datasets lie. Raises `BadInput` where the runs lie in several folders and `out` does not
+    say where to write, and where the folder is there already, unless `overwrite`.
+    """
     options = options or AnalysisOptions()
     stored = find_runs(runs)
     folder = out or _folder_beside(stored)
@@ -287,7 +295,8 @@ def refuse_foreign(folder: Path, overwrite: bool) -> None:
     for path in sorted(folder.rglob("*")):
         file = path.relative_to(folder)
         is_sheet = file.parts[0] == SUSPECTS and len(file.parts) == 3
-        if path.is_dir() or str(file) in own or (is_sheet and file.name in (SHEET, TASKS, CELLS)):
+        is_ours = str(file) in own or (is_sheet and file.name in (SHEET, TASKS, CELLS))
+        if path.is_dir() or is_ours:
             continue
         what = f"holds what no analysis wrote: {file}"
         raise BadInput(what, file=folder, cure="move it away, or choose another place: --out DIR")

@@ -319,7 +319,8 @@ def score_items(answers: SystemAnswers) -> Floats | None:
             continue
         details = [metric.evaluate(items, "official").detail for items in answers.runs]
         known = [each for each in details if each is not None]
-        if len(known) == len(details) and all(len(each) == len(answers.examples) for each in known):
+        is_complete = len(known) == len(details)
+        if is_complete and all(len(each) == len(answers.examples) for each in known):
             return np.stack(known)
     return None
 
@@ -367,11 +368,14 @@ def surprises_by_error(
     mean = answers.mean(axis=0)
     errors = np.abs(mean - np.asarray(gold))
     wrong = (np.abs(answers - np.asarray(gold)) > step).sum(axis=0)
-    return [
-        make_surprise(examples[i], gold[i], float(mean[i]), int(wrong[i]), error=float(errors[i]))
-        for i in np.argsort(-errors, kind="stable")
-        if wrong[i]
-    ]
+    surprises = []
+    for i in np.argsort(-errors, kind="stable"):
+        if wrong[i]:
+            answer, error = float(mean[i]), float(errors[i])
+            surprises.append(
+                make_surprise(examples[i], gold[i], answer, int(wrong[i]), error=error)
+            )
+    return surprises
 
 
 def surprises_by_score(
@@ -383,9 +387,9 @@ def surprises_by_score(
     """Items by what their score (runs by items, best is 1) lacks on the mean."""
     lacks = 1 - details.mean(axis=0)
     wrong = (details < 1).sum(axis=0)
-    order = sorted(np.flatnonzero(lacks > 0).tolist(), key=lambda i: (-lacks[i], examples[i].id))
+    missed: list[int] = np.flatnonzero(lacks > 0).tolist()
     surprises = []
-    for i in order:
+    for i in sorted(missed, key=lambda i: (-lacks[i], examples[i].id)):
         answer = most_frequent([run[i] for run in answers])
         lack = float(lacks[i])
         surprises.append(make_surprise(examples[i], gold[i], answer, int(wrong[i]), error=lack))

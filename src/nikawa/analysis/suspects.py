@@ -195,9 +195,10 @@ def _reference(answers: SystemAnswers) -> str:
 def form_opinion(answers: SystemAnswers) -> tuple[Floats, Ints]:
     """The mean probabilities of a system (the share of its seeds where it gives none), and its answer to each item."""
     given = answers.answer_indices
-    labels = range(len(answers.labels))
-    shares = np.stack([(given == label).mean(axis=0) for label in labels], axis=1)
-    votes = np.where(shares.sum(axis=1) > 0, shares.argmax(axis=1), -1).astype(np.int64)
+    columns = [(given == label).mean(axis=0) for label in range(len(answers.labels))]
+    shares = np.stack(columns, axis=1)
+    is_answered = shares.sum(axis=1) > 0
+    votes = np.where(is_answered, shares.argmax(axis=1), -1).astype(np.int64)
     probabilities = answers.probabilities
     if isinstance(probabilities, str):
         return shares, votes

@@ -128,7 +128,7 @@ class Table:
 def tabulate(tally: Tally, labels: Sequence[str] = (), alpha: float = ALPHA) -> Table:
     """The table of a tally. `labels` is the closed set, whose size makes the null; else those that were seen."""
     known = tuple(labels) or tuple(sorted(tally.examples))
-    _refuse_unfit(tally, known, alpha)
+    refuse_unfit(tally, known, alpha)
     tokens = tuple(sorted(set().union(*tally.tokens.values())))
     if not tokens:
         raise BadInput("there is no token in the texts", cure="look at the texts and the tokeniser")
@@ -139,7 +139,8 @@ def tabulate(tally: Tally, labels: Sequence[str] = (), alpha: float = ALPHA) -> 
     return Table(known, tokens, counts, counts.sum(axis=1), examples, alpha)
 
 
-def _refuse_unfit(tally: Tally, labels: tuple[str, ...], alpha: float) -> None:
+def refuse_unfit(tally: Tally, labels: tuple[str, ...], alpha: float) -> None:
+    """Raise `BadInput` for an alpha or a set of labels that the test is not defined for."""
     if not 0 < alpha < 0.5:
         raise BadInput(f"alpha is {alpha}", cure="take one between 0 and 0.5, such as 0.01")
     strange = sorted(set(tally.examples) - set(labels))
@@ -171,8 +172,11 @@ def find_pairs(table: Table) -> tuple[Pair, ...]:
         )
         for i, (row, column) in enumerate(zip(rows.tolist(), columns.tolist(), strict=True))
     ]
-    order = sorted(range(len(pairs)), key=lambda i: (tails[i], pairs[i].token, pairs[i].label))
-    return tuple(pairs[i] for i in order)
+    ranked = sorted(
+        zip(tails.tolist(), pairs, strict=True),
+        key=lambda entry: (entry[0], entry[1].token, entry[1].label),
+    )
+    return tuple(pair for _, pair in ranked)
 
 
 def find_uneven_labels(table: Table) -> tuple[str, ...]:
@@ -188,20 +192,21 @@ def rank_associations(
     weight = table.counts + smoothing
     total = weight.sum()
     apart = weight.sum(axis=1, keepdims=True) * weight.sum(axis=0, keepdims=True)
-    with np.errstate(
-        divide="ignore", invalid="ignore"
-    ):  # without smoothing, what never met has no PMI
+    # Without smoothing, what never met has no PMI.
+    with np.errstate(divide="ignore", invalid="ignore"):
         pmi = np.nan_to_num(np.log2(weight * total / apart), nan=-inf, neginf=-inf)
     ranked = {}
     for column, label in enumerate(table.labels):
-        counts, examples = table.counts[:, column].tolist(), max(1, int(table.examples[column]))
+        counts = table.counts[:, column].tolist()
         bits = pmi[:, column].tolist()
-        order = sorted(range(len(bits)), key=lambda i: (-bits[i], -counts[i], table.tokens[i]))
+        examples = max(1, int(table.examples[column]))
+        rows = sorted(
+            zip(bits, counts, table.tokens, strict=True),
+            key=lambda row: (-row[0], -row[1], row[2]),
+        )
         ranked[label] = tuple(
-            Association(
-                token=table.tokens[i], pmi=bits[i], count=counts[i], share=counts[i] / examples
-            )
-            for i in order[:top]
-            if bits[i] > -inf
+            Association(token=token, pmi=pmi_of_token, count=count, share=count / examples)
+            for pmi_of_token, count, token in rows[:top]
+            if pmi_of_token > -inf
         )
     return ranked

@@ -83,13 +83,13 @@ def check(text: str, data: Path | None = None, on_progress: Progress | None = No
     tasks = benchmark.tasks if benchmark else ()
     dataset = load(text, data=data)
     if benchmark is None:
-        dataset = _without_registered_name(dataset, spec)
+        dataset = rename_custom(dataset, spec)
 
     findings: list[Finding] = []
     for split, examples in dataset.splits.items():
         findings += schema_findings(dataset.name, tasks, split, examples)
         findings += mixed_types(dataset.name, split, examples)
-    sound = _without_mistyped(dataset, findings)
+    sound = drop_mistyped(dataset, findings)
     views = views_of(sound.splits, benchmark)
     splits = {split: rows for split, rows in sound.splits.items() if split not in views}
     roots = msgspec.structs.replace(sound, splits=splits)
@@ -98,13 +98,19 @@ def check(text: str, data: Path | None = None, on_progress: Progress | None = No
     findings += split_leaks(roots.name, splits if benchmark else group_by_premise(splits))
     if benchmark is not None:
         findings += file_findings(spec, sound, data)
-    leaks, compared = _compare(roots, spec, data, on_progress or (lambda what, done, total: None))
+    leaks, compared = compare_with_others(
+        roots, spec, data, on_progress or (lambda what, done, total: None)
+    )
     findings += leaks
 
-    name = dataset.name if benchmark is None else _list_name(spec)
-    lists = () if benchmark is None else (benchmark.name, name)
+    name = dataset.name
+    lists: tuple[str, ...] = ()
+    if benchmark is not None:  # a list of known problems has a name for a single file too
+        name = spec.name if spec.path is None else f"{spec.name}@{spec.path.name}"
+        lists = (benchmark.name, name)
     marked = tuple(mark_known(lists, findings, known_problems()))
-    bins = tops(sound.splits) | {task.question: task.scale[1] for task in tasks if task.scale}
+    bins = tops(sound.splits)
+    bins |= {task.question: task.scale[1] for task in tasks if task.scale}
     return CheckReport(
         dataset=name,
         version=dataset.version,
@@ -117,7 +123,7 @@ def check(text: str, data: Path | None = None, on_progress: Progress | None = No
     )
 
 
-def _without_registered_name(dataset: Dataset, spec: Spec) -> Dataset:
+def rename_custom(dataset: Dataset, spec: Spec) -> Dataset:
     """A custom dataset under a name that no registered one has, so that the two are not confused."""
     if dataset.name not in benchmarks():
         return dataset
@@ -126,7 +132,7 @@ def _without_registered_name(dataset: Dataset, spec: Spec) -> Dataset:
     return msgspec.structs.replace(dataset, name=str(path) if name in benchmarks() else name)
 
 
-def _without_mistyped(dataset: Dataset, findings: Iterable[Finding]) -> Dataset:
+def drop_mistyped(dataset: Dataset, findings: Iterable[Finding]) -> Dataset:
     """The dataset without the examples that were found to be of a wrong type: no other check can use them."""
     wrong = {ref for finding in findings if finding.check == "wrong-type" for ref in finding.ids}
     if not wrong:
@@ -138,7 +144,7 @@ def _without_mistyped(dataset: Dataset, findings: Iterable[Finding]) -> Dataset:
     return msgspec.structs.replace(dataset, splits=splits)
 
 
-def _compare(
+def compare_with_others(
     dataset: Dataset, spec: Spec, data: Path | None, on_progress: Progress
 ) -> tuple[list[Finding], list[str]]:
     """What other splits and datasets hold too, and the names of those; one that cannot be read is a finding."""
@@ -148,7 +154,7 @@ def _compare(
     compared: list[str] = []
     if spec.is_part and files_here(benchmarks()[spec.name], data):
         with _faults_as_findings(f"other splits of {spec.name}", findings):
-            findings += _leaks_among_splits(dataset, spec, load(spec.name, data=data))
+            findings += leaks_among_splits(dataset, spec, load(spec.name, data=data))
             compared.append(spec.name)
     for done, other in enumerate(others, start=1):
         on_progress(f"comparing with {other.name}", done, len(others) + 1)
@@ -190,7 +196,7 @@ def _faults_as_findings(where: str, findings: list[Finding]) -> Iterator[None]:
         findings.append(Finding(check="not-compared", where=where, count=1, note=note))
 
 
-def _leaks_among_splits(dataset: Dataset, spec: Spec, whole: Dataset) -> Iterator[Finding]:
+def leaks_among_splits(dataset: Dataset, spec: Spec, whole: Dataset) -> Iterator[Finding]:
     """Rows that the dataset's other published splits hold."""
     benchmark = benchmarks()[spec.name]
     sources = {source_of(split, benchmark.views) for split in dataset.splits}
@@ -221,11 +227,11 @@ def file_findings(spec: Spec, dataset: Dataset, data: Path | None) -> Iterator[F
         here = files_here(benchmark, data)
         splits = here if spec.split is None else [name for name in (spec.split, "") if name in here]
         files = [path.relative_to(folder) for split in splits for path in here[split]]
-        yield from _changed_files(spec, folder, files)
+        yield from find_changed_files(spec, folder, files)
     else:
         files = [spec.path]
-        yield from _changed_namesake(benchmark, spec.path)
-    yield from _version_findings(benchmark, dataset, files)
+        yield from find_changed_namesake(benchmark, spec.path)
+    yield from find_version_conflicts(benchmark, dataset, files)
     if benchmark.find_problems is None:
         return
     names = {Path(pinned.path).name for pinned in pinned_files(benchmark.name)}
@@ -237,7 +243,7 @@ def file_findings(spec: Spec, dataset: Dataset, data: Path | None) -> Iterator[F
             yield finding
 
 
-def _changed_files(spec: Spec, folder: Path, files: Iterable[Path]) -> Iterator[Finding]:
+def find_changed_files(spec: Spec, folder: Path, files: Iterable[Path]) -> Iterator[Finding]:
     """Files at a pinned path with other content; a release that is not pinned lies at another path.
 
     Files used beside the splits are looked at too, unless a single split was asked for.
@@ -250,7 +256,7 @@ def _changed_files(spec: Spec, folder: Path, files: Iterable[Path]) -> Iterator[
             yield _changed(pinned, pinned.path)
 
 
-def _changed_namesake(benchmark: Benchmark, path: Path) -> Iterator[Finding]:
+def find_changed_namesake(benchmark: Benchmark, path: Path) -> Iterator[Finding]:
     """A file that is called like a published one and is not it."""
     namesakes = [file for file in pinned_files(benchmark.name) if Path(file.path).name == path.name]
     if namesakes and not any(is_published(file, path) for file in namesakes):
@@ -262,7 +268,7 @@ def _changed(file: Upstream, where: str) -> Finding:
     return Finding(check="not-the-published-file", where=where, count=1, ids=(where,), note=note)
 
 
-def _version_findings(
+def find_version_conflicts(
     benchmark: Benchmark, dataset: Dataset, files: Iterable[Path]
 ) -> Iterator[Finding]:
     """Files of different versions, or a version in the path that the content denies."""
@@ -315,11 +321,6 @@ def read_known_problems(file: Path) -> KnownProblems:
         raise BadInput(
             f"is not a list of known problems ({problem})", file=file, cure=cure
         ) from None
-
-
-def _list_name(spec: Spec) -> str:
-    """The name a list of known problems has for it: `jsick`, or `jsick@train.tsv` for a file."""
-    return spec.name if spec.path is None else f"{spec.name}@{spec.path.name}"
 
 
 def known_entries(report: CheckReport) -> str:

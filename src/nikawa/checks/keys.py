@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from unicodedata import is_normalized, normalize
 
 from nikawa.checks.schema import fits_name
-from nikawa.records import Example, reference
+from nikawa.records import Example, Finding, reference
 
 COMPOSED = "written in other Unicode forms (NFC, NFD)"
 """What a note calls items that are the same in NFC alone."""
@@ -235,3 +235,13 @@ def texts(example: Example) -> Iterator[str]:
                     yield part
                 elif isinstance(part, dict) and isinstance(part.get("text"), str):
                     yield part["text"]
+
+
+def make_finding(
+    check: str, where: str, ids: Iterable[str], note: str, count: int | None = None
+) -> Finding:
+    """A finding on the examples `ids`; `count` is how many they are where that is no other number."""
+    rows = tuple(ids)
+    return Finding(
+        check=check, where=where, count=len(rows) if count is None else count, ids=rows, note=note
+    )

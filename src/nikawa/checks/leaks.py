@@ -7,7 +7,16 @@ from unicodedata import normalize
 
 from msgspec.structs import replace
 
-from nikawa.checks.keys import COMPOSED, Keyed, Placed, family, only_composed, related, sentences
+from nikawa.checks.keys import (
+    COMPOSED,
+    Keyed,
+    Placed,
+    family,
+    make_finding,
+    only_composed,
+    related,
+    sentences,
+)
 from nikawa.checks.quality import Splits
 from nikawa.records import Example, Finding
 
@@ -49,10 +58,10 @@ def _leaks_from_earlier(
         items = _keyed(dataset, splits, name)
         where = f"{name} in {'+'.join(others)}"
         yield from _leaks(items, earlier, where)
-        yield from _shared_items(items, earlier, where)
-        yield from _reversed_pairs(items, earlier, where)
-        yield from _seen_sentences(items, earlier, where)
-        yield from _broken_groups(items, earlier, where)
+        yield from count_shared_items(items, earlier, where)
+        yield from find_reversed_pairs(items, earlier, where)
+        yield from find_seen_sentences(items, earlier, where)
+        yield from find_broken_groups(items, earlier, where)
 
 
 def dataset_leaks(
@@ -84,7 +93,7 @@ def _leaks(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
         if hits and form.leaks and counts.get(form.finer) != len(hits):
             other = sum(only_composed(form, item, index[key]) for key, item in hits)
             rows = [item.ref for _, item in hits]
-            yield _finding(
+            yield make_finding(
                 f"leaked-{form.name}", where, rows, f"{other} {COMPOSED}" if other else ""
             )
 
@@ -94,7 +103,7 @@ def _has_stranger(item: Placed, others: Iterable[Placed]) -> bool:
     return any(not related((item, other)) for other in others)
 
 
-def _shared_items(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+def count_shared_items(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
     """How many different items leak, where that is not how many rows do."""
     for form in items.forms.values():
         index = held.groups(form.name)
@@ -106,12 +115,11 @@ def _shared_items(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
         count = sum(bool(refs) for refs in by_item)
         if form.repeats and not form.finer and count != len(rows):
             note = f"different {form.name}, on {len(rows)} rows"
-            yield Finding(
-                check=f"shared-{form.name}", where=where, count=count, ids=rows, note=note
-            )
+            yield make_finding(f"shared-{form.name}", where, rows, note, count)
 
 
-def _reversed_pairs(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+def find_reversed_pairs(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+    """Pairs of sentences that the other side holds the other way round."""
     index = held.groups("pairs")
     rows = []
     for item in items.items:
@@ -119,10 +127,13 @@ def _reversed_pairs(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
         if pair and _has_stranger(item, index.get((pair[1], pair[0]), [])):
             rows.append(item.ref)
     if rows:
-        yield _finding("leaked-reversed-pairs", where, rows, "the pair occurs the other way round")
+        yield make_finding(
+            "leaked-reversed-pairs", where, rows, "the pair occurs the other way round"
+        )
 
 
-def _seen_sentences(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+def find_seen_sentences(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+    """Pairs whose sentences both occur on the other side, together or apart."""
     seen = {
         text
         for other in held.items
@@ -135,20 +146,19 @@ def _seen_sentences(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
         if pair is not None and _is_original(item) and pair[0] in seen and pair[1] in seen:
             rows.append(item.ref)
     if rows:
-        yield _finding(
+        yield make_finding(
             "leaked-sentences", where, rows, "both sentences occur there, together or apart"
         )
 
 
-def _broken_groups(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+def find_broken_groups(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
     """Groups with members on both sides: a test item whose premise or dialogue was learned from."""
     there = {other.example.group for other in held.items if _is_original(other)} - {None}
     rows = [item for item in items.items if item.example.group in there and _is_original(item)]
     if rows:
         count = len({item.example.group for item in rows})
-        ids = tuple(item.ref for item in rows)
         note = f"groups that are in both, on {len(rows)} rows"
-        yield Finding(check="broken-groups", where=where, count=count, ids=ids, note=note)
+        yield make_finding("broken-groups", where, [item.ref for item in rows], note, count)
 
 
 def group_by_premise(splits: Splits) -> dict[str, tuple[Example, ...]]:
@@ -169,7 +179,3 @@ def group_by_premise(splits: Splits) -> dict[str, tuple[Example, ...]]:
 def _is_original(item: Placed) -> bool:
     """Whether it was made from no other example: those share sentences with their parents by design."""
     return len(item.kin) == 1
-
-
-def _finding(check: str, where: str, rows: Sequence[str], note: str) -> Finding:
-    return Finding(check=check, where=where, count=len(rows), ids=tuple(rows), note=note)

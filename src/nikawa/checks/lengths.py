@@ -85,7 +85,7 @@ def measure_explained(tally: Tally) -> tuple[Explained, ...]:
     """The part of each side's length that the labels explain."""
     rows = []
     for side, unit in product(tally.sides, UNITS):
-        groups = [counts for (s, u, _), counts in tally.lengths.items() if (s, u) == (side, unit)]
+        groups = [counts for key, counts in tally.lengths.items() if key[:2] == (side, unit)]
         rows.append(Explained(side=side, unit=unit, share=eta_squared(groups)))
     return tuple(rows)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nikawa.metrics.correlation import standard_ranks
 from nikawa.records import Record
 from nikawa.stats.masks import Sample, finite_or_none, make_figure, measure_parts, resample_sums
 from nikawa.stats.resample import Floats, Ints, count_units
@@ -26,8 +27,10 @@ class OverlapBin(Record, frozen=True, kw_only=True):
     n: int
     least: float
     most: float
+    """Lowest and highest overlap in it."""
     mean: float
     value: float | None
+    """The metric on these items, in its unit."""
     low: float | None
     high: float | None
 
@@ -37,7 +40,9 @@ class Shared:
     """Tokens of each item, and how many of them the other input holds."""
 
     found: Floats
+    """Tokens of each item that the other input holds."""
     tokens: Floats
+    """All its tokens."""
 
     @property
     def shares(self) -> Floats:
@@ -61,19 +66,19 @@ def shared_tokens(pairs: Iterable[tuple[Sequence[str], frozenset[str]]]) -> Shar
 def mean_share(shared: Shared, units: Ints, *, resamples: int, seed: int = 0) -> Figure:
     """The mean share with its interval."""
     shares = shared.shares
-    sums = resample_sums(
-        np.column_stack([shares, np.ones_like(shares)]), units, resamples=resamples, seed=seed
-    )
-    return make_figure(
-        np.array([shares.mean()]), sums[:, 0] / sums[:, 1], units=count_units(units), n=len(shares)
-    )
+    table = np.column_stack([shares, np.ones_like(shares)])
+    sums = resample_sums(table, units, resamples=resamples, seed=seed)
+    value = np.array([shares.mean()])
+    drawn = sums[:, 0] / sums[:, 1]
+    return make_figure(value, drawn, units=count_units(units), n=len(shares))
 
 
 def overlap_bins(
     shares: Floats, sample: Sample, *, scale: float, resamples: int, seed: int = 0
 ) -> tuple[OverlapBin, ...]:
     """The metric in parts of about equal size, from low overlap to high; equal shares stay together."""
-    edges = np.unique(np.quantile(shares, [i / BINS for i in range(1, BINS)], method="lower"))
+    cuts = [i / BINS for i in range(1, BINS)]
+    edges = np.unique(np.quantile(shares, cuts, method="lower"))
     bin_of_item = np.searchsorted(edges, shares)
     masks: list[Mask] = [bin_of_item == number for number in np.unique(bin_of_item)]
     parts = measure_parts(sample, masks, resamples=resamples, seed=seed)
@@ -97,7 +102,7 @@ def overlap_bins(
 
 def rank_correlation(x: Floats, y: Floats, units: Ints, *, resamples: int, seed: int = 0) -> Figure:
     """Spearman's rho, with an interval from resamples of the ranks; None where a side is constant."""
-    a, b = (_standard_ranks(side) for side in (x, y))
+    a, b = (np.array(standard_ranks(side.tolist())) for side in (x, y))
     table = np.column_stack([np.ones_like(a), a, b, a * a, b * b, a * b])
     drawn = _pearson(resample_sums(table, units, resamples=resamples, seed=seed))
     value = float(_pearson(table.sum(axis=0)))
@@ -106,17 +111,10 @@ def rank_correlation(x: Floats, y: Floats, units: Ints, *, resamples: int, seed:
     return make_figure(np.array([value]), drawn, units=count_units(units), n=len(x))
 
 
-def _standard_ranks(x: Floats) -> Floats:
-    """Ranks (ties share their mean), with mean 0 and deviation 1."""
-    _, place, count = np.unique(x, return_inverse=True, return_counts=True)
-    ranks: Floats = (np.cumsum(count) - (count - 1) / 2)[place]
-    standard: Floats = (ranks - ranks.mean()) / (float(ranks.std()) or 1.0)
-    return standard
-
-
 def _pearson(sums: Floats) -> Floats:
     """Pearson's r from (n, Σx, Σy, Σx², Σy², Σxy); not a number where a side is constant."""
     n, sx, sy, xx, yy, xy = np.moveaxis(sums, -1, 0)
     dx, dy = n * xx - sx * sx, n * yy - sy * sy
     flat = (dx <= 1e-9) | (dy <= 1e-9)
-    return np.where(flat, np.nan, (n * xy - sx * sy) / np.sqrt(np.where(flat, 1.0, dx * dy)))
+    spread = np.sqrt(np.where(flat, 1.0, dx * dy))
+    return np.where(flat, np.nan, (n * xy - sx * sy) / spread)

@@ -223,7 +223,7 @@ def make_plan(text: str, source: ProbeSource, question: str | None) -> ProbePlan
         task = chosen[0]
         question, inputs, labels = task.question, _text_inputs(task), task.labels
     else:
-        question, inputs = _guess_question(text, source.first, question)
+        question, inputs = guess_question(text, source.first, question)
     texts = []
     for example in source.first[:EXAMPLES_PEEKED]:
         values = [example.inputs.get(name) for name in inputs]
@@ -241,7 +241,7 @@ def _text_inputs(task: Task) -> tuple[str, ...]:
     return kinds.get(task.kind, ())
 
 
-def _guess_question(
+def guess_question(
     text: str, examples: Iterable[Example], question: str | None
 ) -> tuple[str, tuple[str, ...]]:
     """The question and the texts of data that no task describes: the first example with a word as gold tells."""
@@ -315,7 +315,8 @@ def labelled_texts(
 ) -> Iterator[Item]:
     """Label and texts of the examples that the question can be asked of and whose gold is here."""
     for example in (e for e in examples if not e.hidden):
-        label, texts = example.gold.get(plan.question), [example.inputs.get(side) for side in sides]
+        label = example.gold.get(plan.question)
+        texts = [example.inputs.get(side) for side in sides]
         words = tuple(text for text in texts if isinstance(text, str))
         if isinstance(label, str) and len(words) == len(sides):
             yield label, words

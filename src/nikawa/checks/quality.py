@@ -13,7 +13,16 @@ from math import ceil, floor
 from typing import Any
 from unicodedata import normalize
 
-from nikawa.checks.keys import COMPOSED, Form, Keyed, Placed, only_composed, related, texts
+from nikawa.checks.keys import (
+    COMPOSED,
+    Form,
+    Keyed,
+    Placed,
+    make_finding,
+    only_composed,
+    related,
+    texts,
+)
 from nikawa.records import Example, Finding, Span
 
 Splits = Mapping[str, Sequence[Example]]
@@ -60,9 +69,9 @@ def text_findings(dataset: str, splits: Splits) -> Iterator[Finding]:
     """Texts that are empty, of one character, padded, or hold characters nobody can see."""
     for split, examples in splits.items():
         for check, (is_damaged, note) in TEXT_CHECKS.items():
-            ids = tuple(Placed(dataset, split, e).ref for e in examples if is_damaged(e))
+            ids = [Placed(dataset, split, e).ref for e in examples if is_damaged(e)]
             if ids:
-                yield Finding(check=check, where=split, count=len(ids), ids=ids, note=note)
+                yield make_finding(check, split, ids, note)
 
 
 def repetition_findings(dataset: str, splits: Splits) -> Iterator[Finding]:
@@ -73,24 +82,23 @@ def repetition_findings(dataset: str, splits: Splits) -> Iterator[Finding]:
     if len(placed) > 1:
         placed["+".join(placed)] = [item for items in placed.values() for item in items]
     for where, items in placed.items():
-        yield from _repetitions(where, items)
+        yield from find_repetitions(where, items)
 
 
-def _repetitions(where: str, items: Sequence[Placed]) -> Iterator[Finding]:
+def find_repetitions(where: str, items: Sequence[Placed]) -> Iterator[Finding]:
+    """Repeated items and conflicting gold among some items; `where` names them."""
     counts: dict[str, int] = {}
     for form, groups in find_repeats(items):
         counts[form.name] = len(groups)
         if form.repeats and groups and counts.get(form.finer) != len(groups):
-            rows = tuple(item.ref for group in groups for item in group)
+            rows = [item.ref for group in groups for item in group]
             other = sum(
                 any(only_composed(form, item, group[:1]) for item in group[1:]) for group in groups
             )
             note = f"{len(rows)} rows" + (f", {other} items {COMPOSED}" if other else "")
-            yield Finding(
-                check=f"repeated-{form.name}", where=where, count=len(groups), ids=rows, note=note
-            )
+            yield make_finding(f"repeated-{form.name}", where, rows, note, len(groups))
         if form.conflicts:
-            yield from _conflicts(where, groups)
+            yield from find_conflicts(where, groups)
 
 
 def find_repeats(items: Sequence[Placed]) -> Iterator[tuple[Form, list[list[Placed]]]]:
@@ -101,7 +109,8 @@ def find_repeats(items: Sequence[Placed]) -> Iterator[tuple[Form, list[list[Plac
         yield form, [group for group in groups if len(group) > 1 and not related(group)]
 
 
-def _conflicts(where: str, groups: Iterable[Sequence[Placed]]) -> Iterator[Finding]:
+def find_conflicts(where: str, groups: Iterable[Sequence[Placed]]) -> Iterator[Finding]:
+    """The questions whose gold differs within a group of equal items, one finding each."""
     rows: dict[str, list[str]] = {}
     counts: Counter[str] = Counter()
     for group in groups:
@@ -114,13 +123,9 @@ def _conflicts(where: str, groups: Iterable[Sequence[Placed]]) -> Iterator[Findi
                 counts[question] += 1
                 rows.setdefault(question, []).extend(item.ref for item in items)
     for question, ids in rows.items():
-        yield Finding(
-            check="conflicting-gold",
-            where=f"{question} in {where}",
-            count=counts[question],
-            ids=tuple(ids),
-            note="the same item with different gold",
-        )
+        note = "the same item with different gold"
+        place = f"{question} in {where}"
+        yield make_finding("conflicting-gold", place, ids, note, counts[question])
 
 
 def gold_differs(examples: Sequence[Example], question: str) -> bool:
@@ -129,7 +134,7 @@ def gold_differs(examples: Sequence[Example], question: str) -> bool:
     A choice is compared by its text, a list without its order.
     """
     if question == "answers":
-        return not set.intersection(*(_answer_texts(e.gold[question]) for e in examples))
+        return not set.intersection(*(answer_texts(e.gold[question]) for e in examples))
     values = set()
     for example in examples:
         value, choices = example.gold[question], example.inputs.get("choices", ())
@@ -139,7 +144,7 @@ def gold_differs(examples: Sequence[Example], question: str) -> bool:
     return len(values) > 1
 
 
-def _answer_texts(value: Any) -> set[str]:
+def answer_texts(value: Any) -> set[str]:
     """The texts of a list of answers; an empty one stands for none."""
     texts = set()
     for answer in value if isinstance(value, list | tuple) else [value]:
@@ -193,7 +198,7 @@ def labels_in(value: Any, top: float | None) -> list[str]:
         labels = []
         for part in value:
             # domain-slot-value counts as its slot
-            is_span = isinstance(part, Span)
-            labels.append(part.label if is_span else "-".join(str(part).split("-", 2)[:2]))
+            slot = "-".join(str(part).split("-", 2)[:2])
+            labels.append(part.label if isinstance(part, Span) else slot)
         return labels or ["(none)"]
     return [normalize("NFC", str(value))]

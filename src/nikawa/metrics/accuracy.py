@@ -43,7 +43,8 @@ def mark_items(items: Items) -> Floats:
 
 def mark_right(gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
     """1.0 where the answer is the gold one."""
-    return np.fromiter((g == a for g, a in zip(gold, answers, strict=True)), np.float64, len(gold))
+    pairs = zip(gold, answers, strict=True)
+    return np.fromiter((g == a for g, a in pairs), np.float64, len(gold))
 
 
 def mcc(items: Items, mode: Mode = "official") -> Additive:

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from nikawa.errors import BadInput
 from nikawa.records import Task, Unit
+from nikawa.stats.resample import Evaluation as Resampled
+from nikawa.stats.resample import sum_groups
 
 Mode = Literal["official", "documented"]
 Better = Literal["higher", "lower"]
@@ -69,12 +71,8 @@ class Items:
         return result
 
 
-class Evaluation(Protocol):
-    """A metric applied to items."""
-
-    @property
-    def value(self) -> float:
-        """The metric, as a fraction (or plain number)."""
+class Evaluation(Resampled, Protocol):
+    """A metric applied to items; its `value` is a fraction or a plain number."""
 
     @property
     def detail(self) -> Floats | None:
@@ -83,12 +81,6 @@ class Evaluation(Protocol):
     @property
     def itemwise(self) -> bool:
         """Whether the metric is the mean of `detail`, so that an item has a score under it; an F1 is no such mean."""
-
-    def under(self, weights: Floats) -> Floats:
-        """The metric for each row of item weights."""
-
-    def grouped(self, groups: Ints) -> Evaluation:
-        """The same metric over groups of items (`groups[i]` is item i's, counted from 0) as the unit."""
 
 
 @dataclass(frozen=True)
@@ -112,10 +104,7 @@ class Additive:
         """Sum the statistics of each group first."""
         if not len(groups):
             return Additive(self.statistics, self.finish, self.value)
-        order = np.argsort(groups, kind="stable")
-        starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
-        summed = np.add.reduceat(self.statistics[order], starts, axis=0)
-        return Additive(summed, self.finish, self.value)
+        return Additive(sum_groups(self.statistics, groups), self.finish, self.value)
 
 
 @dataclass(frozen=True)
@@ -232,6 +221,17 @@ def f1(hits: Floats, answered: Floats, wanted: Floats, undefined: float = 0.0) -
     return ratio(2 * hits, answered + wanted, undefined)
 
 
+def f1_of_item(shared: int, answered: int, wanted: int) -> float:
+    """F1 of one answer, from how much it shares with gold; 0 where nothing is shared.
+
+    By way of precision and recall, as the references compute it: the last digit depends on the way.
+    """
+    if not shared:
+        return 0.0
+    precision, recall = shared / answered, shared / wanted
+    return 2 * precision * recall / (precision + recall)
+
+
 def encode_labels(values: Sequence[Any], labels: Sequence[Any]) -> Ints:
     """Position of each value in `labels`; -1 for what is not there, None among it."""
     place = {label: i for i, label in enumerate(labels)}
@@ -246,6 +246,15 @@ def golden_items(case: Mapping[str, Sequence[Any]], labels: Sequence[Any] = ()) 
     if len(gold) != len(answers) or any(answer is None for answer in answers):
         raise BadInput("gold without an answer", cure="the official scorer needs one an item")
     return Items(gold, answers, labels=labels)
+
+
+def golden_questions(case: Sequence[Mapping[str, Any]], key: str) -> Items:
+    """The items of a golden case of questions, whose ids are under `key`; one without an answer is refused."""
+    missing = [row[key] for row in case if row["prediction"] is None]
+    if missing:
+        cure = "the official scorer needs one a question"
+        raise BadInput(f"no answer to {missing[0]}", cure=cure)
+    return Items([row["answers"] for row in case], [row["prediction"] for row in case])
 
 
 def refuse_no_items() -> NoReturn:

@@ -7,7 +7,7 @@ so a class nobody uses is not counted and a class only answered counts 0 (scikit
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,10 +49,17 @@ def split_counts(sums: Floats) -> tuple[Floats, Floats, Floats]:
     return hits, answered, wanted
 
 
+def group_counts(rows: Sequence[Ints], n: int, k: int) -> Floats:
+    """Groups by 3k, from right, answered and gold of each class of each group; a row holds n times k counts."""
+    by_group = np.stack(rows).reshape(3, n, k).transpose(1, 0, 2)
+    return by_group.reshape(n, 3 * k).astype(np.float64)
+
+
 def mean_over_present(values: Floats, answered: Floats, wanted: Floats) -> Floats:
     """Mean over the classes that occur; NaN where none does."""
     present = (answered + wanted) > 0
-    return ratio((values * present).sum(-1), present.sum(-1).astype(np.float64), np.nan)
+    total = (values * present).sum(-1)
+    return ratio(total, present.sum(-1).astype(np.float64), np.nan)
 
 
 def macro_f1_of(sums: Floats) -> Floats:
@@ -85,23 +92,23 @@ def macro_f1(items: Items, mode: Mode = "official") -> Additive:
     >>> round(macro_f1(Items(gold=["a", "a", "b"], answers=["a", "b", "b"])).value, 4)
     0.6667
     """
-    return from_sums(
-        items.compute_once(item_class_counts), macro_f1_of, items.compute_once(mark_items)
-    )
+    return _over_classes(items, macro_f1_of)
 
 
 def macro_precision(items: Items, mode: Mode = "official") -> Additive:
     """Mean precision of the classes that occur."""
-    return from_sums(
-        items.compute_once(item_class_counts), macro_precision_of, items.compute_once(mark_items)
-    )
+    return _over_classes(items, macro_precision_of)
 
 
 def macro_recall(items: Items, mode: Mode = "official") -> Additive:
     """Mean recall of the classes that occur."""
-    return from_sums(
-        items.compute_once(item_class_counts), macro_recall_of, items.compute_once(mark_items)
-    )
+    return _over_classes(items, macro_recall_of)
+
+
+def _over_classes(items: Items, finish: Callable[[Floats], Floats]) -> Additive:
+    """A metric of the summed class counts."""
+    counts = items.compute_once(item_class_counts)
+    return from_sums(counts, finish, items.compute_once(mark_items))
 
 
 def item_class_counts(items: Items) -> Floats:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -59,7 +60,8 @@ def pearson(items: Items, mode: Mode = "official") -> Additive:
 
     def finish(sums: Floats) -> Floats:
         n, sx, sy, xx, yy, xy = np.moveaxis(sums, -1, 0)
-        cross, dx, dy = n * xy - sx * sy, n * xx - sx * sx, n * yy - sy * sy
+        cross = n * xy - sx * sy
+        dx, dy = n * xx - sx * sx, n * yy - sy * sy
         flat = (dx <= 1e-12 * n * xx) | (dy <= 1e-12 * n * yy)
         r = ratio(cross, np.sqrt(np.where(flat, 1, dx * dy)))
         return np.where(flat, np.nan, np.clip(r, -1, 1))
@@ -89,7 +91,7 @@ def spearman(items: Items, mode: Mode = "official") -> Weighted:
     """Spearman's rho: Pearson's r of average ranks."""
     x, y = items.compute_once(read_scores)
     if mode == "official":
-        x, y = x.astype(np.float32).astype(np.float64), y.astype(np.float32).astype(np.float64)
+        x, y = (side.astype(np.float32).astype(np.float64) for side in (x, y))
     value = pearson_value(average_ranks(x), average_ranks(y), "documented")
     prepared = cache(lambda: _RankCorrelation(x, y))  # a value alone needs none of it
     return Weighted(lambda weights: prepared().under(weights), value)
@@ -112,7 +114,7 @@ class _RankCorrelation:
     """
 
     def __init__(self, x: Floats, y: Floats) -> None:
-        fine, coarse = (x, y) if len(np.unique(x)) >= len(np.unique(y)) else (y, x)
+        coarse, fine = sorted((y, x), key=lambda side: len(np.unique(side)))
         self._order = np.argsort(fine, kind="stable")
         ranked = fine[self._order]
         self._starts = np.flatnonzero(np.append(True, np.diff(ranked) != 0))
@@ -191,7 +193,7 @@ def standard_scores(answers: Sequence[float]) -> list[float]:
     """Answers less their mean, over their standard deviation; 0 for all where they are constant."""
     values = np.array(answers, dtype=np.float64)
     spread = float(values.std())
-    scores: list[float] = ((values - values.mean()) / spread if spread else values * 0).tolist()
+    scores: list[float] = ((values - values.mean()) / (spread or 1.0)).tolist()
     return scores
 
 
@@ -204,30 +206,26 @@ FLOAT32 = "The reference holds scores as float32; the difference is in the sixth
 
 FLAT = "A correlation needs two answers that differ and two gold scores that differ."
 SQUARED_ERROR = ItemForm("squared-error", squared_errors, "lower")
+PEARSON = Metric(
+    "pearson",
+    pearson,
+    "Linear correlation of answers and gold.",
+    FLOAT32,
+    undefined=FLAT,
+    kinds=("similarity",),
+    low=-1.0,
+    skips_unanswered=True,
+    standardise=standard_scores,
+    item_form=SQUARED_ERROR,
+)
 METRICS = (
-    Metric(
-        "pearson",
-        pearson,
-        "Linear correlation of answers and gold.",
-        FLOAT32,
-        undefined=FLAT,
-        kinds=("similarity",),
-        low=-1.0,
-        skips_unanswered=True,
-        standardise=standard_scores,
-        item_form=SQUARED_ERROR,
-    ),
-    Metric(
-        "spearman",
-        spearman,
-        "Rank correlation of answers and gold.",
-        FLOAT32,
-        undefined=FLAT,
-        kinds=("similarity",),
-        low=-1.0,
-        skips_unanswered=True,
+    PEARSON,
+    replace(
+        PEARSON,
+        name="spearman",
+        evaluate=spearman,
+        about="Rank correlation of answers and gold.",
         standardise=standard_ranks,
-        item_form=SQUARED_ERROR,
     ),
     Metric(
         "mse",

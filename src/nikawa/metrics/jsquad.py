@@ -13,8 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.errors import BadInput
-from nikawa.metrics.base import Additive, Items, Metric, Mode, mean, refuse_no_items
+from nikawa.metrics.base import (
+    Additive,
+    Items,
+    Metric,
+    Mode,
+    f1_of_item,
+    golden_questions,
+    mean,
+    refuse_no_items,
+)
 
 
 def normalise(answer: str) -> str:
@@ -34,10 +42,7 @@ def character_f1(answer: str, gold: str) -> float:
     if not answer or not gold:
         return float(answer == gold)
     shared = sum(min(answer.count(c), gold.count(c)) for c in set(answer))
-    if not shared:
-        return 0.0
-    precision, recall = shared / len(answer), shared / len(gold)
-    return 2 * precision * recall / (precision + recall)
+    return f1_of_item(shared, len(answer), len(gold))
 
 
 def score_answer(answer: str, golds: Sequence[str]) -> tuple[float, float]:
@@ -73,12 +78,7 @@ def golden_case(case: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """EM and F1 of each question and of all, as the reference reports them."""
     if not case:
         refuse_no_items()
-    missing = [row["id"] for row in case if row["prediction"] is None]
-    if missing:
-        raise BadInput(
-            f"no answer to {missing[0]}", cure="the official scorer needs one a question"
-        )
-    items = Items([row["answers"] for row in case], [row["prediction"] for row in case])
+    items = golden_questions(case, "id")
     exact, overlap = items.compute_once(item_scores)
     ids = [row["id"] for row in case]
     return {

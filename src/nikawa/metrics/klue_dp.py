@@ -30,7 +30,7 @@ from nikawa.metrics.base import (
     ratio,
     refuse_no_items,
 )
-from nikawa.metrics.classes import macro_f1_of
+from nikawa.metrics.classes import group_counts, macro_f1_of
 
 COMMON_TYPE = 15
 """Index of the first relation type that falls into the common class."""
@@ -83,15 +83,14 @@ class Words:
 
     def count(self, gold: Ints, answer: Ints, answered: Flags) -> Floats:
         """Sentences by 3 classes: right, answered and gold of every class."""
-        gold, answer, k = _number_classes(gold, answer)
+        gold, answer, k = number_classes(gold, answer)
         n, base = len(self.lengths), self.sentence * k
         hits = (base + gold)[(gold == answer) & answered]
         cells = (hits, (base + answer)[answered], base + gold)
-        counts = np.stack([np.bincount(cell, minlength=n * k) for cell in cells])
-        return counts.reshape(3, n, k).transpose(1, 0, 2).reshape(n, 3 * k).astype(np.float64)
+        return group_counts([np.bincount(cell, minlength=n * k) for cell in cells], n, k)
 
 
-def _number_classes(gold: Ints, answer: Ints) -> tuple[Ints, Ints, int]:
+def number_classes(gold: Ints, answer: Ints) -> tuple[Ints, Ints, int]:
     """Both sides numbered from 0, and how many numbers there are."""
     both = np.concatenate([gold, answer])
     if not len(both):

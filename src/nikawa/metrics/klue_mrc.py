@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.errors import BadInput
-from nikawa.metrics.base import Additive, Items, Metric, Mode, mean
+from nikawa.metrics.base import Additive, Items, Metric, Mode, f1_of_item, golden_questions, mean
 
 PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}]+")
 AS_WRITTEN = re.compile("['\"《》<>〈〉]\\(\\)‘’")
@@ -68,10 +67,7 @@ def rouge_w(answer: str, gold: str, mode: Mode = "official") -> float:
         run = matcher.find_longest_match(0, len(answer), 0, len(gold)).size
     else:
         run = longest_run(answer, gold)
-    if not run:
-        return 0.0
-    precision, recall = run / len(answer), run / len(gold)
-    return 2 * precision * recall / (precision + recall)
+    return f1_of_item(run, len(answer), len(gold))
 
 
 def normalise_golds(answers: Iterable[Any], mode: Mode) -> list[str]:
@@ -91,7 +87,8 @@ def normalise_items(items: Items, mode: Mode) -> list[tuple[str, list[str]] | No
 def exact_match(items: Items, mode: Mode = "official") -> Additive:
     """Share of questions answered with a gold answer."""
     texts = items.compute_once(normalise_items, mode)
-    return mean(np.array([0.0 if pair is None else float(pair[0] in pair[1]) for pair in texts]))
+    right = [pair is not None and pair[0] in pair[1] for pair in texts]
+    return mean(np.array(right, dtype=np.float64))
 
 
 def rouge_w_mean(items: Items, mode: Mode = "official") -> Additive:
@@ -112,12 +109,7 @@ def rouge_w_mean(items: Items, mode: Mode = "official") -> Additive:
 
 def golden_case(case: Sequence[dict[str, Any]]) -> dict[str, float]:
     """Both scores in percent, as the reference reports them."""
-    missing = [row["qid"] for row in case if row["prediction"] is None]
-    if missing:
-        raise BadInput(
-            f"no answer to {missing[0]}", cure="the official scorer needs one a question"
-        )
-    items = Items([row["answers"] for row in case], [row["prediction"] for row in case])
+    items = golden_questions(case, "qid")
     return {
         "em": exact_match(items).value * 100,
         "rouge_w": rouge_w_mean(items).value * 100,

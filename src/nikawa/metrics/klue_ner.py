@@ -33,7 +33,7 @@ from nikawa.metrics.base import (
     from_sums,
     refuse_no_items,
 )
-from nikawa.metrics.classes import macro_f1_of, split_counts
+from nikawa.metrics.classes import group_counts, macro_f1_of, split_counts
 from nikawa.records import Span, Tagged
 
 TYPES = ("PS", "LC", "OG", "DT", "TI", "QT")
@@ -107,7 +107,7 @@ def entity_counts(tags: Tags) -> Floats:
         if codes is tags.answer:
             packed_at[starts] = packed
     hits = np.bincount(cell[packed_at[starts] == packed], minlength=n * k)
-    return _by_sentence((hits, *rows), n, k)
+    return group_counts((hits, *rows), n, k)
 
 
 def character_counts(tags: Tags) -> Floats:
@@ -120,7 +120,7 @@ def character_counts(tags: Tags) -> Floats:
         np.bincount(base + tags.answer, minlength=n * k),
         np.bincount(at_gold, minlength=n * k),
     )
-    return _by_sentence(rows, n, k)
+    return group_counts(rows, n, k)
 
 
 def character_totals(tags: Tags) -> Floats:
@@ -128,9 +128,8 @@ def character_totals(tags: Tags) -> Floats:
     k = 2 * tags.types + 1
     cells = tags.gold.astype(np.uint16) * np.uint16(k) + tags.answer
     table = np.bincount(cells, minlength=k * k).reshape(k, k)
-    return np.concatenate([table.diagonal(), table.sum(axis=0), table.sum(axis=1)]).astype(
-        np.float64
-    )
+    totals = [table.diagonal(), table.sum(axis=0), table.sum(axis=1)]
+    return np.concatenate(totals).astype(np.float64)
 
 
 def official_char_f1(tags: Tags) -> float:
@@ -138,10 +137,6 @@ def official_char_f1(tags: Tags) -> float:
     totals = character_totals(tags)
     totals[2 * tags.types :: 2 * tags.types + 1] += len(tags.lengths)
     return float(mean_with_o(totals))
-
-
-def _by_sentence(rows: Sequence[Ints], n: int, k: int) -> Floats:
-    return np.stack(rows).reshape(3, n, k).transpose(1, 0, 2).reshape(n, 3 * k).astype(np.float64)
 
 
 def mean_with_o(sums: Floats) -> Floats:
@@ -152,7 +147,8 @@ def mean_with_o(sums: Floats) -> Floats:
 
 def mean_without_o(sums: Floats) -> Floats:
     """The mean over the tags that occur, O left out."""
-    return macro_f1_of(np.concatenate([part[..., :-1] for part in split_counts(sums)], axis=-1))
+    without_o = [part[..., :-1] for part in split_counts(sums)]
+    return macro_f1_of(np.concatenate(without_o, axis=-1))
 
 
 def tag_sequences(items: Items, mode: Mode) -> Tags:
@@ -163,7 +159,7 @@ def tag_sequences(items: Items, mode: Mode) -> Tags:
     lengths = np.array([len(text) + 1 for text in texts], dtype=np.int64)
     offsets = np.cumsum(lengths) - lengths
     gold, answer = (
-        _fill_codes(side, offsets, lengths, place, outside) for side in (items.gold, items.answers)
+        fill_codes(side, offsets, lengths, place, outside) for side in (items.gold, items.answers)
     )
     if mode == "official":
         letters = "".join(text + "\n" for text in texts).encode("utf-32-le", "surrogatepass")
@@ -173,7 +169,7 @@ def tag_sequences(items: Items, mode: Mode) -> Tags:
     return Tags(gold, answer, lengths, len(types))
 
 
-def _fill_codes(
+def fill_codes(
     side: Iterable[Any], offsets: Ints, lengths: Ints, place: dict[str, int], outside: int
 ) -> Codes:
     """Codes of each character: of the tags where an answer was given as tags, else of its spans."""
@@ -182,13 +178,14 @@ def _fill_codes(
     for offset, length, answer in zip(offsets.tolist(), lengths.tolist(), side, strict=True):
         own = codes[offset : offset + length - 1]
         if isinstance(answer, Tagged):
-            _put_tags(own, answer.tags, table)
+            put_tags(own, answer.tags, table)
         else:
-            _put_spans(own, answer or (), place)
+            put_spans(own, answer or (), place)
     return codes
 
 
-def _put_tags(codes: Codes, tags: Sequence[str], table: dict[str, int]) -> None:
+def put_tags(codes: Codes, tags: Sequence[str], table: dict[str, int]) -> None:
+    """Write an answer given as tags, one a character, into the codes of its text."""
     wrong = next((tag for tag in dict.fromkeys(tags) if tag not in table), None)
     if wrong is not None or len(tags) != len(codes):
         what = "" if wrong is None else f"{wrong!r} among "
@@ -199,7 +196,8 @@ def _put_tags(codes: Codes, tags: Sequence[str], table: dict[str, int]) -> None:
     codes[:] = np.frombuffer(bytes(map(table.__getitem__, tags)), np.uint8)
 
 
-def _put_spans(codes: Codes, spans: Iterable[Span], place: dict[str, int]) -> None:
+def put_spans(codes: Codes, spans: Iterable[Span], place: dict[str, int]) -> None:
+    """Write the spans of an answer into the codes of its text."""
     for span in spans:
         if not 0 <= span.start < span.end <= len(codes) or span.label not in place:
             raise BadInput(
@@ -225,7 +223,8 @@ def char_macro_f1(items: Items, mode: Mode = "official") -> Additive:
     counts = count_ends(counts, 2 if mode == "official" else 0)
     tags = counts.shape[1] // 3
     counts[:, : 2 * tags] *= _mark_read(items)[:, None]
-    detail = counts[:, :tags].sum(1) / np.maximum(counts[:, 2 * tags :].sum(1), 1)
+    hits, _, wanted = (part.sum(-1) for part in split_counts(counts))
+    detail = hits / np.maximum(wanted, 1)
     return from_sums(counts, mean_with_o if mode == "official" else mean_without_o, detail)
 
 

@@ -34,7 +34,8 @@ class Curve:
         self.gold = self.order[hit]
         run = np.searchsorted(starts, np.flatnonzero(hit), side="right") - 1
         self.runs, self.firsts = np.unique(run, return_index=True)
-        begin, end = starts[self.runs], np.append(starts[1:], len(ranked))[self.runs]
+        begin = starts[self.runs]
+        end = np.append(starts[1:], len(ranked))[self.runs]
         self.bounds = np.unique(np.concatenate([[0], begin, end]))
         self.bounds = self.bounds[self.bounds < len(ranked)]
         self.begin, self.end = (
@@ -49,7 +50,8 @@ class Curve:
         hits = np.add.reduceat(weights[self.gold], self.firsts, axis=0)
         reached = np.cumsum(hits, axis=0)
         parts = np.add.reduceat(weights[self.order], self.bounds, axis=0)
-        above = np.concatenate([np.zeros((1, weights.shape[1])), np.cumsum(parts, axis=0)])
+        nothing = np.zeros((1, weights.shape[1]))
+        above = np.concatenate([nothing, np.cumsum(parts, axis=0)])
         at_end = ratio(reached, above[self.end], 1.0)
         at_begin = ratio(reached - hits, above[self.begin], 1.0)
         precision = at_end + at_begin
@@ -79,11 +81,13 @@ def auprc_of(probabilities: Floats, gold: Ints, mode: Mode) -> Weighted:
         means = []
         for start in range(0, len(weights), BLOCK_SIZE):
             block = np.ascontiguousarray(weights[start : start + BLOCK_SIZE].T)
-            means.append(_mean_area(np.stack([curve.area(block) for curve in curves()]), mode))
+            areas_drawn = np.stack([curve.area(block) for curve in curves()])
+            means.append(_mean_area(areas_drawn, mode))
         return np.concatenate(means)
 
     areas = np.array([[area(column, gold == c)] for c, column in enumerate(columns)])
-    return Weighted(weigh, float(_mean_area(areas, mode)[0]) if len(gold) else float("nan"))
+    value = float(_mean_area(areas, mode)[0]) if len(gold) else float("nan")
+    return Weighted(weigh, value)
 
 
 def _mean_area(areas: Floats, mode: Mode) -> Floats:
@@ -91,9 +95,8 @@ def _mean_area(areas: Floats, mode: Mode) -> Floats:
         mean: Floats = areas.mean(axis=0)
         return mean
     known = ~np.isnan(areas)
-    return ratio(
-        np.where(known, areas, 0).sum(axis=0), known.sum(axis=0).astype(np.float64), np.nan
-    )
+    total = np.where(known, areas, 0).sum(axis=0)
+    return ratio(total, known.sum(axis=0).astype(np.float64), np.nan)
 
 
 def auprc(items: Items, mode: Mode = "official") -> Weighted:
@@ -108,7 +111,8 @@ def auprc(items: Items, mode: Mode = "official") -> Weighted:
         for score in items.scores
         if score is not None
     ]
-    return auprc_of(np.array(rows, dtype=np.float64), encode_labels(items.gold, items.labels), mode)
+    gold = encode_labels(items.gold, items.labels)
+    return auprc_of(np.array(rows, dtype=np.float64), gold, mode)
 
 
 RELATIONS = 30

@@ -12,7 +12,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from nikawa.metrics.base import Additive, Items, Metric, Mode, f1, from_sums, mean
+from nikawa.metrics.base import (
+    Additive,
+    Floats,
+    Items,
+    Metric,
+    Mode,
+    f1,
+    f1_of_item,
+    from_sums,
+    mean,
+)
 
 State = Sequence[str]
 
@@ -20,8 +30,8 @@ State = Sequence[str]
 def joint_goal_accuracy(items: Items, mode: Mode = "official") -> Additive:
     """Share of turns whose whole state is right; 0 for no turns."""
     pairs = zip(items.gold, items.answers, strict=True)
-    detail = np.array([float(a is not None and set(g) == set(a)) for g, a in pairs])
-    return _zero_without_turns(mean(detail))
+    right = [answer is not None and set(gold) == set(answer) for gold, answer in pairs]
+    return _zero_without_turns(mean(np.array(right, dtype=np.float64)))
 
 
 def turn_counts(gold: State, answer: State) -> tuple[int, int, int]:
@@ -40,10 +50,7 @@ def turn_f1(gold: State, answer: State | None) -> float:
     if not gold:
         return float(not answer)
     hits, wrong, missed = turn_counts(gold, answer)
-    if not hits:
-        return 0.0
-    precision, recall = hits / (hits + wrong), hits / (hits + missed)
-    return 2 * precision * recall / (precision + recall)
+    return f1_of_item(hits, hits + wrong, hits + missed)
 
 
 def slot_f1(items: Items, mode: Mode = "official") -> Additive:
@@ -55,8 +62,13 @@ def slot_f1(items: Items, mode: Mode = "official") -> Additive:
     sets = [(set(gold), set(answer or ())) for gold, answer in pairs]
     rows = [(len(wanted & given), len(given), len(wanted)) for wanted, given in sets]
     counts = np.array(rows, dtype=np.float64).reshape(-1, 3)
-    # nothing wanted and nothing answered is right, as it is within a turn
-    return from_sums(counts, lambda s: f1(s[..., 0], s[..., 1], s[..., 2], 1.0), detail)
+
+    def finish(sums: Floats) -> Floats:
+        # nothing wanted and nothing answered is right, as it is within a turn
+        hits, given, wanted = np.moveaxis(sums, -1, 0)
+        return f1(hits, given, wanted, undefined=1.0)
+
+    return from_sums(counts, finish, detail)
 
 
 def _zero_without_turns(evaluation: Additive) -> Additive:

@@ -68,8 +68,11 @@ class Figures:
     """The figures of one paper."""
 
     printed: Mapping[str, Number]
+    """Figure id to the number in the paper."""
     slips: Mapping[str, Explained]
+    """Figures that the paper's own files or arithmetic contradict."""
     versions: Mapping[str, Explained]
+    """Figures that another release of the files changed."""
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -123,12 +123,10 @@ def count_workers(splits: Splits) -> FigureValues:
 def score_humans(splits: Splits) -> FigureValues:
     """What a person scores on JSQuAD: the first answer against the others, by the official scorer."""
     for split in ("dev", "test"):
-        examples = [e for e in splits.get(split, ()) if len(e.gold.get("answers", ())) > 1]
-        if examples:
-            items = Items(
-                [e.gold["answers"][1:] for e in examples],
-                [e.gold["answers"][0]["text"] for e in examples],
-            )
+        answers = [example.gold.get("answers", ()) for example in splits.get(split, ())]
+        several = [each for each in answers if len(each) > 1]
+        if several:
+            items = Items([each[1:] for each in several], [each[0]["text"] for each in several])
             for table in ("table9", "ja.table3"):
                 yield f"{table}.human.jsquad.{split}.em", exact_match(items).value
                 yield f"{table}.human.jsquad.{split}.f1", character_f1_mean(items).value

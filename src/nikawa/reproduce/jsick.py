@@ -177,8 +177,12 @@ def measure_agreement(labels: Iterable[tuple[str, ...]]) -> FigureValues:
 
 def count_intended_bins(scores: Iterable[tuple[str, ...]]) -> FigureValues:
     """Table 3's bins of relatedness as section 3.2 defines it: the mean of all answers, full-width digits read as well."""
-    answers = ([float(narrow(text)) for text in row if text] for row in scores)
-    counts = Counter(BINS[min(int(sum(some) / len(some)), 4) - 1] for some in answers if some)
+    counts: Counter[str] = Counter()
+    for row in scores:
+        answers = [float(narrow(text)) for text in row if text]
+        if answers:
+            mean = sum(answers) / len(answers)
+            counts[BINS[min(int(mean), 4) - 1]] += 1
     for name in BINS:
         yield f"table3.sts-intended.{name}.total", counts[name]
 
@@ -201,7 +205,8 @@ def nominal_alpha(units: Iterable[Sequence[str]]) -> float | None:
             continue
         counts = Counter(unit)
         totals += counts
-        observed += (len(unit) ** 2 - sum(c * c for c in counts.values())) / (len(unit) - 1)
+        pairs_apart = len(unit) ** 2 - sum(c * c for c in counts.values())
+        observed += pairs_apart / (len(unit) - 1)
     n = totals.total()
     disagreement = n * n - sum(c * c for c in totals.values())
     return 1 - observed * (n - 1) / disagreement if disagreement else None
@@ -211,13 +216,13 @@ def score_printed_matrices() -> FigureValues:
     """Table 12 from the confusion matrices of Table 13, and whose gold labels those hold."""
     for language, rows in read_figures("jsick").inputs["table13"].items():
         matrix = np.array(rows, dtype=np.float64)
-        sums = np.concatenate([np.diag(matrix), matrix.sum(axis=0), matrix.sum(axis=1)])
+        answered, wanted = matrix.sum(axis=0), matrix.sum(axis=1)
+        sums = np.concatenate([np.diag(matrix), answered, wanted])
         yield f"table12.{language}.precision", 100 * float(macro_precision_of(sums))
         yield f"table12.{language}.recall", 100 * float(macro_recall_of(sums))
         yield f"table12.{language}.macro-f1", 100 * float(macro_f1_of(sums))
         yield f"table12.{language}.accuracy", 100 * float(np.trace(matrix) / matrix.sum())
         if language.startswith("ja"):
-            for label, margin in zip(
-                ("entailment", "contradiction", "neutral"), matrix.sum(axis=1), strict=True
-            ):
-                yield f"table13.gold.{language}.{label}", int(margin)
+            labels = ("entailment", "contradiction", "neutral")
+            for label, count in zip(labels, wanted, strict=True):
+                yield f"table13.gold.{language}.{label}", int(count)

@@ -219,6 +219,9 @@ def score_worked_example() -> FigureValues:
 def count_rounded_up(splits: Splits) -> FigureValues:
     """Labels of KLUE-STS dev that are the mean rounded up to one decimal."""
     examples = [e for e in splits.get("dev", ()) if e.gold]
+    up = 0
+    for example in examples:
+        tenths = ceil(round(10 * example.gold["score"], 9))
+        up += tenths / 10 == example.meta["rounded"]
     if examples:
-        up = sum(ceil(round(10 * e.gold["score"], 9)) / 10 == e.meta["rounded"] for e in examples)
         yield "section3-2-1.labels-rounded-up", up

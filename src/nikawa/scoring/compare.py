@@ -47,6 +47,7 @@ class SystemScore(Record, frozen=True, kw_only=True):
     metric: str
     unit: Unit
     value: float
+    """The mean over seeds, in `unit`; NaN where it is not defined."""
     sd: float | None
     """Over seeds; None for a single run."""
     runs: int
@@ -67,9 +68,11 @@ class PairResult(Record, frozen=True, kw_only=True):
     difference: float
     low: float
     high: float
+    """The 95% interval of the difference."""
     p: float
     """Approximate randomisation; with several runs, Welch's t over items and seeds."""
     p_holm: float
+    """Corrected for every pair, task and metric of the comparison."""
     p_bootstrap: float
     p_mcnemar: float | None
     """For metrics that are a share of right items, and one run each."""
@@ -91,6 +94,7 @@ class SliceResult(Record, frozen=True, kw_only=True):
     first: str
     second: str
     where: str
+    """The slice as `key=value`; `all` for everything."""
     wins: int
     losses: int
     ties: int
@@ -125,7 +129,11 @@ def compare(
 ) -> Comparison:
     """Compare systems, each given by one answer file or folder a seed, on one or more tasks.
 
-    Of `options`, what to slice `by`, whether to look at `hidden` items and `on_progress` count.
+    Of `options`, what to slice `by`, whether to look at `hidden` items and `on_progress` count. `rounds` are the
+    resamples of each test. Raises `BadInput` for fewer than two systems, for answers to different splits or versions,
+    and where an item has no answer.
+
+        compare(["jnli"], {"bert": [Path("bert-1.jsonl"), Path("bert-2.jsonl")], "majority": [Path("majority.jsonl")]})
     """
     options = options or ScoreOptions()
     if len(systems) < 2:
@@ -304,14 +312,26 @@ class TaskComparison:
         known = [detail for detail in details if detail is not None]
         return np.mean(known, axis=0) if len(known) == len(details) else None
 
+    def details(self, first: str, second: str, metric: Metric) -> tuple[Floats, Floats] | None:
+        """A score an item of two systems, side by side; None where the metric has none."""
+        a, b = self.detail(first, metric), self.detail(second, metric)
+        return None if a is None or b is None or len(a) != len(b) else (a, b)
+
+    def gaps(self, first: str, second: str, metric: Metric) -> Floats | None:
+        """How much better the second did on each item; None where the metric has no score an item."""
+        details = self.details(first, second, metric)
+        if details is None:
+            return None
+        a, b = details
+        return b - a if metric.better == "higher" else a - b
+
     def item_gaps(self, first: str, second: str) -> dict[str, float]:
-        """How much better the second did on each item, by the first metric that has a score an item."""
+        """How much better the second did on each item by id, by the first metric that has a score an item."""
         for metric in self.metrics:
-            a, b = self.detail(first, metric), self.detail(second, metric)
-            if a is not None and b is not None and len(a) == len(b):
+            gaps = self.gaps(first, second, metric)
+            if gaps is not None:
                 ids = [example.id for example in self.answered[first][0].examples]
-                sign = 1 if metric.better == "higher" else -1
-                return dict(zip(ids, (sign * (b - a)).tolist(), strict=True))
+                return dict(zip(ids, gaps.tolist(), strict=True))
         return {}
 
     def test_pairs(self, rounds: int, add_rounds: Callable[[int], None]) -> list[PairResult]:
@@ -350,16 +370,17 @@ class TaskComparison:
     def _pair_result(self, metric: Metric, first: str, second: str, paired: Paired) -> PairResult:
         run = self.answered[first][0]
         scale = metric.scale(run.task)
-        a, b = self.detail(first, metric), self.detail(second, metric)
+        gaps, details = self.gaps(first, second, metric), self.details(first, second, metric)
         wins = losses = ties = 0
         p_mcnemar = effect = None
         itemwise = self.is_itemwise(metric)
         if itemwise:
-            effect = effect_size(a, b, metric)
-            if not self.has_seeds(first, second):
-                p_mcnemar = exact_mcnemar(a, b)
-        if itemwise or not self.has_itemwise:
-            wins, losses, ties = count_wins(a, b, metric)
+            effect = 0.0 if gaps is None else effect_size(gaps)
+            if details is not None and not self.has_seeds(first, second):
+                p_mcnemar = exact_mcnemar(*details)
+        if gaps is not None and (itemwise or not self.has_itemwise):
+            wins, losses = int((gaps > 0).sum()), int((gaps < 0).sum())
+            ties = len(gaps) - wins - losses
         difference = paired.difference
         return PairResult(
             task=run.task.name,
@@ -461,35 +482,21 @@ def exchange_answers(
 
 
 def _exchange(own: Sequence[Any], other: Sequence[Any], exchanged: Sequence[bool]) -> list[Any]:
+    """One system's values with the other's where they are exchanged."""
     rows = zip(own, other, exchanged, strict=True)
     return [theirs if swaps else mine for mine, theirs, swaps in rows]
 
 
-def effect_size(a: Floats | None, b: Floats | None, metric: Metric) -> float:
+def effect_size(gaps: Floats) -> float:
     """Cohen's d of the paired differences an item: their mean over their standard deviation; 0 where undefined."""
-    if a is None or b is None or len(a) < 2:
-        return 0.0
-    gaps = (b - a) if metric.better == "higher" else (a - b)
-    spread = float(np.std(gaps, ddof=1))
+    spread = float(np.std(gaps, ddof=1)) if len(gaps) > 1 else 0.0
     return float(np.mean(gaps)) / spread if spread else 0.0
 
 
-def count_wins(a: Floats | None, b: Floats | None, metric: Metric) -> tuple[int, int, int]:
-    """Items the second did better on, worse on, and as well."""
-    if a is None or b is None or len(a) != len(b):
-        return 0, 0, 0
-    ahead, behind = int((b > a).sum()), int((a > b).sum())
-    wins, losses = (ahead, behind) if metric.better == "higher" else (behind, ahead)
-    return wins, losses, len(a) - wins - losses
-
-
-def exact_mcnemar(a: Floats | None, b: Floats | None) -> float | None:
-    """Exact McNemar, where every item is right or wrong."""
-    if a is None or b is None or len(a) != len(b):
-        return None
-    if not np.isin(np.concatenate([a, b]), (0.0, 1.0)).all():
-        return None
-    return mcnemar(a, b)[2]
+def exact_mcnemar(a: Floats, b: Floats) -> float | None:
+    """Exact McNemar of a score an item; None unless every item is right or wrong."""
+    are_binary = np.isin(np.concatenate([a, b]), (0.0, 1.0)).all()
+    return mcnemar(a, b)[2] if are_binary else None
 
 
 def count_slices(
@@ -497,9 +504,7 @@ def count_slices(
 ) -> Iterator[SliceResult]:
     """Wins and losses over everything and in each slice; nothing where there is nothing to slice by."""
     run = first.runs[0]
-    if not by:
-        return
-    for where, examples in cut_slices(run.examples, by, run.task):
+    for where, examples in cut_slices(run.examples, by, run.task) if by else ():
         own = [gaps[example.id] for example in examples if example.id in gaps]
         yield SliceResult(
             task=run.task.name,

@@ -82,8 +82,11 @@ def check_conformance(
 
     `adapters` are the functions of groups beside those of the metrics, such as `nikawa.aggregation.golden.GOLDEN`.
     """
-    known = {**{name: golden_adapters()[name] for name in golden_adapters()}, **(adapters or {})}
-    groups = [run_group(name, cases, known.get(name)) for name, cases in read_golden(path).items()]
+    known = {name: golden_adapters()[name] for name in golden_adapters()}
+    known |= adapters or {}
+    groups = []
+    for name, cases in read_golden(path).items():
+        groups.append(run_group(name, cases, known.get(name)))
     failed = sum(len(group.failures) for group in groups)
     return ConformanceReport(groups=tuple(groups), failed=failed)
 
@@ -123,7 +126,8 @@ def run_group(name: str, cases: list[Case], adapter: Adapter | None) -> GroupRes
 
 def run_case(case: Case, adapter: Adapter, tolerance: float) -> str:
     """How the answer to a case departs from what is expected; empty where it does not."""
-    return find_difference(case.expected, call_or_refuse(lambda: adapter(case.input)), tolerance)
+    value = call_or_refuse(lambda: adapter(case.input))
+    return find_difference(case.expected, value, tolerance)
 
 
 def call_or_refuse(call: Callable[[], Any]) -> Any:
@@ -142,7 +146,7 @@ def find_difference(expected: Any, value: Any, tolerance: float, at: str = "") -
     if callable(value):
         value = call_or_refuse(value)
     if isinstance(expected, Mapping) and not {"special", "raises"} & expected.keys():
-        return _find_in_mapping(expected, value, tolerance, at)
+        return find_in_mapping(expected, value, tolerance, at)
     if isinstance(expected, list) and isinstance(value, list | tuple):
         if len(expected) != len(value):
             return f"{at + ': ' if at else ''}expected {len(expected)} values, found {len(value)}"
@@ -154,7 +158,8 @@ def find_difference(expected: Any, value: Any, tolerance: float, at: str = "") -
     return "" if is_same(expected, value, tolerance) else _differ(expected, value, at)
 
 
-def _find_in_mapping(expected: Mapping[str, Any], value: Any, tolerance: float, at: str) -> str:
+def find_in_mapping(expected: Mapping[str, Any], value: Any, tolerance: float, at: str) -> str:
+    """Like `find_difference` for an expected mapping: every key of it must be answered as expected."""
     for key, part in expected.items():
         place = f"{at}.{key}" if at else str(key)
         if isinstance(value, Mapping) and key not in value:

@@ -134,7 +134,10 @@ class MissingAnswers(BadInput):
 
 
 def refuse_gaps(matched: MatchedAnswers, task: Task, partial: bool, path: Path | None) -> None:
-    """Refuse answers that leave items out, unless a partial score is allowed."""
+    """Refuse answers that leave items out, unless a partial score is allowed.
+
+    Raises `MissingAnswers` for those, and `BadInput` where no id is known or no answer can be read.
+    """
     answers = matched.answers
     if not answers.predictions:
         ids = ""
@@ -143,7 +146,7 @@ def refuse_gaps(matched: MatchedAnswers, task: Task, partial: bool, path: Path |
         what = f"none of its {len(answers.unknown)} ids is in the task{ids}"
         raise BadInput(what, file=path, cure="check the task and the split")
     if len(answers.unparsed) == len(answers.predictions):
-        raise _nothing_readable(answers, task, path)
+        raise unreadable_error(answers, task, path)
     if answers.missing and not partial:
         some = ", ".join(answers.missing[:3])
         raise MissingAnswers(
@@ -153,7 +156,7 @@ def refuse_gaps(matched: MatchedAnswers, task: Task, partial: bool, path: Path |
         )
 
 
-def _nothing_readable(answers: Answers, task: Task, path: Path | None) -> BadInput:
+def unreadable_error(answers: Answers, task: Task, path: Path | None) -> BadInput:
     """The error for a file whose answers are all unreadable; the first one tells why."""
     name, raw, why = answers.unparsed[0]
     cure = "docs/answers.md tells how an answer is read"

@@ -101,9 +101,13 @@ class ScoreReport(Record, frozen=True, kw_only=True):
     hidden: int = 0
     """Items left out because their labels are hidden."""
     answered: int
+    """Items with an answer that could be read."""
     missing: int
+    """Items without an answer."""
     unparsed: int
+    """Answers that could not be read: they count as wrong, or are skipped by a metric that has no place for them."""
     unknown: int
+    """Answers whose id is in no example of the split."""
     duplicates: int
     partial: bool
     """Whether items without an answer were left out, as asked."""
@@ -143,6 +147,9 @@ def score(
 ) -> ScoreResult:
     """Score the answers of a file (or folder) to a task such as `jnli` or `jnli:dev`.
 
+        result = score("jnli:dev", Path("answers.jsonl"), options=ScoreOptions(by=("gold",)))
+        result.report.scores[0].value
+
     Without a split it is the one whose ids the answers bear most. Raises `BadInput` where answers are missing (see
     `ScoreOptions.partial`) or none can be read.
     """
@@ -163,7 +170,7 @@ def score(
     if task.kind in LABELLED_KINDS:
         counts = count_confusion(build_items(task, examples, predictions))
     hidden = len(every.examples) - len(matched.examples)
-    report = _make_report(task, matched, hidden, options.partial, scores, counts)
+    report = make_report(task, matched, hidden, options.partial, scores, counts)
     return ScoreResult(report, task, examples, predictions, options.metrics)
 
 
@@ -196,7 +203,7 @@ def cut_slices(
             yield f"{key}={value}", [examples[i] for i in places]
 
 
-def _make_report(
+def make_report(
     task: Task,
     matched: MatchedAnswers,
     hidden: int,
@@ -204,6 +211,7 @@ def _make_report(
     scores: Sequence[Score],
     counts: dict[str, dict[str, int]],
 ) -> ScoreReport:
+    """The report of matched answers: `counts` is the confusion, `hidden` how many items were left out."""
     answers = matched.answers
     notes = []
     for name in dict.fromkeys(score.metric for score in scores):
@@ -338,12 +346,12 @@ def score_examples(
                     n=len(examples),
                     where=where,
                 )
-    together: dict[tuple[bool, bytes], list[tuple[Metric, Mode, Evaluation, Ints]]] = {}
+    same_draws: dict[tuple[bool, bytes], list[tuple[Metric, Mode, Evaluation, Ints]]] = {}
     for entry in evaluated:
         metric, _, _, units = entry
-        together.setdefault((metric.slow, units.tobytes()), []).append(entry)
-    for slow, key in sorted(together, key=lambda group: group[0]):
-        entries = together[slow, key]
+        same_draws.setdefault((metric.slow, units.tobytes()), []).append(entry)
+    for slow, key in sorted(same_draws, key=lambda group: group[0]):
+        entries = same_draws[slow, key]
         units = entries[0][3]
         resamples = min(options.resamples, SLOW_RESAMPLES) if slow else options.resamples
         evaluations = [evaluation for _, _, evaluation, _ in entries]
@@ -373,7 +381,7 @@ def list_item_details(result: ScoreResult) -> Iterator[dict[str, Any]]:
     error of a correlation.
     """
     items = build_items(result.task, result.examples, result.predictions)
-    details = _item_scores(choose_metrics(result.task, result.metrics, items), items)
+    details = score_items(choose_metrics(result.task, result.metrics, items), items)
     for place, example in enumerate(result.examples):
         prediction = result.predictions.get(example.id)
         yield {
@@ -384,14 +392,15 @@ def list_item_details(result: ScoreResult) -> Iterator[dict[str, Any]]:
         }
 
 
-def _item_scores(chosen: Sequence[Metric], items: Items) -> dict[str, list[float | None]]:
+def score_items(chosen: Sequence[Metric], items: Items) -> dict[str, list[float | None]]:
     """By name one number an item; None for an answer that a metric skips."""
     evaluated = [(metric, metric.evaluate(items, "official")) for metric in chosen]
-    details = [(m.name, e.detail) for m, e in evaluated if e.itemwise and e.detail is not None]
-    if not details:
-        details = [("right", e.detail) for _, e in evaluated if e.detail is not None][:1]
+    details = {m.name: e.detail for m, e in evaluated if e.itemwise and e.detail is not None}
+    known = [e.detail for _, e in evaluated if e.detail is not None]
+    if known and not details:
+        details = {"right": known[0]}
     scores: dict[str, list[float | None]] = {}
-    for name, detail in details:
+    for name, detail in details.items():
         values = iter(detail.tolist())
         skips = len(detail) != len(items.answers)
         scores[name] = [
@@ -446,7 +455,10 @@ def score_versions(
     data: Path | None = None,
     options: ScoreOptions | None = None,
 ) -> VersionReport:
-    """Score the same answers against every version that has the split."""
+    """Score the same answers against every version that has the split.
+
+    Raises `BadInput` where fewer than two versions are here.
+    """
     options = options or ScoreOptions()
     task, split = find_task_and_split(name, split)
     versions = list_versions(task.dataset, data)

@@ -111,7 +111,7 @@ def binomial_log_tail(n: Ints, k: Ints, p: float) -> Floats:
     a, b = k.astype(np.float64), (n - k + 1).astype(np.float64)
     front = _log_gamma(a + b) - _log_gamma(a) - _log_gamma(b)
     power: Floats = a * log(p) + b * np.log1p(-p)
-    return front + power - np.log(a) + np.log(_beta_fractions(a, b, p))
+    return front + power - np.log(a) + np.log(beta_fractions(a, b, p))
 
 
 def critical_counts(n: Ints, labels: int, threshold: Fraction) -> Ints:
@@ -154,7 +154,7 @@ def _log_gamma(x: Floats) -> Floats:
     return np.array([lgamma(value) for value in values.tolist()], dtype=np.float64)[places]
 
 
-def _beta_fractions(a: Floats, b: Floats, x: float) -> Floats:
+def beta_fractions(a: Floats, b: Floats, x: float) -> Floats:
     """The continued fraction of the incomplete beta function for many a and b; entries that have settled drop out."""
     result, live = np.ones_like(a), np.arange(len(a))
     c, d = np.ones_like(a), 1 / _off_zero(1 - (a + b) * x / (a + 1))

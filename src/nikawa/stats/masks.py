@@ -20,6 +20,7 @@ from nikawa.stats.resample import (
     count_units,
     draw_kept_weights,
     percentile_interval,
+    sum_groups,
 )
 from nikawa.stats.results import Figure
 from nikawa.stats.seeds import NO_LIMITS, Limits, find_limits, mean_interval, mean_p
@@ -102,13 +103,13 @@ def measure_parts(sample: Sample, masks: Sequence[Mask], *, resamples: int, seed
     table = np.column_stack([np.asarray(mask, dtype=np.float64) for mask in masks])
     by_run = {id(run): run for run in sample.runs}  # runs that answered alike may be one
     distinct = {
-        name: _measure_run(run, table, sample.units, resamples, seed)
-        for name, run in by_run.items()
+        name: measure_run(run, table, sample.units, resamples, seed) for name, run in by_run.items()
     }
     measured = [distinct[id(run)] for run in sample.runs]
     values, rests, drawn, drawn_rests = (np.stack(each) for each in zip(*measured, strict=True))
     runs = len(measured)
-    picks = np.random.default_rng((seed, 3)).integers(0, runs, size=(runs, resamples, 1))
+    generator = np.random.default_rng((seed, 3))
+    picks = generator.integers(0, runs, size=(runs, resamples, 1))
     is_mean_of_runs = runs > 1 and sample.detail is not None
     return Parts(
         values=values,
@@ -121,13 +122,13 @@ def measure_parts(sample: Sample, masks: Sequence[Mask], *, resamples: int, seed
     )
 
 
-def _measure_run(
+def measure_run(
     run: Evaluation, table: Floats, units: Ints, resamples: int, seed: int
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Of each part and of each rest the value, then the value under each resample (resamples by parts)."""
     statistics: Floats | None = getattr(run, "statistics", None)
     if statistics is None:
-        return _measure_weighted(run, table, units, resamples, seed)
+        return measure_weighted(run, table, units, resamples, seed)
     finish: Any = getattr(run, "finish")  # noqa: B009 — only metrics that are sums have it
     k, parts = statistics.shape[1], table.shape[1]
     width = max(1, MAX_CELLS // max(1, len(units) * k))
@@ -150,7 +151,7 @@ def _without_dust(difference: Floats, statistics: Floats) -> Floats:
     return np.where(np.abs(difference) < floor, 0.0, difference)
 
 
-def _measure_weighted(
+def measure_weighted(
     run: Evaluation, table: Floats, units: Ints, resamples: int, seed: int
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """A metric that must see the items anew, such as a rank correlation: each part is a weighting."""
@@ -170,14 +171,6 @@ def resample_sums(matrix: Floats, units: Ints, *, resamples: int, seed: int = 0)
     return np.concatenate(
         [weights @ grouped for weights in draw_kept_weights(len(grouped), resamples, seed)]
     )
-
-
-def sum_groups(matrix: Floats, units: Ints) -> Floats:
-    """Sums over the items of each group."""
-    order = np.argsort(units, kind="stable")
-    starts = np.searchsorted(units[order], np.arange(count_units(units)))
-    sums: Floats = np.add.reduceat(matrix[order], starts, axis=0)
-    return sums
 
 
 def make_figure(

@@ -101,7 +101,7 @@ def compare_pairs(
 ) -> list[Paired]:
     """The same for several metrics of the same items, which share the draws; all must have statistics."""
     grouped = [(a.grouped(groups), b.grouped(groups)) for a, b in pairs]
-    sides = [_align_classes(a.statistics, b.statistics) for a, b in grouped]
+    sides = [align_classes(a.statistics, b.statistics) for a, b in grouped]
     units = count_units(groups)
     kinds = find_kinds(sides)
     if kinds is None:
@@ -179,13 +179,14 @@ def _randomise(
     With `counts` the rows of `sides` and `exchanged` are kinds of so many units.
     """
     many = 1 if counts is None else counts[:, None]
-    totals = [((left * many).sum(axis=0), (right * many).sum(axis=0)) for left, right in sides]
+    totals = []
+    for left, right in sides:
+        totals.append(((left * many).sum(axis=0), (right * many).sum(axis=0)))
     parts = []
     for coin in exchanged:
         row = []
-        for (a, b), (left, right), (all_left, all_right) in zip(
-            grouped, sides, totals, strict=True
-        ):
+        for pair, (left, right), (all_left, all_right) in zip(grouped, sides, totals, strict=True):
+            a, b = pair
             first = coin @ (left - right) + all_right
             row.append(b.finish(all_left + all_right - first) - a.finish(first))
         parts.append(row)
@@ -193,7 +194,7 @@ def _randomise(
     return _by_metric(parts)
 
 
-def _align_classes(left: Floats, right: Floats) -> Sides:
+def align_classes(left: Floats, right: Floats) -> Sides:
     """Statistics of class metrics hold three blocks of classes; the shorter is filled up with unused ones."""
     if left.shape[1] == right.shape[1]:
         return left, right
@@ -271,7 +272,11 @@ def tie_groups(scores: Sequence[float], apart: Callable[[int, int], bool]) -> li
     """A letter or more a system, in the order given: systems share a letter exactly where they are not apart."""
     order = sorted(range(len(scores)), key=lambda i: (np.isnan(scores[i]), -scores[i]))
     near = {i: {j for j in order if j != i and not apart(i, j)} for i in order}
-    groups = sorted(_cliques(near), key=lambda clique: sorted(order.index(i) for i in clique))
+
+    def best_ranks(clique: set[int]) -> list[int]:
+        return sorted(order.index(i) for i in clique)
+
+    groups = sorted(find_cliques(near), key=best_ranks)
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     marks = [""] * len(scores)
     for number, group in enumerate(groups):
@@ -280,7 +285,7 @@ def tie_groups(scores: Sequence[float], apart: Callable[[int, int], bool]) -> li
     return marks
 
 
-def _cliques(near: Mapping[int, set[int]]) -> list[set[int]]:
+def find_cliques(near: Mapping[int, set[int]]) -> list[set[int]]:
     """All largest sets of systems none of which is apart from another (Bron and Kerbosch 1973)."""
     cliques: list[set[int]] = []
 

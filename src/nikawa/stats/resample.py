@@ -35,17 +35,17 @@ MIN_UNITS_PER_KIND = 16
 
 
 class Evaluation(Protocol):
-    """What a metric returns: see `nikawa.metrics`."""
+    """What a metric returns, as far as resampling needs it: see `nikawa.metrics`."""
 
     @property
     def value(self) -> float:
         """The metric."""
 
     def under(self, weights: Floats) -> Floats:
-        """The metric for each row of weights."""
+        """The metric for each row of item weights."""
 
     def grouped(self, groups: Ints) -> Any:
-        """The same over groups."""
+        """The same metric over groups of items (`groups[i]` is item i's, counted from 0) as the unit."""
 
 
 def number_groups(names: Sequence[object]) -> Ints:
@@ -59,6 +59,14 @@ def count_units(groups: Ints) -> int:
     return int(groups.max()) + 1 if len(groups) else 0
 
 
+def sum_groups(matrix: Floats, units: Ints) -> Floats:
+    """Sums over the items of each group."""
+    order = np.argsort(units, kind="stable")
+    starts = np.searchsorted(units[order], np.arange(count_units(units)))
+    sums: Floats = np.add.reduceat(matrix[order], starts, axis=0)
+    return sums
+
+
 def draw_units(units: int, resamples: int, seed: int) -> Iterator[Ints]:
     """Blocks of bootstrap resamples: the units drawn, a row a resample.
 
@@ -69,7 +77,8 @@ def draw_units(units: int, resamples: int, seed: int) -> Iterator[Ints]:
     for number, start in enumerate(range(0, resamples, rows)):
         generator = np.random.Generator(np.random.SFC64((seed, number)))
         size = min(rows, resamples - start)
-        yield generator.integers(0, units, size=(rows, units), dtype=kind)[:size].astype(np.int64)
+        block = generator.integers(0, units, size=(rows, units), dtype=kind)
+        yield block[:size].astype(np.int64)
 
 
 def draw_weights(units: int, resamples: int, seed: int) -> Iterator[Floats]:
@@ -131,7 +140,7 @@ def bootstrap_all(
     blocks: list[list[Floats]] = []
     by_unit = []
     for target in targets:
-        values = _bootstrap_by_kind(target, units, resamples, seed)
+        values = bootstrap_by_kind(target, units, resamples, seed)
         blocks.append([] if values is None else [values])
         if values is None:
             by_unit.append((target, blocks[-1]))
@@ -141,7 +150,7 @@ def bootstrap_all(
     return [np.concatenate(each) for each in blocks]
 
 
-def _bootstrap_by_kind(target: Any, units: int, resamples: int, seed: int) -> Floats | None:
+def bootstrap_by_kind(target: Any, units: int, resamples: int, seed: int) -> Floats | None:
     """The resampled metric where units are of few kinds; None where they are not.
 
     Units with the same statistics are exchangeable: how often each kind is drawn is multinomial.

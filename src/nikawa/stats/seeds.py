@@ -59,7 +59,8 @@ def spread_over_seeds(resampled: Floats, values: Sequence[float]) -> Spread | No
         return None
     seen = float(np.var(values, ddof=1))
     single = float(np.var(resampled, axis=1, ddof=1).mean())
-    chance = (single - float(np.var(resampled.mean(axis=0), ddof=1))) * k / (k - 1)
+    of_mean = float(np.var(resampled.mean(axis=0), ddof=1))
+    chance = (single - of_mean) * k / (k - 1)
     return Spread(max(0.0, seen - max(0.0, chance)), seen, k)
 
 
@@ -170,8 +171,9 @@ def compare_runs(
     resampled = resampled or ResampledRuns(groups, enough, seed)
     both = np.concatenate(resampled.blocks([*a, *b], count_rounds), axis=1)
     left, right = both[: len(a)], both[len(a) :]
-    seen = float(np.mean([x.value for x in b]) - np.mean([x.value for x in a]))
-    error, df = _difference_error(left, right, [x.value for x in a], [x.value for x in b])
+    values_a, values_b = [run.value for run in a], [run.value for run in b]
+    seen = float(np.mean(values_b) - np.mean(values_a))
+    error, df = difference_error(left, right, values_a, values_b)
     if np.isnan(seen) or np.isnan(error) or units < LEAST_UNITS:
         p = t_p(seen / error, df) if error > 0 else nan
         return Difference(seen, nan, nan, p, p), nan
@@ -181,16 +183,18 @@ def compare_runs(
     return difference, (reach + t_quantile(0.8, df)) * error
 
 
-def _difference_error(
+def difference_error(
     left: Floats, right: Floats, a: Sequence[float], b: Sequence[float]
 ) -> tuple[float, float]:
     """The standard error of the difference of means, and its degrees of freedom."""
-    defined = ~(np.isnan(left).any(axis=0) | np.isnan(right).any(axis=0))
-    if defined.sum() < 2:
+    undefined = np.isnan(left).any(axis=0) | np.isnan(right).any(axis=0)
+    if (~undefined).sum() < 2:
         return nan, MAX_DF
-    left, right = left[:, defined], right[:, defined]
-    items = float(np.var(right.mean(axis=0) - left.mean(axis=0), ddof=1))
-    sides = [s for s in (spread_over_seeds(left, a), spread_over_seeds(right, b)) if s is not None]
+    left, right = left[:, ~undefined], right[:, ~undefined]
+    gaps = right.mean(axis=0) - left.mean(axis=0)
+    items = float(np.var(gaps, ddof=1))
+    spreads = (spread_over_seeds(left, a), spread_over_seeds(right, b))
+    sides = [spread for spread in spreads if spread is not None]
     one, two = sides if len(sides) == 2 else (sides[0], sides[0])
     seeds = one.variance / len(a) + two.variance / len(b)
     if len(sides) == 2:

@@ -19,8 +19,8 @@ from math import sqrt
 import numpy as np
 
 from nikawa.stats.distributions import normal_p
-from nikawa.stats.masks import Parts, Sample, finite_or_none, measure_parts, sum_groups
-from nikawa.stats.resample import Floats, Ints, correct_holm
+from nikawa.stats.masks import Parts, Sample, finite_or_none, measure_parts
+from nikawa.stats.resample import Floats, Ints, correct_holm, sum_groups
 from nikawa.stats.results import CrossCell, Figure, Slice
 from nikawa.stats.slices import Mask, SliceMask
 
@@ -48,7 +48,7 @@ def measure_slices(
     masks = [each.mask for each in slices]
     parts = measure_parts(sample, masks, resamples=resamples, seed=seed)
     p_values = compute_p_values(sample, masks, parts)
-    adjusted = _correct(masks, p_values)
+    adjusted = correct_once(masks, p_values)
     measured = []
     for i, (slice_, p, p_holm) in enumerate(zip(slices, p_values, adjusted, strict=True)):
         units, is_whole = sample.units_in(slice_.mask), bool(slice_.mask.all())
@@ -76,7 +76,7 @@ def measure_slices(
     return measured
 
 
-def _correct(masks: Sequence[Mask], p_values: Sequence[float | None]) -> list[float | None]:
+def correct_once(masks: Sequence[Mask], p_values: Sequence[float | None]) -> list[float | None]:
     """Holm's correction; a part and its complement, or a part under two names, are one test."""
     names = [min(mask.tobytes(), (~mask).tobytes()) for mask in masks]
     once = {name: p for name, p in zip(names, p_values, strict=True) if p is not None}
@@ -133,7 +133,8 @@ def compute_p_values(sample: Sample, masks: Sequence[Mask], parts: Parts) -> lis
         else:
             p = score_p(detail, units, mask, rho)
             if sample.binary:
-                hits, all_hits = round(float(detail[mask].sum())), round(float(detail.sum()))
+                hits = round(float(detail[mask].sum()))
+                all_hits = round(float(detail.sum()))
                 p = max(p, fisher_p(hits, n, all_hits, len(mask)))
         p_values.append(None if p is None else max(p, parts.gap_p(i) or 0.0))
     return p_values
@@ -144,8 +145,10 @@ def score_p(detail: Floats, units: Ints, mask: Mask, rho: float) -> float:
     n, m = int(mask.sum()), int((~mask).sum())
     difference = float(detail[mask].mean() - detail[~mask].mean())
     inside = sum_groups(np.column_stack([mask, ~mask]).astype(np.float64), units)
-    apart = float(((inside[:, 0] / n - inside[:, 1] / m) ** 2).sum())
-    variance = float(detail.var(ddof=1)) * ((1 - rho) * (1 / n + 1 / m) + rho * apart)
+    gaps = inside[:, 0] / n - inside[:, 1] / m
+    apart = float((gaps**2).sum())
+    factor = (1 - rho) * (1 / n + 1 / m) + rho * apart
+    variance = float(detail.var(ddof=1)) * factor
     return normal_p(difference, sqrt(max(variance, 0.0)))
 
 
@@ -166,12 +169,15 @@ def intraclass_correlation(detail: Floats, units: Ints) -> float:
 
 def fisher_p(hits: int, n: int, all_hits: int, total: int) -> float:
     """Fisher's exact test, two-sided: the chance of a table no likelier than `hits` of `n` beside the margins."""
-    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, total + 1)))])
-    k = np.arange(max(0, n - (total - all_hits)), min(n, all_hits) + 1)
+    log_factorials = np.cumsum(np.log(np.arange(1, total + 1)))
+    logs = np.concatenate([[0.0], log_factorials])
+    fewest = max(0, n - (total - all_hits))
+    k = np.arange(fewest, min(n, all_hits) + 1)
     ways = -(logs[k] + logs[all_hits - k] + logs[n - k] + logs[total - all_hits - n + k])
     chance = np.exp(ways - ways.max())
-    seen = chance[hits - k[0]]
-    return float(min(1.0, chance[chance <= seen * (1 + 1e-7)].sum() / chance.sum()))
+    seen = chance[hits - fewest]
+    as_rare = chance[chance <= seen * (1 + 1e-7)]
+    return float(min(1.0, as_rare.sum() / chance.sum()))
 
 
 def wald_p(difference: float, drawn: Floats) -> float | None:

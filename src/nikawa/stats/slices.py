@@ -68,7 +68,7 @@ def slice_examples(
     With `max_numbers`, numbers of more different values than that are cut into four slices of about the same size.
     """
     places: dict[str, list[int]] = {}
-    for place, names in enumerate(_slice_names(key, examples, task, max_numbers)):
+    for place, names in enumerate(name_slices(key, examples, task, max_numbers)):
         for name in names:
             places.setdefault(name, []).append(place)
     return {name: places[name] for name in sorted(places, key=_number_then_name)}
@@ -107,7 +107,7 @@ def find_slices(
     slices: list[SliceMask] = []
     skipped: dict[str, str] = {}
     first_keys: dict[frozenset[bytes], str] = {}
-    for key in keys or _candidate_keys(task, examples):
+    for key in keys or list_candidate_keys(task, examples):
         places = slice_examples(key, examples, task, max_numbers=MAX_VALUES)
         if not places:
             skipped[key] = "no item has it"
@@ -156,9 +156,10 @@ def count_characters(task: Task, example: Example) -> int:
     return sum(count(example.inputs.get(name)) for name in task.inputs)
 
 
-def _slice_names(
+def name_slices(
     key: str, examples: Sequence[Example | None], task: Task | None, max_numbers: int | None
 ) -> Values:
+    """The names of the slices by `key` that each example is in; see `slice_examples`."""
     if key == TAG:
         return [() if e is None else tuple(sorted(e.tags)) for e in examples]
     if task is not None and key == BIN:
@@ -192,7 +193,7 @@ def _plain_names(value: Any) -> tuple[str, ...]:
     return (str(value),) if isinstance(value, str | int | float) else ()
 
 
-def _candidate_keys(task: Task, examples: Sequence[Example]) -> list[str]:
+def list_candidate_keys(task: Task, examples: Sequence[Example]) -> list[str]:
     """The keys worth a try, in the order in which slices are shown."""
     keys = [TAG] if any(e.tags for e in examples) else []
     if not (examples and isinstance(examples[0].gold.get(task.question), list | dict)):
