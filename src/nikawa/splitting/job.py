@@ -117,7 +117,9 @@ def split(
     parts = splitter.split(examples, sizes, settings)
     refuse_empty_parts(parts, sizes, options)
     order = {example.id: place for place, example in enumerate(examples)}
-    splits = {name: tuple(sorted(part, key=lambda e: order[e.id])) for name, part in parts.items()}
+    splits = {}
+    for name, part in parts.items():
+        splits[name] = tuple(sorted(part, key=lambda example: order[example.id]))
     made = _describe(replace(dataset, splits=splits), text, options)
     if options.out is not None:
         write_folder(made, options.out, overwrite=options.overwrite)
@@ -238,8 +240,9 @@ def refuse_empty_parts(
     parts: Mapping[str, Sequence[Example]], sizes: Mapping[str, int], options: SplitOptions
 ) -> None:
     """A part that nothing came into is no split, unless 0 was asked for."""
-    requested = dict(zip(sizes, (word.strip() for word in options.sizes.split(",")), strict=True))
-    empty = [name for name, part in parts.items() if not part and requested[name] != "0"]
+    words = zip(sizes, options.sizes.split(","), strict=True)
+    zero = {name for name, word in words if word.strip() == "0"}
+    empty = [name for name, part in parts.items() if not part and name not in zero]
     if not empty:
         return
     if splitters()[options.by].keeps_groups:

@@ -62,14 +62,16 @@ def read(path: Path) -> Iterator[Example]:
 
 def corrections(splits: Splits) -> dict[str, str]:
     """Id to label, of the dev pairs whose label v1.2 corrected."""
-    return {e.id: e.gold["label"] for e in splits.get("dev", ()) if e.id in OLD and e.gold}
+    corrected = [example for example in splits.get("dev", ()) if example.id in OLD]
+    return {example.id: example.gold["label"] for example in corrected if example.gold}
 
 
 def version_of(splits: Splits) -> str | None:
     """1.1 (or 1.0) and 1.3 (or 1.2) by the 29 corrected labels of dev; None where they are mixed or absent."""
-    return {tuple(sorted(OLD.items())): "1.1", tuple(sorted(NEW.items())): "1.3"}.get(
-        tuple(sorted(corrections(splits).items()))
-    )
+    labels = corrections(splits)
+    if labels == OLD:
+        return "1.1"
+    return "1.3" if labels == NEW else None
 
 
 def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:

@@ -180,7 +180,10 @@ def has_full_width_score(row: Answers) -> int:
 def is_not_mean(row: Answers) -> int:
     """Whether the gold score is not the mean of the published scores, rounded to one decimal."""
     scores = [float(narrow(text)) for text in row.scores if text]
-    return int(bool(scores) and abs(sum(scores) / len(scores) - float(row.score)) > 0.05 + 1e-9)
+    if not scores:
+        return 0
+    mean = sum(scores) / len(scores)
+    return int(abs(mean - float(row.score)) > 0.05 + 1e-9)
 
 
 ANSWER_CHECKS: dict[str, tuple[Callable[[Answers], int], str]] = {

@@ -102,7 +102,8 @@ def parse_tree(rows: Sequence[list[str]], block: Block, path: Path) -> dict[str,
     heads, labels, size = [], [], len(rows)
     for offset, (_, _, _, _, head, label) in enumerate(rows):
         line = block.line + offset
-        if not (head.isascii() and head.isdigit()) or int(head) > size or int(head) == offset + 1:
+        is_number = head.isascii() and head.isdigit()
+        if not is_number or int(head) > size or int(head) == offset + 1:
             what = f"head {head!r} is no other word of the {size}, nor 0"
             raise BadInput(what, file=path, line=line, cure=CURE)
         if label not in _LABELS:
@@ -184,10 +185,11 @@ def has_loop(heads: Sequence[int]) -> bool:
 
 def has_crossing_arcs(heads: Sequence[int]) -> bool:
     """Whether two arcs cross: arcs by left end (longest first) nest like brackets, or not."""
-    arcs = sorted(
-        ((min(place, head), max(place, head)) for place, head in enumerate(heads, start=1) if head),
-        key=lambda arc: (arc[0], -arc[1]),
-    )
+    arcs = []
+    for place, head in enumerate(heads, start=1):
+        if head:
+            arcs.append((min(place, head), max(place, head)))
+    arcs.sort(key=lambda arc: (arc[0], -arc[1]))
     open_ends: list[int] = []
     for left, right in arcs:
         while open_ends and open_ends[-1] <= left:
