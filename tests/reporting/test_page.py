@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import doctest
+import importlib
 import io
 import json
 import re
@@ -31,6 +33,7 @@ from nikawa.reporting.page_data import Number, Page, PairRow, PartRow, Section, 
 from nikawa.reporting.plots import SHEET_HEIGHT, Heat, draw_heat, draw_reliability, split_rows
 from nikawa.reporting.summary import comma_separated, latex, latex_seen, markdown
 
+MODULES = ("browser_items", "fragments", "markup", "plots", "sources", "systems", "tried_settings")
 NASTY = '</script><script>alert("&")</script>'
 
 
@@ -433,3 +436,10 @@ def test_the_folder_is_whole_and_the_same_twice(tmp_path: Path) -> None:
         "a",
         "b",
     ]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings_are_true(name: str) -> None:
+    tried = doctest.testmod(importlib.import_module(f"nikawa.reporting.{name}"))
+    assert tried.attempted
+    assert not tried.failed

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import doctest
 from pathlib import Path
 
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.tagging import Pattern, check_pack, default_pack, find_pack, pack_names, read_pack
+from nikawa.tagging import (
+    Pattern,
+    check_pack,
+    default_pack,
+    find_pack,
+    pack_names,
+    read_pack,
+    terms,
+)
+from nikawa.tagging import pack as pack_module
 
 GOOD = """\
 name = "mine"
@@ -144,3 +154,10 @@ def test_the_korean_pack_has_the_same_phenomena() -> None:
     assert {t.alias for t in ko.tags.values()} == {t.alias for t in ja.tags.values()}
     assert pack_names() == sorted(pack_names())
     assert isinstance(ko.patterns[0], Pattern)
+
+
+def test_examples_in_docstrings_are_true() -> None:
+    for module in (pack_module, terms):
+        tried = doctest.testmod(module)
+        assert tried.attempted
+        assert not tried.failed

@@ -7,7 +7,7 @@
 |---|---|
 | collect values from runs | `systems` (runs by task and system), `scores` (means, intervals, paired tests), `training` (losses), `tried_settings` (what a sweep tried), `dataset_notes` (card, agreement, artifacts), `browser_items` (examples with all answers) |
 | hold them | `page_data`: the records that the page draws, stored as `numbers.json` |
-| draw them | `page` (the file, the summary), `section` (one task), `analysis_blocks` (its analyses), `method` (how it was made), `summary` (Markdown, LaTeX and CSV of the summary) |
+| draw them | `page` (the file, its summary and its method), `section` (one task), `analysis_blocks` (its analyses), `summary` (Markdown, LaTeX and CSV of the summary) |
 
 Drawing rests on `fragments` (numbers, tables and notes as HTML), `plots` (pictures), `markup` (escaping, templates) and
 `sources` (which file a number is from). `page.css`, `page.js` and `page_browser.js` become a part of the page.

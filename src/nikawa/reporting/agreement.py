@@ -56,7 +56,7 @@ def shorten_name(name: object, limit: float = 180) -> str:
 
 
 def draw_interval(value: float, low: float, high: float) -> Markup:
-    """A dot with its interval on a line from -1 or 0 to 1."""
+    """A dot with its interval on a line to 1: from -1 where the interval reaches below 0, else from 0."""
     left = -1.0 if low < 0 else 0.0
     x, a, b = (8 + 144 * (min(max(v, left), 1.0) - left) / (1 - left) for v in (value, low, high))
     return wrap_picture(
@@ -242,7 +242,11 @@ def _tick(value: float) -> str:
 
 
 def count_coincidences(table: Table) -> Floats:
-    """Categories by categories: where one worker says this, the share of others who say that."""
+    """Categories by categories: where one worker says this (row), the share of others who say that (column).
+
+    These are the coincidences of Krippendorff's alpha (Krippendorff, 2004) with each row divided by its sum: a pair of answers
+    to an item that m workers judged counts 1 / (m - 1). A row without any pair is 0.
+    """
     counts = table.counts().astype(np.float64)
     weights = 1 / np.maximum(counts.sum(axis=1) - 1, 1)
     weighted = counts * weights[:, None]
@@ -283,7 +287,10 @@ def draw_shares(names: Sequence[object], cells: Floats, title: str, digits: int 
 
 
 def write_page(folder: Path, report: AgreeReport, table: Table, *, overwrite: bool = False) -> Path:
-    """Write `index.html`, which needs nothing else, into a new folder."""
+    """Write `index.html`, which needs nothing else, into a new folder, and return its path.
+
+    `table` holds the judgements that `report` was made from. Raises BadInput where the folder exists and `overwrite` is False.
+    """
     with atomic_folder(folder, overwrite=overwrite) as place:
         (place / "index.html").write_text(render_page(report, table), encoding="utf-8")
     return folder / "index.html"

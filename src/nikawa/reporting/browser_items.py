@@ -88,7 +88,10 @@ class WordNumbers:
 
 
 def pack_column(column: Sequence[int]) -> str | list[int]:
-    """A string where every number has a character, else the numbers."""
+    """A column of small numbers as a string, a character each, -1 first; one with larger numbers as it is.
+
+    Such a string is compressed to a fraction of a list of numbers, and the script of the page reads it as fast.
+    """
     if column and (min(column) < -1 or max(column) >= len(ALPHABET) - 1):
         return list(column)
     return "".join([ALPHABET[number + 1] for number in column])
@@ -121,7 +124,13 @@ def pack_items(items: ItemColumns) -> str:
 
 
 def find_text_limit(lengths: Iterable[int], budget: int) -> int:
-    """The greatest length to cut texts at so that together they stay within a budget; 0 where they do anyway."""
+    """The greatest length to cut texts at so that together they stay within a budget; 0 where they do anyway.
+
+    >>> find_text_limit([10, 20, 100], 90)
+    60
+    >>> find_text_limit([10, 20], 90)
+    0
+    """
     ordered = sorted(lengths)
     left, room = len(ordered), budget
     if sum(ordered) <= budget:
@@ -134,7 +143,11 @@ def find_text_limit(lengths: Iterable[int], budget: int) -> int:
 
 
 def collect_items(task: TaskRuns, language: str, cut: int = 0) -> ItemColumns:
-    """All examples of a task's sets, the main one first; texts longer than `cut` are cut."""
+    """All examples of a task's sets, the main one first, with the answers of its systems.
+
+    Texts longer than `cut` characters are cut; 0 cuts none. An example whose label is hidden comes without gold, scores and
+    tags.
+    """
     texts, words = WordNumbers(), WordNumbers()
     examples: list[Example] = []
     set_of_example: list[str] = []
@@ -216,7 +229,7 @@ def shows_gold(task: Task, example: Example) -> bool:
 
 
 def format_answer(task: Task, example: Example, value: Any) -> str:
-    """A gold value or an answer in words."""
+    """A gold value or an answer in words, as the kind of the task has it: a choice with its text, spans with theirs."""
     if task.kind == "choice" and isinstance(value, int):
         choices = example.inputs.get("choices", ())
         return f"{value}. {choices[value]}" if 0 <= value < len(choices) else str(value)
@@ -350,7 +363,11 @@ def score_items(
 
 
 def shared_spans(gold: Any, answer: Any) -> float:
-    """F1 of the spans of one text; 1 where there are none and none were found."""
+    """F1 of the spans of one text; 1 where there are none and none were found, 0 where there is no answer or no gold.
+
+    >>> shared_spans([(0, 2), (3, 5)], [(0, 2)])
+    0.6666666666666666
+    """
     if gold is None or answer is None:
         return 0.0
     in_gold, in_answer = set(gold), set(answer)

@@ -20,9 +20,12 @@ class StageFigures(Record, frozen=True, kw_only=True):
 
     name: str
     title: str
+    """The rule of the stage in words."""
     read: dict[str, int]
+    """Set of the recipe to items."""
     wrote: dict[str, int]
     dropped: dict[str, int]
+    """Reason to how many."""
 
 
 class AskFigures(Record, frozen=True, kw_only=True):
@@ -31,12 +34,16 @@ class AskFigures(Record, frozen=True, kw_only=True):
     name: str
     title: str
     form: str
+    """The form of the question, as the recipe names it."""
     items: int
     answers: int
     workers: int
     each: int
+    """Workers who were asked about each item."""
     simulated: int
+    """Of the answers, those that no person gave."""
     agreement: dict[str, float]
+    """Measure to its value."""
     notes: tuple[str, ...] = ()
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     """The 95% interval of a measure of agreement, over items."""
@@ -63,7 +70,9 @@ class Figures(Record, frozen=True, kw_only=True):
     """Mean length of each input."""
     workers_are: Literal["persons", "columns", "simulated", "none"]
     answers: int
+    """Over all questions."""
     simulated: int
+    """Of the answers, those that no person gave."""
     chosen: tuple[str, ...] = ()
     """What the papers leave open and the recipe chose."""
     findings: tuple[CheckFigures, ...] = ()
@@ -77,13 +86,19 @@ class Built(Record, frozen=True, kw_only=True):
     recipe: str
     version: str
     key: str
+    """The digest of what the release was made of: recipe, sets, settings, answers. An amended release has another."""
     nikawa: str
+    """The version of Nikawa that built it."""
     config: dict[str, Any]
     figures: Figures
 
 
 def format_card(card: Card, figures: Figures) -> str:
-    """The whole card."""
+    """The whole card in Markdown, with front matter that hubs of datasets read.
+
+    `figures` are those of the build; for a dataset made elsewhere they have no stages, and the card then says nothing of
+    how it was collected.
+    """
     parts = [
         *describe_release(card, figures),
         *describe_composition(card, figures),

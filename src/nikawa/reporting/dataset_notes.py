@@ -56,18 +56,24 @@ class DatasetNote:
 
     note: Note
     file: str = ""
+    """The address of the file from the page; empty where there is none."""
     whole: Record | None = None
+    """What the file holds: the whole report that the note is an extract of."""
 
 
 @dataclass
 class DatasetNoteReader:
-    """Reads the findings about datasets; what tasks of one dataset share is computed once."""
+    """Writes the notes about datasets; what tasks of one dataset share is computed once.
+
+    `data` is the folder of published data. Something that cannot be measured here becomes a note that says why: a report
+    of runs does not fail because judgements are missing.
+    """
 
     data: Path | None = None
     _artifacts: dict[tuple[str, str, str], ArtifactReport] = field(default_factory=dict)
 
     def read(self, task: TaskRuns) -> Iterator[DatasetNote]:
-        """The findings about the dataset of a task."""
+        """The notes about the dataset of a task: agreement of workers, artifacts, then its card."""
         if is_custom(task.task.dataset):
             yield from self._custom_agreement(task)
         else:
@@ -163,7 +169,7 @@ class DatasetNoteReader:
 
 
 def data_commands(tasks: Sequence[TaskRuns]) -> list[str]:
-    """What makes custom datasets anew, where their cards tell."""
+    """The commands that make the custom datasets of tasks anew, where their cards tell, one a dataset."""
     commands = {}
     for task in tasks:
         dataset = task.task.dataset

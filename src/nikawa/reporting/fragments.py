@@ -32,7 +32,11 @@ Row = Sequence[str | TableCell]
 
 
 def figures(value: float | None, unit: str, digits: int) -> str:
-    """A value as it is printed: percent with so many digits, fractions with two more."""
+    """A value as it is printed: percent with so many digits, fractions with two more, and a proper minus sign.
+
+    >>> figures(-12.345, "percent", 1), figures(0.5, "fraction", 1), figures(-0.01, "percent", 1)
+    ('−12.3', '0.500', '0.0')
+    """
     if value is None:
         return UNDEFINED
     shown = f"{value:.{digits if unit == 'percent' else digits + 2}f}"
@@ -48,7 +52,11 @@ def interval(number: Number, digits: int) -> str:
 
 
 def plain(number: Number, digits: int) -> str:
-    """A number in words: value, deviation over seeds, interval."""
+    """A number in words: value, deviation over seeds, interval.
+
+    >>> plain(Number(value=81.25, low=78.0, high=84.0, sd=0.4), 1)
+    '81.2 ± 0.4 (78.0 to 84.0)'
+    """
     value = figures(number.value, number.unit, digits)
     if number.value is None:
         return value

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Point = tuple[float, float]
 
+# Distances of the rings around a point that names are tried on, in pixels.
 RINGS = (7, 11, 16, 22, 30, 40, 52, 66, 82, 100, 120, 145, 170, 200, 240, 280)
 TURNS = 24
 SWEEPS = 5
@@ -65,7 +66,9 @@ class LabelledPoint(NamedTuple):
     y: float
     text: str
     group: int
+    """The number of its label or series, for its colour."""
     size: int
+    """Of the font, in pixels."""
 
 
 class Scene(NamedTuple):
@@ -91,7 +94,11 @@ def text_width(text: str, size: float) -> float:
 def place_labels(
     marks: Sequence[LabelledPoint], dots: Sequence[Point], line: Sequence[Point], frame: Box
 ) -> list[Box]:
-    """A box for the name of each mark: the cheapest layout of a few orders of placing them."""
+    """A box for the name of each mark: the cheapest layout of a few orders of placing them.
+
+    `dots` are all points of the picture, named or not; `line` are points along a line that names had better be above, and may
+    be empty. Boxes stay inside `frame` where there is room. The result is in the order of `marks`.
+    """
     scene = Scene(_points(dots), _points(line), frame)
     choices = [list_candidates(mark) for mark in marks]
     costs = [price_alone(mark, boxes, scene) for mark, boxes in zip(marks, choices, strict=True)]

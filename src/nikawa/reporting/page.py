@@ -1,5 +1,8 @@
 """A report as one HTML file that needs nothing else, with tables and figures beside it.
 
+The page begins with a summary, then has a section a task, and ends with the method: runs, data, versions of packages, how
+intervals and tests were made, and the commands that make all of it anew.
+
 The page may load nothing (its content policy says so) and runs one script, named by its hash: whatever a text of the
 data holds, it stays text.
 """
@@ -8,7 +11,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from importlib.resources import files
 from itertools import chain, count
@@ -20,10 +23,9 @@ from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import pack_json
 from nikawa.reporting.analysis_blocks import curve_plot, slice_plot, stress_plot
 from nikawa.reporting.browser_items import ItemColumns, pack_items
-from nikawa.reporting.fragments import Row, TableCell, small, soft, table
+from nikawa.reporting.fragments import Row, TableCell, detail, small, soft, table
 from nikawa.reporting.markup import html, render, slug
-from nikawa.reporting.method import render_method
-from nikawa.reporting.page_data import Page, Section, add_places
+from nikawa.reporting.page_data import Number, Page, RunRow, Section, add_places
 from nikawa.reporting.section import (
     render_section,
     score_cell,
@@ -31,6 +33,7 @@ from nikawa.reporting.section import (
     score_plot,
     show_answered,
     system_pictures,
+    systems_with_parts,
 )
 from nikawa.reporting.sources import NUMBERS, inside, source_line
 from nikawa.reporting.summary import (
@@ -49,6 +52,8 @@ MAX_FILE_NAME_BYTES = 200
 """Bytes of the name of a plot: file systems take 255."""
 MAX_TASK_COLUMNS = 4
 """Tasks that are columns of the summary; more are rows, where systems are fewer."""
+FIRST_PACKAGES = ("nikawa", "numpy", "scikit-learn", "torch", "transformers")
+"""Packages named first; the others are in about.json."""
 
 
 def write_report(
@@ -60,7 +65,12 @@ def write_report(
     digits: int = DIGITS,
     overwrite: bool = False,
 ) -> Path:
-    """Write the page and what stands beside it into a folder, whole or not at all; `extra` are further files."""
+    """Write the page and what stands beside it into a folder, whole or not at all, and return the path of the page.
+
+    `items` are the examples by task, in the order of `page.sections`. `extra` are further files by their paths from the
+    folder. `digits` are those of percentages; fractions get two more. Raises BadInput where the folder exists and
+    `overwrite` is False.
+    """
     page = add_places(page)
     with atomic_folder(folder, overwrite=overwrite) as place:
         (place / "index.html").write_text(document(page, items, digits), "utf-8")
@@ -81,12 +91,16 @@ def write_report(
 
 
 def asset(name: str) -> str:
-    """A file beside this one."""
+    """The text of a file beside this one: a style sheet or a script that becomes a part of the page."""
     return files("nikawa.reporting").joinpath(name).read_text("utf-8")
 
 
 def document(page: Page, items: Mapping[str, ItemColumns], digits: int = DIGITS) -> str:
-    """The page."""
+    """The page as one HTML text.
+
+    Its content policy lets nothing be loaded and runs the one script that has this hash, so that a script inside a text of
+    the data would not run even if it were not escaped.
+    """
     page = add_places(page)
     script, style = asset("page_browser.js") + asset("page.js"), asset("page.css")
     digest = b64encode(sha256(script.encode()).digest()).decode()
@@ -167,7 +181,7 @@ def _summary_cell(section: Section, system: str, digits: int) -> str | TableCell
 
 
 def pictures(page: Page) -> Iterator[tuple[str, str]]:
-    """Every plot under the name of its file."""
+    """Every plot under the name of its file without `.svg`; two plots may have the same name here."""
     for found in page.sections:
         makers = {
             "scores": score_plot,
@@ -215,3 +229,132 @@ def standalone(picture: str) -> str:
 
 def _coloured(style: str, colours: Mapping[str, str]) -> str:
     return re.sub(r"var\(--(\w+)\)", lambda found: colours.get(found[1], found[0]), style)
+
+
+def render_method(page: Page) -> Markup:
+    """The last section: whoever doubts a number finds here what it rests on and how to repeat it."""
+    runs = _runs(page.runs, "runs", "")
+    if page.choosing:
+        runs += _runs(page.choosing, "choosing", " that chose settings")
+    return render(
+        "method.html",
+        page=page,
+        over_seeds=describe_seed_intervals(page),
+        tests_place=f"{NUMBERS}#/rounds {NUMBERS}#/tests",
+        least_p=describe_least_p(page),
+        files=show_files(page),
+        runs=runs,
+        details=detail("Versions of packages", show_packages(page))
+        + detail("Data", show_data(page)),
+    )
+
+
+def describe_seed_intervals(page: Page) -> str:
+    """How seeds are a part of the intervals, by metric."""
+    numbers: list[tuple[str, Number]] = []
+    for section in page.sections:
+        for row in section.rows:
+            numbers += row.metrics.items()
+    for section in page.sections:
+        numbers += [(part.metric, part.number) for part in section.parts]
+    several = [one for one in numbers if one[1].sd is not None and one[1].low is not None]
+    means = list(dict.fromkeys(metric for metric, number in several if number.by == "t"))
+    if not means:
+        return " and, where there are several seeds, of seeds."
+    others = list(dict.fromkeys(metric for metric, _ in several if metric not in means))
+    drawn = ""
+    if others:
+        drawn = f" Those of {', '.join(others)} are of resamples of examples and of seeds."
+    return (
+        f". Where there are several seeds, the intervals of scores and slices under {', '.join(means)}, which are means over examples, are "
+        "Student's t over examples and seeds, with the variances of the tests below and Satterthwaite's degrees of freedom: resamples of "
+        f"a few seeds would be too narrow.{drawn} Single labels, calibration and perturbations are resampled over examples alone."
+    )
+
+
+def describe_least_p(page: Page) -> str:
+    """The least p that the tests can show after correction, in words.
+
+    Tests of single runs are resampled, and r rounds give no p below 2 / (r + 1). Where no task has two systems of a single
+    run nothing is resampled, and the text is empty.
+    """
+    single_runs = []
+    for section in page.sections:
+        single_runs.append(sum(len(row.seeds) == 1 for row in section.rows))
+    if max(single_runs, default=0) < 2:
+        return ""
+    return (
+        f"; the least p these rounds can show is {min(1.0, 2 * page.tests / (page.rounds + 1)):.2g}"
+    )
+
+
+def show_files(page: Page) -> Markup:
+    """What lies beside the page: those files alone that this report has."""
+    files = {
+        "numbers.json": "every number of this page with its source",
+        "summary.csv": "every score, unrounded",
+        "summary.md, summary.tex": "the summary for a README and for a paper",
+        "figures/*.svg": "the plots, each by itself",
+    }
+    if any(map(systems_with_parts, page.sections)):
+        files["*-seen.tex"] = "seen and unseen for a paper"
+    if any(section.analysed for section in page.sections):
+        files["analyses/*.json"] = "slices, confusion, calibration and the other analyses"
+    if any(note.source for section in page.sections for note in section.findings):
+        files["dataset/*.json"] = "agreement of workers, words that give labels away"
+    rows = []
+    for names, words in files.items():
+        codes = [html("<code>{}</code>", name) for name in names.split(", ")]
+        rows.append([Markup(", ").join(codes), words])
+    return table(["file", "holds"], rows)
+
+
+def _runs(runs: Sequence[RunRow], key: str, which: str) -> Markup:
+    rows: list[Row] = []
+    for run in runs:
+        file = f"{run.folder}/run.json"
+        id_ = run.folder.rpartition("--")[2]
+        link = html('<code id="run-{}"><a href="{}">{}</a></code>', id_, file, run.folder)
+        settings = ", ".join(f"{name}={value}" for name, value in run.settings.items())
+        seed = TableCell(str(run.seed), f"{file}#/seed")
+        rows.append([link, run.task, run.system, seed, TableCell(settings, f"{file}#/settings")])
+    place = inside(NUMBERS, key)
+    shown = table(["run", "task", "system", "seed", "settings"], rows, (3,), f"Runs{which}", place)
+    files = source_line(*(f"{run.folder}/run.json" for run in runs))
+    words = f"{len(rows):,} run{'' if len(rows) == 1 else 's'}{which}"
+    return detail(words, shown + files, place)
+
+
+def show_packages(page: Page) -> Markup:
+    """The versions of all packages that the runs were made with, the main ones first."""
+    versions: dict[str, dict[str, str]] = {}
+    for run in page.runs:
+        place = f"{run.folder}/about.json"
+        versions.setdefault("python", {}).setdefault(run.python, inside(place, "python"))
+        for name, version in run.packages.items():
+            versions.setdefault(name, {}).setdefault(version, inside(place, "packages", name))
+    first = [name for name in ("python", *FIRST_PACKAGES) if name in versions]
+    rows: list[Row] = []
+    places: list[str] = []
+    for name in (*first, *sorted(set(versions) - set(first))):
+        own = versions[name]
+        rows.append([name, TableCell(", ".join(sorted(own)), " ".join(own.values()))])
+        places += own.values()
+    return table(["package", "version"], rows) + source_line(*places)
+
+
+def show_data(page: Page) -> Markup:
+    """Every set that the runs read, with version, digest and size."""
+    places: dict[tuple[str, str, str, str], str] = {}
+    for run in page.runs:
+        for i, (name, version, digest, n) in enumerate(run.data):
+            place = f"{run.folder}/run.json#/data/{i}"
+            places.setdefault((name, version, digest, f"{n:,}"), place)
+    keys = ("name", "version", "digest", "n")
+    rows = []
+    for row in sorted(places):
+        place = places[row]
+        cells = zip(row, keys, strict=True)
+        rows.append([TableCell(cell, inside(place, key)) for cell, key in cells])
+    shown = table(["set", "version", "digest", "examples"], rows, (3,))
+    return shown + source_line(*places.values())

@@ -63,6 +63,7 @@ class SystemRow(Record, frozen=True, kw_only=True):
     """One system on one set."""
 
     system: str
+    """Unique in a section: its model, with what tells it apart from others of that model."""
     model: str = ""
     trained: str = ""
     """What it learned from, where that is not the training data of the task."""
@@ -70,6 +71,7 @@ class SystemRow(Record, frozen=True, kw_only=True):
     """Whether it departs from the task in other ways, such as inputs left out."""
     seeds: tuple[int, ...]
     runs: tuple[str, ...]
+    """Their folders, as addresses from the folder of the page, in the order of seeds."""
     metrics: dict[str, Number]
     ties: dict[str, str] = field(default_factory=dict)
     """Metric to letters: systems that share one cannot be told apart."""
@@ -87,9 +89,13 @@ class PairRow(Record, frozen=True, kw_only=True):
     second: str
     difference: Number
     p: float | None
+    """Two-sided, of the paired test; None where it cannot be made."""
     p_holm: float | None
+    """Corrected over all tests of the report."""
     smallest: float | None
+    """The smallest difference that the test would have detected."""
     wins: int
+    """Items on which the second is better; 0 for both where a metric has no score of an item."""
     losses: int
     source: str = ""
     """The answers that were compared."""
@@ -100,6 +106,7 @@ class PartRow(Record, frozen=True, kw_only=True):
 
     set: str
     where: str
+    """Which part, such as `seen`; empty for the whole set."""
     metric: str
     system: str
     number: Number
@@ -192,14 +199,20 @@ class Section(Record, frozen=True, kw_only=True):
     """One task."""
 
     name: str
+    """Unique on the page: with the set, or the dataset, where several sections are of one task."""
     title: str
+    """Of the dataset."""
     dataset: str
     kind: str
     language: str
     set: str
+    """What the scores of `rows` are of."""
     n: int
+    """Examples of it that are scored: those whose labels are not hidden."""
     protocol: str
+    """How evaluation departs from the published one, in a word or two; empty where it does not."""
     protocol_why: str
+    """Why it departs."""
     metrics: tuple[str, ...]
     lower_is_better: tuple[str, ...]
     labels: tuple[str, ...]
@@ -260,7 +273,10 @@ class Page(Record, frozen=True, kw_only=True):
 
 
 def add_places(page: Page) -> Page:
-    """The page with the place of each section, and of what was chosen, in `numbers.json`."""
+    """The page with the place of each section, and of what was chosen, in `numbers.json`.
+
+    Whatever draws a page needs these places; calling it twice changes nothing.
+    """
     sections = []
     for i, section in enumerate(page.sections):
         place = inside(NUMBERS, "sections", i)

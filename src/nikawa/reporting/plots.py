@@ -114,7 +114,11 @@ class Axis:
         return self.left + (self.right - self.left) * min(1.0, max(0.0, share))
 
     def ticks(self) -> list[float]:
-        """Four to eight round values."""
+        """Four to eight round values.
+
+        >>> Axis(0, 100, left=0, right=500).ticks()
+        [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]
+        """
         step = _step(self.high - self.low)
         first = ceil(self.low / step - 1e-9)
         last = floor(self.high / step + 1e-9)
@@ -178,7 +182,11 @@ def label(x: float, y: float, words: str, kind: str = "", anchor: str = "start")
 
 
 def shorten(words: str, width: float) -> str:
-    """A text that fits into so many pixels; the middle goes, since names often differ at their ends."""
+    """A text that fits into so many pixels; the middle goes, since names often differ at their ends.
+
+    >>> shorten("bert-base-japanese-v3", 100)
+    'bert-b…se-v3'
+    """
     if text_width(words, SIZE) <= width:
         return words
     kept = len(words) - 1

@@ -53,7 +53,11 @@ def write_scatter(
 
 
 def draw_scatter(table: Table, over: Sequence[Pair], title: str) -> str:
-    """The picture of a table; `over` are its pairs over the line."""
+    """The picture of a table as SVG.
+
+    Every pair of a token and a label is a pale dot. `over` are the pairs over the line, the least likely first: they are drawn
+    strongly, and the first 60 have their tokens beside them.
+    """
     axes = Axes(max(1, ceil(log10(max(2, int(table.totals.max()))))))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',

@@ -1,4 +1,8 @@
-"""One task of a report: scores, differences, labels, further sets and parts, slices, calibration, curves, examples."""
+"""One task of a report: scores, differences, labels, further sets and parts, slices, calibration, curves, examples.
+
+`render_section` puts the blocks in order. What is here are the blocks that rest on scores; those of analyses are in
+`analysis_blocks`, of settings in `tried_settings`, of losses in `training`. A block that has nothing to show is empty.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +72,10 @@ Grid = dict[str, dict[str, list[Known | None]]]
 
 
 def render_section(section: Section, digits: int) -> Markup:
-    """The section of one task; its examples are filled in by the script."""
+    """The section of one task.
+
+    `digits` are those of percentages. The browser of examples is empty here: the script of the page fills it from the items.
+    """
     id_ = slug(section.name)
     parts = [
         fragment(
@@ -105,7 +112,10 @@ def render_section(section: Section, digits: int) -> Markup:
 
 
 def is_best(section: Section, row: SystemRow, metric: str) -> bool:
-    """Whether a system has the best value; where all have the same none is called best."""
+    """Whether a system has the best value of a metric.
+
+    Where all systems have the same value, or only one has any, none is called best.
+    """
     known = set[float]()
     for each in section.rows:
         if metric in each.metrics and (value := each.metrics[metric].value) is not None:
@@ -159,7 +169,7 @@ def score_places(section: Section) -> str:
 
 
 def count_answered(section: Section, row: SystemRow) -> str:
-    """How many of how many items a system answered, over all its seeds."""
+    """How many of how many items a system answered, over all its seeds: `17 of 18` for nine items and two seeds."""
     items = section.n * len(row.seeds)
     return f"{items - sum(row.unanswered.values()):,} of {items:,}"
 
@@ -172,7 +182,10 @@ def show_answered(section: Section, row: SystemRow, after: str = "") -> Markup:
 
 
 def score_plot(section: Section, tallest: float = inf) -> str:
-    """Systems on the axis of the first metric."""
+    """Systems on the axis of the first metric, a row each; empty where no system has a score.
+
+    `tallest` is the height in pixels above which the plot comes in parts.
+    """
     metric = section.metrics[0]
     rows: list[PlotRow] = []
     units: list[str] = []
@@ -287,7 +300,11 @@ def training_title(section: Section, name: str) -> str:
 
 
 def find_seen_number(section: Section, i: int | None, where: str) -> Known | None:
-    """A number of the system in row `i`: from its analysis where there is one, else from the scores of its runs."""
+    """A number of the system in row `i`, None where there is no such row or number.
+
+    `where` is one of `WHERE`. The number is from the analysis of the system where there is one, since that has an interval
+    of the difference; else from the scores of its runs.
+    """
     if i is None:
         return None
     row, metric = section.rows[i], section.metrics[0]
@@ -343,7 +360,10 @@ def find_seen_scores(section: Section, system: str, where: str) -> Known | None:
 
 
 def further_sets(section: Section, digits: int) -> str:
-    """Other sets and parts of sets: rows and columns are systems and figures, the fewer as columns."""
+    """Other sets and parts of sets: rows and columns are systems and figures, the fewer as columns.
+
+    What `seen_unseen` shows already is left out.
+    """
     scored_apart = systems_with_parts(section)
     cells = {}
     sources = []
@@ -380,7 +400,7 @@ def further_sets(section: Section, digits: int) -> str:
 
 
 def system_pictures(section: Section) -> Iterator[tuple[str, str]]:
-    """The plots of each system under the names of their files."""
+    """The plots of each system, confusion and calibration, under the names of their files."""
     for part in section.analysed:
         plots = {"confusion": confusion_plot(section, part), "calibration": reliability_plot(part)}
         for kind, picture in plots.items():

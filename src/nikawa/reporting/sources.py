@@ -20,12 +20,20 @@ _UNSAFE = re.compile(r'[\x00-\x20%#"<>?\\^`{|}\x7f]')
 
 
 def address(path: str) -> str:
-    """A path as part of an address: nothing in it ends the address early."""
+    """A path as part of an address: nothing in it ends the address early.
+
+    >>> address("my runs/a#1.json")
+    'my%20runs/a%231.json'
+    """
     return _UNSAFE.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), path)
 
 
 def inside(place: str, *steps: str | int) -> str:
-    """A place further inside of another one; empty inside of nowhere."""
+    """A place further inside of another one; empty inside of nowhere.
+
+    >>> inside("numbers.json", "sections", 0, "a/b")
+    'numbers.json#/sections/0/a~1b'
+    """
     if not place:
         return ""
     below = "".join(

@@ -1,4 +1,8 @@
-"""The summary of a report as tables for elsewhere: Markdown, LaTeX, CSV."""
+"""The summary of a report as tables for elsewhere: `summary.md`, `summary.tex`, `TASK-seen.tex` and `summary.csv`.
+
+Markdown and LaTeX have a row a system and a column a task, with its first metric. CSV has every metric of every set, a
+line each, unrounded, with the place each number is from.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,7 @@ def column_name(found: Section) -> str:
 
 
 def is_behind_best(found: Section, row: SystemRow) -> bool:
-    """Whether a system is told apart from the best one of the first metric."""
+    """Whether a system is told apart from the best one of the first metric: they share no letter of a tie group."""
     metric = found.metrics[0]
     leaders = [r for r in found.rows if is_best(found, r, metric)]
     letters = set("".join(r.ties.get(metric, "") for r in leaders))
@@ -52,7 +56,10 @@ def markdown(page: Page, digits: int) -> str:
 
 
 def legend(page: Page) -> str:
-    """What the marks of the table mean: of those that are in it."""
+    """What the marks of the Markdown table mean, and of the summary on the page: of those that are in it.
+
+    It tells how intervals and tests were made, so that a table can be read away from the page.
+    """
     numbers = [
         row.metrics[s.metrics[0]]
         for s in page.sections

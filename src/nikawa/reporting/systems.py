@@ -164,7 +164,11 @@ def group_by_task(
 
 
 def tell_apart(words: Sequence[tuple[str, ...]]) -> list[str]:
-    """Names of as few words as tell them apart."""
+    """Names of as few words as tell them apart: a further word only for those whose name others have too.
+
+    >>> tell_apart([("nli", "on dev"), ("nli", "on test"), ("sts", "on dev")])
+    ['nli on dev', 'nli on test', 'sts']
+    """
     names = [first for first, *_ in words]
     for place in range(1, len(words[0]) if words else 0):
         counts = Counter(names)
@@ -271,7 +275,7 @@ def title_system(spec: RunSpec) -> str:
 
 
 def remake_command(spec: RunSpec, seeds: Sequence[int], out: str) -> str:
-    """The command that makes the runs of a system anew."""
+    """The `nikawa run` command that makes the runs of a system anew; settings left as they come are not named."""
     variation = spec.variation
     model = spec.predictor if spec.name is UNSET else f"{spec.name}={spec.predictor}"
     words = ["nikawa run", f"--model {quote(model)}", f"--tasks {quote(typed_name(task_of(spec)))}"]

@@ -1,4 +1,8 @@
-"""How systems learned: the losses that models told of, run by run."""
+"""How systems learned: the losses that models told of, run by run.
+
+`collect_training` reads them from `about.json` of the runs (`model.history`, entries with `step` and `loss`), `training_block`
+shows a small plot a system.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +48,10 @@ def collect_training(task: TaskRuns) -> tuple[Training, ...]:
 
 
 def trace_loss(run: ReportRun) -> Trace | None:
-    """The loss of a run by step; nothing where its model tells none, or of one step alone."""
+    """The loss of a run by step; None where its model tells none, or of one step alone.
+
+    Of very many steps evenly spaced ones are kept, the first and the last among them.
+    """
     history = run.loaded.about.model.get("history")
     known: list[tuple[int, Any, Any]] = []
     for i, entry in enumerate(history if isinstance(history, list) else ()):

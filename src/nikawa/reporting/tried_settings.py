@@ -1,4 +1,10 @@
-"""The settings that were tried before a result was told: choices in the runs that chose among them, shown as a table and a plot."""
+"""The settings that were tried before a result was told: read from the runs that chose among them, shown as a table and a plot.
+
+A sweep of `nikawa run` trains a model with several settings and scores each on examples that no result is told on; the
+settings with the best mean over seeds are those of the result. `find_choices` collects what was tried, and marks what was
+chosen by the same rule; `settings_block` shows it in the section of its task, `other_settings` that of tasks that have no
+result in the report.
+"""
 
 from __future__ import annotations
 
@@ -384,7 +390,11 @@ def show_setting(tried: TriedSettings, name: str, place: str) -> str | TableCell
 
 
 def format_setting(value: Any) -> str:
-    """The value of a setting as it is printed."""
+    """The value of a setting as it is printed.
+
+    >>> format_setting(2e-05), format_setting(None), format_setting(True)
+    ('2e-5', 'none', 'true')
+    """
     if value is None:
         return "none"
     if isinstance(value, float):
