@@ -93,8 +93,8 @@ def test_the_model_fits_what_can_be_drawn() -> None:
     table = labels(workers=9)
     panels = Panels(table)
     drawn = panels.draw(3).counts().max(axis=1).mean()
-    panels.given = panels.given.copy()
-    panels.given[:] = 2
+    panels.per_item = panels.per_item.copy()
+    panels.per_item[:] = 2
     modelled = panels.draw(3).counts().max(axis=1).mean()
     assert modelled == pytest.approx(drawn, abs=0.05)
 

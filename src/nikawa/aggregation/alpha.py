@@ -60,6 +60,11 @@ def alpha_of_counts(source: Table | Kinds, level: Level = "nominal") -> Measure:
     return ratio_alpha(source) if level == "ratio" else _interval_of_counts(source)
 
 
+def _alpha(n: Floats, observed: Floats, expected: Floats) -> Floats:
+    """Alpha from the number of answers and the two disagreements; NaN where none is expected."""
+    return 1 - ratio((n - 1) * observed, expected)
+
+
 def _pair_weights(table: Table | Kinds) -> Floats:
     """One over m - 1 for each item, 0 where it has a single answer: what weighs its pairs."""
     m = table.per_item().astype(np.float64)
@@ -84,8 +89,10 @@ def nominal_alpha(table: Table | Kinds) -> Measure:
     """Nominal alpha, from counts of items or of kinds of them."""
     counts, m = _paired_counts(table), table.per_item()
     alike = np.einsum("ij,ij->i", counts, counts)
-    unlike = (m.astype(np.float64) ** 2 - alike) * _pair_weights(table)
-    return Measure("alpha", "nominal", np.column_stack([unlike, counts]), finish_nominal)
+    pairs = m.astype(np.float64) ** 2
+    unlike = (pairs - alike) * _pair_weights(table)
+    statistics = np.column_stack([unlike, counts])
+    return Measure("alpha", "nominal", statistics, finish_nominal)
 
 
 def finish_nominal(sums: Floats) -> Floats:
@@ -93,7 +100,7 @@ def finish_nominal(sums: Floats) -> Floats:
     marginals = sums[..., 1:]
     n = marginals.sum(axis=-1)
     expected = n**2 - (marginals**2).sum(axis=-1)
-    return 1 - ratio((n - 1) * sums[..., 0], expected)
+    return _alpha(n, sums[..., 0], expected)
 
 
 def _interval(table: Table, values: Floats, level: Level) -> Measure:
@@ -129,7 +136,7 @@ def _finish_interval(sums: Floats) -> Floats:
     apart, n, first, second = np.moveaxis(sums, -1, 0)
     spread = 2 * (n * second - first**2)
     is_spread = spread > 1e-12 * n * second
-    return 1 - ratio((n - 1) * apart, np.where(is_spread, spread, 0.0))
+    return _alpha(n, apart, np.where(is_spread, spread, 0.0))
 
 
 def _ratio_distances(table: Table | Kinds) -> Floats:
@@ -137,7 +144,8 @@ def _ratio_distances(table: Table | Kinds) -> Floats:
     if (values < 0).any():
         raise BadInput("the ratio level needs numbers from 0 up", cure="take the interval level")
     squares = np.subtract.outer(values, values) ** 2
-    return np.nan_to_num(ratio(squares, np.add.outer(values, values) ** 2))
+    sums = np.add.outer(values, values)
+    return np.nan_to_num(ratio(squares, sums**2))
 
 
 def ratio_alpha(table: Table | Kinds) -> Measure:
@@ -150,9 +158,10 @@ def ratio_alpha(table: Table | Kinds) -> Measure:
         marginals = sums[..., 1:]
         n = marginals.sum(axis=-1)
         expected = ((marginals @ distances) * marginals).sum(axis=-1)
-        return 1 - ratio((n - 1) * sums[..., 0], expected)
+        return _alpha(n, sums[..., 0], expected)
 
-    return Measure("alpha", "ratio", np.column_stack([apart, counts]), finish)
+    statistics = np.column_stack([apart, counts])
+    return Measure("alpha", "ratio", statistics, finish)
 
 
 def ordinal_alpha(table: Table | Kinds) -> Measure:
@@ -172,9 +181,10 @@ def ordinal_alpha(table: Table | Kinds) -> Measure:
         by_chance = marginals[..., low] * marginals[..., high]
         expected = 2 * (by_chance * distances).sum(axis=-1)
         n = marginals.sum(axis=-1)
-        return 1 - ratio((n - 1) * observed, expected)
+        return _alpha(n, observed, expected)
 
-    return Measure("alpha", "ordinal", np.column_stack([counts, together]), finish)
+    statistics = np.column_stack([counts, together])
+    return Measure("alpha", "ordinal", statistics, finish)
 
 
 def alpha_of_many_categories(table: Table, level: Level) -> Reweighed:

@@ -161,8 +161,8 @@ def _find_last(table: Table, panels: Panels, numeric: bool, most: int, rule: str
         cure = "plans are made for a closed set of labels, or for numbers"
         raise BadInput(f"{table.question!r} has {categories:,} different answers", cure=cure)
     if numeric and categories > MAX_CATEGORIES and _may_drop(parse_rule(fill_rule(rule, 3))):
-        held = [k for k in range(2, most + 1) if panels.holds(k)]
-        return max(held, default=1)
+        sizes = [k for k in range(2, most + 1) if panels.holds(k)]
+        return max(sizes, default=1)
     return most
 
 
@@ -317,19 +317,19 @@ class Panels:
 
     def __init__(self, table: Table, seed: int = 0) -> None:
         self.table, self.seed = table, seed
-        self.given = table.per_item()
-        items = max(1, int((self.given > 1).sum()))
+        self.per_item = table.per_item()
+        items = max(1, int((self.per_item > 1).sum()))
         cells = items * min(100, len(table.categories))
         self.rounds = max(
             1, min(MAX_PANELS_PER_ITEM, MAX_PANELS // items, MAX_PANEL_CELLS // cells)
         )
         _, _, self.answer = table.by_item()
-        self.start = np.cumsum(self.given) - self.given
+        self.start = np.cumsum(self.per_item) - self.per_item
 
     @cached_property
     def counts(self) -> Floats:
         """Items with several answers, by categories."""
-        return self.table.counts()[self.given > 1].astype(np.float64)
+        return self.table.counts()[self.per_item > 1].astype(np.float64)
 
     @cached_property
     def _mixture(self) -> tuple[Floats, Floats]:
@@ -337,7 +337,7 @@ class Panels:
 
     def holds(self, k: int) -> bool:
         """Whether enough items have k answers or more."""
-        judged = self.given[self.given > 1]
+        judged = self.per_item[self.per_item > 1]
         return float((judged >= k).mean()) >= MIN_SHARE_HELD
 
     def agreement(self) -> float:
@@ -384,10 +384,10 @@ class Panels:
 
     def _draw_answers(self, k: int, generator: np.random.Generator) -> Codes:
         """Of each item with k answers, k of them at random."""
-        items = np.flatnonzero(self.given >= max(2, k))
-        width = int(self.given[items].max())
+        items = np.flatnonzero(self.per_item >= max(2, k))
+        width = int(self.per_item[items].max())
         keys = generator.random((self.rounds, len(items), width))
-        is_missing = np.arange(width) >= self.given[items][:, None]
+        is_missing = np.arange(width) >= self.per_item[items][:, None]
         keys[:, is_missing] = 2.0  # sorted last
         picks = np.argsort(keys, axis=-1)[..., :k]
         places = self.start[items][:, None] + picks

@@ -49,7 +49,7 @@ class Step:
     name: str
     sign: str = ""
     """`:`, or the sign of a limit; empty where the step takes no value."""
-    given: str = ""
+    value: str = ""
     """What stands behind the sign."""
     number: float = 0.0
     """The same as a number, where the step takes one."""
@@ -131,34 +131,34 @@ def parse_step(part: str, rule: str) -> Step:
         raise BadInput(f"the rule {rule!r} has a step {part!r} that is not known", cure=known)
     name = match[1]
     sign = match[2] or ""
-    given = (match[3] or "").strip()
+    value = (match[3] or "").strip()
     if name == "votes":
-        votes = re.fullmatch(r"(\d+)(?:/(\d+))?", given if sign == ":" else "")
+        votes = re.fullmatch(r"(\d+)(?:/(\d+))?", value if sign == ":" else "")
         least = int(votes[1]) if votes else 0
         of = int(votes[2]) if votes and votes[2] else None
         if not least or (of is not None and of < least):
             raise _fault(rule, f"{part!r} is no threshold, as in votes:7 or votes:7/10")
-        return Step(part, name, sign, given, float(least), of)
+        return Step(part, name, sign, value, float(least), of)
     if name in LIMITS:
         if sign not in SIGNS:
             raise _fault(rule, f"{part!r} lacks a limit, as in {name}<1")
-        return Step(part, name, sign, given, _parse_number(given, part, rule))
+        return Step(part, name, sign, value, _parse_number(value, part, rule))
     if name not in (*WHOLE_NUMBERS, "only", "binary"):
-        if sign or given:
+        if sign or value:
             raise _fault(rule, f"{part!r} takes no value")
         return Step(part, name)
-    if sign != ":" or not given:
+    if sign != ":" or not value:
         raise _fault(rule, f"{part!r} lacks a value, as in {name}:1")
     if name == "only":
-        return Step(part, name, sign, given)
-    if name in WHOLE_NUMBERS and not given.isdecimal():
+        return Step(part, name, sign, value)
+    if name in WHOLE_NUMBERS and not value.isdecimal():
         raise _fault(rule, f"{part!r} needs a whole number")
-    return Step(part, name, sign, given, _parse_number(given, part, rule))
+    return Step(part, name, sign, value, _parse_number(value, part, rule))
 
 
-def _parse_number(given: str, part: str, rule: str) -> float:
+def _parse_number(value: str, part: str, rule: str) -> float:
     try:
-        return float(given)
+        return float(value)
     except ValueError:
         raise _fault(rule, f"{part!r} needs a number") from None
 

@@ -47,7 +47,8 @@ def freeze_spans(
     """The judgements with spans as tuples, which a table can hold; other lists stay, and are refused there."""
     for judgement in judgements:
         marks = None
-        if type(judgement.answer) in (list, dict) and question in (None, judgement.question):
+        is_asked = question is None or judgement.question == question
+        if is_asked and type(judgement.answer) in (list, dict):
             marks = _checked_marks(judgement)
         yield judgement if marks is None else msgspec.structs.replace(judgement, answer=marks)
 
@@ -111,10 +112,11 @@ def parse_marks(text: str) -> Marks:
         match = _WRITTEN_MARK.fullmatch(part)
         if match is None:
             raise fault
-        start, end, label = int(match[1]), int(match[2]), match[3] or ""
+        start = int(match[1])
+        end = int(match[2])
         if start >= end:
             raise fault
-        marks.add((start, end, label))
+        marks.add((start, end, match[3] or ""))
     return tuple(sorted(marks))
 
 
@@ -170,7 +172,8 @@ def count_spans_by_label(table: Table) -> dict[str, int]:
 def count_marks(answers: Sequence[Marks]) -> dict[Mark, int]:
     """How many workers marked each span of an item, the most first."""
     counts = Counter(mark for marks in answers for mark in marks)
-    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+    by_mark = sorted(counts.items())
+    return dict(sorted(by_mark, key=lambda pair: -pair[1]))
 
 
 def count_equal(one: Marks, other: Marks) -> int:
@@ -195,6 +198,15 @@ def check_span_rule(rule: Rule, prefers: bool) -> None:
         )
 
 
+def _holds_contradiction(kept: Marks, answers: Sequence[Marks]) -> bool:
+    """Whether two of the kept spans overlap that no worker marked together."""
+    for one, other in combinations(kept, 2):
+        overlap = one[1] > other[0]
+        if overlap and not any(one in marks and other in marks for marks in answers):
+            return True
+    return False
+
+
 def vote_on_spans(table: Table, decider: Step) -> tuple[list[Marks], Flags, Flags]:
     """Of each item the spans with enough votes, whether its answers suffice to tell, and whether it is tied."""
     by_majority = decider.name == "majority"
@@ -210,11 +222,7 @@ def vote_on_spans(table: Table, decider: Step) -> tuple[list[Marks], Flags, Flag
         undecided = (least - missing <= votes < least for votes in (*counts.values(), 0))
         enough.append(missing >= 0 and not any(undecided))
         even = by_majority and any(2 * votes == n for votes in counts.values())
-        contradictory = any(
-            one[1] > other[0] and not any(one in marks and other in marks for marks in answers)
-            for one, other in combinations(kept, 2)
-        )
-        tied.append(even or contradictory)
+        tied.append(even or _holds_contradiction(kept, answers))
     return gold, np.array(enough, dtype=bool), np.array(tied, dtype=bool)
 
 

@@ -268,10 +268,12 @@ def pair_answers(table: Table) -> AnswerPairs:
     item, worker, answer = table.by_item()
     columns: list[list[NDArray[Any]]] = [[np.zeros(0, dtype=np.int32)]]
     columns += [[np.zeros(0, dtype=np.int64)] for _ in range(4)]
-    for gap in range(1, int(table.per_item().max(initial=1))):
+    most = int(table.per_item().max(initial=1))
+    for gap in range(1, most):
         left = np.flatnonzero(item[gap:] == item[:-gap])
-        first = np.where(worker[left] < worker[left + gap], left, left + gap)
-        second = 2 * left + gap - first
+        right = left + gap
+        first = np.where(worker[left] < worker[right], left, right)
+        second = left + right - first
         part = (item[left], worker[first], worker[second], answer[first], answer[second])
         for column, values in zip(columns, part, strict=True):
             column.append(values)
@@ -329,7 +331,8 @@ class TableBuilder:
         if not self._seconds and all(value is None for value in seconds):
             return
         before = len(self._codes[0]) - len(seconds) - len(self._seconds)
-        self._seconds.frombytes(np.full(before, np.nan, dtype=np.float32).tobytes())
+        unknown = np.full(before, np.nan, dtype=np.float32)
+        self._seconds.frombytes(unknown.tobytes())
         self._seconds.extend([math.nan if value is None else value for value in seconds])
 
     def table(self) -> Table:
@@ -357,7 +360,8 @@ def _make_table(
         answer = order[answer]
     else:  # in place, to save memory
         for start in range(0, len(answer), BLOCK_SIZE):
-            answer[start : start + BLOCK_SIZE] = order[answer[start : start + BLOCK_SIZE]]
+            part = slice(start, start + BLOCK_SIZE)
+            answer[part] = order[answer[part]]
     coded = answer.astype(np.int32, copy=False)
     table = Table(question, item, worker, coded, items, workers, categories)
     refuse_repeats(table)
@@ -387,7 +391,8 @@ def refuse_repeats(table: Table) -> None:
     """Refuse a worker who answers twice about an item."""
     item, worker = table.item, table.worker
     most = int(table.per_item().max())
-    if most <= MAX_ANSWERS_SIDE_BY_SIDE and bool((item[1:] >= item[:-1]).all()):
+    is_sorted = bool((item[1:] >= item[:-1]).all())
+    if is_sorted and most <= MAX_ANSWERS_SIDE_BY_SIDE:
         # judgements that come item by item: looking at neighbours is several times faster
         for gap in range(1, most):
             same_worker = worker[gap:] == worker[:-gap]
@@ -468,15 +473,15 @@ def _factorise_objects(column: NDArray[Any]) -> tuple[NDArray[np.uint8], list[An
     order = np.argsort(first)
     numbering = Numbering()
     codes = np.zeros(len(column), dtype=np.uint8)
-    met = 0
+    coded = 0
     for address, place in zip(values[order].tolist(), first[order].tolist(), strict=True):
         same = addresses == address
-        met += int(np.count_nonzero(same))
+        coded += int(np.count_nonzero(same))
         try:
             codes += same.view(np.uint8) * np.uint8(numbering[column[place]])
         except TypeError:  # a list: refused where names are looked up
             return None
-    return (codes, list(numbering)) if met == len(column) else None
+    return (codes, list(numbering)) if coded == len(column) else None
 
 
 class _Addresses:

@@ -61,7 +61,8 @@ class Ties:
     def parse(cls, text: str) -> Ties:
         """`drop`, `adjudicate` or `prefer:LABEL`."""
         name, colon, label = text.partition(":")
-        if name not in ("drop", "adjudicate", "prefer") or bool(label) != (name == "prefer"):
+        is_known = name in ("drop", "adjudicate", "prefer")
+        if not is_known or bool(label) != (name == "prefer"):
             cure = "say drop, adjudicate or prefer:LABEL"
             raise BadInput(f"{text!r} is no way to settle ties", cure=cure)
         return cls(name, label if colon else None)
@@ -238,12 +239,13 @@ def _has_votes(table: Table, decider: Step, votes: NDArray[Any]) -> Flags:
     if decider.of is None:
         return enough
     counts = table.counts()
-    given = table.per_item()
+    n = table.per_item()
     second = np.zeros_like(votes)
     if counts.shape[1] > 1:
         second = np.sort(counts, axis=1)[:, -2]
-    safe = (given == decider.of) | (votes - second > decider.of - given)
-    return np.asarray(enough & (given <= decider.of) & safe)
+    missing = decider.of - n
+    safe = (missing == 0) | (votes - second > missing)
+    return np.asarray(enough & (n <= decider.of) & safe)
 
 
 def _fulfils(step: Step, verdicts: Verdicts) -> Flags:
@@ -255,7 +257,7 @@ def _fulfils(step: Step, verdicts: Verdicts) -> Flags:
         return verdicts.strength > 0.5
     if step.name == "only":
         assert verdicts.label is not None
-        labels = [label.strip() for label in step.given.split("|")]
+        labels = [label.strip() for label in step.value.split("|")]
         codes = [
             _find_code(table, label, f"{step.text!r} names {label!r}, which nobody answered")
             for label in labels
@@ -363,18 +365,18 @@ def item_spreads(table: Table, name: str) -> Floats:
         deviations = numbers - item_means(table)[table.item]
         squares = np.round(table.sum_by_item(deviations**2), 12)
     below = n - 1 if name.startswith("sample-") else n
-    variance: Floats = np.where(below > 0, squares / np.maximum(1, below), np.nan)
+    variance = ratio(squares, np.maximum(0, below))
     return np.sqrt(variance) if name.endswith("sd") else variance
 
 
-def round_or_cut(values: Floats, how: str, given: float) -> Floats:
+def round_or_cut(values: Floats, how: str, number: float) -> Floats:
     """Round (`round`, `up`, `down` to decimals, `digits` to significant ones) or cut (`binary`: 1 from `given` on)."""
     if how == "binary":
-        passes = (values >= given).astype(np.float64)
+        passes = (values >= number).astype(np.float64)
         return np.where(np.isnan(values), np.nan, passes)
     distinct, places = np.unique(values, return_inverse=True)
     rounded = [
-        value if math.isnan(value) else round_number(value, how, int(given))
+        value if math.isnan(value) else round_number(value, how, int(number))
         for value in distinct.tolist()
     ]
     return np.array(rounded)[places]
@@ -388,7 +390,8 @@ def round_number(value: float, how: str, places: int) -> float:
         return round(value, places)
     unit = Decimal(1).scaleb(-places)
     shown = Decimal(f"{value:.15g}")
-    return float(shown.quantize(unit, rounding=DIRECTIONS.get(how, ROUND_HALF_EVEN)))
+    direction = DIRECTIONS.get(how, ROUND_HALF_EVEN)
+    return float(shown.quantize(unit, rounding=direction))
 
 
 # Soft labels
@@ -421,4 +424,5 @@ def name_shares(row: Floats, names: Sequence[object]) -> dict[str, float]:
 def span_shares(answers: Sequence[Marks]) -> dict[str, float]:
     """Of one item: the share of its workers who marked each span."""
     counts = count_marks(answers)
-    return {format_mark(mark): round(votes / len(answers), 6) for mark, votes in counts.items()}
+    workers = len(answers)
+    return {format_mark(mark): round(votes / workers, 6) for mark, votes in counts.items()}

@@ -127,7 +127,7 @@ def rest_correlation(table: Table) -> Floats:
     """Pearson's r of each worker's numbers with the mean of the others' on the same items."""
     numbers = table.numbers
     n = table.per_item()[table.item]
-    total = table.sum_by_item(table.numbers)[table.item]
+    total = table.sum_by_item(numbers)[table.item]
     kept = n > 1
     rest_mean = (total - numbers)[kept] / (n[kept] - 1)
     return correlations(numbers[kept], rest_mean, table.worker[kept], len(table.workers))
@@ -152,7 +152,7 @@ def rest_agreement(table: Table) -> Floats:
     hits = np.zeros(len(table.workers))
     compared = np.zeros(len(table.workers))
     counts = table.counts()
-    given = table.per_item()
+    per_item = table.per_item()
     for start in range(0, len(table), BLOCK_SIZE):
         part = slice(start, start + BLOCK_SIZE)
         item = table.item[part]
@@ -161,8 +161,9 @@ def rest_agreement(table: Table) -> Floats:
         rest = counts[item]
         rest[np.arange(len(item)), answer] -= 1
         leads = rest == rest.max(axis=1)[:, None]
-        share = leads[np.arange(len(item)), answer] / leads.sum(axis=1)
-        has_others = (given[item] > 1).astype(np.float64)
+        is_leader = leads[np.arange(len(item)), answer]
+        share = is_leader / leads.sum(axis=1)
+        has_others = (per_item[item] > 1).astype(np.float64)
         hits += sum_weights(worker, share * has_others, len(hits))
         compared += sum_weights(worker, has_others, len(hits))
     return ratio(hits, compared)
@@ -268,17 +269,17 @@ def pilot_test(table: Table, gold: Mapping[str, Any], pass_mark: float) -> list[
     return trials
 
 
-def wilson(right: int, asked: int, z: float = 1.959964) -> tuple[float, float]:
+def wilson(right: int, n: int, z: float = 1.959964) -> tuple[float, float]:
     """Wilson's interval of a share (Wilson 1927); 0 to 1 where nothing was asked.
 
     The quantile has seven digits, unlike that of `stats.distributions.wilson_interval`: stored reports were made with it.
     """
-    if not asked:
+    if not n:
         return 0.0, 1.0
-    p = right / asked
-    below = 1 + z * z / asked
-    centre = (p + z * z / (2 * asked)) / below
-    variance = p * (1 - p) / asked + z * z / (4 * asked * asked)
+    p = right / n
+    below = 1 + z * z / n
+    centre = (p + z * z / (2 * n)) / below
+    variance = p * (1 - p) / n + z * z / (4 * n * n)
     half = z * float(np.sqrt(variance)) / below
     return max(0.0, centre - half), min(1.0, centre + half)
 
@@ -345,7 +346,8 @@ def unlikely_runs(table: Table, length: Counts, code: Counts) -> NDArray[np.bool
     used = table.per_category()[code]
     is_of_run = table.answer == code[table.worker]
     own = np.bincount(table.worker[is_of_run], minlength=len(n))
-    share = (used - own + 1) / (len(table) - n + len(table.categories))
+    others = len(table) - n
+    share = (used - own + 1) / (others + len(table.categories))
     likely = (n - length + 1) * np.power(share, length)
     limit = MAX_RUN_CHANCE / max(1, len(n))
     return np.asarray((n > 0) & (likely < limit))
@@ -374,7 +376,8 @@ class Limit:
         """`r<0.80`, `alpha<0.20`, `seconds<2`, …"""
         match = _LIMIT.fullmatch(text.strip())
         if match is None or match[1] not in FIGURES:
-            cure = suggest(re.split(r"[<>=]", text)[0].strip(), FIGURES)
+            figure = re.split(r"[<>=]", text)[0].strip()
+            cure = suggest(figure, FIGURES)
             raise BadInput(f"{text!r} is no limit, as in r<0.80", cure=cure)
         return cls(text.strip(), match[1], match[2], float(match[3]))
 

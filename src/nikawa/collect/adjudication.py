@@ -94,11 +94,11 @@ def _read_case(db: Connection, project: Project, row: Row, describe: Describe) -
     ref, item, body = row
     example = decode_example(body)
     answers = []
-    for worker, given, comment, seconds in db.rows(
+    for worker, submitted, comment, seconds in db.rows(
         f"SELECT w.name, a.body, a.comment, a.seconds FROM {ANSWERS} WHERE a.item = ? AND {IS_COUNTED} ORDER BY a.seq",  # noqa: S608
         item,
     ):
-        answer: Answer = msgspec.json.decode(given)
+        answer: Answer = msgspec.json.decode(submitted)
         problems = project.form.validate(answer, example, project.options)
         answers.append(
             {
