@@ -24,6 +24,7 @@ THREAD_VARIABLES = (
     "MKL_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
+"""Environment variables that numerical libraries read when they are loaded."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Killed(Generic[Item]):
 
     item: Item
     problem: str = KILLED
+    """What to tell the user, with the cure."""
 
 
 class Executor(Protocol[Item_contra, Result_co]):
@@ -47,7 +49,9 @@ class ExecutorKind:
     """An executor, as its file declares it."""
 
     name: str
+    """What `--executor` calls it."""
     title: str
+    """One line for the list of executors."""
     make: Callable[[Work[Any, Any], int, int], Executor[Any, Any]]
     """From the work, the number of items at a time, and the threads of each."""
 

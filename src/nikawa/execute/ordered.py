@@ -37,7 +37,7 @@ def map_ordered(
         yield from map(work, chunks)
         return
     waiting: deque[Future[Result]] = deque()
-    with process_pool(workers, _hold, (work,), start=start) as pool:
+    with process_pool(workers, _set_work, (work,), start=start) as pool:
         for chunk in chunks:
             waiting.append(pool.submit(_work_on, chunk))
             if len(waiting) >= ahead * workers:
@@ -46,13 +46,13 @@ def map_ordered(
             yield waiting.popleft().result()
 
 
-_held: list[Callable[[Any], Any]] = []
-"""The work of this process."""
+_work: list[Callable[[Any], Any]] = []
+"""The work of this process: it is sent once, not with every chunk."""
 
 
-def _hold(work: Callable[[Any], Any]) -> None:
-    _held[:] = [work]
+def _set_work(work: Callable[[Any], Any]) -> None:
+    _work[:] = [work]
 
 
 def _work_on(chunk: Any) -> Any:
-    return _held[0](chunk)
+    return _work[0](chunk)

@@ -23,7 +23,9 @@ class Pool(Generic[Item, Result]):
 
     work: Work[Item, Result]
     workers: int = 2
+    """Items that are worked on at a time, each in a process of its own."""
     threads: int = 1
+    """Threads of the numerical libraries in each process."""
     _crew: _Crew[Item, Result] | None = field(default=None, init=False, repr=False)
     _keeps_crew: bool = field(default=False, init=False, repr=False)
 
@@ -58,6 +60,7 @@ class Pool(Generic[Item, Result]):
             self._end_crew()
 
     def _work_alone(self, item: Item) -> Result | Killed[Item]:
+        """Work on an item in a process of its own, which no other item can have killed."""
         crew = _Crew(self.work, 1, self.threads)
         try:
             return next(crew.work_on({0: item}))[1]

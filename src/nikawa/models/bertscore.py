@@ -33,10 +33,13 @@ class BertScoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     idf: bool = True
     """Weigh sub-words by how rare they are in the training texts; gold is not used."""
     max_length: int = 128
+    """Longest text in sub-words; the rest of it is cut."""
     segmentation: str = "none"
+    """The analyser whose words the tokenizer was trained on, as in the settings of `encoder`."""
     precision: Literal["float32", "bf16"] = "float32"
     """bf16 rounds scores to two or three figures."""
     device: str = "auto"
+    """`auto`: the GPU where there is one."""
 
 
 class BertScore:

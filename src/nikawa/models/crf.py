@@ -46,11 +46,13 @@ class CrfSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How the weights are learned."""
 
     iterations: Annotated[int, msgspec.Meta(ge=1)] = 50
+    """Steps of L-BFGS at most."""
     least: Annotated[int, msgspec.Meta(ge=1)] = 2
     """How often a feature is met at least; where there are few texts, all are kept."""
     l1: Annotated[float, msgspec.Meta(ge=0)] = 0.2
     """Penalty on the size of weights; what it makes 0 is left out of the model."""
     l2: Annotated[float, msgspec.Meta(ge=0)] = 0.01
+    """Penalty on the squares of weights."""
 
 
 class Crf:

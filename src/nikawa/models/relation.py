@@ -40,7 +40,9 @@ class RelationSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How the weights are learned."""
 
     penalty: Annotated[float, msgspec.Meta(gt=0)] = 1e-6
+    """Penalty on the size of weights."""
     epochs: Annotated[int, msgspec.Meta(ge=1)] = 10
+    """Passes over the training examples."""
 
 
 class RelationContext:

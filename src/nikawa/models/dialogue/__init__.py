@@ -60,7 +60,9 @@ class OntologySettings(msgspec.Struct, frozen=True, kw_only=True):
     """How the cues are learned."""
 
     penalty: Annotated[float, msgspec.Meta(gt=0)] = 1e-5
+    """Penalty on the size of weights."""
     epochs: Annotated[int, msgspec.Meta(ge=1)] = 10
+    """Passes over the training turns."""
     few: Annotated[int, msgspec.Meta(ge=0)] = 16
     """Slots of at most so many values are filled by the words of a turn too, mentioned or not."""
     ontology: dict[str, tuple[str, ...]] = {}

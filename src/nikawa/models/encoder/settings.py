@@ -32,14 +32,17 @@ class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """Settings of `encoder:PATH`; presets (`nikawa run --preset`) fill them in."""
 
     learning_rate: Annotated[float, msgspec.Meta(ge=0, le=MAX_VALUE)] = 3e-5
+    """The highest rate, reached at the end of the warm-up."""
     epochs: Annotated[float, msgspec.Meta(ge=0, le=MAX_VALUE)] = 3
     """0: answer with the head the folder holds."""
     batch: Annotated[int, msgspec.Meta(ge=1)] = 32
+    """Rows that are learned at a time."""
     accumulate: Annotated[int, msgspec.Meta(ge=1)] = 1
     """Batches whose gradients make one step."""
     warmup: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.1
     """Share of the steps in which the rate rises; then it falls to zero in a straight line."""
     weight_decay: Annotated[float, msgspec.Meta(ge=0, le=MAX_VALUE)] = 0.01
+    """How much weights are drawn to zero; biases and the scales of normalisation layers are not."""
     clip: Annotated[float, msgspec.Meta(ge=0, le=MAX_VALUE)] = 1.0
     """Largest norm of the gradient; 0: no limit."""
     dropout: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
@@ -51,6 +54,7 @@ class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     max_answer: Annotated[int, msgspec.Meta(ge=1)] = 30
     """Longest answer of reading comprehension, in sub-words."""
     n_best: Annotated[int, msgspec.Meta(ge=1)] = 20
+    """Answers of reading comprehension that are compared and stored with their scores."""
     segmentation: str = "none"
     """The analyser whose words the tokenizer was trained on (`ja-ipadic`, `ko-kiwi`, …); `none` where it needs none."""
     markers: Literal["typed", "untyped"] = "typed"
@@ -70,6 +74,7 @@ class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     precision: Precision = "auto"
     """`auto`: bf16 with float32 master weights on a GPU, float32 on a CPU."""
     device: str = "auto"
+    """`auto`: the GPU where there is one; else a device as torch names it (`cpu`, `cuda:1`)."""
     checkpoint_steps: Annotated[int, msgspec.Meta(ge=1)] = 500
     """Steps between two states on disk, from which a killed run resumes."""
     any_language: bool = False

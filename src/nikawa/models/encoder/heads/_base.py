@@ -142,6 +142,12 @@ def mean_cross_entropy(logits: Any, labels: Any) -> Any:
     return total / (gold != IGNORED).sum().clamp(min=1)
 
 
+def gather_vectors(vectors: Any, places: Any) -> Any:
+    """The vectors at some places of each row; a place that is not there (`IGNORED`) gives the first."""
+    indexes = places.clamp(min=0)[..., None].expand(-1, -1, vectors.shape[-1])
+    return vectors.gather(1, indexes)
+
+
 def label_indexes(work: Work, examples: Sequence[Example], gold: Sequence[Any]) -> np.ndarray:
     """The place of each gold label among the model's classes; raises BadInput for one that is not there."""
     place = {label: i for i, label in enumerate(work.labels)}

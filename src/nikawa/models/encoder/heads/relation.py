@@ -30,6 +30,7 @@ from nikawa.models.encoder.heads._base import (
     Work,
     class_config,
     cross_entropy,
+    gather_vectors,
     label_indexes,
     make_label_prediction,
     model_inputs,
@@ -57,8 +58,7 @@ class MarkerModel(HeadModel):
     def forward(self, opens: Any, inputs: dict[str, Any]) -> Any:
         """A score a relation; `opens`: the places of the two opening markers."""
         hidden = self.encoder(**inputs).last_hidden_state
-        places = opens.clamp(min=0)[..., None].expand(-1, -1, hidden.shape[-1])
-        states = hidden.gather(1, places).flatten(1)
+        states = gather_vectors(hidden, opens).flatten(1)
         return self.out(self.dropout(torch.tanh(self.dense(self.dropout(states)))))
 
 

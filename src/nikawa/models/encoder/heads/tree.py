@@ -26,6 +26,7 @@ from nikawa.models.encoder.heads._base import (
     HeadModel,
     RowOutputs,
     Work,
+    gather_vectors,
     mean_cross_entropy,
     model_inputs,
     unknown_label_error,
@@ -66,11 +67,7 @@ class TreeModel(HeadModel):
     def word_vectors(self, batch: Batch, inputs: dict[str, Any]) -> dict[str, Any]:
         """The four vectors of every word, the root first for heads."""
         hidden = self.encoder(**inputs).last_hidden_state
-        size = hidden.shape[-1]
-        ends = [
-            hidden.gather(1, batch[name].clamp(min=0)[..., None].expand(-1, -1, size))
-            for name in ("first", "last")
-        ]
+        ends = [gather_vectors(hidden, batch[name]) for name in ("first", "last")]
         tags = [self.tags(batch[name].clamp(min=0)) for name in ("first_tag", "last_tag")]
         words = torch.cat([*ends, *tags], dim=-1)
         heads = torch.cat([self.root.expand(words.shape[0], 1, -1), words], dim=1)
@@ -94,8 +91,7 @@ class TreeModel(HeadModel):
     def score_labels(self, vectors: dict[str, Any], heads: Any) -> Any:
         """The scores of the labels of every word under the head given."""
         words = vectors["label_word"]
-        place = heads.clamp(min=0)[..., None].expand(-1, -1, LABEL_SIZE)
-        chosen = vectors["label_head"].gather(1, place)
+        chosen = gather_vectors(vectors["label_head"], heads)
         crossed = torch.einsum("bid,lde,bie->bil", words, self.label, chosen)
         return crossed + self.sides(torch.cat([words, chosen], dim=-1))
 
