@@ -20,6 +20,7 @@ from nikawa.text import Analyser, Token
 Effect = Literal["keeps", "neutral"]
 """What a reader would say of the label: it stays, or entailment and contradiction become neutral."""
 Eligible = Callable[[Example, Analyser], bool]
+"""Whether an example is one to change."""
 Why = Callable[[Example, Analyser], str]
 """Why an example is not one to change; "" where it is."""
 Rewrite = Callable[[Example, Analyser, Random], Example | None]

@@ -27,6 +27,7 @@ from nikawa.text import Analyser, analyser
 from nikawa.text.analysers import DEFAULTS
 
 QUESTION = "label"
+"""The question whose gold is drawn anew where the meaning changed."""
 
 
 class _Candidate(NamedTuple):
@@ -290,7 +291,8 @@ class _Job:
     def run(self, tally: _Tally) -> Iterator[tuple[str, Example]]:
         """Split and child of everything one operation rewrites, as a stream."""
         options = self.options
-        reads, default = tally.perturbation.analysers, DEFAULTS.get(self.dataset.language, "")
+        reads = tally.perturbation.analysers
+        default = DEFAULTS.get(self.dataset.language, "")
         if reads:
             tool = analyser(default if default in reads else reads[0])
         else:
@@ -360,7 +362,8 @@ class _Job:
                 splits.setdefault(f"{split}-{name}" if has_splits else name, []).append(child)
         if not splits:
             raise self._nothing_rewritten(out)
-        dataset = make_dataset(self.dataset, {name: tuple(own) for name, own in splits.items()})
+        examples = {name: tuple(own) for name, own in splits.items()}
+        dataset = make_dataset(self.dataset, examples)
         write_folder(dataset, out, overwrite=self.options.overwrite)
         return sum(map(len, splits.values()))
 

@@ -24,7 +24,9 @@ from nikawa.text import Token
 MAX_PHRASES = 40
 """Phrases that the second noun phrase may hold; keeps hostile text linear."""
 STOPS = frozenset("。．.！？!?")
+"""Marks that end a sentence."""
 SUBJECTS = frozenset("がはも")
+"""Particles of a subject, the topic's among them."""
 ARGUMENTS = {"を": "o", "に": "ni", "で": "de"}
 """Particle to the name of its case."""
 
@@ -187,6 +189,7 @@ def continues_predicate(token: Token, after: Token) -> bool:
 _TIME_NOUNS = frozenset({"間", "あいだ"})
 """Nouns of time that IPADIC does not know as such."""
 _BOUND = frozenset({"接尾", "非自立", "副詞可能"})
+"""Kinds of nouns that do not begin a noun phrase after a time or number."""
 
 
 class Edges:
@@ -244,7 +247,8 @@ class Edges:
         phrase = self.phrases[i]
         if phrase.kind in PREDICATES:
             # … ば, たら, と, ので
-            is_conditional = phrase.kind == "if" or self.tokens[phrase.end - 1].cform == "仮定形"
+            last = self.tokens[phrase.last]
+            is_conditional = phrase.kind == "if" or last.cform == "仮定形"
             return phrase.comma or not is_predicate_between or is_conditional
         if phrase.kind == "modifier":
             return phrase.comma
@@ -270,7 +274,8 @@ class Edges:
             return all(token.pos[0] != "名詞" for token in opening)
         before = self.phrases[i - 1]
         is_alone = self.phrases[i].end - self.phrases[i].first == 1
-        return is_alone and (before.kind in PREDICATES or (before.comma and before.kind != "list"))
+        is_after_pause = before.comma and before.kind != "list"
+        return is_alone and (is_after_pause or before.kind in PREDICATES)
 
     def _opens_with_time(self, i: int) -> bool:
         """とき or 間 of a clause before, without a comma: 来たとき / 狸が."""
@@ -440,7 +445,8 @@ class Sentence:
             if self._is_adjective(k + 1):
                 return "the subject is that of the adjective"  # 狐が笛を / 尾が長い犬に
         # Whether a subject stands between phrase m and the next predicate; not so 丈が高い草に.
-        for i in range(m + 1, min(len(self.phrases), m + MAX_PHRASES)):
+        end = min(len(self.phrases), m + MAX_PHRASES)
+        for i in range(m + 1, end):
             if self.edges.holds_predicate(i):
                 return ""
             if self.phrases[i].mark == "が" and not self._is_adjective(i + 1):

@@ -59,14 +59,20 @@ CLAUSE_NOUNS = word_set("것 거 줄 수 때 동안 후 뒤 전 다음 채 듯 �
 """After a predicate these make a clause of its own of it, not a modifier."""
 _SUBJECTS = frozenset({"이", "가", "께서"})
 _TOPICS = frozenset({"은", "는", "ᆫ", "도"})
+"""Particles of a topic, which is the subject unless another one follows."""
 _LIMITS = frozenset({"만", "까지", "조차", "마저"})
 """Particles that a case may follow: 여우만이."""
 _NOMINAL = ("NN", "NP", "NR", "XSN", "SL", "SH", "SN", "SW", "SSC", "ETN", "W_")
+"""How the tags of nouns, pronouns, numbers and foreign words begin."""
 _PREDICATES = frozenset({"VV", "VA", "VX", "VCP", "VCN", "XSV", "XSA"})
+"""Tags of verbs, adjectives and the copula."""
 _PREDICATE_ENDS: dict[str, Kind] = {"ETM": "modifier", "EF": "final", "EC": "and"}
 _WORDS: dict[str, Kind] = {"MM": "modifier", "MAJ": "link", "IC": "link", "MAG": "adverb"}
+"""Tags of words that are phrases of their own, and of which kind."""
 _DESCRIBING = frozenset({"VA", "VCP", "VCN", "XSA"})
+"""Tags of adjectives and the copula."""
 _THERE = frozenset({"있", "없", "계시"})
+"""Verbs of being there, which describe as adjectives do."""
 _RESULTS = word_set(
     "놓이 쌓이 열리 닫히 걸리 덮이 박히 적히 섞이 묶이 잠기 매달리 "
     "남 죽 마르 젖 익 썩 얼 녹 식 늙 낡 되 당하"
@@ -249,6 +255,7 @@ def is_between_words(text: str, place: int) -> bool:
 # Clauses: a subject directly followed by an 을/를, 에/에게 or 에서 phrase.
 
 RELATIVE = "the subject may be that of the relative clause"
+"""Why a clause is not eligible whose second phrase holds a verb that acts."""
 _TIMES = word_set(
     "아침 점심 저녁 밤 낮 새벽 오전 오후 어제 오늘 내일 모레 그저께 지금 요즘 주말 평일 봄 여름 가을 겨울 "
     "시 분 초 년 월 일 주 때 날 해 순간 시간 정오 자정 작년 올해 내년 옛날 "
@@ -422,7 +429,8 @@ class Sentence:
         noun = self.tokens[q - 1].form
         if self.phrases[m].mark != "eul" and (noun in _TIMES or noun in _ADVERBIAL):
             return "a time or another adverbial, no argument"
-        if q + 1 < len(self.tokens) and self.tokens[q + 1].form in _COMPOUND:
+        after = self.tokens[q + 1] if q + 1 < len(self.tokens) else None
+        if after is not None and after.form in _COMPOUND:
             return "the particle is part of a compound (에 대해)"
         subject = [token.form for token in self.tokens[start:p]]
         argument = [token.form for token in self.tokens[p + 1 : q]]

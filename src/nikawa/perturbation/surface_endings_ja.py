@@ -33,7 +33,9 @@ _POLITE_COPULAS = {plain: polite for polite, plain in _COPULAS.items()} | {
     "である": "です",
     "であった": "でした",
 }
+"""Plain copula to the polite one."""
 _AFTER_NOUN = ("名詞", "副詞", "接頭詞")
+"""Word classes after which a copula is one, not part of a verb or adjective."""
 _WEATHER = (
     "雨",
     "雪",

@@ -31,6 +31,7 @@ _STATES = frozenset({"있", "없", "싶"})
 _FOLLOWS_MAIN = frozenset({"않", "못하"})
 """Auxiliaries that are verbs after a verb, adjectives after an adjective."""
 _TENSES = ("었", "겠")
+"""Past and future, as Kiwi names the morphemes."""
 
 
 class Statement(NamedTuple):

@@ -27,7 +27,11 @@ def compatibility_table() -> dict[int, str]:
 
 
 def write_compatibility_jamo(text: str, _: Analyser) -> str:
-    """The text with every syllable as compatibility jamo."""
+    """The text with every syllable as compatibility jamo.
+
+    >>> write_compatibility_jamo("여우", None)
+    'ㅇㅕㅇㅜ'
+    """
     return text.translate(compatibility_table())
 
 

@@ -16,7 +16,11 @@ _NOUNS = frozenset({"一般", "固有名詞", "形容動詞語幹", "サ変接�
 
 
 def write_hiragana(text: str, _: Analyser) -> str:
-    """The text with its katakana words in hiragana."""
+    """The text with its katakana words in hiragana.
+
+    >>> write_hiragana("カメラを持つ", None)
+    'かめらを持つ'
+    """
     return _KATAKANA.sub(lambda match: match[0].translate(_TO_HIRAGANA), text)
 
 

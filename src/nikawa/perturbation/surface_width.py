@@ -20,13 +20,21 @@ _NARROW_KANA = re.compile("[\uff61-\uff9f]+")
 
 
 def write_full_width(text: str, _: Analyser) -> str:
-    """The text in full width."""
+    """The text in full width.
+
+    >>> write_full_width("A-1 ｶﾞｽ", None)
+    'Ａ－１ ガス'
+    """
     text = _NARROW_KANA.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text)
     return text.translate(_WIDE)
 
 
 def write_half_width(text: str, _: Analyser) -> str:
-    """The text in half width."""
+    """The text in half width.
+
+    >>> write_half_width("Ａ－１ ガス", None)
+    'A-1 ｶﾞｽ'
+    """
     return text.translate(_NARROW)
 
 
