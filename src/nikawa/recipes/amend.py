@@ -84,6 +84,7 @@ class AmendOptions:
     version: str | None = None
     """The new version; the next minor one when left out, for labels change but no text does."""
     reason: str = ""
+    """Why there is a new version, for the changelog."""
     runs: tuple[Path, ...] = ()
     """Folders of stored runs whose scores are computed again."""
     answers: tuple[str, ...] = ()
@@ -91,15 +92,20 @@ class AmendOptions:
     date: str = ""
     """Of the release; today when empty."""
     overwrite: bool = False
+    """Replace the dataset that the folder holds."""
 
 
 class AmendReport(Record, frozen=True, kw_only=True):
     """What a corrected release came to."""
 
     dataset: str
+    """Its name, which stays."""
     out: str
+    """The folder it was written to."""
     splits: dict[str, int]
+    """Examples of each split."""
     release: Release
+    """What was corrected, and which scores move."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +116,7 @@ class Origin:
     folder: Path | None
     """Its folder, where it is one."""
     built: Built | None
+    """What the build that made it left; None where no build did."""
     releases: tuple[Release, ...]
     """The releases before, the newest first."""
 
@@ -143,7 +150,16 @@ def amend(
     data: Path | None = None,
     options: AmendOptions | None = None,
 ) -> AmendReport:
-    """Write the corrected version of a dataset into the folder `out`."""
+    """Write the corrected version of a dataset into the folder `out`.
+
+    Args:
+        spec: a dataset as `load` takes it; one split of it will do where `out` is another folder.
+        relabel: the corrections: JSON lines, a sheet, or a folder that `nikawa aggregate` wrote.
+        data: the folder of published datasets.
+
+    Raises:
+        BadInput: a correction names no example, changes nothing or does not fit; or `out` holds what would be lost.
+    """
     how = options or AmendOptions()
     origin = Origin.open(spec, data)
     if out.exists() and not out.is_dir():
@@ -193,7 +209,11 @@ def amend(
 
 
 def next_version(old: str, requested: str | None) -> str:
-    """The version asked for, which must be later, or the next minor one."""
+    """The version asked for, which must be later, or the next minor one.
+
+    >>> next_version("1.1", None), next_version("v2.0.3", None), next_version("1.1", "2.0")
+    ('1.2', 'v2.1.0', '2.0')
+    """
     parts = _VERSION.fullmatch(old)
     if requested is None:
         if parts is None:

@@ -50,11 +50,15 @@ class StageReport(Record, frozen=True, kw_only=True):
     name: str
     title: str
     people: bool
+    """Whether people answer in it."""
     state: str
     """`made` now, `kept` from before, `waiting` for people, `blocked` behind those."""
     read: dict[str, int] = msgspec.field(default_factory=dict)
+    """Items or answers in each set it read; empty where it is not done, as are the next two."""
     wrote: dict[str, int] = msgspec.field(default_factory=dict)
+    """Items or answers in each set it filled."""
     dropped: dict[str, int] = msgspec.field(default_factory=dict)
+    """Items it took out, by reason."""
     notes: tuple[str, ...] = ()
 
 
@@ -65,7 +69,9 @@ class BuildReport(Record, frozen=True, kw_only=True):
     out: str
     stages: tuple[StageReport, ...]
     waiting: tuple[Waiting, ...] = ()
+    """The steps at which people must answer before the build can go on."""
     released: Released | None = None
+    """The release; None while a step waits."""
 
 
 def build(
@@ -74,7 +80,17 @@ def build(
     options: BuildOptions | None = None,
     progress: Progress | None = None,
 ) -> BuildReport:
-    """Build the dataset of a recipe in the folder `out`; called again, it goes on where it stopped."""
+    """Build the dataset of a recipe in the folder `out`; called again, it goes on where it stopped.
+
+    Args:
+        recipe: a recipe, or the name of a registered one.
+        out: the dataset folder; the work lies in `build/` and the task sheets in `people/` inside it.
+        progress: called when a stage begins.
+
+    Raises:
+        BadInput: a setting, a source or an answer is wrong, another process builds in `out`, or `out` holds
+            something else that would be lost.
+    """
     how, recipe = (
         options or BuildOptions(),
         find_recipe(recipe) if isinstance(recipe, str) else recipe,
@@ -158,7 +174,11 @@ def _alone(out: Path, recipe: str) -> Iterator[None]:
 
 
 def read_config(recipe: Recipe, path: Path | None) -> Config:
-    """The config of a recipe: the paper's numbers, and what a TOML file says instead."""
+    """The config of a recipe: the paper's numbers, and what a TOML file says instead.
+
+    Raises:
+        BadInput: the file is not TOML, or has a setting that the recipe has not or that is out of bounds.
+    """
     if path is None:
         return recipe.config()
     try:
@@ -221,7 +241,11 @@ def _field_notes(config: type) -> Iterator[tuple[str, str]]:
 
 
 def toml_of(value: Any) -> str:
-    """A plain value as TOML writes it."""
+    """A plain value as TOML writes it.
+
+    >>> toml_of(["a", 1, True])
+    '["a", 1, true]'
+    """
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):

@@ -22,7 +22,9 @@ class Correction(Record, frozen=True, kw_only=True, omit_defaults=True):
     question: str
     before: Any
     after: Any
+    """The new answer, of the same kind as the old one."""
     why: str = ""
+    """The reason that the file of corrections gives."""
     by: str = ""
     """Who decided it."""
 
@@ -32,8 +34,10 @@ class ScoreMove(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     task: str
     set: str
+    """The split whose gold was corrected."""
     metric: str
     system: str
+    """Model, settings and variation of a run, or the name of a file of answers."""
     seeds: int = 1
     unit: Unit
     before: float | None
@@ -64,8 +68,11 @@ class Release(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     version: str
     previous: str
+    """The version it corrects."""
     date: str
+    """The day, as 2026-01-31."""
     reason: str = ""
+    """Why there is a new version, in the words of whoever released it."""
     corrections: tuple[Correction, ...]
     counts: dict[str, dict[str, int]]
     """Question to `before -> after` to count."""
@@ -74,6 +81,7 @@ class Release(Record, frozen=True, kw_only=True, omit_defaults=True):
     scores: tuple[ScoreMove, ...] = ()
     """The stored scores that were computed again."""
     notes: tuple[str, ...] = ()
+    """What was looked at again and stays, and what could not be scored again."""
 
 
 def changelog(name: str, releases: Sequence[Release]) -> str:

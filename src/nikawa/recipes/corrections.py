@@ -211,9 +211,13 @@ class Checker:
 
     dataset: Dataset
     tasks: Sequence[Task]
+    """The tasks of the dataset, where they are known: they tell labels, scales and shapes."""
     path: Path
+    """The file of corrections, which faults name."""
     homes: dict[str, list[str]] = field(default_factory=dict)
+    """Id to the splits that have it."""
     examples: dict[tuple[str, str], Example] = field(default_factory=dict)
+    """Split and id to example."""
     labels: dict[str, set[str]] = field(default_factory=dict)
     """Question to the labels it has in the data."""
 
@@ -227,7 +231,11 @@ class Checker:
                     self.labels.setdefault(question, set()).update(labels)
 
     def check(self, wanted: Sequence[Relabel]) -> Corrected:
-        """All corrections, or the first fault with its line."""
+        """All corrections, by where they belong.
+
+        Raises:
+            BadInput: the first fault, with its line; or no answer changes.
+        """
         corrected, lines = Corrected(), dict[tuple[str, str, str], int]()
         for one in wanted:
             split, example = self._find(one)

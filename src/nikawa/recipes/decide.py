@@ -30,7 +30,7 @@ Item = TypeVar("Item", bound=Named)
 
 
 def draw(seed: int, *names: str) -> bytes:
-    """A random key that depends on the names and the seed alone."""
+    """A random key that depends on the names and the seed alone: to sort by, or to compare with a share."""
     return blake2b("\0".join((str(seed), *names)).encode(), digest_size=8).digest()
 
 
@@ -90,7 +90,7 @@ def decide(
 
 
 def told(judgements: Iterable[Judgement]) -> str:
-    """The answers in a few words: `neutral x7, entailment x3`."""
+    """The answers in a few words, the commonest first: `neutral x7, entailment x3`."""
     counts = Counter(str(judgement.answer) for judgement in judgements)
     return ", ".join(
         f"{answer} x{n}" for answer, n in sorted(counts.items(), key=lambda c: (-c[1], c[0]))
@@ -178,7 +178,12 @@ def check_removed(removed: Sequence[str], known: Collection[str]) -> None:
 
 
 def check_votes(votes: str, workers: str, config: Any) -> None:
-    """Refuse to ask for more equal answers than there are workers."""
+    """Refuse to ask for more equal answers than there are workers.
+
+    Args:
+        votes: the setting that says how many answers must be equal.
+        workers: the setting that says how many there are.
+    """
     if getattr(config, votes) > getattr(config, workers):
         what = f"{votes} = {getattr(config, votes)} is more than {workers} = {getattr(config, workers)}"
         raise BadInput(what, cure="no item could ever be accepted: lower one or raise the other")
@@ -209,7 +214,11 @@ def add_tags(examples: Iterable[Example], pack: str) -> Iterator[Example]:
 
 
 def need(value: Any, what: str, path: Any, line: int) -> Any:
-    """A value a source line must have."""
+    """A value a source line must have.
+
+    Raises:
+        BadInput: it is None or empty; the message calls it `what` and names the line.
+    """
     if value in (None, ""):
         raise BadInput(
             f"has no {what}", file=path, line=line, cure="see docs/build.md for the fields"

@@ -27,7 +27,9 @@ class Asked:
 
     ask: Ask
     workers: int
+    """Workers who answer about an item."""
     texts: int = 1
+    """Texts a worker writes, or labels they may rank."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,11 @@ FORMS = {
 
 
 def read_answer(answer: Any, question: Asked, example: Example) -> Any:
-    """An answer in the one shape of its form, or the word that hands the item back; see `Form.read`."""
+    """An answer in the one shape of its form, or the word that hands the item back.
+
+    Raises:
+        ValueError: it does not fit the form; the message says what is wrong with it.
+    """
     if isinstance(answer, str) and answer.strip() in question.ask.reports:
         return answer.strip()
     return FORMS[question.ask.form].read(answer, question, example)

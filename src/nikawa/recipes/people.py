@@ -84,8 +84,11 @@ class Answers:
 
     known: Mapping[str, Example]
     workers: int
+    """Answers an item needs."""
     held: dict[str, dict[str, Judgement]] = field(default_factory=dict)
+    """By item and worker the answers that count."""
     unknown: dict[str, int] = field(default_factory=dict)
+    """Items answered about that were not asked about, and how often."""
     over: int = 0
     """Answers beyond the number asked for, which are not counted."""
     given: int = 0
@@ -202,13 +205,16 @@ class Waiting(Record, frozen=True, kw_only=True):
     file: str
     """Where the answers are looked for."""
     tasks: str
+    """The task sheet that people fill in."""
     items: int
     workers: int
+    """Answers an item needs."""
     lacking: int
     """Items that lack answers."""
     answers: int
     """Answers that are in."""
     wanted: int
+    """Answers that are needed in all."""
     unknown: tuple[str, ...] = ()
     """Items answered about that are not among those asked: the first few."""
 
@@ -219,7 +225,17 @@ class Waiting(Record, frozen=True, kw_only=True):
 
 
 def ask(store: Store, question: Ask, simulate: int | None) -> Done | Waiting:
-    """Write the sheet of an `Ask` and take the answers, or make them where they are to be simulated."""
+    """Write the sheet of an `Ask` and take the answers, or make them where they are to be simulated.
+
+    Args:
+        simulate: the seed of simulated workers, who answer where there is no file of answers; None for people alone.
+
+    Returns:
+        What was answered, once it is complete; until then, what is still lacking.
+
+    Raises:
+        BadInput: an answer does not fit, is given twice, or is by a worker who may not give it.
+    """
     asked = Asked(
         question, getattr(store.config, question.workers), getattr(store.config, question.texts, 1)
     )

@@ -1,6 +1,7 @@
 """What a recipe declares: how a dataset is made, stage by stage, from source text and people's answers.
 
-A recipe is the name `RECIPE` in a file `build_NAME.py` of a folder of this package, found by scan:
+A recipe is the name `RECIPE` in a file of a folder below this package, found by scan, or an entry point
+`nikawa.recipes` of another package:
 
     RECIPE = Recipe(name, title, config=MyConfig, card=card, stages=(Stage(...), Ask(...), ...), splits={...})
 
@@ -11,9 +12,9 @@ A recipe is the name `RECIPE` in a file `build_NAME.py` of a folder of this pack
   made from others names them in `origin.parents`, one from a file says so in `meta["from"]` (see `found_in`).
 - An `Ask` shows the items of a set to people: it writes a task sheet, waits, and gives the judgements under its own name.
 - `splits` says which sets are released as which splits; `check` refuses settings before anybody is asked.
-- What stages share is in `recipe_decide` (deciding by votes, drawing, splitting, tagging), what people answer in `recipe_forms`.
+- What stages share is in `decide` (deciding by votes, drawing, splitting, tagging), what people answer in `forms`.
 
-`jobs.build` runs it: each stage's files are written whole, named by a digest of inputs and config, and never made twice.
+`build` runs it: each stage's files are written whole, named by a digest of inputs and config, and never made twice.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ class Kept(NamedTuple):
 
     example: Example
     rule: str = ""
+    """Why it passes, with particulars: the lineage of the released example tells it."""
     into: str = ""
     """The set it goes into; the first one the stage writes when empty."""
 
@@ -107,6 +109,7 @@ class Stage:
     """What it does and by which rule, in one sentence; the dataset card prints it."""
     run: Callable[[Inputs, Any], Outcomes]
     reads: tuple[str, ...]
+    """The sets it takes items or judgements from, and the config fields that name the files it reads."""
     uses: tuple[str, ...] = ()
     """The config fields it looks at; it cannot see others."""
     writes: tuple[str, ...] = ()
@@ -130,16 +133,21 @@ class Ask:
 
     name: str
     title: str
+    """What people are asked, in a few words; sheets and the dataset card print it."""
     reads: tuple[str, ...]
+    """The sets whose items are judged."""
     form: str
-    """The form of the question: see `recipe_forms.FORMS`."""
+    """The form of the question: see `forms.FORMS`."""
     question: str
+    """What the judgements say they answer."""
     workers: str
     """The config field that says how many workers answer about an item."""
     prompt: str = ""
     """What the worker reads, in the language of the data."""
     labels: tuple[str, ...] = ()
+    """What may be answered, where the form is one of labels, or may be marked, where it is one of spans."""
     scale: tuple[float, float] | None = None
+    """The lowest and the highest number that may be answered."""
     texts: str = ""
     """The config field that says how many texts a worker writes, or labels they may rank; one text when empty."""
     reports: tuple[str, ...] = ()
@@ -147,6 +155,7 @@ class Ask:
     apart: tuple[str, ...] = ()
     """Earlier `Ask`s about the same items or what they were made of: who answered there does not answer here."""
     simulate: Simulate | None = None
+    """Makes up an answer where a build is tried out without people."""
     uses: tuple[str, ...] = ()
     """The config fields `simulate` looks at."""
 
@@ -161,9 +170,12 @@ class Recipe:
     """How a dataset is made."""
 
     name: str
+    """What `nikawa build` calls it: the name of the published dataset."""
     title: str
+    """What is made, with the paper and its section, for the list of recipes."""
     language: str
     config: type[Config]
+    """The settings, each with the paper's number as its default."""
     sources: tuple[str, ...]
     """The config fields that name source files."""
     stages: tuple[Stage | Ask, ...]
@@ -178,7 +190,7 @@ class Recipe:
     continued: bool = False
     """Whether the count goes on from split to split."""
     check: Callable[[Any], None] | None = None
-    """Refuses a config that would fail later, when people have answered already; see `recipe_decide.check_split`."""
+    """Refuses a config that would fail later, when people have answered already; see `decide.check_split`."""
     notes: tuple[str, ...] = field(default=())
     """What the papers do not say and was chosen here; the card lists it."""
 
@@ -200,7 +212,11 @@ class Recipe:
 
 
 def found_in(path: Path, line: int, **more: str) -> dict[str, Any]:
-    """The meta value `from` of an item read from a source: file, line, and what else is known (url, licence)."""
+    """The meta value `from` of an item read from a source: file, line, and what else is known (url, licence).
+
+    >>> found_in(Path("in/captions.jsonl"), 3, url="", licence="CC BY 4.0")
+    {'from': {'file': 'captions.jsonl', 'line': 3, 'licence': 'CC BY 4.0'}}
+    """
     return {
         FROM: {
             "file": path.name,
@@ -235,7 +251,11 @@ NOT_DESCRIBED = ("jcola", "klue-dp", "klue-mrc", "wos")
 
 
 def find_recipe(name: str) -> Recipe:
-    """The recipe called `name`; datasets without one are told from names that do not exist."""
+    """The recipe called `name`.
+
+    Raises:
+        BadInput: there is none. The message tells datasets whose making is not described from names that do not exist.
+    """
     if name in NOT_DESCRIBED:
         what = (
             f"{name} can be read but not built: the papers at hand do not describe how it was made"

@@ -37,8 +37,10 @@ class History:
     born: dict[str, str] = field(default_factory=dict)
     """By item the stage that made it of its parents."""
     steps: dict[str, list[Step]] = field(default_factory=dict)
+    """By item the stages that passed it on."""
     parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
     sources: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By item the place of a source file it was read from."""
     judged: dict[str, list[tuple[str, Judgement]]] = field(default_factory=dict)
     """By item the answers, each with the `Ask` it was given to."""
     dropped: dict[str, list[Sibling]] = field(default_factory=dict)
@@ -153,8 +155,11 @@ class Released(Record, frozen=True, kw_only=True):
     name: str
     version: str
     key: str
+    """A digest of all that it is made of."""
     splits: dict[str, int]
+    """Examples of each split."""
     workers_are: str
+    """Who judged: persons, columns of a sheet, simulated workers, or none."""
     fresh: bool = True
     """False where it was there already."""
 

@@ -37,6 +37,7 @@ class System:
     task: Task
     split: str
     answers: Mapping[str, Prediction]
+    """By example."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Versions:
     after: Dataset
     corrected: Corrected
     tasks: tuple[Task, ...]
+    """Its tasks; none where neither its name nor its records tell them."""
 
     @cached_property
     def contents(self) -> set[str]:

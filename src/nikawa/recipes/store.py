@@ -33,7 +33,9 @@ class Measured(Record, frozen=True, kw_only=True):
     """A measure of agreement with its 95% interval."""
 
     name: str
+    """The coefficient, as `nikawa agree` calls it."""
     level: str
+    """The level of measurement: nominal, ordinal, interval ..."""
     value: float
     low: float | None = None
     high: float | None = None
@@ -44,18 +46,26 @@ class Done(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     stage: str
     key: str
+    """A digest of all that the result depends on: another key, and the stage runs again."""
     read: dict[str, int] = msgspec.field(default_factory=dict)
+    """Items or answers in each set it read; source files are not counted."""
     wrote: dict[str, int] = msgspec.field(default_factory=dict)
+    """Items or answers in each set it filled."""
     dropped: dict[str, int] = msgspec.field(default_factory=dict)
+    """Items it took out, by reason."""
     digests: dict[str, str] = msgspec.field(default_factory=dict)
+    """A digest of each set it filled, which the keys of later stages hold."""
     nikawa: str = ""
+    """The version that ran it."""
     workers: int = 0
+    """Who answered, where people did."""
     simulated: int = 0
     """Answers by simulated workers."""
     columns: bool = False
     """Whether a worker is only a column of a sheet."""
     agreement: tuple[Measured, ...] = ()
     notes: tuple[str, ...] = ()
+    """What else is to be told, such as answers that were not counted."""
 
 
 class Trace(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -63,11 +73,15 @@ class Trace(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     item: str
     into: str = ""
+    """The set it went into; empty where it was dropped."""
     rule: str = ""
     why: str = ""
+    """The reason it was dropped for; empty where it was kept."""
     detail: str = ""
     parents: tuple[str, ...] = ()
+    """The items it was made of."""
     source: dict[str, Any] | None = None
+    """Where it was read: file, line, and url and licence where known."""
 
 
 digest = digest_values
@@ -105,7 +119,11 @@ class Store:
         return read_json(folder / RECORD, Done) if whole else None
 
     def file(self, name: str) -> Path:
-        """The source file a config field names."""
+        """The source file a config field names.
+
+        Raises:
+            BadInput: the field is empty, or the file does not exist.
+        """
         given = getattr(self.config, name)
         if not given:
             what = f"the config of {self.recipe.name} names no file of {name}"

@@ -115,7 +115,11 @@ def read_triples(path: Path, language: str) -> Iterator[Example]:
 
 
 def folded(text: str) -> str:
-    """A word without width, and with hiragana for katakana."""
+    """A word without width, and with hiragana for katakana.
+
+    >>> folded("ネコ") == folded("ﾈｺ") == "ねこ"
+    True
+    """
     plain = unicodedata.normalize("NFKC", text).casefold()
     return "".join(chr(ord(c) - 96) if "ァ" <= c <= "ヶ" else c for c in plain)
 

@@ -50,7 +50,11 @@ def tag_sentences(
 
 
 def apart(spans: Iterable[Span]) -> list[Span]:
-    """Spans that do not overlap, the longer of two first, in the order of the text."""
+    """Spans that do not overlap, in the order of the text; of two that do, the longer stays.
+
+    >>> apart([Span(0, 2, "LC"), Span(0, 4, "OG"), Span(5, 7, "PS")])
+    [Span(start=0, end=4, label='OG'), Span(start=5, end=7, label='PS')]
+    """
     kept: list[Span] = []
     for span in sorted(spans, key=lambda span: (span.start - span.end, span.start, span.label)):
         if all(span.end <= other.start or other.end <= span.start for other in kept):

@@ -73,7 +73,14 @@ class Texts(Config, kw_only=True):
 def texts(
     path: Path, recipe: str, needed: Sequence[str], config: Any, kept: str = "a text of the source"
 ) -> Outcomes:
-    """The texts of a file, cleaned, each once; a line that lacks a needed value is refused. `kept` is the rule they meet."""
+    """The texts of a file, cleaned, each once.
+
+    Args:
+        recipe: the recipe that the origin of each text names.
+        needed: fields that no line may lack, such as `source`.
+        config: says whether texts are cleaned.
+        kept: the rule they meet.
+    """
     clean = cleaner() if config.cleaning else lambda text: (text, "")
     seen: set[str] = set()
     for number, line in read_json_lines(path, Line):
@@ -125,7 +132,11 @@ def _spans(line: Line, given: str, text: str, path: Path, number: int) -> dict[s
 
 
 def counts_of(entries: Sequence[str], setting: str) -> dict[str, int]:
-    """`스포츠=9000` and the like as numbers by name."""
+    """`스포츠=9000` and the like as numbers by name.
+
+    >>> counts_of(("airbnb=7375", "policy=2956"), "pairs")
+    {'airbnb': 7375, 'policy': 2956}
+    """
     counts = {}
     for entry in entries:
         name, sign, number = entry.rpartition("=")
