@@ -24,7 +24,9 @@ GOLD = ("", "entailment", "contradiction", "neutral")
 
 def main_table(cells: Sequence[Cell]) -> str:
     """The first metric of each task on whole sets, and of what was trained as published."""
-    columns, rows, numbers = results_table([cell for cell in select_main_cells(cells) if not cell.variation])
+    columns, rows, numbers = results_table(
+        [cell for cell in select_main_cells(cells) if not cell.variation]
+    )
     return TextTable(columns, rows, numbers).markdown()
 
 

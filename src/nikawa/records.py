@@ -95,10 +95,15 @@ class Judgement(Record, frozen=True, kw_only=True, omit_defaults=True):
     example: str
     """Full reference of the example."""
     worker: str
+    """The worker's name or pseudonym; whether it stands for a person is on the dataset's card."""
     question: str
+    """The key of `Example.gold` that the answer is to."""
     answer: Any
+    """In the shape of the question: a label, a number, a list of spans, a text."""
     seconds: float | None = None
+    """How long the worker took, where that was measured."""
     at: str | None = None
+    """When it was given, as the tool that collected it wrote it."""
 
 
 class Card(Record, frozen=True, kw_only=True):
@@ -166,10 +171,15 @@ class Prediction(Record, frozen=True, kw_only=True):
     """What a model answered; `answer` is None, with a reason, where it gave none that could be read."""
 
     example: str
+    """The id of the example within its split."""
     answer: Any = None
+    """The answer in the task's shape."""
     scores: dict[str, float] | None = None
+    """A number for each label, or for each choice by its place (`"0"`, `"1"`)."""
     raw: str | None = None
+    """What the model wrote, where the answer was read from a longer text."""
     why: str | None = None
+    """Why there is no answer."""
 
 
 class Score(Record, frozen=True, kw_only=True):
@@ -180,9 +190,12 @@ class Score(Record, frozen=True, kw_only=True):
     value: float
     unit: Unit
     low: float | None = None
+    """Lower end of the 95% interval; None where there are too few items for one."""
     high: float | None = None
     n: int
+    """How many items it was computed over."""
     where: str = ""
+    """The slice, such as `tag=negation`; empty for all items."""
 
 
 class Run(Record, frozen=True, kw_only=True):

@@ -101,7 +101,7 @@ def collect_plugins(
 
 
 def _subfolders(package: ModuleType) -> list[ModuleType]:
-    names = sorted(found.name for found in pkgutil.iter_modules(package.__path__) if found.ispkg)
+    names = sorted(m.name for m in pkgutil.iter_modules(package.__path__) if m.ispkg)
     return [import_module(f"{package.__name__}.{name}") for name in names]
 
 

@@ -1,4 +1,8 @@
-"""`nikawa aggregate`: from many judgements to gold, with a reason for every item."""
+"""`nikawa aggregate`: from many judgements to gold, with a reason for every item.
+
+It has three reports: gold by a rule (the default), `--workers` (how well each worker works) and `--human` (how people score
+against each other). `--out` writes a folder with gold, the reason for each item, the ties to settle and the agreement.
+"""
 
 from __future__ import annotations
 

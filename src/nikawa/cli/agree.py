@@ -1,4 +1,8 @@
-"""`nikawa agree`: how far workers agree, with intervals."""
+"""`nikawa agree`: how far workers agree, with intervals.
+
+`--plan` takes the judgements for a pilot and reports how many workers an item needs. `--page` writes plots, `--save` writes
+the judgements in another tool's form.
+"""
 
 from __future__ import annotations
 

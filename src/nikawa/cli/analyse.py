@@ -1,4 +1,8 @@
-"""`nikawa analyse`: how good runs are, how sure that is, and where they fail."""
+"""`nikawa analyse`: how good runs are, how sure that is, and where they fail.
+
+It reads folders of stored runs and writes one JSON file a system and set into `analyses/`. The terminal shows the main
+findings: what differs from the rest, and at most `-n` rows of each table.
+"""
 
 from __future__ import annotations
 
@@ -123,7 +127,11 @@ def cut_rows(rows: Iterable[Sequence[Any]], most: int, what: str) -> list[Sequen
 
 
 def format_figure(value: float | None, unit: str = "percent") -> str:
-    """Two decimals of a percentage, three of a fraction; a dash for what is not defined."""
+    """Two decimals of a percentage, three of a fraction; a dash for what is not defined.
+
+    >>> format_figure(71.2), format_figure(0.5, "fraction"), format_figure(None)
+    ('71.20', '0.500', '-')
+    """
     return "-" if value is None else f"{value:.{2 if unit == 'percent' else 3}f}"
 
 

@@ -1,4 +1,8 @@
-"""`nikawa build`: make a dataset by a paper's recipe, pausing where people must answer."""
+"""`nikawa build`: make a dataset by a paper's recipe, pausing where people must answer.
+
+A build stops where people must answer and goes on when the same command finds their answers. `--amend` is another job: it
+releases a corrected version of a dataset, with a changelog and the scores that move.
+"""
 
 from __future__ import annotations
 
@@ -239,5 +243,9 @@ def show(report: BuildReport) -> None:
 
 
 def format_counts(counts: dict[str, int]) -> str:
-    """`train 20,073, dev 2,434`."""
+    """Counts by name, in their order.
+
+    >>> format_counts({"train": 20073, "dev": 2434})
+    'train 20,073, dev 2,434'
+    """
     return ", ".join(f"{name} {count:,}" for name, count in counts.items())

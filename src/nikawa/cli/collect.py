@@ -1,4 +1,8 @@
-"""`nikawa collect`: annotation pages for a crowd, from a folder to judgements."""
+"""`nikawa collect`: annotation pages for a crowd, from a folder to judgements.
+
+A project is a folder; every command below takes it as its first argument. `serve` runs the web server, the others read or
+change the project while it runs.
+"""
 
 from __future__ import annotations
 
@@ -76,8 +80,8 @@ def show_new(report: NewReport, json: bool, quiet: bool, served: bool = False) -
     typer.echo(
         f"Look at {report.project}/project.toml first: what the form asks is at its end, in [form_settings]"
     )
-    named = quote(report.project)
-    typer.echo(f"Next: nikawa collect links {named} NAME …; nikawa collect serve {named}")
+    folder = quote(report.project)
+    typer.echo(f"Next: nikawa collect links {folder} NAME …; nikawa collect serve {folder}")
     return None
 
 
@@ -329,10 +333,10 @@ def links(
     """Make links for workers; the same name gets the same link every time."""
     from nikawa.collect.job import create_links
 
-    given = list(names or [])
+    workers = list(names or [])
     if file is not None:
-        given += read_names(file)
-    links_made = create_links(project, given, address, database)
+        workers += read_names(file)
+    links_made = create_links(project, workers, address, database)
     if json:
         return print_json(links_made)
     if not quiet:

@@ -1,4 +1,8 @@
-"""`nikawa compare`: is B really better than A?"""
+"""`nikawa compare`: is B really better than A?
+
+Each system is one or more files of answers to the same items, a file a seed. The report has the systems with letters that tell
+which cannot be told apart, then a row a pair with its paired test.
+"""
 
 from __future__ import annotations
 
@@ -140,11 +144,15 @@ def compare(
 
 
 def parse_systems(systems: list[str]) -> dict[str, list[Path]]:
-    """`b=1.jsonl,2.jsonl` as a name and its files; without a name, the file's own."""
+    """The files of each system by its name; without a name, the file's own.
+
+    >>> [file.name for file in parse_systems(["a.jsonl", "b=1.jsonl,2.jsonl"])["b"]]
+    ['1.jsonl', '2.jsonl']
+    """
     by_name: dict[str, list[Path]] = {}
-    for given in systems:
-        name, equals, files = given.partition("=")
-        paths = [Path(file) for file in (files if equals else given).split(",")]
+    for system in systems:
+        name, equals, files = system.partition("=")
+        paths = [Path(file) for file in (files if equals else system).split(",")]
         label = name if equals else paths[0].stem or str(paths[0])
         label = str(paths[0]) if label in by_name else label
         if label in by_name:

@@ -1,4 +1,7 @@
-"""`nikawa demo`: a guided tour on the embedded data."""
+"""`nikawa demo`: a guided tour on the embedded data.
+
+It runs every stage once on the embedded mini-benchmark and prints the command that does the same.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`nikawa generate`: a dataset from templates, its labels computed."""
+"""`nikawa generate`: a dataset from templates, its labels computed.
+
+It writes a dataset folder, and goes on where it was interrupted. With `--gate` the exit status is 1 when words still give the
+labels away.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +118,11 @@ def generate(
 
 
 def parse_count(text: str) -> tuple[str, int]:
-    """`10` is for the first split, `test=2` for another."""
+    """The split and the number of `-n`: `10` is for the first split, `test=2` for another.
+
+    >>> parse_count("10"), parse_count("test=2")
+    (('', 10), ('test', 2))
+    """
     from nikawa.errors import BadInput
 
     name, _, number = text.rpartition("=")
@@ -136,9 +144,9 @@ def print_report(report: GenerateReport) -> None:
             f"Out of reach: {format_count(len(report.unreachable), 'cell')}, {name_first(report.unreachable, MAX_NAMES_SHOWN)}"
         )
     if report.short:
-        named = [f"{name} ({n})" for name, n in report.short.items()]
+        short = [f"{name} ({n})" for name, n in report.short.items()]
         typer.echo(
-            f"Fewer problems than asked for: {format_count(len(named), 'cell')}, {name_first(named, MAX_NAMES_SHOWN)}"
+            f"Fewer problems than asked for: {format_count(len(short), 'cell')}, {name_first(short, MAX_NAMES_SHOWN)}"
         )
     print_shortfall(report)
     if report.gate is not None:
@@ -178,8 +186,8 @@ def print_gate(report: GenerateReport) -> None:
         return
     typer.echo(f"Gate: failed, {over}; nothing was kept.")
     if not gate.impossible:
-        named = [f"{pair.token} {pair.label}" for pair in gate.over]
-        typer.echo(f"Chance did not help with: {name_first(named, MAX_NAMES_SHOWN)}")
+        pairs = [f"{pair.token} {pair.label}" for pair in gate.over]
+        typer.echo(f"Chance did not help with: {name_first(pairs, MAX_NAMES_SHOWN)}")
         return
     typer.echo("No words can help, these literals give the label away:")
     for culprit in gate.impossible[:MAX_NAMES_SHOWN]:

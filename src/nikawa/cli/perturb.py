@@ -1,4 +1,8 @@
-"""`nikawa perturb`: change the particles, the order or the surface of texts, and keep the link to the original."""
+"""`nikawa perturb`: change the particles, the order or the surface of texts, and keep the link to the original.
+
+Without an operation it lists the operations. What is written is a dataset of its own, in which each example names its parent, so
+that `nikawa stress` can compare the answers.
+"""
 
 from __future__ import annotations
 

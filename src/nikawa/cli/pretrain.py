@@ -1,4 +1,8 @@
-"""`nikawa pretrain`: an encoder of one's own from raw text."""
+"""`nikawa pretrain`: an encoder of one's own from raw text.
+
+Four stages: clean the text, learn a vocabulary, pack, train. Each is kept in `work/` inside the output folder, and the same
+command goes on after the last one that was finished.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`nikawa rank`: which articles to take, by the links between them."""
+"""`nikawa rank`: which articles to take, by the links between them.
+
+It reads a table of links, computes PageRank, and writes the names that `nikawa clean --only` takes.
+"""
 
 from __future__ import annotations
 

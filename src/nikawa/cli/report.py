@@ -1,4 +1,7 @@
-"""`nikawa report`: a page, tables and figures from stored runs."""
+"""`nikawa report`: a page, tables and figures from stored runs.
+
+It writes a folder with one HTML page, the same tables as Markdown, LaTeX and CSV, and the figures.
+"""
 
 from __future__ import annotations
 

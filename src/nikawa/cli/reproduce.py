@@ -1,4 +1,8 @@
-"""`nikawa reproduce`: the papers' figures, recomputed from the files at hand."""
+"""`nikawa reproduce`: the papers' figures, recomputed from the files at hand.
+
+Each figure has a verdict: equal, slip (the paper's own files or arithmetic give another number), version, absent or
+differs; see `nikawa.reproduce.job`. The exit status is 1 when one differs.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +94,11 @@ def print_figures(shown: list[FigureResult], results: list[FigureResult]) -> Non
 
 
 def format_figure(value: float | None) -> str:
-    """A number as people write it: thousands apart, at most four decimals."""
+    """A number as people write it: thousands apart, at most four decimals.
+
+    >>> format_figure(20073), format_figure(87.5), format_figure(87.0)
+    ('20,073', '87.5', '87.0')
+    """
     if value is None:
         return ""
     if float(value).is_integer() and not isinstance(value, float):

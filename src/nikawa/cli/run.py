@@ -1,4 +1,8 @@
-"""`nikawa run`: models on tasks, one folder a run."""
+"""`nikawa run`: models on tasks, one folder a run.
+
+`nikawa run --model …` starts runs; `list`, `diff`, `remove` and `models` look after what is stored. A run is a folder named by its
+hash, so that the same run is never done twice. The exit status is 1 when a run failed, 2 when all failed by bad input.
+"""
 
 from __future__ import annotations
 
@@ -542,7 +546,10 @@ MAX_SEED = 2**32 - 1
 
 
 def parse_request(models: list[str], tasks: list[str], words: Mapping[str, Any]) -> RunRequest:
-    """The request that options spell."""
+    """The request that options spell; `words` are the other options by name, as the user typed them.
+
+    Raises BadInput where no model or no task is named, and for settings, shares and seeds that cannot be read.
+    """
     from nikawa.runs.request import Preset, RunRequest, apply_preset, read_preset
 
     names = [name for entry in tasks for name in split_list(entry)]
@@ -581,7 +588,11 @@ def check_notation(notation: str | None) -> None:
 
 
 def parse_setting(text: str) -> tuple[str, str]:
-    """KEY=VALUE."""
+    """The key and the text of `KEY=VALUE`; the value may hold further equals signs.
+
+    >>> parse_setting("prompt=a=b")
+    ('prompt', 'a=b')
+    """
     key, equals, rest = text.partition("=")
     if not equals or not key.strip():
         raise BadInput(f"{text!r} is no setting", cure="write KEY=VALUE")
@@ -599,7 +610,13 @@ def parse_share(text: str) -> float:
 
 
 def parse_seeds(text: str | None) -> tuple[int, ...]:
-    """`5`: 0 to 4; `7,8`: those; nothing: the preset's, else one."""
+    """The seeds that `--seeds` names: how many, or which; none leaves the choice to the preset.
+
+    >>> parse_seeds("3"), parse_seeds("7,8"), parse_seeds("7,"), parse_seeds(None)
+    ((0, 1, 2), (7, 8), (7,), ())
+
+    Raises BadInput for anything else, for more than `MAX_SEEDS` and for a seed above `MAX_SEED`.
+    """
     if text is None:
         return ()
     words = split_list(text)
@@ -616,7 +633,7 @@ def parse_seeds(text: str | None) -> tuple[int, ...]:
 
 
 def describe_settings(model: Model) -> dict[str, Any]:
-    """A model for the list: name, kinds, settings with their defaults."""
+    """A model for the list: its name with what must follow the colon, kinds of task, settings with their defaults."""
     fields = msgspec.structs.fields(model.settings) if model.settings else ()
     defaults = {f.encode_name: find_default(f) for f in fields}
     name = f"{model.name}:{model.argument}" if model.argument else model.name

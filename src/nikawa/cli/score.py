@@ -1,4 +1,8 @@
-"""`nikawa score`: the official numbers for any file of answers, with intervals."""
+"""`nikawa score`: the official numbers for any file of answers, with intervals.
+
+The file of answers may come from any tool; its form and the split are told by its content. `--versions` scores against every
+published version of the dataset, `--per-item` writes the detail of each item.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`nikawa split`: cut a dataset into parts that measure what they should."""
+"""`nikawa split`: cut a dataset into parts that measure what they should.
+
+Without a dataset it lists the ways to split. It writes a dataset folder, and reports what leaks from one part into another.
+"""
 
 from __future__ import annotations
 
@@ -134,7 +137,11 @@ def split(
 
 
 def parse_scale(text: str) -> tuple[float, float]:
-    """Parse `--scale LOW,HIGH`."""
+    """Parse `--scale LOW,HIGH`; raises BadInput unless they are two numbers, the lower first.
+
+    >>> parse_scale("0,5")
+    (0.0, 5.0)
+    """
     from nikawa.errors import BadInput
 
     try:

@@ -1,4 +1,8 @@
-"""`nikawa tag`: which phenomena the texts of a dataset show."""
+"""`nikawa tag`: which phenomena the texts of a dataset show.
+
+Without a dataset it lists the tag packs; with `--pack` alone it holds the pack against its own test sentences, and the exit status
+is 1 when one fails.
+"""
 
 from __future__ import annotations
 

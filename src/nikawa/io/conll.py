@@ -42,8 +42,11 @@ class Block:
     """One example as it stands in the file."""
 
     line: int
+    """Where it begins."""
     headers: dict[str, Any]
+    """Name to text, or to the decoded JSON where the header holds JSON."""
     rows: list[tuple[int, list[str]]]
+    """(Line, cells)."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ class BlockForm:
     """How one of the formats reads and writes an example."""
 
     read: Callable[[Block, Path], Example]
+    """The example of a block; the path is for messages."""
     write: Callable[[Example, Path], Iterable[Sequence[str]]]
     """The lines of an example, by their cells."""
 

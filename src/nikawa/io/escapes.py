@@ -18,7 +18,7 @@ _ESCAPE = re.compile(r"\\(.?)", re.DOTALL)
 
 
 def escape(text: str) -> str:
-    """`text` fit for a cell."""
+    """`text` fit for a cell: one line, no tab inside; `unescape` gives it back."""
     return text.translate(_OUT)
 
 

@@ -57,7 +57,10 @@ def split_files(path: Path) -> dict[str, Path]:
 
 
 def read_folder(path: Path, first: int | None = None) -> Dataset:
-    """Load a dataset folder, or the first examples of each split."""
+    """Load a dataset folder, or the `first` examples of each split.
+
+    Raises BadInput where the card is missing or wrong, where there is no split, and for faults of the records.
+    """
     card = read_card(path)
     files = split_files(path)
     if not files:

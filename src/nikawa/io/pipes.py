@@ -23,7 +23,11 @@ _held: dict[tuple[int, int], BinaryIO] = {}
 
 
 def input_path(name: str | Path) -> Path:
-    """The path a name stands for: `-` is the standard input."""
+    """The path a name stands for: `-` is the standard input.
+
+    >>> str(input_path("-"))
+    '/dev/stdin'
+    """
     return STDIN if str(name) == "-" else Path(name)
 
 

@@ -39,6 +39,7 @@ class Format:
     write: Callable[[Path, Iterable[Record], bool], int]
     """Takes path, records, whether to overwrite; returns how many."""
     place: str = "line"
+    """What the numbers of its records count."""
 
 
 _LINES = Format(partial(read_json_lines, unique=True), jsonl.write_lines_of_records)
@@ -79,7 +80,11 @@ def format_of(path: Path) -> Format:
 
 
 def read_records(path: Path, kind: type[R]) -> Iterator[R]:
-    """Stream the records of a file. Memory stays flat; a repeated id is an error, at the end of the file at the latest."""
+    """Stream the records of a file. Memory stays flat; a repeated id is an error, at the end of the file at the latest.
+
+    The suffix tells the format (see `FORMATS`). Raises BadInput, with the line or row, for whatever is wrong in the file;
+    records before that place have been given out by then.
+    """
     pairs: Iterator[tuple[int, R]] = format_of(path).read(path, kind)
     if kind in _KEYS:
         yield from check_records(pairs, path, kind)
@@ -93,7 +98,11 @@ def read_examples(path: Path) -> Iterator[Example]:
 
 
 def write_records(path: Path, records: Iterable[Record], *, overwrite: bool = False) -> int:
-    """Write records in the format of the suffix, whole or not at all; returns how many."""
+    """Write records in the format of the suffix, whole or not at all; returns how many.
+
+    Raises BadInput where the file exists and `overwrite` is not set, and for a record that the format cannot hold: it
+    would not be read back the same.
+    """
     return format_of(path).write(path, records, overwrite)
 
 

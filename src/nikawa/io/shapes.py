@@ -40,6 +40,9 @@ def column_shape(values: Iterable[Any], *, exact: bool = False) -> Shape:
     """The shape of a column; anything that is not plain all the way down is `json`.
 
     Integers among other numbers are numbers, or JSON where `exact`: 1 is not 1.0 there.
+
+    >>> column_shape([1, 2.5]), column_shape([1, 2.5], exact=True), column_shape(["a", None])
+    ('number', 'json', 'json')
     """
     seen = {shape_of(value) for value in values}
     return settle_shape(
@@ -63,7 +66,11 @@ def shape_of(value: Any, depth: int = 0) -> Shape:
 
 
 def merge_shapes(one: Shape, other: Shape) -> Shape:
-    """The narrowest shape that holds both."""
+    """The narrowest shape that holds both.
+
+    >>> merge_shapes("integer", "number"), merge_shapes("text", "number")
+    ('mixed', 'json')
+    """
     if other in (one, "unknown"):
         return one
     if one == "unknown":

@@ -40,6 +40,10 @@ def check_spans(example: Example) -> Example:
 
 
 def share_characters(spans: Iterable[Span]) -> bool:
-    """Whether any two spans have a character in common."""
+    """Whether any two spans have a character in common.
+
+    >>> share_characters([Span(0, 3), Span(2, 5)]), share_characters([Span(0, 3), Span(3, 5)])
+    (True, False)
+    """
     places = sorted((span.start, span.end) for span in spans)
     return any(after[0] < before[1] for before, after in pairwise(places))

@@ -132,7 +132,11 @@ def write_cells(path: Path, examples: Iterable[Example]) -> None:
 
 
 def format_cell(value: Any) -> str:
-    """A value as a cell of a spreadsheet that computes nothing."""
+    """A value as a cell of a spreadsheet that computes nothing.
+
+    >>> format_cell(["a", "b"]), format_cell("=1+1")
+    ('a\\nb', "'=1+1")
+    """
     if value is None:
         return ""
     text = "\n".join(map(_plain, value)) if isinstance(value, list | tuple) else _plain(value)

@@ -138,9 +138,9 @@ def format_answer(value: Any, text: str = "") -> Any:
 
     Labels and numbers stay as they are, other structures are shown as plain text.
     """
-    given = value if isinstance(value, list | tuple) else [value]
-    spans = [to_span(part) for part in given]
-    if given and None not in spans:
+    parts = value if isinstance(value, list | tuple) else [value]
+    spans = [to_span(part) for part in parts]
+    if parts and None not in spans:
         return ", ".join(format_span(span, text) for span in spans if span is not None)
     return (
         value if isinstance(value, str | int | float) or value is None else format_structure(value)
@@ -155,7 +155,11 @@ def to_span(part: Any) -> Span | None:
 
 
 def format_span(span: Span, text: str) -> str:
-    """`0-3:PS 김하늘`; without a label or the text, that part is left out."""
+    """A span with its label and its characters; what is empty is left out.
+
+    >>> format_span(Span(0, 3, "PS"), "김하늘은")
+    '0-3:PS 김하늘'
+    """
     place = f"{span.start}-{span.end}" + (f":{span.label}" if span.label else "")
     return f"{place} {text[span.start : span.end]}" if text else place
 
@@ -172,8 +176,8 @@ def format_structure(value: Any) -> str:
 def spanned_text(inputs: Mapping[str, Any]) -> str:
     """The text that spans count the characters of: `text` or `context`, else the only one."""
     texts = {name: value for name, value in inputs.items() if isinstance(value, str)}
-    named = next((texts[name] for name in ("text", "context") if name in texts), "")
-    return named or (next(iter(texts.values())) if len(texts) == 1 else "")
+    text = next((texts[name] for name in ("text", "context") if name in texts), "")
+    return text or (next(iter(texts.values())) if len(texts) == 1 else "")
 
 
 def format_gold(name: str, value: Any, example: Example) -> str:

@@ -100,7 +100,7 @@ def print_rendered(
     *,
     numbers: Sequence[str] = (),
 ) -> None:
-    """Print a table as Markdown, LaTeX or CSV."""
+    """Print a table as Markdown, LaTeX or CSV, to be pasted or piped. Raises UnknownName for another notation."""
     from nikawa.errors import unknown
     from nikawa.reporting.tables import NOTATIONS, TextTable
 
@@ -115,18 +115,30 @@ def format_number(value: float | None, digits: int = 3, missing: str = "") -> st
 
 
 def format_interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """`0.712 to 0.754`; empty where no interval was computed."""
+    """An interval for people; empty where none was computed.
+
+    >>> format_interval(0.7123, 0.754)
+    '0.712 to 0.754'
+    """
     return "" if low is None or high is None else f"{low:.{digits}f} to {high:.{digits}f}"
 
 
 def name_first(names: Sequence[str], most: int) -> str:
-    """The first names of a list, and how many more there are: `a, b … +3`."""
+    """The first names of a list, and how many more there are.
+
+    >>> name_first(["a", "b", "c", "d", "e"], 2)
+    'a, b … +3'
+    """
     more = f" … +{len(names) - most:,}" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
 def format_count(n: int, noun: str) -> str:
-    """A number with its noun: 1 template, 2,000 templates."""
+    """A number with its noun.
+
+    >>> format_count(1, "template"), format_count(2000, "template")
+    ('1 template', '2,000 templates')
+    """
     return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
@@ -222,7 +234,9 @@ class Column(NamedTuple):
     """How wide a column is by nature, and how narrow it may become."""
 
     natural: int
+    """The widest line of header and cells."""
     least: int
+    """The widest word or number that must stay whole."""
     words: bool
     """Whether it holds anything but numbers: such columns give way first."""
 
@@ -297,7 +311,11 @@ def share_width(columns: Sequence[Column], limit: int) -> list[int]:
 
 
 def fold_text(text: str, width: int) -> str:
-    """A text in lines of at most `width`, broken between words, kana or kanji and never inside a number that fits."""
+    """A text in lines of at most `width`, broken between words, kana or kanji and never inside a number that fits.
+
+    >>> fold_text("0.712 to 0.754", 8)
+    '0.712 to\\n0.754'
+    """
     return "\n".join(line for part in text.split("\n") for line in fold_line(part, width))
 
 
@@ -339,7 +357,11 @@ UNDEFINED = "not defined"
 
 
 def format_data_cell(value: object) -> str:
-    """A value as data: all digits of a number, nothing for what is not defined."""
+    """A value as data, for CSV: all digits of a number, nothing for what is not defined.
+
+    >>> format_data_cell(1 / 3), format_data_cell(float("nan"))
+    ('0.3333333333333333', '')
+    """
     if value is None or (isinstance(value, float) and isnan(value)):
         return ""
     return repr(value) if isinstance(value, float) else str(value)

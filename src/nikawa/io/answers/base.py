@@ -95,11 +95,13 @@ class AnswerForm:
     """One form of answer file. Parsing it and matching it are two steps, so that one parse serves several splits."""
 
     name: str
+    """As `--form` names it."""
     parse: Callable[[Path], Rows]
     """Parse a file, knowing nothing of the task."""
     read: Callable[[Rows, Target, Path], Iterator[RawAnswer]]
     """The answers in parsed rows to what is asked; the path is for messages."""
     place: str = "line"
+    """What its places count: line, row, record or sample."""
     ordered: bool = False
     """Whether the order alone says which example an answer is for."""
     log: bool = False
@@ -121,7 +123,11 @@ class UnfitAnswer(ValueError):
 
 
 def id_text(value: Any) -> str | None:
-    """An id as text; None where the value cannot be one."""
+    """An id as text; None where the value cannot be one.
+
+    >>> id_text(12), id_text(1.5)
+    ('12', None)
+    """
     if isinstance(value, str):
         return value
     return str(value) if type(value) is int else None

@@ -44,7 +44,11 @@ _END = "。．.、,"
 
 
 def strip_around(text: str) -> str:
-    """`text` without quotes, brackets, a final stop and a lead such as `Answer:`."""
+    """`text` without quotes, brackets, a final stop and a lead such as `Answer:`.
+
+    >>> strip_around("答え：「含意」。")
+    '含意'
+    """
     text = text.strip(_AROUND)
     text = _LEAD.sub("", text).strip(_AROUND)
     return text.rstrip(_END).strip(_AROUND)
@@ -68,7 +72,11 @@ def tabulate_labels(labels: tuple[str, ...]) -> dict[str, str]:
 
 
 def parse_answer(raw: Any, task: Task, example: Example, *, indices: bool = False) -> Parsed:
-    """`raw` in the task's shape and None, or None and the reason."""
+    """`raw` in the task's shape and None, or None and the reason.
+
+    For many answers to one task take `make_parser`, which looks at the task once. With `indices` a number is a place in
+    the task's labels, and `UnfitAnswer` is raised for one that is outside.
+    """
     return make_parser(task, indices=indices)(raw, example)
 
 
@@ -227,7 +235,11 @@ def make_score_reader(
 
 
 def best_label(scores: Scores) -> str:
-    """The name with the highest number, the first of several."""
+    """The name with the highest number, the first of several.
+
+    >>> best_label({"entailment": 0.4, "neutral": 0.4})
+    'entailment'
+    """
     return max(scores, key=scores.__getitem__)
 
 

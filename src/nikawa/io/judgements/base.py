@@ -32,6 +32,7 @@ class Note(Record, frozen=True, kw_only=True):
     """What was done about it."""
     count: int
     lines: tuple[int, ...]
+    """The first places, at most `MAX_LINES_NOTED`."""
 
 
 DONE = {
@@ -70,8 +71,11 @@ class Reading:
 
     path: Path
     form: str
+    """What it was recognised as, for people: `records`, `sheet in cp932`."""
     rows: Numbered
+    """(Place, judgement); can be gone through once."""
     workers_are: WorkersAre = "unknown"
+    """Whether workers are persons or only columns of a sheet, as far as the form tells."""
     notes: Notes = field(default_factory=Notes)
     place: str = "line"
     """What the numbers of the rows count."""
@@ -133,7 +137,11 @@ def parse_answer_cell(cell: str, line: int, notes: Notes) -> str | int | float |
 
 
 def parse_seconds(cell: str, line: int, path: Path) -> float | None:
-    """Seconds, or minutes and seconds with colons between them."""
+    """Seconds, or minutes and seconds with colons between them; None for a blank cell.
+
+    >>> parse_seconds("1:02秒", 1, Path("sheet.csv"))
+    62.0
+    """
     text = unicodedata.normalize("NFKC", cell).strip().rstrip("秒초s ").replace(",", "")
     if not text:
         return None

@@ -26,6 +26,7 @@ class Dialect:
     """How one platform writes its sheets."""
 
     name: str
+    """As `write_judgements` and `nikawa agree --save-as` call it."""
     encoding: str
     separator: str
     newline: str
@@ -88,7 +89,13 @@ def _plain_heading(heading: str) -> str:
 
 
 def recognise_columns(header: Sequence[str]) -> dict[str, str] | None:
-    """The map of a heading whose words are known; None where an item, an answer or a worker is not among them."""
+    """The map of a heading whose words are known; None where an item, an answer or a worker is not among them.
+
+    >>> recognise_columns(["タスクID", "ランサーID", "回答"])
+    {'example': 'タスクID', 'worker': 'ランサーID', 'answer': '回答'}
+    >>> recognise_columns(["id", "回答1", "回答2"])
+    {'example': 'id', 'answer': '回答*'}
+    """
     mapping: dict[str, str] = {}
     for known in (_KNOWN, _OTHERWISE):
         for heading in header:

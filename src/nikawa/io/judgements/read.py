@@ -39,15 +39,21 @@ class JudgementOptions:
     """What the caller knows of a file."""
 
     form: str | None = None
+    """One of `FORMS` or a platform's name; None recognises it by content."""
     mapping: Mapping[str, str] | None = None
     """Field of a judgement to column of a sheet; see `sheets.parse_map`."""
     question: str = QUESTION
     """The question of files that name none."""
     encoding: str | None = None
+    """Of a sheet; None detects it."""
 
 
 def open_judgements(path: Path, options: JudgementOptions | None = None) -> Reading:
-    """Open a file of judgements: our records, a sheet, Label Studio's JSON, doccano's lines."""
+    """Open a file of judgements: our records, a sheet, Label Studio's JSON, doccano's lines.
+
+    Rows are read as they are taken, and the notes of the reading are complete when the last one was. Raises BadInput for
+    a form that is unknown, and while reading for a row that cannot be used, with its place.
+    """
     options = options or JudgementOptions()
     form = options.form or ("sheet" if options.mapping else recognise_form(path))
     if form == "records":

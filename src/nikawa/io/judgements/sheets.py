@@ -44,8 +44,11 @@ class Layout:
     """How a sheet is written."""
 
     encoding: str
+    """As iconv calls it."""
     separator: str
+    """Tab, comma or semicolon."""
     bom: bool = False
+    """Whether it begins with a byte order mark."""
 
 
 def detect_layout(path: Path, encoding: str | None = None) -> Layout:
@@ -192,7 +195,13 @@ class Columns:
 
 
 def parse_map(text: str) -> dict[str, str]:
-    """`example=task_id,worker=user,answer=label` as a mapping; `answer.score=COLUMN` names the question too."""
+    """`example=task_id,worker=user,answer=label` as a mapping; `answer.score=COLUMN` names the question too.
+
+    >>> parse_map("example=task_id,answer=worker*")
+    {'example': 'task_id', 'answer': 'worker*'}
+
+    Raises BadInput where a field is unknown, mapped twice, or where example or answer is missing.
+    """
     mapping: dict[str, str] = {}
     for part in text.split(","):
         name, equals, column = (word.strip() for word in part.partition("="))
