@@ -9,13 +9,13 @@ from typer.testing import CliRunner
 
 from nikawa.cli.terminal.app import build
 from nikawa.errors import BadInput, UnknownName
-from nikawa.reproduce.figures import Explained, Figures, Partial, Printed, papers, read_figures
+from nikawa.reproduce.figures import Explanation, Figures, Partial, Printed, papers, read_figures
 from nikawa.reproduce.job import decimals, equal_as_printed, judge, reproduce
 
 FIGURES = Figures(
     printed={"a": 10, "b": 10, "c": 10},
-    slips={"b": Explained(12, "a misprint")},
-    versions={"c": Explained(11, "a later release")},
+    slips={"b": Explanation(12, "a misprint")},
+    versions={"c": Explanation(11, "a later release")},
 )
 
 

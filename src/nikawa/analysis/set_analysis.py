@@ -303,7 +303,7 @@ def rank_surprises(
             answers.answer_indices[:, kept],
         )
         return tuple(surprises[: options.top]), "probability"
-    details = score_items(answers)
+    details = stack_item_scores(answers)
     if details is None:
         return (), ""
     given = [items.answers for items in answers.runs]
@@ -311,7 +311,7 @@ def rank_surprises(
     return tuple(surprises[: options.top]), "score"
 
 
-def score_items(answers: SystemAnswers) -> Floats | None:
+def stack_item_scores(answers: SystemAnswers) -> Floats | None:
     """Runs by items, under the last of the task's metrics that scores items from 0 to 1."""
     for name in reversed(answers.task.metrics):
         metric = metrics()[name]

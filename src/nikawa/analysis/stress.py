@@ -237,7 +237,7 @@ def stress(
         for name, answers in after.items()
         for example in sets[name]
     ]
-    refuse_gaps(pairs, options.partial, original, perturbed)
+    refuse_unanswered(pairs, options.partial, original, perturbed)
     complete = [pair for pair in pairs if pair.before is not None and pair.after is not None]
     items = [stress_item(of_task, *pair) for pair in complete]
     unread = sum((item.before is None) + (item.after is None) for item in items)
@@ -360,8 +360,10 @@ def find_originals(sets: Sets, task: Task, data: Path | None) -> Originals:
     name, split = name_and_split(source)
     own = replace(task, dataset=name or task.dataset)
     if name in benchmarks():
-        asked = (task.kind, task.question)
-        tasks = [each for each in benchmarks()[name].tasks if (each.kind, each.question) == asked]
+        same_question = (task.kind, task.question)
+        tasks = [
+            each for each in benchmarks()[name].tasks if (each.kind, each.question) == same_question
+        ]
         own = tasks[0] if tasks else task
         try:
             examples = load(source, data=data).splits[split]
@@ -444,7 +446,7 @@ class AnsweredPair(NamedTuple):
     after: Prediction | None
 
 
-def refuse_gaps(
+def refuse_unanswered(
     pairs: Sequence[AnsweredPair], partial: bool, original: Path, perturbed: Path
 ) -> None:
     """Refuse files that answer none of the examples, or not all of them unless `partial`."""

@@ -251,8 +251,8 @@ def find_changed_files(spec: Spec, folder: Path, files: Iterable[Path]) -> Itera
     of_split = None if spec.split is None else {path.as_posix() for path in files}
     for pinned in pinned_files(spec.name):
         path = folder / pinned.path
-        wanted = of_split is None or pinned.path in of_split
-        if wanted and path.is_file() and not is_published(pinned, path):
+        is_of_split = of_split is None or pinned.path in of_split
+        if is_of_split and path.is_file() and not is_published(pinned, path):
             yield _changed(pinned, pinned.path)
 
 

@@ -31,7 +31,7 @@ class Length(Record, frozen=True, kw_only=True):
     most: int
 
 
-class Explained(Record, frozen=True, kw_only=True):
+class ExplainedVariance(Record, frozen=True, kw_only=True):
     """How much of the variance of one side's length lies between the labels."""
 
     side: str
@@ -81,12 +81,12 @@ def median(counts: Counter[int]) -> float:
     return sum(middle) / 2
 
 
-def measure_explained(tally: Tally) -> tuple[Explained, ...]:
+def measure_explained(tally: Tally) -> tuple[ExplainedVariance, ...]:
     """The part of each side's length that the labels explain."""
     rows = []
     for side, unit in product(tally.sides, UNITS):
         groups = [counts for key, counts in tally.lengths.items() if key[:2] == (side, unit)]
-        rows.append(Explained(side=side, unit=unit, share=eta_squared(groups)))
+        rows.append(ExplainedVariance(side=side, unit=unit, share=eta_squared(groups)))
     return tuple(rows)
 
 

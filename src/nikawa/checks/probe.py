@@ -23,7 +23,7 @@ from nikawa.checks.artifacts import (
     rank_associations,
     tabulate,
 )
-from nikawa.checks.lengths import Explained, Length, measure_explained, measure_lengths
+from nikawa.checks.lengths import ExplainedVariance, Length, measure_explained, measure_lengths
 from nikawa.datasets import benchmarks, load
 from nikawa.datasets.load import guess_language
 from nikawa.datasets.names import find_benchmark
@@ -87,7 +87,7 @@ class ArtifactReport(Record, frozen=True, kw_only=True):
     """Distinct tokens among them."""
     pmi: dict[str, tuple[Association, ...]]
     lengths: tuple[Length, ...]
-    explained: tuple[Explained, ...]
+    explained: tuple[ExplainedVariance, ...]
 
 
 @dataclass(frozen=True)

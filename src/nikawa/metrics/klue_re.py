@@ -20,7 +20,7 @@ BLOCK_SIZE = 64
 """Resamples worked on at once: few, so that a block of weights stays in the processor's cache."""
 
 
-class Curve:
+class PrecisionRecallCurve:
     """The runs of equal scores of one relation that hold a gold item.
 
     Recall rises at these alone, so the area is a sum over them; all that lies between two of them enters as
@@ -75,7 +75,9 @@ def area(scores: Floats, gold: NDArray[np.bool_]) -> float:
 def auprc_of(probabilities: Floats, gold: Ints, mode: Mode) -> Weighted:
     """AUPRC from a matrix of scores (items by relations) and gold indices."""
     columns = np.ascontiguousarray(probabilities.T)
-    curves = cache(lambda: [Curve(column, gold == c) for c, column in enumerate(columns)])
+    curves = cache(
+        lambda: [PrecisionRecallCurve(column, gold == c) for c, column in enumerate(columns)]
+    )
 
     def weigh(weights: Floats) -> Floats:
         means = []
@@ -121,15 +123,15 @@ RELATIONS = 30
 def golden_case(case: dict[str, list[list[float]] | list[int]]) -> dict[str, float]:
     """The area in percent, with the pinned scikit-learn and with a newer one."""
     probabilities = np.array(case["probs"], dtype=np.float64)
-    given = np.array(case["gold"] if "gold" in case else case["labels"], dtype=np.int64)
+    codes = np.array(case["gold"] if "gold" in case else case["labels"], dtype=np.int64)
     if (
         probabilities.ndim != 2
         or probabilities.shape[1] < RELATIONS
-        or len(probabilities) != len(given)
+        or len(probabilities) != len(codes)
     ):
         raise BadInput("not a row of 30 scores an item", cure="give a score for every relation")
     probabilities = probabilities[:, :RELATIONS]
-    gold = np.arange(RELATIONS)[given]  # so the reference: -1 is the last relation, 30 an error
+    gold = np.arange(RELATIONS)[codes]  # so the reference: -1 is the last relation, 30 an error
     areas = np.array([area(probabilities[:, c], gold == c) for c in range(RELATIONS)])
     return {
         "sklearn_0.24.1": auprc_of(probabilities, gold, "official").value * 100,

@@ -21,7 +21,7 @@ from nikawa.records import Score
 from nikawa.reporting.page_data import Number, PairRow, PartRow, SystemRow
 from nikawa.reporting.systems import ReportRun, SystemRuns, TaskRuns
 from nikawa.runs.summary import mean_and_sd
-from nikawa.scoring.compare import Comparison, PairResult, System, compare_systems
+from nikawa.scoring.compare import ComparedSystem, Comparison, PairResult, compare_systems
 from nikawa.scoring.score import (
     AnsweredTask,
     ScoreReport,
@@ -71,7 +71,7 @@ def compare_tasks(tasks: Sequence[TaskRuns], rounds: int | None = None) -> Paire
         rounds = min(MAX_ROUNDS, max(MIN_ROUNDS, needed))
     systems = [
         [
-            System(
+            ComparedSystem(
                 system.name, tuple(make_score_result(task, run, first_only) for run in system.runs)
             )
             for system in task.systems

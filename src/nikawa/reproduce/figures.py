@@ -17,6 +17,7 @@ from typing import Any
 from nikawa.datasets.base import Splits
 from nikawa.datasets.load import load
 from nikawa.errors import MissingData
+from nikawa.records import Example
 
 SPLITS = ("train", "dev", "test")
 """The splits that tables of the papers count, in their order."""
@@ -50,7 +51,7 @@ FigureValues = Iterator[tuple[str, Value]]
 
 
 @dataclass(frozen=True)
-class Explained:
+class Explanation:
     """What the files give where the paper prints something else, and why."""
 
     recomputed: Number | tuple[Number, ...]
@@ -69,9 +70,9 @@ class Figures:
 
     printed: Mapping[str, Number]
     """Figure id to the number in the paper."""
-    slips: Mapping[str, Explained]
+    slips: Mapping[str, Explanation]
     """Figures that the paper's own files or arithmetic contradict."""
-    versions: Mapping[str, Explained]
+    versions: Mapping[str, Explanation]
     """Figures that another release of the files changed."""
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
@@ -98,12 +99,12 @@ def read_figures(paper: str) -> Figures:
     )
 
 
-def read_explained(entries: Mapping[str, Any]) -> dict[str, Explained]:
+def read_explained(entries: Mapping[str, Any]) -> dict[str, Explanation]:
     """A table of explanations: figure id to what the files give and why."""
     explained = {}
     for name, entry in entries.items():
         value = entry["recomputed"]
-        explained[name] = Explained(
+        explained[name] = Explanation(
             tuple(value) if isinstance(value, list) else value, entry["note"]
         )
     return explained
@@ -139,3 +140,8 @@ def load_splits(name: str, data: Path | None) -> Splits:
 def missing_splits(splits: Container[str]) -> list[str]:
     """Which of train, dev and test are not among some splits."""
     return [split for split in SPLITS if split not in splits]
+
+
+def label_of(example: Example) -> str:
+    """The gold label."""
+    return str(example.gold["label"])

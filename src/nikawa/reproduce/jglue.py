@@ -15,6 +15,7 @@ from nikawa.reproduce.figures import (
     FigureValues,
     Partial,
     Value,
+    label_of,
     load_splits,
     missing_splits,
     read_figures,
@@ -51,11 +52,6 @@ def compute(data: Path | None = None) -> Mapping[str, Value]:
 def keep_labelled(splits: Splits) -> Splits:
     """The splits whose labels are published."""
     return {split: examples for split, examples in splits.items() if examples and examples[0].gold}
-
-
-def label_of(example: Example) -> str:
-    """The gold label."""
-    return str(example.gold["label"])
 
 
 def bin_of(example: Example) -> str:

@@ -15,7 +15,7 @@ from typing import Literal
 from nikawa.errors import unknown
 from nikawa.records import Record
 from nikawa.reproduce.figures import (
-    Explained,
+    Explanation,
     Figures,
     Number,
     Partial,
@@ -86,7 +86,7 @@ def compare_with_printed(
     if equal_as_printed(value, printed):
         return "equal", ""
     slip, version = figures.slips.get(name), figures.versions.get(name)
-    explanations: tuple[tuple[Verdict, Explained | None], ...] = (
+    explanations: tuple[tuple[Verdict, Explanation | None], ...] = (
         ("slip", slip),
         ("version", version),
     )

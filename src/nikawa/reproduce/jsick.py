@@ -28,6 +28,7 @@ from nikawa.reproduce.figures import (
     FigureValues,
     Partial,
     Value,
+    label_of,
     load_splits,
     read_figures,
 )
@@ -71,11 +72,6 @@ def compute(data: Path | None = None) -> Mapping[str, Value]:
 def score_bin(example: Example) -> str:
     """The paper's bin of a score: open to the right, but for the last."""
     return BINS[min(int(example.gold["relatedness"]), 4) - 1]
-
-
-def label_of(example: Example) -> str:
-    """The gold label of a pair."""
-    return str(example.gold["label"])
 
 
 def tag_counts(examples: Iterable[Example]) -> Counter[str]:

@@ -111,7 +111,7 @@ class Comparison(Record, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class System:
+class ComparedSystem:
     """A system's runs on one task."""
 
     name: str
@@ -155,7 +155,7 @@ def compare(
 
     tasks = [
         [
-            System(name, tuple(read_run(task, path) for path in paths))
+            ComparedSystem(name, tuple(read_run(task, path) for path in paths))
             for name, paths in systems.items()
         ]
         for task in task_names
@@ -173,7 +173,7 @@ def compare(
 
 
 def compare_systems(
-    tasks: Sequence[Sequence[System]],
+    tasks: Sequence[Sequence[ComparedSystem]],
     titles: Sequence[str],
     *,
     by: tuple[str, ...] = (),
@@ -218,14 +218,14 @@ def compare_systems(
 class TaskComparison:
     """Systems on one task, over the same items and with the same set of labels, so that their statistics line up."""
 
-    systems: Sequence[System]
+    systems: Sequence[ComparedSystem]
     metrics: list[Metric]
     answered: dict[str, list[AnsweredTask]]
     """A system's runs, by its name."""
     _evaluated: dict[tuple[str, str], list[tuple[Evaluation, Ints]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, systems: Sequence[System]) -> TaskComparison:
+    def of(cls, systems: Sequence[ComparedSystem]) -> TaskComparison:
         """The systems side by side, under the metrics that the answers of all of them allow."""
         runs = [(system.name, run) for system in systems for run in system.runs]
         items = [build_items(run.task, run.examples, run.predictions) for _, run in runs]
@@ -500,7 +500,7 @@ def exact_mcnemar(a: Floats, b: Floats) -> float | None:
 
 
 def count_slices(
-    first: System, second: System, by: tuple[str, ...], gaps: Mapping[str, float]
+    first: ComparedSystem, second: ComparedSystem, by: tuple[str, ...], gaps: Mapping[str, float]
 ) -> Iterator[SliceResult]:
     """Wins and losses over everything and in each slice; nothing where there is nothing to slice by."""
     run = first.runs[0]
