@@ -1,10 +1,14 @@
-"""What each step of the tour does: plain data comes out, how it is shown is the caller's affair."""
+"""What each step of the tour does: plain data comes out, how it is shown is the caller's affair.
+
+A step is a function that returns an `Outcome`. One that leaves something behind takes the folder of the tour, in which
+it finds what earlier steps left: the generated benchmark in `temporal/`, the runs on it in `runs/`.
+"""
 
 from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -18,7 +22,7 @@ from nikawa.datasets import benchmarks, load, read_judgements, suites, tasks, ta
 from nikawa.io.atomic import atomic_write
 from nikawa.io.folders import JUDGEMENTS, is_dataset_folder, write_card
 from nikawa.io.json import encode_json
-from nikawa.records import Dataset, Example, Judgement, Record, Task, reference
+from nikawa.records import Example, Judgement, Record, Task, reference
 from nikawa.runs.store import PREDICTIONS
 
 if TYPE_CHECKING:
@@ -27,10 +31,11 @@ if TYPE_CHECKING:
 
 
 DATASETS = suites()["demo"]
+"""The embedded datasets, one a language."""
 SENTENCES = {"ja": "祖母の庭では、もう梅が咲き始めていた。", "ko": "어젯밤부터 눈이 펑펑 쏟아졌다."}
 PAGE = "report/index.html"
 """The page of the report, in the folder of the tour."""
-LONGEST = 32
+MAX_INPUT_CHARS = 32
 """Characters of an input that are shown."""
 
 
@@ -38,10 +43,22 @@ class Table(Record, frozen=True, kw_only=True):
     """Rows to be shown under column names."""
 
     title: str = ""
+    """Shown above it, where there is one."""
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
+    """A cell a column, in their order; a cell may have several lines."""
     numbers: tuple[str, ...] = ()
     """The columns that hold numbers."""
+
+
+def tabulate(
+    columns: Sequence[str],
+    rows: Iterable[tuple[Any, ...]],
+    numbers: Sequence[str] = (),
+    title: str = "",
+) -> Table:
+    """A table of rows in whatever they were gathered."""
+    return Table(title=title, columns=tuple(columns), rows=tuple(rows), numbers=tuple(numbers))
 
 
 class Outcome(Record, frozen=True, kw_only=True):
@@ -49,55 +66,50 @@ class Outcome(Record, frozen=True, kw_only=True):
 
     tables: tuple[Table, ...] = ()
     lines: tuple[str, ...] = ()
+    """Sentences shown below the tables."""
     figures: dict[str, Any] = msgspec.field(default_factory=dict)
+    """Plain values that `nikawa demo --json` prints."""
 
 
 def list_tasks() -> Outcome:
     """The tasks of the embedded datasets and how many examples each has."""
     data = {name: load(name) for name in DATASETS}
     tasks = tasks_of("demo")
-    rows = tuple(
-        (task.name, task.kind, *_sizes(task, data[task.dataset]), ", ".join(task.metrics))
-        for task in tasks
-    )
-    table = Table(
-        columns=("task", "kind", "train", "dev", "test", "metrics"),
-        rows=rows,
-        numbers=("train", "dev", "test"),
-    )
-    return Outcome(
-        tables=(table,),
-        figures={"tasks": len(tasks), "examples": sum(len(d) for d in data.values())},
-    )
-
-
-def _sizes(task: Task, dataset: Dataset) -> Iterator[int]:
-    for split in ("train", "dev", "test"):
-        yield sum(task.asks(example) for example in dataset.splits[split])
+    splits = ("train", "dev", "test")
+    rows = []
+    for task in tasks:
+        examples = data[task.dataset].splits
+        sizes = [sum(map(task.asks, examples[split])) for split in splits]
+        rows.append((task.name, task.kind, *sizes, ", ".join(task.metrics)))
+    table = tabulate(("task", "kind", *splits, "metrics"), rows, splits)
+    count = sum(len(dataset) for dataset in data.values())
+    return Outcome(tables=(table,), figures={"tasks": len(tasks), "examples": count})
 
 
 def show_examples() -> Outcome:
     """The first dev example of each task."""
-    tables = tuple(_examples_table(name) for name in DATASETS)
-    return Outcome(tables=tables, figures={"shown": sum(len(table.rows) for table in tables)})
+    columns = ("kind", "id", "what a model sees", "gold")
+    tables = []
+    for name in DATASETS:
+        dev = load(f"{name}:dev").splits["dev"]
+        rows = []
+        for task in benchmarks()[name].tasks:
+            example = next(example for example in dev if task.asks(example))
+            inputs = "\n".join(shorten(example.inputs[field]) for field in task.inputs)
+            rows.append((task.kind, example.id, inputs, format_gold(task, example)))
+        tables.append(tabulate(columns, rows, title=name))
+    count = sum(len(table.rows) for table in tables)
+    return Outcome(tables=tuple(tables), figures={"shown": count})
 
 
-def _examples_table(name: str) -> Table:
-    dev = load(f"{name}:dev").splits["dev"]
-    rows = []
-    for task in benchmarks()[name].tasks:
-        example = next(example for example in dev if task.asks(example))
-        inputs = "\n".join(_shown(example.inputs[field]) for field in task.inputs)
-        rows.append((task.kind, example.id, inputs, _gold(task, example)))
-    return Table(title=name, columns=("kind", "id", "what a model sees", "gold"), rows=tuple(rows))
-
-
-def _shown(value: Any) -> str:
+def shorten(value: Any) -> str:
+    """An input on one short line; the parts of a list with slashes between them."""
     text = value if isinstance(value, str) else " / ".join(map(str, value))
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return text if len(text) <= MAX_INPUT_CHARS else f"{text[: MAX_INPUT_CHARS - 1]}…"
 
 
-def _gold(task: Task, example: Example) -> str:
+def format_gold(task: Task, example: Example) -> str:
+    """The gold answer as a reader sees it: the text of a choice, the words of spans, one a line."""
     gold = example.gold[task.question]
     match task.kind:
         case "choice":
@@ -117,22 +129,22 @@ def check_data() -> Outcome:
 
     with TemporaryDirectory(prefix="nikawa-demo-") as empty:
         reports = [check(name, Path(empty)) for name in DATASETS]
-    rows = tuple(
-        (r.dataset, sum(r.sizes.values()), len(r.findings), sum(not f.known for f in r.findings))
-        for r in reports
-    )
-    checks = sorted({finding.check for report in reports for finding in report.findings})
+    rows, counts, checks = [], {}, set()
+    for report in reports:
+        new = sum(not finding.known for finding in report.findings)
+        counts[report.dataset] = len(report.findings)
+        rows.append((report.dataset, sum(report.sizes.values()), len(report.findings), new))
+        checks |= {finding.check for finding in report.findings}
+    line = f"Found: {', '.join(sorted(checks))}" if checks else "Nothing to complain of."
     columns = ("dataset", "examples", "findings", "of them new")
-    return Outcome(
-        tables=(Table(columns=columns, rows=rows, numbers=columns[1:]),),
-        lines=(f"Found: {', '.join(checks)}" if checks else "Nothing to complain of.",),
-        figures={"findings": {report.dataset: len(report.findings) for report in reports}},
-    )
+    table = tabulate(columns, rows, columns[1:])
+    return Outcome(tables=(table,), lines=(line,), figures={"findings": counts})
 
 
 def weigh_judgements() -> Outcome:
     """How near each simulated worker is to gold, and whether gold follows from all of them."""
-    tables, figures = [], {}
+    columns = ("worker", "inference: agrees with gold", "similarity: mean distance")
+    tables, figures, remade = [], {}, []
     for name in DATASETS:
         gold = {
             (reference(name, split, example.id), question): value
@@ -140,40 +152,32 @@ def weigh_judgements() -> Outcome:
             for example in examples
             for question, value in example.gold.items()
         }
-        rows, remade = _workers(name, gold)
-        columns = ("worker", "inference: agrees with gold", "similarity: mean distance")
-        tables.append(Table(title=name, columns=columns, rows=tuple(rows), numbers=columns[1:]))
-        figures[name] = {"judged": remade[1], "gold_remade": remade[0]}
-    summary = ", ".join(
-        f"{f['gold_remade']} of {f['judged']} in {name}" for name, f in figures.items()
-    )
+        near: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+        answers: dict[tuple[str, str], list[Any]] = defaultdict(list)
+        for judgement in read_judgements(name):
+            key = (judgement.example, judgement.question)
+            answers[key].append(judgement.answer)
+            near_here = near[judgement.worker][judgement.question]
+            if judgement.question == "label":
+                near_here.append(float(judgement.answer == gold[key]))
+            else:
+                near_here.append(abs(judgement.answer - gold[key]))
+        rows = []
+        for worker, values in sorted(near.items()):
+            agreement, distance = fmean(values["label"]), fmean(values["score"])
+            rows.append((worker, f"{agreement:.0%}", f"{distance:.2f}"))
+        tables.append(tabulate(columns, rows, columns[1:], title=name))
+        same = sum(aggregate_answers(key[1], each) == gold[key] for key, each in answers.items())
+        figures[name] = {"judged": len(answers), "gold_remade": same}
+        remade.append(f"{same} of {len(answers)} in {name}")
     lines = (
         "The workers are simulated; no person was asked.",
-        f"Gold made again by majority and mean: {summary}.",
+        f"Gold made again by majority and mean: {', '.join(remade)}.",
     )
     return Outcome(tables=tuple(tables), lines=lines, figures=figures)
 
 
-def _workers(
-    name: str, gold: dict[tuple[str, str], Any]
-) -> tuple[list[tuple[str, str, str]], tuple[int, int]]:
-    """A row a worker, and how many items' gold follows from the answers, of how many."""
-    near: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    answers: dict[tuple[str, str], list[Any]] = defaultdict(list)
-    for judgement in read_judgements(name):
-        key = (judgement.example, judgement.question)
-        answers[key].append(judgement.answer)
-        label = judgement.question == "label"
-        value = judgement.answer == gold[key] if label else abs(judgement.answer - gold[key])
-        near[judgement.worker][judgement.question].append(float(value))
-    rows = [
-        (w, f"{fmean(n['label']):.0%}", f"{fmean(n['score']):.2f}") for w, n in sorted(near.items())
-    ]
-    remade = sum(_aggregate(key[1], given) == gold[key] for key, given in answers.items())
-    return rows, (remade, len(answers))
-
-
-def _aggregate(question: str, answers: Iterable[Any]) -> Any:
+def aggregate_answers(question: str, answers: Iterable[Any]) -> Any:
     """The commonest label, or the mean score to one decimal."""
     if question == "label":
         return Counter(answers).most_common(1)[0][0]
@@ -188,20 +192,13 @@ def analyse_sentences() -> Outcome:
     for language, sentence in SENTENCES.items():
         tool = analyser(language)
         tokens = tool.analyse(sentence)
-        rows = tuple(
-            (
-                t.surface,
-                t.base,
-                " ".join([field for field in t.pos if field not in ("", "*")][:2]),
-                f"{t.start}–{t.end}",
-            )
-            for t in tokens
-        )
-        tables.append(
-            Table(
-                title=sentence, columns=("surface", "base", "part of speech", "offsets"), rows=rows
-            )
-        )
+        rows = []
+        for token in tokens:
+            fields = [field for field in token.pos if field not in ("", "*")]
+            offsets = f"{token.start}–{token.end}"
+            rows.append((token.surface, token.base, " ".join(fields[:2]), offsets))
+        columns = ("surface", "base", "part of speech", "offsets")
+        tables.append(tabulate(columns, rows, title=sentence))
         figures[language] = {"analyser": tool.name, "tokens": len(tokens)}
     summary = ", ".join(f"{f['analyser']} for {language}" for language, f in figures.items())
     return Outcome(tables=tuple(tables), lines=(f"Analysed by {summary}.",), figures=figures)
@@ -215,10 +212,10 @@ def write_and_read_back() -> Outcome:
     with TemporaryDirectory(prefix="nikawa-demo-") as folder:
         copy = Path(folder) / "mini-ja-copy"
         write_folder(dataset, copy)
-        rows = tuple((file.name, file.stat().st_size) for file in sorted(copy.iterdir()))
+        rows = [(file.name, file.stat().st_size) for file in sorted(copy.iterdir())]
         same = load(str(copy)).splits == dataset.splits
     summary = "Read back: every example is the same." if same else "Read back: the examples differ."
-    table = Table(columns=("file", "bytes"), rows=rows, numbers=("bytes",))
+    table = tabulate(("file", "bytes"), rows, ("bytes",))
     return Outcome(tables=(table,), lines=(summary,), figures={"files": len(rows), "same": same})
 
 
@@ -233,55 +230,66 @@ def where_next(out: Path) -> Outcome:
     )
     page = out / PAGE
     lines = (f"The report of this tour: {page}",) if page.is_file() else ()
-    return Outcome(tables=(Table(columns=("type", "to see"), rows=rows),), lines=lines)
+    return Outcome(tables=(tabulate(("type", "to see"), rows),), lines=lines)
 
 
-PACK, PER, SHOWN = "temporal-ja", 2, 10
+PACK, PROBLEMS_PER_CELL, MAX_PROBLEMS_SHOWN = "temporal-ja", 2, 10
 DATA = "temporal"
 """The folder it is left in."""
 LABELS = ("entailment", "contradiction", "neutral")
+"""The labels of the generated problems, in the order of the table."""
 
 
 def make_temporal(out: Path) -> Outcome:
     """A temporal benchmark that passes the artifact test, its training splits, and ten of its problems."""
-    report = _generate(out / DATA, gate=0)
-    assert report.gate is not None
-    test = load(str(out / DATA)).splits["test"] if report.gate.passed else ()
-    sizes = tuple(
+    report, columns = _generate(out / DATA, gate=0), ("split", "problems", "cells", *LABELS)
+    gate = report.gate
+    assert gate is not None
+    test = load(str(out / DATA)).splits["test"] if gate.passed else ()
+    sizes = [
         (name, s.problems, s.cells, *(s.labels[label] for label in LABELS))
         for name, s in report.splits.items()
-    )
-    columns = ("split", "problems", "cells", *LABELS)
+    ]
     summary = (
-        f"Artifact test ({report.gate.tokeniser}): {len(report.gate.over)} of {report.gate.vocabulary:,} tokens "
+        f"Artifact test ({gate.tokeniser}): {len(gate.over)} of {gate.vocabulary:,} tokens "
         "give a label away. Nor do any at ten problems a cell; in JAMP's published training data 35 do."
     )
     first: dict[str, Example] = {}
     for example in test:
         first.setdefault(example.meta["category"], example)
     problems = list(first.values())
-    chosen = [problems[i * len(problems) // SHOWN] for i in range(min(SHOWN, len(problems)))]
-    rows = tuple(
-        (e.meta["category"], f"{e.inputs['premise']}\n→ {e.inputs['hypothesis']}", e.gold["label"])
-        for e in chosen
-    )
+    shown = min(MAX_PROBLEMS_SHOWN, len(problems))
+    rows = []
+    for place in range(shown):
+        example = problems[place * len(problems) // MAX_PROBLEMS_SHOWN]
+        premise, hypothesis = example.inputs["premise"], example.inputs["hypothesis"]
+        pair = f"{premise}\n→ {hypothesis}"
+        rows.append((example.meta["category"], pair, example.gold["label"]))
+    tests = []
+    for split in report.splits:
+        if split not in ("train", "test"):
+            count = Counter(example.meta[split] for example in test)
+            tests.append((split, count["seen"], count["unseen"]))
+    kinds = ("trained on", "test problems of a seen kind", "of an unseen kind")
     tables = (
-        Table(title="problems", columns=columns, rows=sizes, numbers=columns[1:]),
-        _seen(test, [name for name in report.splits if name not in ("train", "test")]),
-        Table(
-            title="ten problems", columns=("category", "premise and hypothesis", "gold"), rows=rows
-        ),
+        tabulate(columns, sizes, columns[1:], title="problems"),
+        tabulate(kinds, tests, kinds[1:], title="what a split tests"),
+        tabulate(("category", "premise and hypothesis", "gold"), rows, title="ten problems"),
     )
     figures = {
         "problems": {name: s.problems for name, s in report.splits.items()},
-        "over": len(report.gate.over),
-        "shown": len(tables[-1].rows),
+        "over": len(gate.over),
+        "shown": shown,
     }
     return Outcome(tables=tables, lines=(summary,), figures=figures)
 
 
 def temporal(out: Path) -> Path:
-    """Where the benchmark of the tour lies; a step that is taken alone makes it."""
+    """Where the benchmark of the tour lies; a step that is taken alone makes it.
+
+    Args:
+        out: the folder of the tour.
+    """
     if not is_dataset_folder(out / DATA):
         _generate(out / DATA)
     return out / DATA
@@ -293,22 +301,19 @@ def _generate(folder: Path, gate: int | None = None) -> GenerateReport:
     return generate(
         PACK,
         folder,
-        options=GenerateOptions(counts={"": PER}, splits=("all",), gate=gate, overwrite=True),
+        options=GenerateOptions(
+            counts={"": PROBLEMS_PER_CELL}, splits=("all",), gate=gate, overwrite=True
+        ),
     )
-
-
-def _seen(test: tuple[Example, ...], splits: list[str]) -> Table:
-    counts = {split: Counter(example.meta[split] for example in test) for split in splits}
-    rows = tuple((split, count["seen"], count["unseen"]) for split, count in counts.items())
-    columns = ("trained on", "test problems of a seen kind", "of an unseen kind")
-    return Table(title="what a split tests", columns=columns, rows=rows, numbers=columns[1:])
 
 
 OPERATIONS = {
     "mini-ja": ("scramble-o", "swap-o", "delete-o"),
     "mini-ko": ("scramble-eul", "swap-eul", "delete-eul"),
 }
+"""Dataset to the operations that are shown: one that keeps the label, two that should change it."""
 TASK = "mini-ja-sts"
+"""The task on which two toy systems are compared."""
 SCRAMBLE = "scramble-o"
 """What is done to the generated test problems: their labels stay."""
 
@@ -319,11 +324,12 @@ def count_tags(out: Path) -> Outcome:
 
     reports = [tag(name) for name in (*DATASETS, f"{temporal(out)}:test")]
     names = list(dict.fromkeys(name for report in reports for name in report.found))
-    rows = tuple(
-        (name, *(sum(report.found.get(name, {}).values()) for report in reports)) for name in names
-    )
+    rows = []
+    for name in names:
+        counts = [sum(report.found.get(name, {}).values()) for report in reports]
+        rows.append((name, *counts))
     columns = (*DATASETS, f"{DATA}:test")
-    table = Table(columns=("phenomenon", *columns), rows=rows, numbers=columns)
+    table = tabulate(("phenomenon", *columns), rows, columns)
     return Outcome(tables=(table,), figures={"tags": len(names)})
 
 
@@ -331,7 +337,7 @@ def perturb_pairs(out: Path) -> Outcome:
     """One sentence of each language, its word order and its particles changed; the generated test problems, scrambled."""
     from nikawa.perturbation.job import PerturbOptions, perturb
 
-    rows = tuple(row for name in DATASETS for row in _changes(name))
+    rows = [row for name in DATASETS for row in perturb_sentence(name)]
     columns = ("operation", "sentence", "should the label change?")
     folder = temporal(out)
     target = folder / f"{SCRAMBLE}.jsonl"
@@ -341,10 +347,11 @@ def perturb_pairs(out: Path) -> Outcome:
         "models will answer both."
     )
     figures = {"operations": len(rows) - len(DATASETS), "scrambled": done.written}
-    return Outcome(tables=(Table(columns=columns, rows=rows),), lines=(line,), figures=figures)
+    return Outcome(tables=(tabulate(columns, rows),), lines=(line,), figures=figures)
 
 
-def _changes(name: str) -> Iterator[tuple[str, str, str]]:
+def perturb_sentence(name: str) -> Iterator[tuple[str, str, str]]:
+    """The first sentence of a dataset that each operation can change: a row for it, and one for each change."""
     from nikawa.perturbation import perturbations
     from nikawa.perturbation.base import apply
     from nikawa.text import analyser
@@ -357,61 +364,55 @@ def _changes(name: str) -> Iterator[tuple[str, str, str]]:
         changed = next(apply(chosen, examples, analyser(language), seed=0, source=name))
         if not number:
             yield f"{name} {changed.id}", str(changed.meta["original_sentence1"]), ""
-        yield (
-            operation,
-            changed.inputs["sentence1"],
-            "no" if changed.meta["effect"] == "keeps" else "yes, to neutral",
-        )
+        should_change = "no" if changed.meta["effect"] == "keeps" else "yes, to neutral"
+        yield operation, changed.inputs["sentence1"], should_change
 
 
 def score_and_compare() -> Outcome:
     """Two toy systems on the similarity items: length alone, and shared characters."""
     from nikawa.scoring.compare import compare
 
+    examples = [e for e in load("mini-ja:train").splits["train"] if tasks()[TASK].asks(e)]
     with TemporaryDirectory(prefix="nikawa-demo-") as folder:
-        systems = {"length": _length, "shared characters": _overlap}
-        files = {
-            name: [_answered(Path(folder) / f"{i}.jsonl", system)]
-            for i, (name, system) in enumerate(systems.items())
-        }
+        files = {}
+        for name, system in SYSTEMS.items():
+            path = Path(folder) / f"{name}.jsonl"
+            lines = [
+                encode_json({"id": e.id, "answer": system(*e.inputs.values())}) for e in examples
+            ]
+            path.write_bytes(b"".join(line + b"\n" for line in lines))
+            files[name] = [path]
         comparison = compare([TASK], files, split="train", rounds=2000)
-    scores = tuple(
+    scores = [
         (s.system, f"{s.value:.1f}", s.letters) for s in comparison.systems if s.metric == "pearson"
-    )
+    ]
     pair = comparison.pairs[0]
     line = (
         f"Difference {pair.difference:+.1f} ({pair.low:+.1f} to {pair.high:+.1f}), p = {pair.p:.3f}; "
         f"differences below {pair.smallest:.0f} could hardly be told from chance with so few items."
     )
-    table = Table(columns=("system", "Pearson", "ties"), rows=scores, numbers=("Pearson",))
-    return Outcome(
-        tables=(table,), lines=(line,), figures={"p": pair.p, "difference": pair.difference}
-    )
+    table = tabulate(("system", "Pearson", "ties"), scores, ("Pearson",))
+    figures = {"p": pair.p, "difference": pair.difference}
+    return Outcome(tables=(table,), lines=(line,), figures=figures)
 
 
-def _length(example: Example) -> float:
+def compare_lengths(one: str, other: str) -> float:
     """5 for sentences of equal length, less the more they differ."""
-    one, two = (len(example.inputs[name]) for name in ("sentence1", "sentence2"))
-    return 5 * min(one, two) / max(one, two)
+    return 5 * min(len(one), len(other)) / max(len(one), len(other))
 
 
-def _overlap(example: Example) -> float:
+def compare_characters(one: str, other: str) -> float:
     """5 times the share of characters the sentences have in common."""
-    one, two = (set(example.inputs[name]) for name in ("sentence1", "sentence2"))
-    return 5 * len(one & two) / len(one | two)
+    return 5 * len(set(one) & set(other)) / len(set(one) | set(other))
 
 
-def _answered(path: Path, system: Callable[[Example], float]) -> Path:
-    examples = load("mini-ja:train").splits["train"]
-    lines = [{"id": e.id, "answer": system(e)} for e in examples if tasks()[TASK].asks(e)]
-    path.write_bytes(b"".join(encode_json(line) + b"\n" for line in lines))
-    return path
-
-
+SYSTEMS = {"length": compare_lengths, "shared characters": compare_characters}
+"""Toy systems: two sentences to a similarity from 0 to 5."""
 WORKERS = {"careful": 0.95, "usual": 0.9, "hasty": 0.75, "quick": 0.85, "guessing": 0.4}
 """Simulated workers and how often each answers as gold does."""
 SIMULATED = f"{len(WORKERS)} simulated workers answered about every test problem, each right at a rate of its own; no person did"
 MODELS = ("majority", "char-linear", "baseline")
+"""Models that need no extra package; the last is also shown the hypothesis alone."""
 SEEDS = (0, 1)
 MAIN, METRIC, ROUNDS = "test", "accuracy", 1_000
 RUNS, REPORT = "runs", "report"
@@ -425,15 +426,18 @@ def simulate_round(out: Path) -> Outcome:
     examples = dataset.splits["test"]
     path = folder / JUDGEMENTS
     with atomic_write(path, overwrite=True) as stream:
-        for judgement in _judged(examples):
+        for judgement in simulate_judgements(examples):
             stream.write(encode_json(judgement) + b"\n")
     write_card(
         restruct(dataset.card, workers=SIMULATED, workers_are="simulated"), folder, overwrite=True
     )
-    return _weighed(path, {reference(PACK, "test", e.id): e.gold["label"] for e in examples})
+    return measure_agreement(
+        path, {reference(PACK, "test", e.id): e.gold["label"] for e in examples}
+    )
 
 
-def _judged(examples: tuple[Example, ...]) -> Iterator[Judgement]:
+def simulate_judgements(examples: tuple[Example, ...]) -> Iterator[Judgement]:
+    """What each of the simulated workers answers; the same each time."""
     for example in examples:
         for worker, right in WORKERS.items():
             draw = random.Random(f"{worker} {example.id}")  # noqa: S311  (a simulation, not a secret)
@@ -446,7 +450,8 @@ def _judged(examples: tuple[Example, ...]) -> Iterator[Judgement]:
             )
 
 
-def _weighed(path: Path, gold: dict[str, str]) -> Outcome:
+def measure_agreement(path: Path, gold: dict[str, str]) -> Outcome:
+    """How far the workers of a file agree, and how often their majority is the gold they were given."""
     from nikawa.aggregation.agree import agree
     from nikawa.aggregation.job import aggregate
 
@@ -456,21 +461,16 @@ def _weighed(path: Path, gold: dict[str, str]) -> Outcome:
         value == gold[item]
         for item, value in zip(verdicts.table.items, verdicts.answers(), strict=True)
     )
-    rows = tuple(
-        (m.name, m.level, _figure(m.value), f"{_figure(m.low)} to {_figure(m.high)}")
-        for m in report.measures
-    )
-    table = Table(
-        columns=("agreement", "level", "value", "95% interval"), rows=rows, numbers=("value",)
-    )
+    rows = []
+    for measure in report.measures:
+        figures = (measure.value, measure.low, measure.high)
+        value, low, high = ("" if n is None else f"{n:.3f}" for n in figures)
+        rows.append((measure.name, measure.level, value, f"{low} to {high}"))
+    table = tabulate(("agreement", "level", "value", "95% interval"), rows, ("value",))
     line = f"The workers are simulated: no person was asked. The majority finds the computed gold of {right:,} of {len(gold):,} problems."
     return Outcome(
         tables=(table,), lines=(line,), figures={"problems": len(gold), "gold_again": right}
     )
-
-
-def _figure(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
 
 
 def train_and_report(out: Path) -> Outcome:
@@ -490,8 +490,8 @@ def train_and_report(out: Path) -> Outcome:
     line = f"Intervals, paired tests, slices and every error: open {page.page}"
     main = [cell for cell in cells if cell.set == MAIN]
     return Outcome(
-        tables=(_scores(main),),
-        lines=(*lines, _compared(main, runs, temporal(out)), line),
+        tables=(tabulate_scores(main),),
+        lines=(*lines, compare_best(main, runs, temporal(out)), line),
         figures={
             "runs": sum(part.done + part.skipped for part in done),
             "page": page.page,
@@ -500,7 +500,7 @@ def train_and_report(out: Path) -> Outcome:
     )
 
 
-def _compared(cells: Sequence[Cell], runs: Path, folder: Path) -> str:
+def compare_best(cells: Sequence[Cell], runs: Path, folder: Path) -> str:
     """Whether the best model is really better than the next, by the answers of all seeds."""
     from nikawa.scoring.compare import compare
 
@@ -518,7 +518,7 @@ def _compared(cells: Sequence[Cell], runs: Path, folder: Path) -> str:
     )
 
 
-def _scores(cells: Sequence[Cell]) -> Table:
+def tabulate_scores(cells: Sequence[Cell]) -> Table:
     """A row a system, a column a metric."""
     metrics = tuple(dict.fromkeys(cell.metric for cell in cells))
     rows: dict[str, dict[str, str]] = {}
@@ -526,11 +526,11 @@ def _scores(cells: Sequence[Cell]) -> Table:
         rows.setdefault(_system(cell), {})[cell.metric] = (
             "" if cell.mean is None else f"{cell.mean:.1f} ± {cell.sd or 0.0:.1f}"
         )
-    shown = tuple(
+    shown = [
         (system, *(values.get(name, "") for name in metrics)) for system, values in rows.items()
-    )
+    ]
     title = f"{cells[0].n:,} test problems, {len(SEEDS)} seeds, percent"
-    return Table(title=title, columns=("system", *metrics), rows=shown, numbers=metrics)
+    return tabulate(("system", *metrics), shown, metrics, title)
 
 
 def _system(cell: Cell) -> str:
