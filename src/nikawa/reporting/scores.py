@@ -69,15 +69,13 @@ def compare_tasks(tasks: Sequence[TaskRuns], rounds: int | None = None) -> Paire
     if not rounds:
         needed = ROUNDS_PER_TEST * (pairs if first_only else tests)
         rounds = min(MAX_ROUNDS, max(MIN_ROUNDS, needed))
-    systems = [
-        [
-            ComparedSystem(
-                system.name, tuple(make_score_result(task, run, first_only) for run in system.runs)
-            )
-            for system in task.systems
-        ]
-        for task in tasks
-    ]
+    systems = []
+    for task in tasks:
+        of_task = []
+        for system in task.systems:
+            runs = [make_score_result(task, run, first_only) for run in system.runs]
+            of_task.append(ComparedSystem(system.name, tuple(runs)))
+        systems.append(of_task)
     comparison = compare_systems(systems, [task.name for task in tasks], rounds=rounds)
     return PairedTests(comparison, rounds, len(comparison.pairs))
 
