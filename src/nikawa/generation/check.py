@@ -8,7 +8,7 @@ never to hold: conditions only compare and shift, so larger domains repeat the s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice, product
 from pathlib import Path
@@ -27,7 +27,7 @@ from nikawa.generation.pack import FindFile, Pack, find_data_file, read_pack
 from nikawa.generation.template import Template, Time, Word, find_unbound_names, strip_case_number
 from nikawa.generation.template_errors import Level, Position, Trouble
 from nikawa.generation.time_spans import RANDOM_SPAN
-from nikawa.generation.times import CALENDAR, Format, Point, Value, is_in_calendar
+from nikawa.generation.times import CALENDAR, Format, Point, Value, Values, is_in_calendar
 from nikawa.records import Record
 
 
@@ -110,7 +110,7 @@ def check_template(template: Template) -> list[Trouble]:
     return _TemplateCheck(template).run()
 
 
-Witness = tuple[Mapping[str, Value], Format | None]
+Witness = tuple[Values, Format | None]
 """An assignment for which a condition holds, and its format."""
 
 

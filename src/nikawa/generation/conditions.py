@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nikawa.generation.template_errors import Position, TemplateError
-from nikawa.generation.times import UNITS, Clock, Format, Value
+from nikawa.generation.times import UNITS, Clock, Format, Values
 
 LABELS = ("entailment", "contradiction", "neutral")
 """The labels of problems, in the published order."""
@@ -147,7 +147,7 @@ def compares_only_points(condition: Condition) -> bool:
     )
 
 
-def bind_values(values: Mapping[str, Value], fmt: Format | None, clock: Clock) -> dict[str, int]:
+def bind_values(values: Values, fmt: Format | None, clock: Clock) -> dict[str, int]:
     """What compiled conditions read: both ends of every point, intervals and numbers as they are."""
     env: dict[str, int] = {}
     for name, value in values.items():

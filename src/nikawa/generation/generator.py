@@ -8,7 +8,7 @@ come from the index of the wanted label.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import gcd
@@ -34,7 +34,7 @@ from nikawa.generation.template import (
 )
 from nikawa.generation.time_sampling import Draw, TimeValues, index_times
 from nikawa.generation.time_spans import TimeSpan
-from nikawa.generation.times import Format, Value
+from nikawa.generation.times import Format, Value, Values
 from nikawa.generation.word_space import RESIDUE_COUNT, WordSpace, verb_unit
 from nikawa.records import Example, Origin
 
@@ -344,7 +344,7 @@ class _CellFiller:
             items = range(fresh.stop, items.stop)
         yield from map(self.fill, items)
 
-    def _add_texts(self, i: int, texts: dict[str, str], values: Mapping[str, Value]) -> None:
+    def _add_texts(self, i: int, texts: dict[str, str], values: Values) -> None:
         """Add the times and the choices of an item to its words."""
         for key, use, known in self.times:
             value = values.get(use.slot, 1)

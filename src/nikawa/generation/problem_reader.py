@@ -11,6 +11,7 @@ from nikawa.generation.times import (
     TIME_WORDS,
     Format,
     Value,
+    Values,
     day_before,
     interval_pattern,
     parse_interval,
@@ -30,7 +31,7 @@ class ParsedProblem:
 
     texts: Mapping[str, str]
     """Key (`verb_1.past`, `agent_1`) to text, particles left out."""
-    values: Mapping[str, Value]
+    values: Values
     """The values of times, intervals and numbers by slot."""
     format: Format | None
     faults: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from nikawa.generation.randomness import (
     RandomSource,
     rectangle,
 )
-from nikawa.generation.times import Value
+from nikawa.generation.times import Values
 
 Numbers = NDArray[np.uint64]
 MIN_ITEMS = 24
@@ -68,8 +68,8 @@ def step_multiples(numbers: Numbers) -> Numbers:
 
 
 def draw_items(
-    draw: Callable[[RandomSource], Mapping[str, Value]], seed: int, start: int, stop: int
-) -> Iterator[Mapping[str, Value]]:
+    draw: Callable[[RandomSource], Values], seed: int, start: int, stop: int
+) -> Iterator[Values]:
     """What `draw` makes of the random numbers of items `start` to `stop`.
 
     The numbers are computed together, as many for each item as the first item needs.

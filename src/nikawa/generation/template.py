@@ -31,6 +31,7 @@ from nikawa.generation.times import (
     Clock,
     Format,
     Value,
+    Values,
     move_days,
     render_value,
 )
@@ -232,7 +233,7 @@ class Template:
     def _side_formats(self) -> tuple[SideFormat, SideFormat]:
         return format_side(self.premise), format_side(self.hypothesis)
 
-    def render_times(self, values: Mapping[str, Value], fmt: Format | None) -> dict[str, str]:
+    def render_times(self, values: Values, fmt: Format | None) -> dict[str, str]:
         """The text of every time key; intervals are in the format's largest unit, particles attached."""
         if fmt is None:
             return {}
@@ -242,9 +243,7 @@ class Template:
             if isinstance(use, Time)
         }
 
-    def compute_label(
-        self, values: Mapping[str, Value], fmt: Format | None, clock: Clock = CALENDAR
-    ) -> str:
+    def compute_label(self, values: Values, fmt: Format | None, clock: Clock = CALENDAR) -> str:
         """Entailment where its condition holds, else contradiction where its does, else neutral."""
         unit = fmt.largest if fmt else ""
         env = bind_values(values, fmt, clock)
@@ -254,9 +253,7 @@ class Template:
             return "contradiction"
         return "neutral"
 
-    def is_consistent(
-        self, values: Mapping[str, Value], fmt: Format | None, clock: Clock = CALENDAR
-    ) -> bool:
+    def is_consistent(self, values: Values, fmt: Format | None, clock: Clock = CALENDAR) -> bool:
         """Whether what the premise takes for granted holds."""
         unit = fmt.largest if fmt else ""
         env = bind_values(values, fmt, clock)

@@ -36,6 +36,7 @@ from nikawa.generation.times import (
     Format,
     Point,
     Value,
+    Values,
     day_before,
     is_in_calendar,
 )
@@ -51,7 +52,7 @@ POOL_MOVES = 4
 
 TimeValues = dict[str, Value]
 """Slot to value."""
-Labeller = Callable[[Mapping[str, Value]], str | None]
+Labeller = Callable[[Values], str | None]
 """The label of an assignment, None where it may not occur."""
 Draw = Callable[[RandomSource], TimeValues]
 """Draws an assignment."""
@@ -72,7 +73,7 @@ class TimeRules:
     apart: tuple[tuple[str, str], ...]
     """(a, b): a is not the day before b."""
 
-    def allow(self, values: Mapping[str, Value], fmt: Format | None) -> bool:
+    def allow(self, values: Values, fmt: Format | None) -> bool:
         """Whether points differ from each other, and the days before exist and differ where they must."""
         count = len(self.points)
         if count > 1 and len({values[name] for name in self.points}) < count:

@@ -29,6 +29,8 @@ Point = tuple[int, ...]
 """One number for each unit of its format."""
 Value = Point | int
 """A point, the length of an interval, or a number."""
+Values = Mapping[str, Value]
+"""Slot to the value of its time, interval or number."""
 LEAP_YEAR = 2000
 _NUMBER = "[0-9]{1,6}"
 _BASE = (LEAP_YEAR, 1, 1, 0)

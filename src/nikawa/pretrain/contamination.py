@@ -62,7 +62,8 @@ class BenchmarkTexts:
 
     def has_published(self) -> bool:
         """Whether the data folder holds any benchmark, beside those that come with the package."""
-        return any(b.repository and files_here(b, self.data) for b in benchmarks().values())
+        published = [benchmark for benchmark in benchmarks().values() if benchmark.repository]
+        return any(files_here(benchmark, self.data) for benchmark in published)
 
     def names(self) -> list[str]:
         """What identifies the texts: names of the benchmarks at hand and of further datasets, fingerprints of further files."""
@@ -87,6 +88,7 @@ class BenchmarkTexts:
                 raise BadInput("holds no text to compare with", file=spec, cure=cure)
 
     def _read_further(self, spec: str) -> Iterator[BenchmarkText]:
+        """The texts of a dataset, or the lines of a plain text file, that `against` names."""
         path = Path(spec)
         if ".txt" not in path.suffixes:
             yield from dataset_texts(load(spec, data=self.data))
@@ -293,7 +295,8 @@ def find_texts(folded_texts: Sequence[str], hashes: Words) -> set[int]:
     codes, starts, sizes = _join_texts(folded_texts)
     at = np.flatnonzero(np.isin(hash_runs(codes, RUN_CHARS), hashes))
     line = np.searchsorted(starts, at, side="right") - 1
-    hits = set(line[at + RUN_CHARS <= starts[line] + sizes[line]].tolist())
+    is_inside = at + RUN_CHARS <= starts[line] + sizes[line]
+    hits = set(line[is_inside].tolist())
     for size in range(MIN_TEXT_CHARS, RUN_CHARS):
         places = np.flatnonzero(sizes == size)
         joined = "".join(folded_texts[place] for place in places.tolist())
@@ -320,7 +323,8 @@ def hash_runs(codes: Codes, size: int) -> Words:
     def power(exponent: int) -> np.uint64:
         return np.uint64(pow(_BASE, exponent, 1 << 64))
 
-    single = _mix((codes.astype(np.uint64) + np.uint64(1)) * np.uint64(_BASE))
+    numbers = codes.astype(np.uint64) + np.uint64(1)
+    single = _mix(numbers * np.uint64(_BASE))
     total, length = single, 1
     for bit in bin(size)[3:]:
         total = total[:-length] * power(length) + total[length:]
@@ -345,6 +349,7 @@ def _hash(text: str) -> int:
 
 
 def _to_codes(text: str) -> Codes:
+    """The code points of a text."""
     import numpy as np
 
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)

@@ -38,9 +38,11 @@ def compute_layer(
     cos, sin = angles
     low = y.dtype
     parts = F.linear(y, qkv.to(low)).view(rows, length, 3, -1, cos.shape[-1]).unbind(2)
-    query, key = (rotate_halves(part, cos, sin).transpose(1, 2) for part in parts[:2])
+    query = rotate_halves(parts[0], cos, sin).transpose(1, 2)
+    key = rotate_halves(parts[1], cos, sin).transpose(1, 2)
     y = F.scaled_dot_product_attention(query, key, parts[2].transpose(1, 2))
-    x = x + F.linear(y.transpose(1, 2).reshape(rows, length, width), out.to(low))
+    y = y.transpose(1, 2).reshape(rows, length, width)
+    x = x + F.linear(y, out.to(low))
     y = F.linear(F.layer_norm(x, (width,), second).to(low), inner.to(low))
     left, gate = y.chunk(2, dim=-1)
     x = x + F.linear(F.gelu(left) * gate, outer.to(low))
@@ -56,7 +58,10 @@ def rotate_halves(x: Any, cos: Any, sin: Any) -> Any:
 
 
 def compute_losses(y: Any, gold: Any, weights: tuple[Any, ...]) -> tuple[Any, Any]:
-    """The loss of each predicted place, and its logits."""
+    """The loss of each predicted place, and its logits.
+
+    `y` are the states there, `gold` the tokens, `weights` those of the head: dense, norm, embedding table, bias.
+    """
     import torch.nn.functional as F  # noqa: N812
 
     dense, norm, table, bias = weights

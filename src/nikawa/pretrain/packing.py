@@ -100,6 +100,7 @@ class Pack:
         return np.unpackbits(bits, count=self.meta.pieces, bitorder="little").view(bool)
 
     def _read(self, name: str, kind: np.dtype[Any], count: int) -> np.ndarray:
+        """The entries of a file, of which there must be `count`."""
         path = self.folder / name
         entries: np.ndarray
         if not path.is_file():
@@ -337,27 +338,29 @@ class LineEncoder:
             return spans
         starts, ends = spans[:, 0], spans[:, 1]
         is_new = np.ones(len(ids), dtype=bool)
-        is_new[1:] = (spans[1:] != spans[:-1]).any(axis=1) | (line[1:] != line[:-1])
+        is_new[1:] = line[1:] != line[:-1]
+        is_new[1:] |= (spans[1:] != spans[:-1]).any(axis=1)
         letter = np.cumsum((value >= 0) & (value & 0xC0 != 0x80))
         run = np.maximum.accumulate(np.where(is_new, np.arange(len(ids)), 0))
         first = starts + np.where(value >= 0, letter - letter[run], 0)
-        return np.stack((np.minimum(first, np.maximum(ends - 1, starts)), ends), axis=1)
+        last = np.maximum(ends - 1, starts)
+        return np.stack((np.minimum(first, last), ends), axis=1)
 
     def _find_begins(self, lines: Sequence[str], line: np.ndarray, spans: np.ndarray) -> np.ndarray:
         """Whether the first character of each token that is no blank begins a word."""
         text = "\n".join(lines)
         codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
         blank = _test_characters(codes, str.isspace)
-        bases = np.concatenate(([0], np.cumsum([len(line) + 1 for line in lines])))[:-1]
+        sizes = [len(text) + 1 for text in lines]
+        bases = np.concatenate(([0], np.cumsum(sizes)))[:-1]
         if self.word_starts is None:
             starts = find_plain_starts(codes, blank)
         else:
             places = self.word_starts(lines)
             counts = [len(of_line) for of_line in places]
             starts = np.zeros(len(codes), dtype=bool)
-            starts[
-                np.fromiter(chain.from_iterable(places), np.int64) + np.repeat(bases, counts)
-            ] = True
+            inside = np.fromiter(chain.from_iterable(places), np.int64)
+            starts[inside + np.repeat(bases, counts)] = True
         first, last = spans[:, 0] + bases[line], spans[:, 1] + bases[line]
         # for each character the nearest one from there on that is no blank
         solid = np.where(blank, len(codes), np.arange(len(codes)))

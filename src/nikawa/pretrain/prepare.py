@@ -290,6 +290,7 @@ class _TextFile:
         self.documents = self.lines = self.characters = 0
 
     def write(self, line: Line) -> None:
+        """Add a line, after a blank one where its document is another."""
         if line.document != self._last_document:
             self._stream.write(b"\n" if self._last_document else b"")
             self.documents, self._last_document = self.documents + 1, line.document
@@ -341,6 +342,7 @@ class _Output:
     def report(
         self, sources: Sequence[Source], index: Index, text_counts: Counter[str]
     ) -> CorpusReport:
+        """The counts of the whole preparation, once all is written; the benchmarks' texts are read again."""
         import numpy as np
 
         examples: dict[str, list[str]] = {}

@@ -86,6 +86,7 @@ class TrainingSteps:
         self.seen += 1
 
     def _learn(self, length: int, rows: int | None = None) -> None:
+        """One step on the windows of the next row; `rows` takes only some of them. No value goes to the host."""
         starts = self._starts[length].index_select(0, self._row)[0]
         starts = starts if rows is None else starts[:rows]
         ids, begins = cut_windows(self.stream, starts, length, self.vocabulary)
@@ -103,20 +104,25 @@ class TrainingSteps:
         self._row += 1
 
     def _clip_gradients(self) -> None:
+        """Scale all gradients down where their norm is over the limit."""
         import torch
 
         gradients = [weight.grad for weight in self.weights]
         norm = torch.stack(torch._foreach_norm(gradients)).norm()
-        torch._foreach_mul_(gradients, (self.settings.clip / (norm + 1e-6)).clamp(max=1.0))
+        scale = (self.settings.clip / (norm + 1e-6)).clamp(max=1.0)
+        torch._foreach_mul_(gradients, scale)
 
     def _set_rate(self) -> None:
         """The rate of this step, computed where the step is counted."""
         import torch
 
-        at, warm = self.at.float(), (self.total * self.settings.warmup).clamp(min=1.0)
-        fall = ((at - warm) / (self.total - warm).clamp(min=1.0)).clamp(0.0, 1.0)
+        at = self.at.float()
+        warm = (self.total * self.settings.warmup).clamp(min=1.0)
+        rest = (self.total - warm).clamp(min=1.0)
+        fall = ((at - warm) / rest).clamp(0.0, 1.0)
         fall = 1 - fall if self.settings.schedule == "linear" else (torch.cos(fall * pi) + 1) / 2
-        self.rate.copy_(torch.minimum((at + 1) / warm, fall) * self.settings.rate())
+        share = torch.minimum((at + 1) / warm, fall)
+        self.rate.copy_(share * self.settings.rate())
 
     def optimise(
         self,
@@ -203,12 +209,14 @@ class TrainingSteps:
             rows = more
 
     def _time_step(self, length: int, rows: int) -> float:
+        """The seconds of one step with so many windows."""
         began = time.perf_counter()
         self._row.zero_()
         self._learn(length, rows)
         return time.perf_counter() - began
 
     def _capture(self, length: int) -> Any:
+        """The step of one length as a CUDA graph, after a few steps that choose and compile its kernels."""
         import torch
 
         side = torch.cuda.Stream()

@@ -256,7 +256,8 @@ class Training:
             raise BadInput(what, cure="install another: pip install 'transformers>=5.17,<6'")
         low = torch.bfloat16 if uses_bf16(self.settings.precision, device) else torch.float32
         self.network = Network(model.to(device).train(), low)
-        if self.settings.compile == "yes" or (self.settings.compile == "auto" and self.on_gpu):
+        fused_by_default = self.settings.compile == "auto" and self.on_gpu
+        if fused_by_default or self.settings.compile == "yes":
             self.network.fuse()
         vocabulary = MaskVocabulary(
             cls=meta.special["cls"],
@@ -265,7 +266,8 @@ class Training:
             first=meta.first_piece,
             end=meta.vocabulary,
         )
-        stream = torch.from_numpy(join_stream(self.pack.ids(), self.pack.begins())).to(device)
+        stream = torch.from_numpy(join_stream(self.pack.ids(), self.pack.begins()))
+        stream = stream.to(device)
         self.steps = TrainingSteps(self.network, stream, vocabulary, self.settings)
         self.lengths = [length for length, share in self.settings.lengths if share > 0]
         self.step_tokens = self.steps.rows(self.lengths[0]) * self.lengths[0]
@@ -423,6 +425,7 @@ class Training:
         self._paused_at = time.perf_counter()
 
     def _evaluate(self, loss: float) -> None:
+        """Add the loss since the last evaluation, and how well held-out text is predicted, to the history."""
         entry = {"step": float(self.progress.done), "loss": loss}
         if self.evaluator is not None:
             length = self.schedule.phase(self.progress.done - 1).length
@@ -431,6 +434,7 @@ class Training:
         self.steps.reset_loss()
 
     def _save(self) -> None:
+        """Save the state; the next saving waits so long that savings take no more than their share of the time."""
         assert self.options.state is not None
         self.progress.seen = self.steps.seen
         began = time.perf_counter()
