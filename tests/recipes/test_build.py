@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace as dataclass_replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +22,14 @@ from nikawa.datasets.lineage import find_lineage, read_lineage
 from nikawa.errors import BadInput, UnknownName
 from nikawa.io.lines import read_lines
 from nikawa.recipes import release as _build_release
-from nikawa.recipes.build import BuildOptions, BuildReport, build, read_config, show_config
+from nikawa.recipes.build import (
+    BuildOptions,
+    BuildReport,
+    build,
+    read_config,
+    settings_of,
+    show_config,
+)
 from nikawa.recipes.decide import decide, drawn, sorted_into
 from nikawa.recipes.forms import FORMS, Asked
 from nikawa.recipes.recipe import (
@@ -562,3 +570,26 @@ def test_lineage_on_the_command_line(run: Any, tmp_path: Path) -> None:
         == entry.example
         == find_lineage(entry.item, tmp_path / "out").example
     )
+
+
+class Noted(Settings, kw_only=True):
+    """Settings whose notes stand below the fields."""
+
+    longest: int = 9
+    """Characters, at most, as the note of an annotation says it, too."""
+    seed: int = 3
+    """Another note than that of every
+    recipe."""
+    bare: int = 1
+
+
+def test_the_note_of_a_setting_may_stand_below_it() -> None:
+    rows = {row["name"]: row for row in settings_of(dataclass_replace(RECIPE, config=Noted))}
+    assert rows["seed"]["about"] == "Another note than that of every recipe."
+    assert rows["longest"]["about"].startswith("Characters, at most, as the note")
+    assert (rows["workers"]["about"], rows["bare"]["about"]) == ("Workers a line.", "")
+    assert rows["version"] == {
+        "name": "version",
+        "default": "1.0",
+        "about": "Version of the release.",
+    }

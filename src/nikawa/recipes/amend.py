@@ -27,7 +27,7 @@ from nikawa.io.json import pack_json, read_json
 from nikawa.io.records import write_records
 from nikawa.recipes.changelog import Release, changelog, versions
 from nikawa.recipes.corrections import Checker, Corrected, read_relabels
-from nikawa.recipes.figures import plain_figures, relabelled
+from nikawa.recipes.figures import plain_figures, recount_labels
 from nikawa.recipes.release import CHANGELOG, CHANGES, PAGE, release_files
 from nikawa.recipes.score_changes import Versions, known_tasks, moved_scores, shaped_tasks
 from nikawa.recipes.store import digest
@@ -259,7 +259,7 @@ def write_amended(
     if built is None:
         figures = plain_figures(after)
     else:
-        figures = relabelled(built.figures, after, built.recipe)
+        figures = recount_labels(built.figures, after, built.recipe)
         # another key says that this is no longer what the build made
         key = digest(built.key, release.version, list(release.corrections))
         built = replace(built, version=release.version, key=key, figures=figures)

@@ -80,16 +80,16 @@ def decide(
         at = place.get(example.id)
         if at is None or verdicts.state[at] != ACCEPTED:
             why = NOBODY if at is None else f"fails {verdicts.names[verdicts.by[at]]}"
-            yield Dropped(example, why, told(votes.get(example.id, ())))
+            yield Dropped(example, why, describe_answers(votes.get(example.id, ())))
         elif only and values[at] not in only:
-            yield Dropped(example, f"not {' or '.join(only)}", told(votes[example.id]))
+            yield Dropped(example, f"not {' or '.join(only)}", describe_answers(votes[example.id]))
         else:
             made = replace(example, gold={**example.gold, question: values[at]})
             met = f"{rule} and {' or '.join(only)}" if only else rule
-            yield Kept(made, f"{met}: {told(votes[example.id])}")
+            yield Kept(made, f"{met}: {describe_answers(votes[example.id])}")
 
 
-def told(judgements: Iterable[Judgement]) -> str:
+def describe_answers(judgements: Iterable[Judgement]) -> str:
     """The answers in a few words, the commonest first: `neutral x7, entailment x3`."""
     counts = Counter(str(judgement.answer) for judgement in judgements)
     return ", ".join(

@@ -71,7 +71,7 @@ def example_figures(question: str, splits: Splits, workers_are: WorkersAre) -> F
     )
 
 
-def relabelled(figures: Figures, dataset: Dataset, recipe: str) -> Figures:
+def recount_labels(figures: Figures, dataset: Dataset, recipe: str) -> Figures:
     """The figures of a build with the labels of a corrected release counted anew."""
     known = recipe in recipes()
     question = recipes()[recipe].question if known else first_question(dataset)

@@ -228,7 +228,7 @@ def take_captions(inputs: Inputs, config: Any) -> Outcomes:
             yield Kept(caption, "a caption of the source")
 
 
-def made_pair(
+def make_pair(
     name: str, first: Example, second: Example, step: str, parents: tuple[str, ...]
 ) -> Example:
     """A pair of sentences under its published kind of id."""
@@ -252,7 +252,7 @@ def pair_similar(inputs: Inputs, config: Any) -> Outcomes:
         for two in combinations(captions, 2):
             first, second = sorted(two, key=lambda caption: draw(config.seed, "order", caption.id))
             name = f"{image}-{first.id}-{second.id}"
-            pairs.append(made_pair(name, first, second, "A", (first.id, second.id)))
+            pairs.append(make_pair(name, first, second, "A", (first.id, second.id)))
     yield from drawn(pairs, config.similar_pairs, config.seed, "similar")
 
 
@@ -264,7 +264,7 @@ def pair_different(inputs: Inputs, config: Any) -> Outcomes:
     for one, other in pair_different_links(linked, seed=config.seed):
         first, second = captions[one], captions[other]
         name = f"{first.group}_{second.group}-{first.id}-{second.id}"
-        pairs.append(made_pair(name, first, second, "B", (first.id, second.id)))
+        pairs.append(make_pair(name, first, second, "B", (first.id, second.id)))
     yield from drawn(pairs, config.different_pairs, config.seed, "different")
 
 
@@ -275,7 +275,7 @@ def draw_captions(inputs: Inputs, config: Any) -> Outcomes:
     )
 
 
-def stopped(text: str) -> str:
+def add_stop(text: str) -> str:
     """A sentence with its final stop, as in all of JNLI."""
     return text if text.endswith(STOP) else text + STOP
 
@@ -284,13 +284,13 @@ def pair_written(inputs: Inputs, config: Any) -> Outcomes:
     """A caption with each contradiction written for it, unless they are too far apart or one repeats another."""
     answers, limit = answers_of(inputs.judgements("contradictions")), config.edit_distance
     for caption in inputs.examples("contradicted"):
-        first = stopped(caption.inputs["text"])
+        first = add_stop(caption.inputs["text"])
         texts = [text for judgement in answers[caption.id] for text in judgement.answer]
         seen: set[str] = set()
-        for number, second in enumerate(map(stopped, texts), start=1):
+        for number, second in enumerate(map(add_stop, texts), start=1):
             written = Example(id=f"g{caption.id}.{number}", inputs={"text": second})
             name = f"{caption.group}-{caption.id}-{written.id}"
-            made = made_pair(name, caption, written, "C", (caption.id,))
+            made = make_pair(name, caption, written, "C", (caption.id,))
             made = msgspec.structs.replace(made, inputs={"premise": first, "hypothesis": second})
             far = relative_distance(first, second)
             if second in seen:

@@ -24,10 +24,10 @@ from nikawa.recipes.decide import (
     check_split,
     check_votes,
     decide,
+    describe_answers,
     draw,
     drawn,
     split_groups,
-    told,
 )
 from nikawa.recipes.recipe import (
     Ask,
@@ -330,7 +330,7 @@ def solve(inputs: Inputs, config: Any) -> Outcomes:
         if right >= config.right:
             yield Kept(item, f"{right} of {len(given)} right, {config.right} needed")
         else:
-            yield Dropped(item, f"fewer than {config.right} right", told(given))
+            yield Dropped(item, f"fewer than {config.right} right", describe_answers(given))
 
 
 def split(inputs: Inputs, config: Any) -> Outcomes:

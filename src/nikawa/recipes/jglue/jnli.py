@@ -11,10 +11,10 @@ from nikawa.recipes.jglue.captions import (
     FLOW_A,
     FLOW_C,
     Captions,
+    add_stop,
     check,
     judge_inference,
     split_pairs,
-    stopped,
 )
 from nikawa.recipes.recipe import Inputs, Kept, Outcomes, Recipe, Stage, built_card
 from nikawa.records import Card, Example, Origin
@@ -24,7 +24,7 @@ class Jnli(Captions, kw_only=True):
     """Settings of the recipe."""
 
 
-def turned(example: Example, gold: dict[str, Any]) -> Example:
+def reverse_pair(example: Example, gold: dict[str, Any]) -> Example:
     """The pair in the opposite direction, under its own id."""
     image, first, second = example.id.split("-")
     name = f"{image}-{second}-{first}"
@@ -40,17 +40,17 @@ def turned(example: Example, gold: dict[str, Any]) -> Example:
 def direct(inputs: Inputs, config: Any) -> Outcomes:
     """Both directions of every pair of flow A, its similarity left behind, every sentence with its stop."""
     for pair in inputs.examples("scored-a"):
-        premise, hypothesis = (stopped(pair.inputs[name]) for name in ("sentence1", "sentence2"))
+        premise, hypothesis = (add_stop(pair.inputs[name]) for name in ("sentence1", "sentence2"))
         forth = replace(pair, inputs={"premise": premise, "hypothesis": hypothesis}, gold={})
         yield Kept(forth, "forward")
-        yield Kept(turned(forth, {}), "backward")
+        yield Kept(reverse_pair(forth, {}), "backward")
 
 
 def reverse(inputs: Inputs, config: Any) -> Outcomes:
     """Contradiction has no direction: the opposite one gets the label without being asked."""
     for pair in inputs.examples("confirmed"):
         yield Kept(pair, "as judged")
-        yield Kept(turned(pair, dict(pair.gold)), "contradiction holds in both directions")
+        yield Kept(reverse_pair(pair, dict(pair.gold)), "contradiction holds in both directions")
 
 
 def card(config: Any) -> Card:

@@ -32,9 +32,9 @@ from nikawa.recipes.decide import (
     character_overlap,
     check_tags,
     decide,
+    describe_answers,
     most_voted,
     need,
-    told,
 )
 from nikawa.recipes.jsick.guidelines import NEGATION, departures, fault
 from nikawa.recipes.recipe import (
@@ -315,7 +315,7 @@ def vote(inputs: Inputs, config: Any) -> Outcomes:
     answers = answers_of(inputs.judgements("inference"))
     for pair in inputs.examples("related"):
         given = answers.get(pair.id, [])
-        votes, label = told(given), majority(given)
+        votes, label = describe_answers(given), majority(given)
         made = replace(pair, meta={**pair.meta, VOTES: votes})
         if not given:
             yield Dropped(made, NOBODY)
@@ -355,7 +355,7 @@ def settle(inputs: Inputs, config: Any) -> Outcomes:
         if not given:
             yield Kept(pair, f"majority: {pair.meta[VOTES]}")
         elif label is None:
-            yield Dropped(pair, "no consensus", told(given))
+            yield Dropped(pair, "no consensus", describe_answers(given))
         else:
             rule = "majority confirmed" if voted == label else "majority overruled"
             if voted is None:

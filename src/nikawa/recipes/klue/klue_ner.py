@@ -11,7 +11,7 @@ from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
 from nikawa.datasets.klue.klue_ner import DATASET, TYPES
-from nikawa.recipes.decide import answers_of, check_split, told
+from nikawa.recipes.decide import answers_of, check_split, describe_answers
 from nikawa.recipes.klue.reports import ETHICS, given_answers, is_report
 from nikawa.recipes.klue.taggers import tag_sentences
 from nikawa.recipes.klue.texts import Texts, split_texts, texts
@@ -107,7 +107,7 @@ def gather(inputs: Inputs, config: Any) -> Outcomes:
         if reports:
             ethics = any(judgement.answer in ETHICS for judgement in reports)
             why = "reported for hate, bias or privacy" if ethics else "reported as inadequate"
-            yield Dropped(sentence, why, told(reports))
+            yield Dropped(sentence, why, describe_answers(reports))
             continue
         spans = agreed(given)
         made = replace(sentence, inputs=shown(sentence, spans), gold={"spans": spans})
@@ -122,7 +122,9 @@ def inspect(inputs: Inputs, config: Any) -> Outcomes:
     for sentence in inputs.examples("tagged"):
         verdicts = answers.get(sentence.id, [])
         right = all(judgement.answer == RIGHT for judgement in verdicts)
-        yield Kept(sentence, f"checked: {told(verdicts)}", "passed" if right else "doubtful")
+        yield Kept(
+            sentence, f"checked: {describe_answers(verdicts)}", "passed" if right else "doubtful"
+        )
 
 
 def mend(inputs: Inputs, config: Any) -> Outcomes:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from nikawa.datasets.klue.klue_nli import DATASET, LABELS, MAX_PREMISE_CHARS, MIN_PREMISE_CHARS
 from nikawa.errors import BadInput
-from nikawa.recipes.decide import check_split, check_votes, draw, most_voted, told
+from nikawa.recipes.decide import check_split, check_votes, describe_answers, draw, most_voted
 from nikawa.recipes.klue.reports import (
     ETHICS,
     Reviewed,
@@ -266,7 +266,7 @@ def label(inputs: Inputs, config: Any) -> Outcomes:
         others = judged.get(pair.id, [])
         labels = [pair.meta["author"], *(judgement.answer for judgement in others)]
         gold = most_voted(labels, config.votes)
-        reason = f"meant {pair.meta['author']}, validated {told(others)}"
+        reason = f"meant {pair.meta['author']}, validated {describe_answers(others)}"
         if gold is None:
             yield Dropped(pair, f"no {config.votes} equal labels", reason)
             continue

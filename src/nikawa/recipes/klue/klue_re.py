@@ -19,10 +19,10 @@ from nikawa.recipes.decide import (
     answers_of,
     check_split,
     check_votes,
+    describe_answers,
     most_voted,
     shuffle,
     split_groups,
-    told,
 )
 from nikawa.recipes.klue.reports import (
     ETHICS,
@@ -256,9 +256,9 @@ def set_aside(inputs: Inputs, config: Any) -> Outcomes:
     for pair in (pair for name in PAIRS for pair in inputs.examples(name)):
         reports = [j for j in judged.get(pair.id, ()) if is_report(j.answer)]
         if any(judgement.answer in ETHICS for judgement in reports):
-            yield Kept(pair, f"reported: {told(reports)}", "reported")
+            yield Kept(pair, f"reported: {describe_answers(reports)}", "reported")
         elif reports:
-            yield Kept(pair, f"boundaries reported: {told(reports)}", "misplaced")
+            yield Kept(pair, f"boundaries reported: {describe_answers(reports)}", "misplaced")
         else:
             yield Kept(pair, "nobody reported it", "unreported")
 
@@ -292,10 +292,16 @@ def vote(inputs: Inputs, config: Any) -> Outcomes:
             votes = given.get(pair.id, [])
             relation = most_voted((judgement.answer for judgement in votes), config.votes)
             if relation is None:
-                yield Kept(pair, f"no {config.votes} equal answers: {told(votes)}", "open")
+                yield Kept(
+                    pair, f"no {config.votes} equal answers: {describe_answers(votes)}", "open"
+                )
             else:
                 made = replace(pair, gold={"relation": relation})
-                yield Kept(made, f"{config.votes} equal answers needed: {told(votes)}", "settled")
+                yield Kept(
+                    made,
+                    f"{config.votes} equal answers needed: {describe_answers(votes)}",
+                    "settled",
+                )
 
 
 def adjudicate(inputs: Inputs, config: Any) -> Outcomes:
@@ -307,10 +313,11 @@ def adjudicate(inputs: Inputs, config: Any) -> Outcomes:
         votes = decided.get(pair.id, [])
         relation = most_voted(judgement.answer for judgement in votes)
         if relation is None:
-            yield Dropped(_bare(pair), "adjudicators do not agree", told(votes))
+            yield Dropped(_bare(pair), "adjudicators do not agree", describe_answers(votes))
         else:
             yield Kept(
-                _bare(replace(pair, gold={"relation": relation})), f"adjudicated: {told(votes)}"
+                _bare(replace(pair, gold={"relation": relation})),
+                f"adjudicated: {describe_answers(votes)}",
             )
 
 
