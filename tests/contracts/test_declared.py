@@ -28,7 +28,6 @@ EXCEPTIONS = {
     ("pretrain/training.py", "accuracy"),
     ("reporting/analysis_blocks.py", "accuracy"),
     # A correlation between two sets of scores: the statistic, not the metric.
-    ("analysis/across.py", "pearson"),
     ("analysis/results.py", "pearson"),
     ("analysis/stress.py", "pearson"),
     ("cli/data.py", "pearson"),
