@@ -16,7 +16,7 @@ from nikawa.runs.data import SELECTION_SET, task_of
 from nikawa.runs.plan import Family, Settings
 from nikawa.runs.records import FILE, RunSpec, Stage
 from nikawa.runs.store import DONE, StoredRun, official_scores, stored_runs
-from nikawa.runs.summary import Cell, summarise
+from nikawa.runs.summary import RunCell, summarise
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class _Done(Family):
         return list(self.kept)
 
 
-def stored_cells(runs: Path, data: Path | None = None) -> list[Cell]:
+def stored_cells(runs: Path, data: Path | None = None) -> list[RunCell]:
     """Every figure of the runs that count, in the order of their tasks as they were first met."""
     groups: dict[bytes, list[RunSpec]] = {}
     for spec in (stored.spec for stored in told_runs(runs)):
@@ -132,7 +132,7 @@ def _key(spec: RunSpec) -> bytes:
     return encode_json((dict(sorted(spec.settings.items())), spec.protocol))
 
 
-def _cells(specs: Sequence[RunSpec], runs: Path, reader: ExampleReader) -> Iterator[Cell]:
+def _cells(specs: Sequence[RunSpec], runs: Path, reader: ExampleReader) -> Iterator[RunCell]:
     ordered = sorted(specs, key=lambda spec: spec.seed)
     first = ordered[0]
     seeds = tuple(spec.seed for spec in ordered)

@@ -10,7 +10,7 @@ from typing import Any
 from nikawa.cli.run import format_figure, results_table, select_main_cells
 from nikawa.io.atomic import atomic_write
 from nikawa.reporting.tables import TextTable
-from nikawa.runs.job import Cell
+from nikawa.runs.job import RunCell
 from nikawa.runs.records import DIVERGED
 from nikawa.runs.summary import DIFFERENCE
 from studies._pairs import Contest
@@ -22,7 +22,7 @@ GOLD = ("", "entailment", "contradiction", "neutral")
 """How rows of the stress test follow one another, all together first; others come after these, by name."""
 
 
-def main_table(cells: Sequence[Cell]) -> str:
+def main_table(cells: Sequence[RunCell]) -> str:
     """The first metric of each task on whole sets, and of what was trained as published."""
     columns, rows, numbers = results_table(
         [cell for cell in select_main_cells(cells) if not cell.variation]
@@ -30,7 +30,7 @@ def main_table(cells: Sequence[Cell]) -> str:
     return TextTable(columns, rows, numbers).markdown()
 
 
-def curve_table(cells: Sequence[Cell]) -> str:
+def curve_table(cells: Sequence[RunCell]) -> str:
     """A row a task, a column a share of its training data."""
     shares = sorted({share_of(cell) for cell in cells})
     rows: dict[tuple[str, str, str], dict[float, str]] = {}
@@ -48,7 +48,7 @@ def curve_table(cells: Sequence[Cell]) -> str:
     return TextTable(columns, body, columns[3:]).markdown()
 
 
-def share_of(cell: Cell) -> float:
+def share_of(cell: RunCell) -> float:
     """The share of the training data a figure rests on, from its title."""
     word = next(
         (w for w in cell.variation.split(", ") if w.endswith("% of train")), "100% of train"
@@ -56,7 +56,7 @@ def share_of(cell: Cell) -> float:
     return float(word.partition("%")[0]) / 100
 
 
-def splits_table(cells: Sequence[Cell], names: dict[str, str]) -> str:
+def splits_table(cells: Sequence[RunCell], names: dict[str, str]) -> str:
     """Seen, unseen and the difference by training split, as Table 8 of JAMP's paper."""
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for cell in cells:
@@ -163,7 +163,7 @@ def figures(columns: Sequence[str], rows: Iterable[Sequence[Any]], words: int) -
     ).markdown()
 
 
-def fewer_seeds(cells: Sequence[Cell], names: Mapping[str, str]) -> str:
+def fewer_seeds(cells: Sequence[RunCell], names: Mapping[str, str]) -> str:
     """Which figures rest on fewer seeds than others of the same model: runs that failed, or are not done yet."""
     most: dict[str, int] = {}
     for cell in cells:
@@ -181,7 +181,7 @@ def fewer_seeds(cells: Sequence[Cell], names: Mapping[str, str]) -> str:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, Cell):
+    if isinstance(value, RunCell):
         return format_figure(value)
     if isinstance(value, Contest):
         return f"**{value.told}**" if value.p < 0.05 else value.told

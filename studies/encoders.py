@@ -17,7 +17,7 @@ from nikawa.datasets import tasks
 from nikawa.errors import BadInput, NikawaError, list_names
 from nikawa.models import parse_model_name
 from nikawa.models.baseline import choose_baseline
-from nikawa.runs.job import Cell, RunReport, RunRequest
+from nikawa.runs.job import RunCell, RunReport, RunRequest
 from studies._folder import without_weights
 from studies._pairs import Contest, contests
 from studies._place import Place, at_hand, place_of, said, start, tell, words
@@ -206,8 +206,8 @@ COLUMNS = (
 Key = tuple[str, str, str, str]
 
 
-def _rows(cells: Sequence[Cell], found: Sequence[Contest], side: Sides) -> Iterator[list[Any]]:
-    by_model: dict[str, dict[Key, Cell]] = {}
+def _rows(cells: Sequence[RunCell], found: Sequence[Contest], side: Sides) -> Iterator[list[Any]]:
+    by_model: dict[str, dict[Key, RunCell]] = {}
     for cell in cells:
         if not cell.where and cell.task in side.tasks:
             by_model.setdefault(cell.model, {})[
@@ -221,7 +221,7 @@ def _rows(cells: Sequence[Cell], found: Sequence[Contest], side: Sides) -> Itera
         yield [cell.task, learned, cell.metric, where, cell.n, cell, *others, *tests]
 
 
-def _place_of_row(row: tuple[Key, Cell]) -> tuple[int, str, str]:
+def _place_of_row(row: tuple[Key, RunCell]) -> tuple[int, str, str]:
     """Tasks in the order of the study, what was trained as published before other training sets."""
     task, variation, name, _ = row[0]
     order = [task for found in EPOCHS.values() for task in found]

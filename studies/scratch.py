@@ -18,7 +18,7 @@ from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import NikawaError
 from nikawa.records import texts_inside
 from nikawa.reporting.job import ReportOptions, report
-from nikawa.runs.job import Cell, RunReport, RunRequest
+from nikawa.runs.job import RunCell, RunReport, RunRequest
 from studies._folder import SMALL, TINY, characters
 from studies._place import Place, at_hand, place_of, said, start, tell, words
 from studies._stored import stored_cells
@@ -136,7 +136,7 @@ def tell_all(names: dict[str, str], place: Place) -> None:
 
 
 def _parts(
-    cells: Sequence[Cell], sections: list[dict[str, Any]], names: dict[str, str], place: Place
+    cells: Sequence[RunCell], sections: list[dict[str, Any]], names: dict[str, str], place: Place
 ) -> list[str]:
     size = (
         "A trial of the study with very small models: its figures mean nothing."

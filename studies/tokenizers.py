@@ -20,7 +20,7 @@ from nikawa.io.atomic import atomic_write
 from nikawa.io.json import encode_json
 from nikawa.records import Example, texts_inside
 from nikawa.reporting.job import ReportOptions, report
-from nikawa.runs.job import Cell, RunReport, RunRequest
+from nikawa.runs.job import RunCell, RunReport, RunRequest
 from studies._ends import marked, share
 from studies._pairs import Contest, contests
 from studies._place import Place, at_hand, place_of, said, start, tell, words
@@ -134,8 +134,8 @@ def tell_all(place: Place) -> None:
 COLUMNS = ("task", "metric", "set", "n", *KINDS, *(f"{b} - {a}" for a, b in PAIRS))
 
 
-def _rows(cells: Sequence[Cell], found: Sequence[Contest]) -> Iterator[list[Any]]:
-    rows: dict[tuple[str, str, str], dict[str, Cell]] = {}
+def _rows(cells: Sequence[RunCell], found: Sequence[Contest]) -> Iterator[list[Any]]:
+    rows: dict[tuple[str, str, str], dict[str, RunCell]] = {}
     for cell in cells:
         if not cell.where:
             rows.setdefault((cell.task, cell.metric, cell.set), {})[cell.model] = cell

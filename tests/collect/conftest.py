@@ -19,7 +19,7 @@ from nikawa.collect.settings import Settings
 from nikawa.collect.store import Store, open_store
 from nikawa.collect.submissions import (
     Report,
-    Saved,
+    SaveResult,
     Submission,
     next_item,
     report_item,
@@ -106,18 +106,18 @@ class Crowd:
         assert item is not None
         return str(item["lease"])
 
-    def answer(self, name: str, label: str = "neutral", **how: Any) -> Saved:
+    def answer(self, name: str, label: str = "neutral", **how: Any) -> SaveResult:
         self.keys += 1
         lease, key = how.pop("lease", None) or self.lease(name), how.pop("key", f"k{self.keys}")
         body = msgspec.json.encode({"label": label}).decode()
-        saved: Saved = self.do(save_answer, name, Submission(lease, key, body, **how))[0]
+        saved: SaveResult = self.do(save_answer, name, Submission(lease, key, body, **how))[0]
         return saved
 
     def undo(self, name: str, key: str = "u") -> dict[str, Any]:
         return state_json(self.project, self.do(undo_answer, name, key))
 
-    def report(self, name: str, code: str = "broken", key: str = "r") -> Saved:
-        saved: Saved = self.do(report_item, name, Report(self.lease(name), key, code, "読めない"))[
+    def report(self, name: str, code: str = "broken", key: str = "r") -> SaveResult:
+        saved: SaveResult = self.do(report_item, name, Report(self.lease(name), key, code, "読めない"))[
             0
         ]
         return saved

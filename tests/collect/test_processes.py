@@ -14,7 +14,7 @@ import pytest
 from nikawa.collect.analyses import in_process
 from nikawa.collect.dashboard import count_progress
 from nikawa.collect.export import json_lines, stream_export
-from nikawa.serve.background import ProcessFailed, Task, perform_task
+from nikawa.serve.background import ProcessFailed, BackgroundTask, perform_task
 
 Begin = Callable[..., Any]
 
@@ -82,7 +82,7 @@ def test_a_task_that_cannot_be_done(crowd: Begin, monkeypatch: pytest.MonkeyPatc
     here = crowd(items=1)
     out = io.BytesIO()
     arguments = [str(here.project.folder), here.store.database.address, "jsonl", False]
-    perform_task(Task("nikawa.collect.export:export_lines", arguments), out)
+    perform_task(BackgroundTask("nikawa.collect.export:export_lines", arguments), out)
     assert out.getvalue() == b""
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(ProcessFailed, match="ended with 1"):

@@ -14,7 +14,7 @@ from nikawa.generation.notation import write_native
 from nikawa.generation.pack import Pack, load_pack
 from nikawa.generation.problem_reader import ProblemReader
 from nikawa.generation.show import draw_placeholders
-from nikawa.generation.template import Cell, Literal, Word
+from nikawa.generation.template import ProblemCell, Literal, Word
 from nikawa.generation.times import COMPAT, Value, formats_by_name
 
 Write = Callable[..., Path]
@@ -123,7 +123,7 @@ def test_samples_lie_in_their_span(lighthouse: Pack) -> None:
     hours = formats_by_name("ja")["日時"]
     short = next(s for s in lighthouse.spans if s.name == "short")
     for _ in range(100):
-        values = Cell(lighthouse["7"], hours, short, "neutral").draw_times(chance)
+        values = ProblemCell(lighthouse["7"], hours, short, "neutral").draw_times(chance)
         assert values is not None
         points = [value for value in values.values() if isinstance(value, tuple)]
         assert len({day for day, _ in points}) == 1

@@ -12,7 +12,7 @@ import pytest
 
 from nikawa.execute import Killed, executors
 from nikawa.execute.base import KILLED
-from nikawa.execute.here import Here
+from nikawa.execute.in_process import InProcess
 from nikawa.execute.pool import Pool
 from nikawa.runs import Outcome, RunSpec
 from nikawa.runs.plan import plan_runs
@@ -54,7 +54,7 @@ def test_the_same_bytes_with_one_or_two_workers(
     tmp_path: Path, files: Callable[[Path], dict[str, bytes]]
 ) -> None:
     runs, outs = specs("char-linear"), (tmp_path / "one", tmp_path / "two")
-    one = Here(partial(do_run, place=RunPlace(outs[0]))).submit(runs)
+    one = InProcess(partial(do_run, place=RunPlace(outs[0]))).submit(runs)
     pool = Pool(partial(do_run, place=RunPlace(outs[1])), 2)
     two = finished(pool.submit(runs[::-1]))
     assert {outcome.status for outcome in one} == {outcome.status for outcome in two} == {"done"}

@@ -93,11 +93,11 @@ def test_an_executor_is_entered_once_to_choose_and_to_tell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from nikawa.execute import ExecutorKind, executors
-    from nikawa.execute.here import Here
+    from nikawa.execute.in_process import InProcess
 
     heard: list[str] = []
 
-    class Kept(Here[Any, Any]):
+    class Kept(InProcess[Any, Any]):
         def __enter__(self) -> None:
             heard.append("entered")
 

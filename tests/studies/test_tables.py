@@ -7,7 +7,7 @@ from typing import Any
 from studies._pairs import Contest
 from studies._tables import fewer_seeds, figures, stress_table
 
-from nikawa.runs.job import Cell
+from nikawa.runs.job import RunCell
 
 
 def cell(operation: str, case: str = "", gold: str = "", value: float = 50.0) -> dict[str, Any]:
@@ -85,8 +85,8 @@ def test_differences_have_as_many_digits_as_their_figures() -> None:
     )
 
 
-def figure_of(task: str, model: str, seeds: int) -> Cell:
-    return Cell(
+def figure_of(task: str, model: str, seeds: int) -> RunCell:
+    return RunCell(
         task=task,
         model=model,
         variation="",

@@ -35,7 +35,7 @@ from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
     from nikawa.models import Model
-    from nikawa.runs.job import Cell, RunOptions, RunReport
+    from nikawa.runs.job import RunCell, RunOptions, RunReport
     from nikawa.runs.manage import ListedRun, RunDiff
     from nikawa.runs.request import RunRequest
 
@@ -367,7 +367,7 @@ def differing_settings(tried: Mapping[str, Any], chosen: Mapping[str, Any]) -> M
     }
 
 
-def select_main_cells(cells: Sequence[Cell]) -> list[Cell]:
+def select_main_cells(cells: Sequence[RunCell]) -> list[RunCell]:
     """The first metric of every task on the whole of each set."""
     first: dict[str, str] = {}
     for cell in cells:
@@ -375,7 +375,7 @@ def select_main_cells(cells: Sequence[Cell]) -> list[Cell]:
     return [cell for cell in cells if cell.metric == first[cell.task] and not cell.where]
 
 
-def results_table(cells: Sequence[Cell]) -> tuple[list[str], list[list[str]], list[str]]:
+def results_table(cells: Sequence[RunCell]) -> tuple[list[str], list[list[str]], list[str]]:
     """Columns, rows and which columns are numbers: a row a figure, a column a model."""
     models = list(dict.fromkeys(cell.model for cell in cells))
     rows = group_cells(cells)
@@ -398,9 +398,9 @@ def results_table(cells: Sequence[Cell]) -> tuple[list[str], list[list[str]], li
     return columns, body, [*shown, "n"]
 
 
-def group_cells(cells: Sequence[Cell]) -> dict[CellKey, dict[str, Cell]]:
+def group_cells(cells: Sequence[RunCell]) -> dict[CellKey, dict[str, RunCell]]:
     """Row to model to figure; below the metrics of a set that was not answered whole, how much of it was."""
-    rows: dict[CellKey, dict[str, Cell]] = {}
+    rows: dict[CellKey, dict[str, RunCell]] = {}
     for cell in cells:
         part = f"{cell.set} {cell.where}".strip()
         rows.setdefault((cell.task, cell.variation, part, cell.metric, cell.protocol), {})[
@@ -419,11 +419,11 @@ def group_cells(cells: Sequence[Cell]) -> dict[CellKey, dict[str, Cell]]:
     return {key: rows[key] for key in sorted(rows, key=lambda key: first[key[:3]])}
 
 
-def _shown(cell: Cell, metric: str) -> str:
+def _shown(cell: RunCell, metric: str) -> str:
     return f"{cell.answered:,} of {cell.asked:,}" if metric == ANSWERED else format_figure(cell)
 
 
-def format_figure(cell: Cell) -> str:
+def format_figure(cell: RunCell) -> str:
     """Mean and deviation over seeds, or the value with its interval; in percent, also where scorers give fractions."""
     if cell.mean is None:
         return "not defined"
@@ -448,7 +448,7 @@ def format_reasons(reasons: Mapping[str, int]) -> str:
     return f" ({counted}); {cures or 'scores.json tells why'}"
 
 
-def format_unanswered(cells: Sequence[Cell]) -> list[str]:
+def format_unanswered(cells: Sequence[RunCell]) -> list[str]:
     """Say for each system how many items it left unanswered, and why."""
     lost = {(c.task, c.model, c.variation, c.set): c for c in cells if c.unanswered and not c.where}
     sentences = [

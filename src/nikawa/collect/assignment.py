@@ -15,10 +15,10 @@ import secrets
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from nikawa.collect.permutation import draw_number, draw_share, draw_spot, permute
+from nikawa.collect.permutation import draw_number, draw_share, draw_index_start, permute
 from nikawa.collect.settings import Settings
 from nikawa.collect.workers import Worker, count_items
-from nikawa.serve.database import Connection, Writes
+from nikawa.serve.database import Connection, DeferredWrites
 
 STEPS = (4, 20)
 """How many places of the worker's own order are looked at in a query, then in another: mostly one of the first is free."""
@@ -32,7 +32,7 @@ _NEW_GROUP = "(i.grp IS NULL OR NOT EXISTS (SELECT 1 FROM seen_groups g WHERE g.
 
 
 @dataclass(frozen=True)
-class Assigned:
+class Assignment:
     """An item in a worker's hands."""
 
     lease: str
@@ -80,12 +80,12 @@ ASSIGNMENT_STATE_COLUMNS = (
 
 def assign_item(
     db: Connection,
-    writes: Writes,
+    writes: DeferredWrites,
     worker: Worker,
     state: AssignmentState,
     settings: Settings,
     now: float,
-) -> Assigned | None:
+) -> Assignment | None:
     """What the worker holds, else what they held and nobody took meanwhile, else a fresh item.
 
     A fresh item raises `worker.serial`; the caller saves the worker and sends the writes.
@@ -116,7 +116,7 @@ def take_back_overdue(db: Connection, now: float) -> None:
         db.execute("UPDATE items SET leased = leased - 1 WHERE id = ?", item)
 
 
-def _find_open_lease(db: Connection, worker: Worker) -> Assigned | None:
+def _find_open_lease(db: Connection, worker: Worker) -> Assignment | None:
     """The item of the latest open lease."""
     row = db.one(
         "SELECT l.id, l.item, i.kind, l.expires, t.body, t.gold, d.body, a.body FROM leases l"
@@ -125,12 +125,12 @@ def _find_open_lease(db: Connection, worker: Worker) -> Assigned | None:
         " WHERE l.worker = ? AND l.state = 'open' ORDER BY l.issued DESC, l.redo ASC NULLS LAST LIMIT 1",
         worker.id,
     )
-    return None if row is None else Assigned(*row)
+    return None if row is None else Assignment(*row)
 
 
 def _resume_expired(
     db: Connection, worker: Worker, settings: Settings, now: float
-) -> Assigned | None:
+) -> Assignment | None:
     """A lease that ran out while the worker was away is theirs again if the item still needs somebody."""
     expired = db.rows(
         "SELECT l.id, l.item, CASE WHEN i.kind = 'main' THEN i.open ELSE 1 END FROM leases l"
@@ -156,7 +156,7 @@ def lease_end(settings: Settings, now: float) -> float:
 
 
 def add_lease(
-    writes: Writes,
+    writes: DeferredWrites,
     worker: Worker,
     item: int,
     settings: Settings,
@@ -179,8 +179,8 @@ def add_lease(
 
 
 def _hand_out(
-    writes: Writes, worker: Worker, candidate: Candidate, settings: Settings, now: float
-) -> Assigned:
+    writes: DeferredWrites, worker: Worker, candidate: Candidate, settings: Settings, now: float
+) -> Assignment:
     """Put a fresh item into the worker's hands."""
     item, kind = candidate.item, candidate.kind
     lease = add_lease(writes, worker, item, settings, now)
@@ -188,7 +188,7 @@ def _hand_out(
     if candidate.group is not None and kind == "main":
         writes.add(_ADD_SEEN_GROUP, worker.id, candidate.group)
     worker.serial += 1
-    return Assigned(lease, item, kind, lease_end(settings, now), candidate.body, candidate.gold)
+    return Assignment(lease, item, kind, lease_end(settings, now), candidate.body, candidate.gold)
 
 
 _ADD_SEEN = "INSERT INTO seen (worker, item) VALUES (?, ?) ON CONFLICT DO NOTHING"
@@ -237,7 +237,7 @@ def _choose_main(
             worker.place += positions.index(candidate.position)
             return candidate
         worker.place = turns.stop
-    start = draw_spot(assign.seed, "spot", worker.name, worker.serial)
+    start = draw_index_start(assign.seed, "spot", worker.name, worker.serial)
     return _pick_from_index(db, worker, settings, "i.spot", start)
 
 

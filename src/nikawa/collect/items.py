@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from nikawa.collect.assignment import remember_seen
-from nikawa.collect.permutation import draw_spot
+from nikawa.collect.permutation import draw_index_start
 from nikawa.collect.project import (
     EXAMPLES,
     KINDS,
@@ -169,7 +169,7 @@ def _read_items(project: Project, kind: str, path: Path, known: set[str]) -> Ite
         writer = writer_of(example, writers)
         meta = {WRITER: writer} if writer else {}
         body = encode(replace(example, gold={}, tags=frozenset(), meta=meta, origin=None)).decode()
-        spot = draw_spot(assign.seed, "item", example.id)
+        spot = draw_index_start(assign.seed, "item", example.id)
         yield NewItem(example.id, example.group, spot, assign.workers_per_item, body, gold, writer)
 
 

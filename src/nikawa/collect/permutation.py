@@ -24,7 +24,7 @@ def draw_share(*parts: object) -> float:
     return (draw_number(*parts) >> 11) / (1 << 53)
 
 
-def draw_spot(*parts: object) -> int:
+def draw_index_start(*parts: object) -> int:
     """A place on the ring of 2^53 places that depends on every part."""
     return draw_number(*parts) >> 11
 

@@ -19,7 +19,7 @@ from nikawa.io.atomic import atomic_write, refuse_existing
 from nikawa.records import Example, revive
 from nikawa.serve import audit, login
 from nikawa.serve.database import Connection, Database, Sqlite, open_database
-from nikawa.serve.pool import Pool
+from nikawa.serve.writer import DatabaseWriter
 
 VERSION = "1"
 
@@ -75,7 +75,7 @@ IS_COUNTED = "a.surplus = 0 AND x.answer IS NULL AND w.state <> 'excluded'"
 """The condition that an answer of `ANSWERS` counts: it is not surplus, not withdrawn, not of an excluded worker."""
 
 
-class Store(Pool):
+class Store(DatabaseWriter):
     """What is known of a project beyond its files. Close it, or use it in a `with`."""
 
     def __init__(self, database: Database) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from nikawa.collect.assignment import (
     ASSIGNMENT_STATE_COLUMNS,
-    Assigned,
+    Assignment,
     AssignmentState,
     add_lease,
     assign_item,
@@ -31,7 +31,7 @@ from nikawa.collect.workers import (
     count_items,
     save_worker,
 )
-from nikawa.serve.database import Connection, Row, Writes
+from nikawa.serve.database import Connection, Row, DeferredWrites
 from nikawa.serve.errors import Refused
 
 _WORKER_COLUMNS = ", ".join(f"w.{name.strip()}" for name in WORKER_COLUMNS.split(","))
@@ -61,7 +61,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Saved:
+class SaveResult:
     """What became of a submission."""
 
     duplicate: bool = False
@@ -73,7 +73,7 @@ class PageState:
     """The state that a worker's page is drawn from after a request."""
 
     worker: Worker
-    assigned: Assigned | None
+    assigned: Assignment | None
     waiting: bool
     """Nothing is free now, but an item that others hold may come free."""
     can_undo: bool
@@ -144,7 +144,7 @@ def next_item(db: Connection, project: Project, token_hash: str, now: float) -> 
 
 def save_answer(
     db: Connection, project: Project, token_hash: str, submission: Submission, now: float
-) -> tuple[Saved, PageState]:
+) -> tuple[SaveResult, PageState]:
     """Add an answer, unless its key is known; the next item comes along."""
     settings = project.settings
     request = read_request_state(db, token_hash, now, lease=submission.lease, key=submission.key)
@@ -152,11 +152,11 @@ def save_answer(
         lease_id, was_surplus = request.earlier
         if lease_id != submission.lease:
             raise Refused("key_used")
-        return Saved(duplicate=True, surplus=was_surplus), _finish_request(
+        return SaveResult(duplicate=True, surplus=was_surplus), _finish_request(
             db, settings, request, now
         )
     worker, lease = request.worker, _require_unused(request.lease)
-    writes = Writes(db)
+    writes = DeferredWrites(db)
     is_open = lease.state == "open"
     is_needed = is_open or lease.kind != "main" or lease.has_room
     is_surplus = not worker.may_work or not is_needed
@@ -177,11 +177,11 @@ def save_answer(
     state = _finish_request(
         db, settings, request, now, writes=writes, has_changed=True, can_undo=can_undo
     )
-    return Saved(surplus=is_surplus), state
+    return SaveResult(surplus=is_surplus), state
 
 
 def _add_answer(
-    writes: Writes,
+    writes: DeferredWrites,
     worker: Worker,
     lease: Lease,
     submission: Submission,
@@ -256,7 +256,7 @@ def undo_answer(
         now,
     )
     db.execute("UPDATE items SET done = done - 1 WHERE id = ?", item)
-    writes = Writes(db)
+    writes = DeferredWrites(db)
     add_lease(writes, worker, item, settings, now, redo=answer)
     worker.earned -= pay
     _count_answer(worker, kind, -1, correct or 0, quick, seconds)
@@ -269,7 +269,7 @@ def save_draft(
 ) -> bool:
     """Keep half-written work and prolong the lease; whether the item is still the worker's."""
     lease = _require_unused(read_request_state(db, token_hash, now, lease=lease_id).lease)
-    writes = Writes(db)
+    writes = DeferredWrites(db)
     writes.add(
         "INSERT INTO drafts (lease, body, at) VALUES (?, ?, ?)"
         " ON CONFLICT (lease) DO UPDATE SET body = excluded.body, at = excluded.at",
@@ -287,7 +287,7 @@ def save_draft(
 
 def report_item(
     db: Connection, project: Project, token_hash: str, report: Report, now: float
-) -> tuple[Saved, PageState]:
+) -> tuple[SaveResult, PageState]:
     """Hand an item back with a reason; reported often enough, it is set aside for the owner."""
     settings = project.settings
     request = read_request_state(db, token_hash, now, lease=report.lease)
@@ -298,9 +298,9 @@ def report_item(
     if earlier is not None:
         if earlier[0] != report.lease:
             raise Refused("key_used")
-        return Saved(duplicate=True), _finish_request(db, settings, request, now)
+        return SaveResult(duplicate=True), _finish_request(db, settings, request, now)
     lease = _require_unused(request.lease)
-    writes = Writes(db)
+    writes = DeferredWrites(db)
     writes.add("UPDATE leases SET state = 'reported' WHERE id = ?", lease.id)
     writes.add(
         "INSERT INTO reports (item, worker, lease, key, code, comment, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -324,7 +324,7 @@ def report_item(
     if is_pilot:
         worker.pilot += 1
         apply_rules(db, writes, worker, settings, now)
-    return Saved(), _finish_request(db, settings, request, now, writes=writes, has_changed=is_pilot)
+    return SaveResult(), _finish_request(db, settings, request, now, writes=writes, has_changed=is_pilot)
 
 
 def _finish_request(
@@ -333,12 +333,12 @@ def _finish_request(
     request: RequestState,
     now: float,
     *,
-    writes: Writes | None = None,
+    writes: DeferredWrites | None = None,
     has_changed: bool = False,
     can_undo: bool | None = None,
 ) -> PageState:
     """Hand the worker an item, send what is to be written, and return the state of their page."""
-    worker, writes = request.worker, writes or Writes(db)
+    worker, writes = request.worker, writes or DeferredWrites(db)
     serial = worker.serial
     assigned = assign_item(db, writes, worker, request.assignment, settings, now)
     if has_changed or worker.serial != serial:

@@ -11,7 +11,7 @@ from nikawa.collect.project import Project
 from nikawa.collect.settings import Settings
 from nikawa.collect.store import get_value, set_value
 from nikawa.serve.audit import add_audit
-from nikawa.serve.database import Connection, Writes
+from nikawa.serve.database import Connection, DeferredWrites
 from nikawa.serve.errors import Refused
 from nikawa.serve.login import hash_token
 
@@ -100,7 +100,7 @@ def all_workers(db: Connection) -> list[Worker]:
     return [Worker(*row) for row in db.rows(f"SELECT {WORKER_COLUMNS} FROM workers ORDER BY id")]  # noqa: S608
 
 
-def save_worker(writes: Writes, worker: Worker, now: float) -> None:
+def save_worker(writes: DeferredWrites, worker: Worker, now: float) -> None:
     """Write what requests change of a worker."""
     writes.add(
         "UPDATE workers SET state = ?, serial = ?, place = ?, answered = ?, pilot = ?, pilot_right = ?, gold = ?,"
@@ -233,7 +233,7 @@ def _forgiven_key(worker: Worker) -> str:
 
 
 def apply_rules(
-    db: Connection, writes: Writes, worker: Worker, settings: Settings, now: float
+    db: Connection, writes: DeferredWrites, worker: Worker, settings: Settings, now: float
 ) -> None:
     """The pilot's verdict, or an exclusion where a rule says so; the caller saves the worker."""
     if worker.state == "pilot":

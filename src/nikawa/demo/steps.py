@@ -27,7 +27,7 @@ from nikawa.runs.store import PREDICTIONS
 
 if TYPE_CHECKING:
     from nikawa.generation.job import GenerateReport
-    from nikawa.runs.summary import Cell
+    from nikawa.runs.summary import RunCell
 
 
 DATASETS = suites()["demo"]
@@ -500,7 +500,7 @@ def train_and_report(out: Path) -> Outcome:
     )
 
 
-def compare_best(cells: Sequence[Cell], runs: Path, folder: Path) -> str:
+def compare_best(cells: Sequence[RunCell], runs: Path, folder: Path) -> str:
     """Whether the best model is really better than the next, by the answers of all seeds."""
     from nikawa.scoring.compare import compare
 
@@ -518,7 +518,7 @@ def compare_best(cells: Sequence[Cell], runs: Path, folder: Path) -> str:
     )
 
 
-def tabulate_scores(cells: Sequence[Cell]) -> Table:
+def tabulate_scores(cells: Sequence[RunCell]) -> Table:
     """A row a system, a column a metric."""
     metrics = tuple(dict.fromkeys(cell.metric for cell in cells))
     rows: dict[str, dict[str, str]] = {}
@@ -533,5 +533,5 @@ def tabulate_scores(cells: Sequence[Cell]) -> Table:
     return tabulate(("system", *metrics), shown, metrics, title)
 
 
-def _system(cell: Cell) -> str:
+def _system(cell: RunCell) -> str:
     return f"{cell.model} ({cell.variation})" if cell.variation else cell.model

@@ -22,7 +22,7 @@ from nikawa.generation.lexicon import Lexicon, load_lexicon
 from nikawa.generation.pack import Pack
 from nikawa.generation.randomness import KeyedRandom, RandomSource, draw_below, hash_key
 from nikawa.generation.template import (
-    Cell,
+    ProblemCell,
     Choice,
     Literal,
     PickTexts,
@@ -54,7 +54,7 @@ class PlannedCell(NamedTuple):
 
     number: int
     """Its place among all cells of the pack, from 1: the first part of its problems' ids."""
-    cell: Cell
+    cell: ProblemCell
     n: int
     """As many as were asked for, or as there are."""
 
@@ -155,7 +155,7 @@ class Generator:
             names += [cell.name for cell in template.cells(spans=self.pack.spans)]
         return {name: number for number, name in enumerate(names, start=1)}
 
-    def _count(self, cell: Cell, split: str) -> int:
+    def _count(self, cell: ProblemCell, split: str) -> int:
         """How many different problems a cell is sure to have: times make more of the same words."""
         share = self.word_share(cell, split)
         if cell.span is not None and share.size:
@@ -211,7 +211,7 @@ class Generator:
         words = (*measures, *self.lexicon.agents, *self.lexicon.nouns, *self.lexicon.verbs)
         return not any(map(_needs_escape, words))
 
-    def draw_words(self, cell: Cell, rng: RandomSource) -> dict[str, str]:
+    def draw_words(self, cell: ProblemCell, rng: RandomSource) -> dict[str, str]:
         """Texts for every key of a cell's template that is no time, drawn at random."""
         space = self.word_share(cell, self.first_split).space
         texts = space.fill(draw_below(rng, space.size), 0)
@@ -232,7 +232,7 @@ class Generator:
             origin=Origin(recipe=self.pack.name, step=template.id, gold="derived"),
         )
 
-    def meta(self, cell: Cell, split: str) -> dict[str, str | None]:
+    def meta(self, cell: ProblemCell, split: str) -> dict[str, str | None]:
         """What a problem can be sliced by; test problems say which training splits have seen their kind."""
         template = cell.template
         meta: dict[str, str | None] = {
@@ -260,7 +260,7 @@ class Generator:
             owned[name] = (RESIDUE_COUNT - i,) if i else rest
         return owned
 
-    def word_share(self, cell: Cell, split: str) -> WordShare:
+    def word_share(self, cell: ProblemCell, split: str) -> WordShare:
         """The words of a cell in a split."""
         if split not in self.owned_residues:
             raise unknown(f"split of {self.pack.name}", split, self.owned_residues)
@@ -293,7 +293,7 @@ class Generator:
 class _CellFiller:
     """Fills the slots of a cell's items: words by number, times and choices by keyed random numbers."""
 
-    def __init__(self, generator: Generator, split: str, cell: Cell) -> None:
+    def __init__(self, generator: Generator, split: str, cell: ProblemCell) -> None:
         self.cell = cell
         self.share = generator.word_share(cell, split)
         self.period = self.share.size

@@ -55,10 +55,10 @@ from nikawa.datasets.locate import repository_folder
 from nikawa.errors import BadInput, MissingData, suggest, unknown
 from nikawa.generation.notation import Notation, parse_block, read_blocks
 from nikawa.generation.notation_jamp import parse_row, read_rows
-from nikawa.generation.template import TIME_KINDS, WORD_KINDS, Cell, Template, find_unbound_names
+from nikawa.generation.template import TIME_KINDS, WORD_KINDS, ProblemCell, Template, find_unbound_names
 from nikawa.generation.template_errors import Position, TemplateError, Trouble
 from nikawa.generation.time_spans import SPANS, TimeSpan
-from nikawa.generation.times import MAX_YEAR, TIME_WORDS, UNITS, Format, Measure, formats_by_name
+from nikawa.generation.times import MAX_YEAR, TIME_WORDS, UNITS, Format, Quantity, formats_by_name
 from nikawa.io.by_hand import read_whole
 
 PACKS = Path(__file__).parent / "packs"
@@ -176,16 +176,16 @@ class Pack:
                 return template
         raise unknown(f"template of {self.name}", id, [template.id for template in self.templates])
 
-    def cells(self, split: str = "train") -> tuple[Cell, ...]:
+    def cells(self, split: str = "train") -> tuple[ProblemCell, ...]:
         """The cells a split is made of, in template order."""
-        cells: list[Cell] = []
+        cells: list[ProblemCell] = []
         for template in self.templates:
             cells += template.cells(self._split_formats(template, split), self.spans)
         return tuple(cells)
 
-    def unreachable(self, split: str = "train") -> tuple[Cell, ...]:
+    def unreachable(self, split: str = "train") -> tuple[ProblemCell, ...]:
         """Cells of a label the template has elsewhere, but not in this format and span."""
-        cells: list[Cell] = []
+        cells: list[ProblemCell] = []
         for template in self.templates:
             cells += template.unreachable_cells(self._split_formats(template, split), self.spans)
         return tuple(cells)
@@ -380,7 +380,7 @@ def notation_of(head: PackHead, path: Path) -> Notation:
         if not is_range or table.step <= 0 or table.near <= 0:
             cure = "low <= high, step and near above 0"
             raise BadInput(f"measure {name!r} has no values", file=path, cure=cure)
-        measure = Measure(name, **msgspec.structs.asdict(table))
+        measure = Quantity(name, **msgspec.structs.asdict(table))
         measures[name] = Format("number", (name,), measure)
     for kind in head.slots:
         if kind in TIME_KINDS or not kind.isascii() or not kind.isalpha():

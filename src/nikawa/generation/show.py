@@ -14,11 +14,11 @@ from nikawa.generation.conditions import write_condition
 from nikawa.generation.generator import Generator, load_pack_lexicon
 from nikawa.generation.pack import Pack, open_pack
 from nikawa.generation.randomness import RandomSource, draw_below
-from nikawa.generation.template import Cell, Choice, Literal, Side, Template, Time, attach_particle
+from nikawa.generation.template import ProblemCell, Choice, Literal, Side, Template, Time, attach_particle
 from nikawa.generation.word_space import inflect_word
 from nikawa.records import Record
 
-DrawWords = Callable[[Cell, RandomSource], Mapping[str, str]]
+DrawWords = Callable[[ProblemCell, RandomSource], Mapping[str, str]]
 """Texts for the word keys of a cell's template."""
 PLACEHOLDERS = {
     "ja": {
@@ -125,7 +125,7 @@ def show_template(
     )
 
 
-def choose_words(pack: Pack, cells: tuple[Cell, ...]) -> DrawWords:
+def choose_words(pack: Pack, cells: tuple[ProblemCell, ...]) -> DrawWords:
     """The words of the pack's lexicon; placeholders where it has none that fit the template."""
     try:
         generator = Generator(pack, load_pack_lexicon(pack))
@@ -150,10 +150,10 @@ def _write_side(side: Side) -> str:
 
 
 def draw_samples(
-    template: Template, cells: tuple[Cell, ...], n: int, rng: Random, draw_words: DrawWords
+    template: Template, cells: tuple[ProblemCell, ...], n: int, rng: Random, draw_words: DrawWords
 ) -> Iterator[SampleProblem]:
     """Problems of different labels as far as there are any."""
-    by_label: dict[str, list[Cell]] = {}
+    by_label: dict[str, list[ProblemCell]] = {}
     for cell in cells:
         by_label.setdefault(cell.label, []).append(cell)
     labels = list(by_label)
@@ -172,7 +172,7 @@ def draw_samples(
         )
 
 
-def draw_placeholders(cell: Cell, rng: RandomSource) -> dict[str, str]:
+def draw_placeholders(cell: ProblemCell, rng: RandomSource) -> dict[str, str]:
     """A text for every key of the cell's template that is no time; agents and nouns of one problem differ."""
     template, language = cell.template, cell.template.language
     turn = draw_below(rng, PLACEHOLDER_TURNS)

@@ -263,7 +263,7 @@ class Template:
         self,
         formats: Formats | None = None,
         spans: Spans | None = None,
-    ) -> tuple[Cell, ...]:
+    ) -> tuple[ProblemCell, ...]:
         """The reachable cells of this template, by format, span and label in the published order.
 
         `formats` leaves the other formats out; `spans` are RANDOM_SPAN and SHORT_SPAN where none are named.
@@ -275,7 +275,7 @@ class Template:
         self,
         formats: Formats | None = None,
         spans: Spans | None = None,
-    ) -> tuple[Cell, ...]:
+    ) -> tuple[ProblemCell, ...]:
         """Cells of labels that the template has elsewhere but that no assignment of this format and span reaches."""
         combinations = list(self._combine_cells(formats, spans))
         labels = {cell.label for cell, is_reachable in combinations if is_reachable}
@@ -285,7 +285,7 @@ class Template:
 
     def _combine_cells(
         self, formats: Formats | None, spans: Spans | None
-    ) -> Iterator[tuple[Cell, bool]]:
+    ) -> Iterator[tuple[ProblemCell, bool]]:
         """Every combination of format, span and label, and whether it can be reached."""
         own_formats: tuple[Format | None, ...] = (None,)
         if self.formats:
@@ -297,10 +297,10 @@ class Template:
             for span in own_spans:
                 labels = index_times(self.time_rules, fmt, span).labels
                 for label in LABELS:
-                    yield Cell(self, fmt, span, label), label in labels
+                    yield ProblemCell(self, fmt, span, label), label in labels
 
 
-class Cell(NamedTuple):
+class ProblemCell(NamedTuple):
     """Problems of one kind: a template, a format and a span (None where it has no times), a label."""
 
     template: Template

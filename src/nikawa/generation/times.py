@@ -40,7 +40,7 @@ MAX_YEAR = 9900
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class Quantity:
     """What a number slot counts: its text around the number, and the numbers it takes."""
 
     name: str
@@ -58,7 +58,7 @@ class Format:
 
     kind: Kind
     units: tuple[str, ...]
-    measure: Measure | None = None
+    measure: Quantity | None = None
 
     @property
     def largest(self) -> str:

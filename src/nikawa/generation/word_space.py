@@ -23,7 +23,7 @@ from nikawa.generation.lexicon import Frame, Lexicon
 from nikawa.generation.randomness import MASK_32, STEP, hash_key, permute_place
 from nikawa.generation.template import (
     TIME_KINDS,
-    Cell,
+    ProblemCell,
     Slot,
     Template,
     Word,
@@ -436,7 +436,7 @@ def inflect_word(word: str, form: str, ctype: str, language: str, kind: str = "v
     return conjugate(word, form, ctype or None)
 
 
-def verb_unit(cell: Cell) -> str:
+def verb_unit(cell: ProblemCell) -> str:
     """The unit a verb must suit: that of an interval, the smallest of a point; none for numbers and for `every`.
 
     Where a verb lasts from one point of a wide span to another, it is the largest unit.

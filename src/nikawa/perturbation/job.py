@@ -50,11 +50,11 @@ def draw_additions(
     gold: str,
     seed: int,
 ) -> Iterator[Example]:
-    """`count` examples of each kind of operation, its cases taken together and each parent once.
+    """Draw `count` examples of each kind of operation, its cases taken together and each parent once.
 
-    `runs` are the operations, each with the split and child of all it rewrites. `gold` is `random`, or `neutral` for a neutral
-    label instead of a random one. Of what changes the meaning, only examples with a label are drawn: a similarity score is
-    none, and none can be drawn for it.
+    `runs` are the operations, each with the split and child of all it rewrites. Where an operation
+    changes the meaning, `gold` says which label its examples get: `random`, or `neutral`. Such
+    examples are drawn only if they have a label: a similarity score cannot be drawn anew.
     """
     kinds: dict[str, Candidates] = {}
     labels: set[str] = set()
@@ -86,14 +86,14 @@ def draw_additions(
     for candidates in kinds.values():
         drawn = nsmallest(count, candidates.values())
         for candidate in sorted(drawn, key=lambda candidate: (candidate.name, candidate.place)):
-            yield make_addition(candidate, sorted(labels), gold, seed)
+            yield _make_addition(candidate, sorted(labels), gold, seed)
 
 
 def _keyed_random(*words: object) -> Random:
     return Random("/".join(map(str, words)))  # noqa: S311  # not for secrets
 
 
-def make_addition(candidate: _Candidate, labels: list[str], gold: str, seed: int) -> Example:
+def _make_addition(candidate: _Candidate, labels: list[str], gold: str, seed: int) -> Example:
     """The training addition of a candidate: an id of its own and, where the meaning changed, a label drawn anew."""
     child, name = candidate.child, candidate.name
     answers: dict[str, Any] = child.gold
@@ -186,9 +186,10 @@ def perturb(
 ) -> PerturbReport:
     """Apply operations (`swap-o`, `scramble`, `particles`, `width-full`, …) to a dataset given as `load` takes it.
 
-    `operations` are names in a sequence or separated by commas. Without `out` in the options nothing is written, and the
-    report tells what would be. `on_progress` is called every `PROGRESS_EXAMPLES` examples. Raises `BadInput` for a name that
-    is none, for a file that exists, and where nothing can be rewritten.
+    `operations` are names in a sequence or separated by commas. Without `out` in the options
+    nothing is written, but everything is computed, counted and checked. `on_progress` is called
+    every `PROGRESS_EXAMPLES` examples. Raises `BadInput` for an unknown operation, for an output
+    that exists, and where nothing (or too little, for `augment`) can be rewritten.
     """
     options = options or PerturbOptions()
     names = operations.split(",") if isinstance(operations, str) else operations
@@ -286,7 +287,7 @@ class _Job:
         self.tallies = [_Tally(restrict_inputs(one, options.inputs)) for one in chosen]
         if options.inputs:
             pairs = open_stream(self.spec, data).pairs
-            refuse_missing_inputs(pairs, options.inputs, list_text_inputs)
+            refuse_missing_inputs(pairs, options.inputs, _list_text_inputs)
 
     def run(self, tally: _Tally) -> Iterator[tuple[str, Example]]:
         """Split and child of everything one operation rewrites, as a stream."""
@@ -325,9 +326,12 @@ class _Job:
         if options.augment is not None:
             runs = [(tally.perturbation, self.run(tally)) for tally in self.tallies]
             additions = draw_additions(runs, options.augment, options.augment_gold, options.seed)
-            if out is None:
-                return 0
-            return write_records(out, additions, overwrite=options.overwrite)
+            if out is not None:
+                return write_records(out, additions, overwrite=options.overwrite)
+            # Drawing fills the tallies, and refuses what cannot be drawn, though nothing is written.
+            for _ in additions:
+                pass
+            return 0
         if out is None:
             for tally in self.tallies:
                 for _ in self.run(tally):
@@ -363,7 +367,7 @@ class _Job:
         if not splits:
             raise self._nothing_rewritten(out)
         examples = {name: tuple(own) for name, own in splits.items()}
-        dataset = make_dataset(self.dataset, examples)
+        dataset = _make_dataset(self.dataset, examples)
         write_folder(dataset, out, overwrite=self.options.overwrite)
         return sum(map(len, splits.values()))
 
@@ -377,12 +381,12 @@ class _Job:
         return BadInput(f"nothing was rewritten{main}", file=out, cure=cure)
 
 
-def list_text_inputs(example: Example) -> set[str]:
+def _list_text_inputs(example: Example) -> set[str]:
     """The names of the inputs that are texts."""
     return {name for name, value in example.inputs.items() if isinstance(value, str)}
 
 
-def make_dataset(parent: Dataset, splits: dict[str, tuple[Example, ...]]) -> Dataset:
+def _make_dataset(parent: Dataset, splits: dict[str, tuple[Example, ...]]) -> Dataset:
     """The dataset of what was rewritten, with a card that says so."""
     name = f"{parent.name}-perturbed"
     card = replace(

@@ -11,7 +11,7 @@ from typing import Any
 
 from nikawa.errors import BadInput
 from nikawa.execute import Executor, Killed, executors, open_executor
-from nikawa.execute.here import Here
+from nikawa.execute.in_process import InProcess
 from nikawa.models import find_model, parse_model_name
 from nikawa.models.base import Progress, ignore_progress
 from nikawa.records import Record
@@ -20,10 +20,10 @@ from nikawa.runs.plan import Family, Settings, plan_runs
 from nikawa.runs.records import Outcome, RunSpec
 from nikawa.runs.request import RunRequest
 from nikawa.runs.store import StoredRun
-from nikawa.runs.summary import Cell, choose_settings, diverged_settings, model_notes, summarise
+from nikawa.runs.summary import RunCell, choose_settings, diverged_settings, model_notes, summarise
 from nikawa.runs.work import RunPlace, do_run
 
-__all__ = ["Cell", "Chosen", "FailedRun", "RunOptions", "RunReport", "RunRequest", "run", "run_all"]
+__all__ = ["RunCell", "Chosen", "FailedRun", "RunOptions", "RunReport", "RunRequest", "run", "run_all"]
 
 RunExecutor = Executor[RunSpec, Outcome | Killed[RunSpec]]
 OnOutcome = Callable[[Outcome | None, int, int], None]
@@ -84,7 +84,7 @@ class RunReport(Record, frozen=True, kw_only=True):
     done: int
     skipped: int
     """Runs that were done before."""
-    cells: tuple[Cell, ...]
+    cells: tuple[RunCell, ...]
     chosen: tuple[Chosen, ...] = ()
     problems: tuple[FailedRun, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -128,7 +128,7 @@ def run_families(
 ) -> RunReport:
     """Choose settings where there is a choice, make the results with them, and sum up."""
     out = options.out
-    tally = _Tally(options.on_outcome, list if isinstance(executor, Here) else order_longest_first)
+    tally = _Tally(options.on_outcome, list if isinstance(executor, InProcess) else order_longest_first)
     selection = [spec for family in families for spec in family.selection_runs()]
     further = 0 if options.only_choose else sum(len(family.seeds) for family in families)
     tally.take(executor, selection, further=further)
@@ -136,7 +136,7 @@ def run_families(
     if options.only_choose:
         final = []
     tally.take(executor, [spec for family, settings in final for spec in family.runs(settings)])
-    cells: list[Cell] = []
+    cells: list[RunCell] = []
     notes: list[str] = []
     for family, settings in final:
         cells += summarise(family, settings, out, tally.broken)

@@ -23,7 +23,7 @@ from nikawa.runs.store import StoredRun, official_scores
 DIFFERENCE = "seen - unseen"
 
 
-class Cell(Record, frozen=True, kw_only=True):
+class RunCell(Record, frozen=True, kw_only=True):
     """One figure of the table."""
 
     task: str
@@ -132,7 +132,7 @@ def diverged_settings(family: Family, out: Path, broken: Collection[str] = ()) -
 
 def summarise(
     family: Family, settings: Settings, out: Path, broken: Collection[str] = ()
-) -> list[Cell]:
+) -> list[RunCell]:
     """The figures of a family under its settings: every set, every metric, over the seeds that are done."""
     columns: Columns = {}
     for run in read_finished(family.runs(settings), out, broken):
@@ -150,7 +150,7 @@ def make_cell(
     settings: Settings,
     key: ColumnKey,
     values: Sequence[tuple[FinishedRun, Score]],
-) -> Cell:
+) -> RunCell:
     """One figure from the scores of all seeds, each with its run."""
     name, where, metric = key
     scores = [score for _, score in values]
@@ -160,7 +160,7 @@ def make_cell(
     lost = Counter[str]()
     for part in parts:
         lost.update(part.unanswered)
-    return Cell(
+    return RunCell(
         task=family.task.name,
         variation=family.variation.title,
         model=family.model,
@@ -211,7 +211,7 @@ def mean_and_sd(values: Sequence[float]) -> tuple[float | None, float | None]:
     return fmean(values), stdev(values) if len(values) > 1 else None
 
 
-def subtract_unseen(cells: Sequence[Cell], columns: Columns) -> Iterator[Cell]:
+def subtract_unseen(cells: Sequence[RunCell], columns: Columns) -> Iterator[RunCell]:
     """Cells of seen minus unseen, seed by seed, as JAMP's Table 8 has it."""
     for cell in cells:
         unseen = columns.get((cell.set, "unseen", cell.metric), [])

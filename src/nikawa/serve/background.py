@@ -33,7 +33,7 @@ POLL_SECONDS = 0.02
 _log = logging.getLogger("nikawa.serve")
 
 
-class Task(msgspec.Struct, frozen=True):
+class BackgroundTask(msgspec.Struct, frozen=True):
     """What the process is to do."""
 
     function: str
@@ -52,7 +52,7 @@ def stream_in_process(function: Callable[..., Iterator[bytes]], *arguments: Any)
     The function must be importable by name and the arguments must be JSON. The process is ended when nobody wants
     more. Raises `ProcessFailed` with the last line the process wrote to its standard error.
     """
-    task = Task(f"{function.__module__}:{function.__qualname__}", list(arguments))
+    task = BackgroundTask(f"{function.__module__}:{function.__qualname__}", list(arguments))
     with subprocess.Popen(
         [sys.executable, "-m", "nikawa.serve.background"],
         stdin=subprocess.PIPE,
@@ -78,7 +78,7 @@ def stream_in_process(function: Callable[..., Iterator[bytes]], *arguments: Any)
                 process.kill()
 
 
-def perform_task(task: Task, out: BinaryIO) -> None:
+def perform_task(task: BackgroundTask, out: BinaryIO) -> None:
     """Do a task and write what it yields."""
     out.writelines(find_function(task.function)(*task.arguments))
 
@@ -96,7 +96,7 @@ def main() -> int:
         os.nice(NICENESS)
     out = sys.stdout.buffer
     try:
-        perform_task(msgspec.json.decode(sys.stdin.buffer.read(), type=Task), out)
+        perform_task(msgspec.json.decode(sys.stdin.buffer.read(), type=BackgroundTask), out)
         out.flush()
     except BrokenPipeError:  # nobody waits for it any more
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())

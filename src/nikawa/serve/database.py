@@ -104,7 +104,7 @@ class Connection(ABC):
             raise
 
 
-class Writes:
+class DeferredWrites:
     """Statements that are kept and then sent together: a request that writes at its end costs one round trip for it.
 
     They must write to different rows. What is read before `send` is still as it was.
