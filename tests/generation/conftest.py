@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from nikawa.generation.conditions import NEVER, And, write_condition
 from nikawa.generation.pack import Pack, load_pack
+from nikawa.generation.template import Choice, Element, Literal, Template, Time, Word
+from nikawa.generation.times import INTERVAL_FORMATS, POINT_FORMATS
 
 HEADER = (
     "id\tpremise\thypothesis\tentailment\tcontradiction\tng time unit\ttest time format\tcategory"
@@ -99,3 +102,58 @@ def lighthouse(native: Write) -> Pack:
 def published(shared_data: Path) -> Pack:
     """The 79 published templates."""
     return load_pack(shared_data / "jamp/dataset/template/template_ver_1_5.tsv")
+
+
+NAME_WIDTH = 18
+"""Columns that the name of a field takes."""
+
+
+@pytest.fixture(scope="session")
+def write_native() -> Callable[[Template], str]:
+    """Writes a template in the native notation, so that tests can read it back."""
+    return _write_template
+
+
+def _write_template(template: Template) -> str:
+    """The block of the native notation that must be read back to an equal template."""
+    fields = {
+        "category": template.category,
+        "premise": "".join(map(_write_element, template.premise)),
+        "hypothesis": "".join(map(_write_element, template.hypothesis)),
+    }
+    if template.given:
+        given = template.given[0] if len(template.given) == 1 else And(template.given)
+        fields["given"] = write_condition(given)
+    if template.entails != NEVER:
+        fields["entails when"] = write_condition(template.entails)
+    if template.contradicts != NEVER:
+        fields["contradicts when"] = write_condition(template.contradicts)
+    if template.formats not in ((), POINT_FORMATS, INTERVAL_FORMATS):
+        fields["formats"] = " ".join(fmt.name(template.language) for fmt in template.formats)
+    if template.test_format:
+        fields["test format"] = template.test_format.name(template.language)
+    if template.note:
+        fields["note"] = template.note.replace("\n", "\n" + " " * (NAME_WIDTH + 3))
+    lines = [f"template {template.id}"]
+    lines += [f"  {f'{name}:':{NAME_WIDTH}} {text}" for name, text in fields.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _write_element(element: Element) -> str:
+    match element:
+        case Literal(text):
+            return text
+        case Choice(_, options):
+            return "{" + "|".join(options) + "}"
+        case Time():
+            details = [
+                f"{element.days:+d}day" if element.days else "",
+                f"!={element.apart[0]}{element.apart[1]:+d}day" if element.apart else "",
+            ]
+        case Word():
+            voice = {True: "transitive", False: "intransitive", None: ""}[element.transitive]
+            form = "" if element.form == "dictionary" else element.form
+            details = [element.case, voice, *element.frame, element.wants, form]
+    if element.particle:
+        details.append(f"+{element.particle}")
+    return "{" + " ".join([f"{element.kind}{element.index}", *filter(None, details)]) + "}"

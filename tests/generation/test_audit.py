@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from nikawa.datasets import load
-from nikawa.generation.audit import AuditReport, audit_examples
+from nikawa.generation.audit import AuditReport, audit_examples, find_wrong_forms
 from nikawa.generation.pack import Pack
 from nikawa.generation.problem_reader import ProblemReader
 from nikawa.generation.time_spans import SPANS
-from nikawa.generation.audit import find_wrong_forms
 from nikawa.records import Example
 
 

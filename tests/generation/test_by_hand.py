@@ -11,7 +11,7 @@ import pytest
 from nikawa.errors import BadInput
 from nikawa.generation.pack import load_pack
 from nikawa.generation.review import read_review_sheet
-from nikawa.io.by_hand import read_lines, read_rows
+from nikawa.io.hand_edited import read_lines, read_rows
 
 Write = Callable[..., Path]
 ENCODED: dict[str, Callable[[str], bytes]] = {

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nikawa.errors import BadInput
-from nikawa.generation.notation import Notation, parse_side, write_native
+from nikawa.generation.notation import Notation, parse_side
 from nikawa.generation.pack import Pack, load_pack
 from nikawa.generation.template import Choice, Literal, Template, Time, Word
 from nikawa.generation.template_errors import Position
 
 Write = Callable[..., Path]
+WriteNative = Callable[[Template], str]
 START = "template one\n  category: x\n"
 
 
@@ -62,7 +63,9 @@ def test_a_template_goes_on_over_lines(lighthouse: Pack) -> None:
 
 
 @pytest.mark.parametrize("id", ["7", "8", "9"])
-def test_written_and_read_again(lighthouse: Pack, native: Write, id: str) -> None:
+def test_written_and_read_again(
+    lighthouse: Pack, native: Write, write_native: WriteNative, id: str
+) -> None:
     assert load_pack(native(write_native(lighthouse[id]))).templates == (lighthouse[id],)
 
 
@@ -175,8 +178,8 @@ WORDS = st.lists(
 )
 
 
-@given(st.one_of(WORDS.map("".join), st.text(max_size=60)))
-def test_any_text_is_read_or_refused(text: str) -> None:
+@given(text=st.one_of(WORDS.map("".join), st.text(max_size=60)))
+def test_any_text_is_read_or_refused(write_native: WriteNative, text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.txt"
         path.write_bytes(text.encode("utf-8", "surrogatepass"))

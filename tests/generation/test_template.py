@@ -10,11 +10,10 @@ import pytest
 
 from nikawa.errors import BadInput
 from nikawa.generation.conditions import LABELS
-from nikawa.generation.notation import write_native
 from nikawa.generation.pack import Pack, load_pack
 from nikawa.generation.problem_reader import ProblemReader
 from nikawa.generation.show import draw_placeholders
-from nikawa.generation.template import ProblemCell, Literal, Word
+from nikawa.generation.template import Literal, ProblemCell, Template, Word
 from nikawa.generation.times import COMPAT, Value, formats_by_name
 
 Write = Callable[..., Path]
@@ -201,6 +200,8 @@ def test_published_cells(published: Pack) -> None:
     assert len(lost) == 18
 
 
-def test_published_templates_in_the_native_notation(published: Pack, native: Write) -> None:
+def test_published_templates_in_the_native_notation(
+    published: Pack, native: Write, write_native: Callable[[Template], str]
+) -> None:
     text = "\n".join(write_native(template) for template in published.templates)
     assert load_pack(native(text)).templates == published.templates

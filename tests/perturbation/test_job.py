@@ -262,6 +262,16 @@ class TestAugment:
                 options=PerturbOptions(augment=300, out=zoo.with_name("x.jsonl")),
             )
 
+    def test_without_out_it_counts_and_refuses_as_with_it(self, zoo: Path) -> None:
+        out = zoo.with_name("x.jsonl")
+        written = perturb("particles", str(zoo), options=PerturbOptions(augment=8, out=out))
+        alone = perturb("particles", str(zoo), options=PerturbOptions(augment=8))
+        assert alone.operations == written.operations
+        assert all(operation.examples for operation in alone.operations)
+        assert (alone.written, alone.out) == (0, None)
+        with pytest.raises(BadInput, match="300 additions of scramble are asked for, 24 examples"):
+            perturb("particles", str(zoo), options=PerturbOptions(augment=300))
+
 
 @pytest.mark.parametrize(
     ("words", "said"),

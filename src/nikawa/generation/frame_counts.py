@@ -13,7 +13,7 @@ from math import log2
 from pathlib import Path
 
 from nikawa.errors import BadInput
-from nikawa.io.by_hand import read_rows
+from nikawa.io.hand_edited import read_rows
 
 Triple = tuple[str, str, str]
 """Verb, case, noun."""

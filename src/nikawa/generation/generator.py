@@ -22,10 +22,10 @@ from nikawa.generation.lexicon import Lexicon, load_lexicon
 from nikawa.generation.pack import Pack
 from nikawa.generation.randomness import KeyedRandom, RandomSource, draw_below, hash_key
 from nikawa.generation.template import (
-    ProblemCell,
     Choice,
     Literal,
     PickTexts,
+    ProblemCell,
     Template,
     Time,
     format_side,

@@ -19,7 +19,7 @@ import msgspec
 from nikawa.errors import BadInput, suggest, unknown
 from nikawa.generation.frame_counts import FrameCounts, read_counts
 from nikawa.generation.times import UNITS, VERB_TIMES
-from nikawa.io.by_hand import read_lines, read_rows, read_whole
+from nikawa.io.hand_edited import read_lines, read_rows, read_whole
 from nikawa.records import Record
 
 SHIPPED_FOLDER = Path(__file__).parent / "lexicons"

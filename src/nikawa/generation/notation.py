@@ -23,11 +23,9 @@ from pathlib import Path
 from nikawa.errors import suggest
 from nikawa.generation.conditions import (
     NEVER,
-    And,
     Condition,
     parse_condition,
     parse_slot_name,
-    write_condition,
 )
 from nikawa.generation.template import (
     INFLECTED,
@@ -51,7 +49,7 @@ from nikawa.generation.times import (
     Format,
     formats_by_name,
 )
-from nikawa.io.by_hand import read_lines
+from nikawa.io.hand_edited import read_lines
 
 FIELDS = {
     "category": "category",
@@ -83,8 +81,6 @@ VOICES = {
 """Whether a verb is transitive, by the words for it."""
 MAX_TIMES = 5
 """Slots of one kind of time: all orders of the times are tried, so there is a limit to them."""
-NAME_WIDTH = 18
-"""Columns that the name of a field takes where a template is written."""
 _HEAD = re.compile(r"template\s+(\S+)\s*")
 _FIELD = re.compile(r"\s*([A-Za-z][A-Za-z ]*?)\s*[:：]\s*")
 _SLOT = re.compile(r"\{([^{}]*)\}")
@@ -402,48 +398,3 @@ class _SideParser:
             else:
                 self.add("case", f"{text!r} is no case", at, suggest(text, notation.cases))
         return word
-
-
-def write_native(template: Template) -> str:
-    """The block of lines that `read_blocks` and `parse_block` read back to an equal template."""
-    fields = {
-        "category": template.category,
-        "premise": "".join(map(_write_element, template.premise)),
-        "hypothesis": "".join(map(_write_element, template.hypothesis)),
-    }
-    if template.given:
-        given = template.given[0] if len(template.given) == 1 else And(template.given)
-        fields["given"] = write_condition(given)
-    if template.entails != NEVER:
-        fields["entails when"] = write_condition(template.entails)
-    if template.contradicts != NEVER:
-        fields["contradicts when"] = write_condition(template.contradicts)
-    if template.formats not in ((), POINT_FORMATS, INTERVAL_FORMATS):
-        fields["formats"] = " ".join(fmt.name(template.language) for fmt in template.formats)
-    if template.test_format:
-        fields["test format"] = template.test_format.name(template.language)
-    if template.note:
-        fields["note"] = template.note.replace("\n", "\n" + " " * (NAME_WIDTH + 3))
-    lines = [f"template {template.id}"]
-    lines += [f"  {f'{name}:':{NAME_WIDTH}} {text}" for name, text in fields.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _write_element(element: Element) -> str:
-    match element:
-        case Literal(text):
-            return text
-        case Choice(_, options):
-            return "{" + "|".join(options) + "}"
-        case Time():
-            details = [
-                f"{element.days:+d}day" if element.days else "",
-                f"!={element.apart[0]}{element.apart[1]:+d}day" if element.apart else "",
-            ]
-        case Word():
-            voice = {True: "transitive", False: "intransitive", None: ""}[element.transitive]
-            form = "" if element.form == "dictionary" else element.form
-            details = [element.case, voice, *element.frame, element.wants, form]
-    if element.particle:
-        details.append(f"+{element.particle}")
-    return "{" + " ".join([f"{element.kind}{element.index}", *filter(None, details)]) + "}"

@@ -25,7 +25,7 @@ from nikawa.generation.template import (
 )
 from nikawa.generation.template_errors import Position, TemplateError, TemplateErrors
 from nikawa.generation.times import INTERVAL_FORMATS, POINT_FORMATS, UNITS, Format, formats_by_name
-from nikawa.io.by_hand import read_rows as read_table
+from nikawa.io.hand_edited import read_rows as read_table
 
 COLUMNS = (
     "id",

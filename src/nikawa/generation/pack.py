@@ -55,11 +55,17 @@ from nikawa.datasets.locate import repository_folder
 from nikawa.errors import BadInput, MissingData, suggest, unknown
 from nikawa.generation.notation import Notation, parse_block, read_blocks
 from nikawa.generation.notation_jamp import parse_row, read_rows
-from nikawa.generation.template import TIME_KINDS, WORD_KINDS, ProblemCell, Template, find_unbound_names
+from nikawa.generation.template import (
+    TIME_KINDS,
+    WORD_KINDS,
+    ProblemCell,
+    Template,
+    find_unbound_names,
+)
 from nikawa.generation.template_errors import Position, TemplateError, Trouble
 from nikawa.generation.time_spans import SPANS, TimeSpan
 from nikawa.generation.times import MAX_YEAR, TIME_WORDS, UNITS, Format, Quantity, formats_by_name
-from nikawa.io.by_hand import read_whole
+from nikawa.io.hand_edited import read_whole
 
 PACKS = Path(__file__).parent / "packs"
 PACK_FILE = "pack.toml"

@@ -20,7 +20,7 @@ from nikawa.generation.problem_reader import ProblemReader
 from nikawa.generation.template import strip_case_number
 from nikawa.generation.word_space import inflect_word
 from nikawa.io.atomic import atomic_write
-from nikawa.io.by_hand import read_rows
+from nikawa.io.hand_edited import read_rows
 from nikawa.io.escapes import escape, unescape
 from nikawa.io.folders import write_folder
 from nikawa.records import Dataset, Example, Record
@@ -29,8 +29,6 @@ LISTED_WEIGHT = 10
 """Observations that a noun listed in a frame counts as."""
 TOGETHER_BITS = 3.0
 """What nouns of one frame line gain, and nouns of none lose."""
-NATURAL = 0.0
-"""Scores above it are natural."""
 REASONS = ("semantically unnatural", "incomplete sentence", "grammatically unnatural")
 """Why a sentence is dropped, as JAMP's authors did (Table 4 of their paper)."""
 
@@ -84,11 +82,6 @@ class Plausibility:
         """Whether every frame of the verb has a case more than these."""
         known = self._cases.get(verb, ())
         return bool(known) and all(cases > frozenset(nouns) for cases in known)
-
-    def is_natural(self, verb: str, nouns: Nouns, above: float = NATURAL) -> bool:
-        """Whether the score lies above the line and no word is excluded."""
-        excluded = self.lexicon.excluded
-        return excluded.isdisjoint((verb, *nouns.values())) and self.score(verb, nouns) > above
 
     def reason(self, verb: str, nouns: Nouns) -> str:
         """The likeliest of `REASONS` for a low score: a case the verb needs is missing, or the nouns do not fit."""

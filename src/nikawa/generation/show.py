@@ -14,7 +14,15 @@ from nikawa.generation.conditions import write_condition
 from nikawa.generation.generator import Generator, load_pack_lexicon
 from nikawa.generation.pack import Pack, open_pack
 from nikawa.generation.randomness import RandomSource, draw_below
-from nikawa.generation.template import ProblemCell, Choice, Literal, Side, Template, Time, attach_particle
+from nikawa.generation.template import (
+    Choice,
+    Literal,
+    ProblemCell,
+    Side,
+    Template,
+    Time,
+    attach_particle,
+)
 from nikawa.generation.word_space import inflect_word
 from nikawa.records import Record
 

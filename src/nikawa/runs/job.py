@@ -23,7 +23,16 @@ from nikawa.runs.store import StoredRun
 from nikawa.runs.summary import RunCell, choose_settings, diverged_settings, model_notes, summarise
 from nikawa.runs.work import RunPlace, do_run
 
-__all__ = ["RunCell", "Chosen", "FailedRun", "RunOptions", "RunReport", "RunRequest", "run", "run_all"]
+__all__ = [
+    "Chosen",
+    "FailedRun",
+    "RunCell",
+    "RunOptions",
+    "RunReport",
+    "RunRequest",
+    "run",
+    "run_all",
+]
 
 RunExecutor = Executor[RunSpec, Outcome | Killed[RunSpec]]
 OnOutcome = Callable[[Outcome | None, int, int], None]
@@ -128,7 +137,9 @@ def run_families(
 ) -> RunReport:
     """Choose settings where there is a choice, make the results with them, and sum up."""
     out = options.out
-    tally = _Tally(options.on_outcome, list if isinstance(executor, InProcess) else order_longest_first)
+    tally = _Tally(
+        options.on_outcome, list if isinstance(executor, InProcess) else order_longest_first
+    )
     selection = [spec for family in families for spec in family.selection_runs()]
     further = 0 if options.only_choose else sum(len(family.seeds) for family in families)
     tally.take(executor, selection, further=further)

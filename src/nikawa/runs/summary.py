@@ -100,22 +100,47 @@ def choose_settings(
     not among them: they would again.
     """
     metric = family.task.metrics[0]
-    sign = -1 if metrics()[metric].better == "lower" else 1
-    best: tuple[float, Settings] | None = None
+    tried: list[SelectionScores] = []
     for settings in family.options:
         finished = read_finished(family.runs(settings, "selection"), out, broken)
-        if any(run.diverged for run in finished):
-            continue
         scores = [score for run in finished for score in official_scores(run.scores, SELECTION_SET)]
         values = [score.value for score in scores if score.metric == metric]
-        if not values:
-            continue
-        value = sign * fmean(values)
-        if math.isnan(value):
-            value = -math.inf
-        if best is None or value > best[0]:
-            best = (value, settings)
-    return None if best is None else (sign * best[0], best[1])
+        tried.append(SelectionScores(values, any(run.diverged for run in finished)))
+    best = find_best_settings(tried, metric)
+    if best is None:
+        return None
+    value, places = best
+    return value, family.options[places[0]]
+
+
+@dataclass(frozen=True)
+class SelectionScores:
+    """What one combination of settings reached where settings are chosen."""
+
+    values: Sequence[float]
+    """A score a seed."""
+    diverged: bool
+    """Whether a seed diverged."""
+
+
+def find_best_settings(
+    tried: Sequence[SelectionScores], metric: str
+) -> tuple[float, list[int]] | None:
+    """The best mean over seeds, and the places in `tried` that reach it: `nikawa run` takes the first.
+
+    Settings that a seed diverged with are left out, as they would diverge again. A mean that is not a number is the worst there
+    is. None where nothing is left.
+    """
+    sign = -1 if metrics()[metric].better == "lower" else 1
+    means: dict[int, float] = {}
+    for place, scores in enumerate(tried):
+        if scores.values and not scores.diverged:
+            mean = sign * fmean(scores.values)
+            means[place] = -math.inf if math.isnan(mean) else mean
+    if not means:
+        return None
+    best = max(means.values())
+    return sign * best, [place for place, mean in means.items() if mean == best]
 
 
 def diverged_settings(family: Family, out: Path, broken: Collection[str] = ()) -> list[Settings]:

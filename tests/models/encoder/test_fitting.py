@@ -296,7 +296,7 @@ def test_lost_characters_are_refused_in_every_kind_and_for_every_seed(
     kind: Kind, altered: Callable[..., Path], made: Callable[..., Any], invented: Mapping[Kind, Any]
 ) -> None:
     case, folder = invented[kind], altered(tokenizer={"normalizer": LOSSY})
-    heads.clear_row_cache()
+    heads.row_cache.clear()
     for seed in (1, 2):  # the second takes the rows of the first
         with pytest.raises(BadInput, match=rf"loses [\d,]+ characters of invented-{kind}, such as"):
             made(checkpoint=folder, seed=seed).fit(case.task, case.learn)
@@ -307,7 +307,7 @@ def test_every_run_of_a_grid_tells_what_was_lost(
 ) -> None:
     case, told = invented["tagging"], []
     folder = altered(tokenizer={"normalizer": {**LOSSY, "pattern": {"Regex": "비"}}})
-    heads.clear_row_cache()
+    heads.row_cache.clear()
     for seed in (1, 2):
         encoder = made(checkpoint=folder, seed=seed)
         encoder.fit(case.task, case.learn)

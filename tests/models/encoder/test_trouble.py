@@ -234,7 +234,7 @@ def test_runs_of_a_grid_read_their_texts_once(
         return raw(self, texts)
 
     monkeypatch.setattr(SubwordReader, "tokenize", counted)
-    heads.clear_row_cache()
+    heads.row_cache.clear()
     case = invented["inference"]
     for rate, seed in ((1e-3, 0), (1e-3, 1), (1e-4, 0)):
         encoder = made(epochs=0.1, learning_rate=rate, seed=seed)
@@ -250,7 +250,7 @@ def test_runs_of_a_grid_read_their_texts_once(
     ]
     made(epochs=0.1).fit(case.task, other)
     assert len(read) == 11
-    assert len(heads._row_cache) <= heads.MAX_CACHED_ROWS
+    assert len(heads.row_cache) <= heads.MAX_CACHED_ROWS
 
 
 def test_dropout_is_set_by_whatever_name_the_architecture_has() -> None:

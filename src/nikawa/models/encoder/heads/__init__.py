@@ -29,7 +29,7 @@ MAX_CACHED_ROWS = 8
 ROW_SETTINGS = ("max_length", "doc_stride", "segmentation", "markers")
 """The settings that rows depend on."""
 
-_row_cache: OrderedDict[str, Rows] = OrderedDict()
+row_cache: OrderedDict[str, Rows] = OrderedDict()
 
 
 @cache
@@ -67,21 +67,16 @@ def make_rows(head: Head, work: Work, examples: Sequence[Example], learn: bool) 
     key = digest_row_inputs(head, work, examples, learn)
     reader = work.reader
     before = reader.lost.copy()
-    if key not in _row_cache:
-        _row_cache[key] = head.rows(work, examples, learn)
-        _row_cache[key].lost = reader.lost - before
-    _row_cache.move_to_end(key)
+    if key not in row_cache:
+        row_cache[key] = head.rows(work, examples, learn)
+        row_cache[key].lost = reader.lost - before
+    row_cache.move_to_end(key)
     # A reader that did not make the rows must report the same losses, and each set of rows counts once.
-    reader.lost = before if key in reader.counted else before + _row_cache[key].lost
+    reader.lost = before if key in reader.counted else before + row_cache[key].lost
     reader.counted.add(key)
-    while len(_row_cache) > MAX_CACHED_ROWS:
-        _row_cache.popitem(last=False)
-    return _row_cache[key]
-
-
-def clear_row_cache() -> None:
-    """Forget all rows."""
-    _row_cache.clear()
+    while len(row_cache) > MAX_CACHED_ROWS:
+        row_cache.popitem(last=False)
+    return row_cache[key]
 
 
 def digest_row_inputs(head: Head, work: Work, examples: Sequence[Example], learn: bool) -> str:
