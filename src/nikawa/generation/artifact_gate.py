@@ -102,7 +102,7 @@ def find_culprits(
     """The pairs over the line that the templates' literals alone explain, the worst first."""
     import numpy as np
 
-    literals = find_literals(generator, cells, tokeniser)
+    literals = _find_literals(generator, cells, tokeniser)
     labels: dict[str, Counter[str]] = defaultdict(Counter)
     """Template to its problems by label."""
     for planned in cells:
@@ -128,7 +128,7 @@ def find_culprits(
     return tuple(culprits)
 
 
-def find_literals(
+def _find_literals(
     generator: Generator, cells: Sequence[PlannedCell], tokeniser: str
 ) -> dict[str, frozenset[str]]:
     """Template to the tokens that all of its problems hold."""

@@ -79,7 +79,7 @@ def audit_dataset(
             pass
     return audit_examples(
         pack.templates,
-        load_made_examples(dataset, data),
+        _load_made_examples(dataset, data),
         compat=compat,
         spans={span.name: span for span in pack.spans},
         wrong_forms=wrong_forms,
@@ -87,7 +87,7 @@ def audit_dataset(
     )
 
 
-def load_made_examples(dataset: str, data: Path | None) -> Iterator[Example]:
+def _load_made_examples(dataset: str, data: Path | None) -> Iterator[Example]:
     """The examples of a dataset in order; raises `BadInput` at the first that names no template."""
     spec = dataset
     if dataset.endswith((".tsv", ".tsv.gz", ".tsv.zst")) and "@" not in dataset:
@@ -191,7 +191,7 @@ class _Audit:
         if "time_format" in meta and meta["time_format"] != format_name:
             self.note("time-format", example)
         span = self.spans.get(str(meta.get("time_span")))
-        if span is not None and fmt is not None and not is_within_span(problem, fmt, span):
+        if span is not None and fmt is not None and not _is_within_span(problem, fmt, span):
             self.note("time-span", example)
         if template.given and not template.is_consistent(problem.values, fmt):
             self.note("inconsistent-premise", example, str(example.gold.get("label", "")))
@@ -206,7 +206,7 @@ class _Audit:
                 self.note("verb-form", example, wrong[0])
 
 
-def is_within_span(problem: ParsedProblem, fmt: Format, span: TimeSpan) -> bool:
+def _is_within_span(problem: ParsedProblem, fmt: Format, span: TimeSpan) -> bool:
     """Whether points share a window, and intervals have a length of the span."""
     sizes = [value for key, value in problem.values.items() if key.startswith("interval")]
     if not all(size in span.lengths() for size in sizes):

@@ -280,13 +280,13 @@ class _TemplateCheck:
         formats = template.formats[:1] if compares_only_points(condition) else template.formats
         for fmt in formats or (None,):
             holds = compile_condition(condition, CALENDAR, fmt.largest if fmt else "")
-            for values, env in assign_values(points, sizes, fmt, size):
+            for values, env in _assign_values(points, sizes, fmt, size):
                 if holds(env) and (not only_allowed or rules.allow(values, fmt)):
                     return values, fmt
         return None
 
 
-def assign_values(
+def _assign_values(
     points: list[str], sizes: list[str], fmt: Format | None, size: DomainSize
 ) -> Iterator[tuple[dict[str, Value], dict[str, int]]]:
     """Assignments of these slots, and what compiled conditions read of them."""

@@ -148,13 +148,13 @@ def extract_by_heads(tokens: Tokens) -> Iterator[Triple]:
         cases = [dependent.surface for dependent in dependents if dependent.deprel == "case"]
         if len(cases) != 1 or cases[0] not in CASES:
             continue
-        verb = find_governor(tokens, token.head, children)
-        noun = join_compound(tokens, i, children)
+        verb = _find_governor(tokens, token.head, children)
+        noun = _join_compound(tokens, i, children)
         if verb and _WORD.fullmatch(noun):
             yield verb, CASES[cases[0]], noun
 
 
-def find_governor(tokens: Tokens, i: int, children: Children) -> str:
+def _find_governor(tokens: Tokens, i: int, children: Children) -> str:
     """The verb at `i`, empty where it is none or not in the active voice."""
     token = tokens[i]
     dependents = [tokens[child] for child in children.get(i, ())]
@@ -167,7 +167,7 @@ def find_governor(tokens: Tokens, i: int, children: Children) -> str:
     return token.surface + "する" if has_light_verb and token.pos[0] == "名詞" else ""
 
 
-def join_compound(tokens: Tokens, i: int, children: Children) -> str:
+def _join_compound(tokens: Tokens, i: int, children: Children) -> str:
     """The noun at `i` with the parts of its compound, where nothing stands between them."""
     before = [child for child in children.get(i, ()) if child < i]
     parts = [child for child in before if tokens[child].deprel == "compound"]
@@ -260,8 +260,8 @@ def build_lexicon(
         # Text of another language has sentences, but no noun, particle and verb of Japanese.
         cure = "give Japanese text with verbs and their nouns; lexicons of other languages are written by hand"
         raise BadInput("no noun stands with a verb in the text", file=texts[0], cure=cure)
-    kept, dropped = cut_counts(counts, excluded, options, seen["pruned"])
-    frames = list(list_frames(kept, options.nouns))
+    kept, dropped = _cut_counts(counts, excluded, options, seen["pruned"])
+    frames = list(_list_frames(kept, options.nouns))
     verbs = {verb for verb, _ in frames}
     without_frame = sum(verb not in verbs for verb, _, _ in kept)
     if without_frame:
@@ -332,7 +332,7 @@ def count_frames(
     return counts, seen
 
 
-def cut_counts(
+def _cut_counts(
     counts: Counter[Triple], excluded: frozenset[str], options: LexiconOptions, pruned: int
 ) -> tuple[dict[Triple, int], dict[str, int]]:
     """What stays, and how many types went for which reason.
@@ -354,7 +354,7 @@ def cut_counts(
     return kept, dropped
 
 
-def list_frames(kept: dict[Triple, int], min_nouns: int) -> Iterator[tuple[str, str]]:
+def _list_frames(kept: dict[Triple, int], min_nouns: int) -> Iterator[tuple[str, str]]:
     """Verb and line of `frames.tsv` of each frame whose cases have nouns enough.
 
     A transitive verb has ヲ, and ノ~ヲ with ヲ; another one has ニ and マデ. Counts do not tell times, units and states, so all

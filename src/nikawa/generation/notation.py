@@ -207,7 +207,7 @@ def parse_block(block: Block, notation: Notation) -> Template:
         if name in block.fields:
             conditions[name] = attempt_condition(*block.fields[name], errors)
     no_formats: tuple[Format, ...] = ()
-    formats = errors.attempt(lambda: choose_formats(block, notation, both), no_formats)
+    formats = errors.attempt(lambda: _choose_formats(block, notation, both), no_formats)
     test_format = None
     if "test" in block.fields and block.text("test") != "none":
         test_format = errors.attempt(lambda: notation.find_format(*block.fields["test"]), None)
@@ -254,7 +254,7 @@ def refuse_too_many_times(side: Side, at: Position) -> None:
             raise TemplateError("syntax", what, at, f"use at most {MAX_TIMES}")
 
 
-def choose_formats(block: Block, notation: Notation, elements: Side) -> tuple[Format, ...]:
+def _choose_formats(block: Block, notation: Notation, elements: Side) -> tuple[Format, ...]:
     """The formats that the times of a template may have; `formats:` names some, or `all but` some."""
     kinds = {e.kind for e in elements if isinstance(e, Time)}
     if not kinds:

@@ -253,9 +253,9 @@ def read_pack(
     spec: str | Path, *, find: FindFile | None = None
 ) -> tuple[Pack, list[tuple[Path, Trouble]]]:
     """The pack as far as it can be read, and every trouble met on the way."""
-    root, head = find_head(spec)
+    root, head = _find_head(spec)
     head_path = root / PACK_FILE
-    notation = notation_of(head, head_path)
+    notation = _notation_of(head, head_path)
     templates: list[Template] = []
     sources: list[Path] = []
     troubles: list[tuple[Path, Trouble]] = []
@@ -275,7 +275,7 @@ def read_pack(
     return Pack(head, root, tuple(templates), tuple(sources), spans, rules), troubles
 
 
-def find_head(spec: str | Path) -> tuple[Path, PackHead]:
+def _find_head(spec: str | Path) -> tuple[Path, PackHead]:
     """The folder and head of the pack that a user means; a template file takes the head of the pack it belongs to, if any."""
     path = Path(spec)
     is_shipped = isinstance(spec, str) and (PACKS / spec / PACK_FILE).is_file()
@@ -314,7 +314,7 @@ def read_templates(
     templates: list[Template] = []
     troubles: list[Trouble] = []
     seen: dict[str, str] = dict.fromkeys(taken, "another file")
-    for entry in read_entries(path, notation):
+    for entry in _read_entries(path, notation):
         if isinstance(entry, TemplateError):
             troubles.append(entry.to_trouble())
             continue
@@ -338,7 +338,7 @@ def read_templates(
     return templates, troubles
 
 
-def read_entries(
+def _read_entries(
     path: Path, notation: Notation
 ) -> Iterator[tuple[str, Position, Callable[[], Template]] | TemplateError]:
     """Id and position of each template of a file, and what parses it; an error where a line fits none."""
@@ -368,7 +368,7 @@ def read_head(path: Path) -> PackHead:
         raise BadInput(str(error), file=path, cure=cure) from None
 
 
-def notation_of(head: PackHead, path: Path) -> Notation:
+def _notation_of(head: PackHead, path: Path) -> Notation:
     """What the templates of a pack may say; `path` is the file of the head, for errors."""
     if head.language not in TIME_WORDS:
         cure = suggest(head.language, TIME_WORDS)

@@ -79,7 +79,7 @@ class ProblemReader:
         """The expression of one element; the second use of a slot refers back to the first."""
         if isinstance(element, Literal):
             return re.escape(element.text)
-        particle = "" if isinstance(element, Choice) else particle_pattern(element.particle)
+        particle = "" if isinstance(element, Choice) else _particle_pattern(element.particle)
         key = _bare_key(element)
         if key in self._groups:
             return f"(?P={self._groups[key]}){particle}"
@@ -159,7 +159,7 @@ def _number_pattern(fmt: Format) -> str:
     return f"{re.escape(before)}[0-9]{{1,9}}{re.escape(after)}"
 
 
-def particle_pattern(written: str) -> str:
+def _particle_pattern(written: str) -> str:
     """`은/는` is either; `(으)로` has an optional beginning."""
     if "/" in written:
         return f"(?:{'|'.join(map(re.escape, written.split('/')))})"

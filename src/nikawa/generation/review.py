@@ -20,9 +20,9 @@ from nikawa.generation.problem_reader import ProblemReader
 from nikawa.generation.template import strip_case_number
 from nikawa.generation.word_space import inflect_word
 from nikawa.io.atomic import atomic_write
-from nikawa.io.hand_edited import read_rows
 from nikawa.io.escapes import escape, unescape
 from nikawa.io.folders import write_folder
+from nikawa.io.hand_edited import read_rows
 from nikawa.records import Dataset, Example, Record
 
 LISTED_WEIGHT = 10
@@ -255,7 +255,7 @@ def read_review_sheet(path: Path) -> list[Decision]:
     for line, row in read_rows(path, ("id", "decision", "reason"), cut=True):
         decision = row["decision"].strip().lower()
         reason = row["reason"].strip().lower()
-        error = check_decision(decision, reason)
+        error = _check_decision(decision, reason)
         if error is not None:
             what, cure = error
             raise BadInput(what, file=path, line=line, cure=cure)
@@ -270,7 +270,7 @@ def read_review_sheet(path: Path) -> list[Decision]:
     return list(decisions.values())
 
 
-def check_decision(decision: str, reason: str) -> tuple[str, str] | None:
+def _check_decision(decision: str, reason: str) -> tuple[str, str] | None:
     """What is wrong with a row, and the cure; None where it is right."""
     if decision not in DECISIONS:
         return f"the decision is {decision!r}", "write keep or drop, or leave it empty"

@@ -103,7 +103,7 @@ def show_template(
     cells = template.cells(spans=pack.spans)
     labels = [cell.label for cell in cells]
     if draw_words is None:
-        draw_words = choose_words(pack, cells)
+        draw_words = _choose_words(pack, cells)
     # Sentences and conditions as they were written; conditions of JAMP's notation in the native one.
     fields = {
         "premise": _write_side(template.premise),
@@ -133,7 +133,7 @@ def show_template(
     )
 
 
-def choose_words(pack: Pack, cells: tuple[ProblemCell, ...]) -> DrawWords:
+def _choose_words(pack: Pack, cells: tuple[ProblemCell, ...]) -> DrawWords:
     """The words of the pack's lexicon; placeholders where it has none that fit the template."""
     try:
         generator = Generator(pack, load_pack_lexicon(pack))

@@ -352,7 +352,7 @@ class _WordFinder:
         if not choices:
             name = self.lexicon.about.name
             what = f"template {self.template.id} has a verb that no frame of the lexicon {name!r} suits"
-            wishes = ", ".join(map(describe_verb, verbs))
+            wishes = ", ".join(map(_describe_verb, verbs))
             raise BadInput(what, cure=f"it asks for {wishes}: change it, or add frames")
         return choices
 
@@ -404,7 +404,7 @@ class _WordFinder:
         return nouns
 
 
-def describe_verb(slot: Slot) -> str:
+def _describe_verb(slot: Slot) -> str:
     """What a verb slot asks for, in a message: `transitive ガ ヲ during`."""
     voice = {True: "transitive", False: "intransitive", None: ""}[slot.transitive]
     state = "state" if slot.is_stative else ""

@@ -32,7 +32,7 @@ class Majority:
         if task.kind == "similarity":
             self._learned = (sum(gold) / len(gold), None)
         elif task.kind == "tree":
-            self._learned = (find_usual_arc(gold), None)
+            self._learned = (_find_usual_arc(gold), None)
         elif task.kind == "tagging":
             self._learned = ([], None)
         elif task.kind == "reading":
@@ -58,7 +58,7 @@ class Majority:
         if task.kind == "tree":
             distance, label = answer
             return [
-                Prediction(example=example.id, answer=make_usual_tree(distance, label, example))
+                Prediction(example=example.id, answer=_make_usual_tree(distance, label, example))
                 for example in examples
             ]
         return [
@@ -66,7 +66,7 @@ class Majority:
         ]
 
 
-def find_usual_arc(trees: Sequence[Any]) -> tuple[int, str]:
+def _find_usual_arc(trees: Sequence[Any]) -> tuple[int, str]:
     """The most frequent distance from a word to its head, and the most frequent label."""
     distances: Counter[int] = Counter()
     labels: Counter[str] = Counter()
@@ -79,7 +79,7 @@ def find_usual_arc(trees: Sequence[Any]) -> tuple[int, str]:
     return distance, labels.most_common(1)[0][0]
 
 
-def make_usual_tree(distance: int, label: str, example: Example) -> dict[str, Any]:
+def _make_usual_tree(distance: int, label: str, example: Example) -> dict[str, Any]:
     """Every word depends on the one at this distance, or on the outermost one, which is the root."""
     words = example.inputs.get("words")
     if not isinstance(words, list):

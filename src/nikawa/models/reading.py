@@ -263,7 +263,7 @@ def find_candidates(body: str) -> Candidates:
         (match.start(), match.end(), _CODES[match.lastgroup or "other"])
         for match in _RUN.finditer(body, first)
     ]
-    rows = [row for i in range(len(runs)) for row in list_candidates_from(runs, i)]
+    rows = [row for i in range(len(runs)) for row in _list_candidates_from(runs, i)]
     table = np.array(rows, dtype=np.int64).reshape(-1, 5)
     stops = np.zeros(len(body) + 1, dtype=np.int64)
     stops[[start + 1 for start, _, script in runs if script == STOPS]] = 1
@@ -271,7 +271,7 @@ def find_candidates(body: str) -> Candidates:
     return Candidates(body, first, starts, ends, begins_with, ends_with, covered, np.cumsum(stops))
 
 
-def list_candidates_from(
+def _list_candidates_from(
     runs: list[tuple[int, int, int]], i: int
 ) -> list[tuple[int, int, int, int, int]]:
     """The candidates that begin with run `i`: start, end, script of the first and last run, number of runs."""

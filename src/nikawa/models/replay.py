@@ -25,7 +25,7 @@ class Replay:
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
         """The answers of the file."""
-        from nikawa.datasets.custom import has_numbered_labels
+        from nikawa.datasets.task_lookup import has_numbered_labels
         from nikawa.io.answers import read_answers
 
         numbered = has_numbered_labels(task)

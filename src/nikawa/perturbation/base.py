@@ -85,10 +85,10 @@ def apply(
             rng = Random(f"{seed}/{perturbation.full_name}/{example.id}")  # noqa: S311  # not for secrets
             changed = perturbation.rewrite(example, analyser, rng)
             if changed is not None:
-                yield link_to_parent(changed, example, perturbation, source)
+                yield _link_to_parent(changed, example, perturbation, source)
 
 
-def link_to_parent(
+def _link_to_parent(
     changed: Example, parent: Example, perturbation: Perturbation, source: str
 ) -> Example:
     """The changed example with its parent's id, an `Origin` that names the parent, and the original texts in its meta."""

@@ -287,7 +287,13 @@ class _Job:
         self.tallies = [_Tally(restrict_inputs(one, options.inputs)) for one in chosen]
         if options.inputs:
             pairs = open_stream(self.spec, data).pairs
-            refuse_missing_inputs(pairs, options.inputs, _list_text_inputs)
+            refuse_missing_inputs(
+                pairs,
+                options.inputs,
+                lambda example: {
+                    name for name, value in example.inputs.items() if isinstance(value, str)
+                },
+            )
 
     def run(self, tally: _Tally) -> Iterator[tuple[str, Example]]:
         """Split and child of everything one operation rewrites, as a stream."""
@@ -379,11 +385,6 @@ class _Job:
         main = "".join(f": {why} ({n:,} of {counts.total():,})" for why, n in counts.most_common(1))
         cure = "leave --out away to see all reasons"
         return BadInput(f"nothing was rewritten{main}", file=out, cure=cure)
-
-
-def _list_text_inputs(example: Example) -> set[str]:
-    """The names of the inputs that are texts."""
-    return {name for name, value in example.inputs.items() if isinstance(value, str)}
 
 
 def _make_dataset(parent: Dataset, splits: dict[str, tuple[Example, ...]]) -> Dataset:

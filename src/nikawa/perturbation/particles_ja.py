@@ -115,7 +115,7 @@ def close_phrase(tokens: Tokens, first: int, i: int) -> Closing:
     if word in _CONJUGATED:
         if after is None or after.surface in STOPS:
             return "final", ""
-        if continues_predicate(token, after):
+        if _continues_predicate(token, after):
             return None
         if token.cform in _ADNOMINAL:
             return "modifier", ""
@@ -170,7 +170,7 @@ def _joins_mark(token: Token) -> bool:
     return token.pos[0] == "助詞" and not token.pos[1].startswith("副助詞")
 
 
-def continues_predicate(token: Token, after: Token) -> bool:
+def _continues_predicate(token: Token, after: Token) -> bool:
     """Whether the next token belongs to the same predicate, or to the noun made of it."""
     word, kind = after.pos[0], after.pos[1]
     if word in ("助動詞", "助詞"):
@@ -295,7 +295,7 @@ class Edges:
         return any(token.pos[0] in _CONJUGATED for token in tokens)
 
 
-def opens_with_adverbial(tokens: Tokens, first: int, end: int) -> bool:
+def _opens_with_adverbial(tokens: Tokens, first: int, end: int) -> bool:
     """Whether a time or number stands alone before the noun phrase: 毎朝新聞を, 一頭、草原を; not 夏祭りを, 明日の新聞を."""
     i = first
     while i < end:
@@ -436,7 +436,7 @@ class Sentence:
         p, q = self.phrases[k].last, self.phrases[m].last
         if self.edges.open[p] != self.edges.open[q]:
             return "a bracket opens or closes between them"
-        if opens_with_adverbial(self.tokens, p + 1, q):
+        if _opens_with_adverbial(self.tokens, p + 1, q):
             return "an adverbial stands between them"
         kinds_before = [phrase.kind for phrase in self.phrases[max(0, k - 2) : k]]
         if kinds_before == ["subject", "argument"]:

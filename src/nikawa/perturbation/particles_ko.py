@@ -244,7 +244,7 @@ def _is_sign(token: Token) -> bool:
     return tag.startswith("S") and tag not in _WRITTEN
 
 
-def is_between_words(text: str, place: int) -> bool:
+def _is_between_words(text: str, place: int) -> bool:
     """Whether a cut before the character at `place` goes through no word; in a text without blanks none does."""
     if not 0 < place < len(text) or not any(map(str.isspace, text)):
         return True
@@ -481,7 +481,7 @@ class ClauseParts:
         self.subject_particle = p.form
         self.argument_particle = "를" if q.form == "ᆯ" else q.form
         cuts = (self.start, p.end, argument_start, self.end)
-        self.is_movable = all(is_between_words(text, place) for place in cuts)
+        self.is_movable = all(_is_between_words(text, place) for place in cuts)
         """Whether both phrases are whole words."""
 
 

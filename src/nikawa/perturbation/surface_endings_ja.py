@@ -56,7 +56,7 @@ Ending = tuple[int, str] | None
 """How many tokens at the end of a sentence change, and what replaces them; None where nothing changes."""
 
 
-def find_ends(tokens: Tokens) -> Iterator[int]:
+def _find_ends(tokens: Tokens) -> Iterator[int]:
     """Where the predicate of each sentence ends (token, exclusive), quotations left out."""
     depth = 0
     for i, token in enumerate(tokens):
@@ -73,7 +73,7 @@ def change_endings(
     """The text with the ends of its sentences changed; `find_ending` gets the last tokens of a sentence."""
     tokens = analyse_text(text, analyser)
     stretches: list[Stretch] = []
-    for end in find_ends(tokens):
+    for end in _find_ends(tokens):
         try:
             ending = find_ending(tokens[max(0, end - MAX_TOKENS) : end])
         except BadInput:  # a word whose class nobody knows
@@ -100,7 +100,7 @@ def to_plain(tokens: Tokens) -> Ending:
             continue
         before = tokens[-count - 1]
         if ending in _POLITE_VERBS and (before.pos[0] == "動詞" or before.base == "ある"):
-            verb = find_verb(tokens[: -count - 1], before)
+            verb = _find_verb(tokens[: -count - 1], before)
             if verb is None:
                 return None
             base, verb_class = verb
@@ -117,7 +117,7 @@ def to_plain(tokens: Tokens) -> Ending:
     return None
 
 
-def find_verb(tokens: Tokens, verb: Token) -> tuple[str, str] | None:
+def _find_verb(tokens: Tokens, verb: Token) -> tuple[str, str] | None:
     """Dictionary form and class of a verb; None where the stem is that of two verbs and nothing says of which."""
     if verb.surface in ("下り", "報い"):  # 下る or 下りる, 報う or 報いる
         return None

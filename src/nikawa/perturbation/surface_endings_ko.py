@@ -71,7 +71,7 @@ class Statement(NamedTuple):
         return not any(token.pos[0] == "JKS" or token.form in ("은", "는") for token in before)
 
 
-def find_statements(tokens: Tokens) -> Iterator[Statement]:
+def _find_statements(tokens: Tokens) -> Iterator[Statement]:
     """Each statement that a full stop, ! or the end of the text closes."""
     begin = 0
     for i, token in enumerate(tokens):
@@ -96,15 +96,15 @@ def find_statements(tokens: Tokens) -> Iterator[Statement]:
 def change_style(text: str, analyser: Analyser, *, style: str) -> str:
     """The text with its statements in a style; those whose new form is in doubt stay."""
     stretches: list[Stretch] = []
-    for statement in find_statements(analyse_text(text, analyser)):
+    for statement in _find_statements(analyse_text(text, analyser)):
         if statement.tokens[statement.end].form not in STYLES[style]:
-            stretch = rewrite_statement(text, statement, style)
+            stretch = _rewrite_statement(text, statement, style)
             if stretch is not None:
                 stretches.append(stretch)
     return replace_stretches(text, stretches)
 
 
-def rewrite_statement(text: str, statement: Statement, style: str) -> Stretch | None:
+def _rewrite_statement(text: str, statement: Statement, style: str) -> Stretch | None:
     """Stem and ending, and what replaces them; None where that is in doubt."""
     tokens, _, stem, end = statement
     first = stem - 1 if tokens[stem].pos[0] == "VCP" and stem else stem

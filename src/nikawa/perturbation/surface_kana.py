@@ -30,14 +30,14 @@ def write_katakana(text: str, analyser: Analyser) -> str:
         return text
     stretches = []
     for token in analyse_text(text, analyser):
-        word = changeable_part(token)
+        word = _changeable_part(token)
         if _HIRAGANA.fullmatch(word):
             end = token.start + len(word)
             stretches.append((token.start, end, word.translate(_TO_KATAKANA)))
     return replace_stretches(text, stretches)
 
 
-def changeable_part(token: Token) -> str:
+def _changeable_part(token: Token) -> str:
     """The part of a content word that may change script, which is the stem of a verb; "" for other words."""
     word, kind = token.pos[0], token.pos[1]
     if word == "動詞" and kind == "自立":

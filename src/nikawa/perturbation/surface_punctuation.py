@@ -65,11 +65,6 @@ def add_ja(text: str, analyser: Analyser) -> str:
     return add_stop(text, "。")
 
 
-def add_ko(text: str, _: Analyser) -> str:
-    """The Korean text with a full stop at its end."""
-    return add_stop(text, ".")
-
-
 def add_stop(text: str, stop: str) -> str:
     """The text with a full stop, where it ends in a letter."""
     return text + stop if text[-1:].isalpha() else text
@@ -93,5 +88,7 @@ PERTURBATIONS = (
         drop_ko,
         ("kiwi",),
     ),
-    surface_perturbation("punctuation-add", "ko", "add a last full stop", add_ko),
+    surface_perturbation(
+        "punctuation-add", "ko", "add a last full stop", lambda text, _: add_stop(text, ".")
+    ),
 )

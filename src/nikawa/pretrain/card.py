@@ -171,8 +171,8 @@ with any other task in the place of that one, or `AutoModel.from_pretrained(FOLD
     {facts.command}
 """
     rows = [
-        *training_rows(figures),
-        *text_rows(facts.corpus),
+        *_training_rows(figures),
+        *_text_rows(facts.corpus),
         *_report_rows("text", facts.corpus),
         *_report_rows("vocabulary", facts.vocabulary),
     ]
@@ -205,7 +205,7 @@ A {language} encoder of {figures.parameters / 1e6:.1f} million parameters ({size
 """
 
 
-def training_rows(figures: Figures) -> list[tuple[str, str]]:
+def _training_rows(figures: Figures) -> list[tuple[str, str]]:
     """What the card's table says of the training: a name and a value each row."""
     settings = figures.settings
     times = figures.pieces / max(1, figures.text_pieces)
@@ -234,7 +234,7 @@ def training_rows(figures: Figures) -> list[tuple[str, str]]:
     return [*rows, *(("note", note) for note in figures.notes)]
 
 
-def text_rows(corpus: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _text_rows(corpus: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The files of the text by their names, and what was looked for in them."""
     rows = []
     names = [str(file["file"]) for file in corpus.get("files", ())]
@@ -288,13 +288,13 @@ def _render_end(facts: CardFacts) -> str:
     sections = [
         section.strip()
         for section in re.split(r"^(?=## )", text, flags=re.MULTILINE)
-        if is_credit(section, facts.language)
+        if _is_credit(section, facts.language)
     ]
     credits = "\n\n".join(sections or [f"## Sources and attribution\n\n{text.strip()}"])
     return f"{limits}\n{credits}\n"
 
 
-def is_credit(section: str, language: str) -> bool:
+def _is_credit(section: str, language: str) -> bool:
     """Whether a section names sources of the language, their limits or whom to credit."""
     heading = section.partition("\n")[0].lower()
     if not heading.startswith("## ") or not any(word in heading for word in _CREDIT_WORDS):

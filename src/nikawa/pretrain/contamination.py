@@ -166,10 +166,10 @@ def build_index(texts: Iterable[BenchmarkText]) -> Index:
     hashes = [np.empty(0, np.uint64)]
     masks = [np.empty(0, np.uint64)]
     for benchmark, folded_texts in long_texts.items():
-        own_hashes = hash_texts(folded_texts)
+        own_hashes = _hash_texts(folded_texts)
         hashes.append(own_hashes)
         masks.append(np.full(len(own_hashes), 1 << bits[benchmark] % 64, np.uint64))
-    runs, run_masks = merge_masks(np.concatenate(hashes), np.concatenate(masks))
+    runs, run_masks = _merge_masks(np.concatenate(hashes), np.concatenate(masks))
     shorts = list(short_texts)
     heads = np.array([_hash(text[:MIN_TEXT_CHARS]) for text in shorts], np.uint64)
     order = np.argsort(heads, kind="stable")
@@ -184,7 +184,7 @@ def build_index(texts: Iterable[BenchmarkText]) -> Index:
     )
 
 
-def hash_texts(texts: Sequence[str]) -> Words:
+def _hash_texts(texts: Sequence[str]) -> Words:
     """The hashes of all runs that lie inside one of the texts, each once."""
     import numpy as np
 
@@ -196,7 +196,7 @@ def hash_texts(texts: Sequence[str]) -> Words:
     return np.unique(hashes[is_inside[: len(hashes)]])
 
 
-def merge_masks(hashes: Words, masks: Words) -> tuple[Words, Words]:
+def _merge_masks(hashes: Words, masks: Words) -> tuple[Words, Words]:
     """Each hash once, sorted, with the masks of its equals joined."""
     import numpy as np
 

@@ -192,7 +192,7 @@ class Source:
                     parts, size, self.lines = [rest], len(rest), number - 1
                 while size > max_bytes:
                     raw = b"".join(parts)
-                    at = find_cut(raw)
+                    at = _find_cut(raw)
                     self.cut += 1
                     yield number, raw[:at]
                     parts, size = [raw[at:]], len(raw) - at
@@ -237,12 +237,12 @@ def find_sources(
     files: list[tuple[Path, Path | None]] = []
     for path in paths:
         if path.is_dir():
-            files += [(file, path) for file in search_folder(path, made)]
+            files += [(file, path) for file in _search_folder(path, made)]
         else:
             files.append((path, None))
     if not files:
         raise BadInput("no text was named", cure="name a .txt or .jsonl file, or a folder of them")
-    refuse_bad_files([file for file, _ in files])
+    _refuse_bad_files([file for file, _ in files])
     if table is not None and (len(files) > 1 or is_json_lines(files[0][0])):
         what = "a table of sources is about one file of plain text"
         raise BadInput(what, file=table, cure="name one file")
@@ -268,7 +268,7 @@ def is_json_lines(path: Path) -> bool:
     return path.name.endswith(_RECORD_SUFFIXES)
 
 
-def search_folder(folder: Path, made: Path | None) -> list[Path]:
+def _search_folder(folder: Path, made: Path | None) -> list[Path]:
     """The text files below a folder: not hidden, and not made here before."""
     files = []
     for file in sorted(folder.rglob("*")):
@@ -284,7 +284,7 @@ def search_folder(folder: Path, made: Path | None) -> list[Path]:
     return files
 
 
-def refuse_bad_files(files: Sequence[Path]) -> None:
+def _refuse_bad_files(files: Sequence[Path]) -> None:
     """Refuse pipes, names that are not UTF-8, and files that are named twice."""
     seen: dict[Path, Path] = {}
     for file in files:
@@ -321,7 +321,7 @@ def read_table(table: Path) -> tuple[tuple[int, int], ...]:
     return tuple((first, last) for first, last, _ in rows)
 
 
-def find_cut(raw: bytes) -> int:
+def _find_cut(raw: bytes) -> int:
     """Where to cut a line: behind the last sentence or word that ends in it, else between two characters."""
     for end in _SENTENCE_ENDS:
         mark = end.encode()
@@ -397,7 +397,7 @@ def refuse_other_languages(sources: Sequence[Source], language: str) -> None:
     short_texts: list[str] = []
     short_size, has_judged = 0, False
     for source in sources:
-        texts = read_beginning(source)
+        texts = _read_beginning(source)
         size = sum(map(len, texts))
         if not texts and source.folder is None:
             cure = "name a file of UTF-8 text, or of JSON lines"
@@ -412,7 +412,7 @@ def refuse_other_languages(sources: Sequence[Source], language: str) -> None:
         refuse_other_language(short_texts, language, sources[0].folder or sources[0].path)
 
 
-def read_beginning(source: Source) -> list[str]:
+def _read_beginning(source: Source) -> list[str]:
     """The lines at the beginning of a file; nothing is counted in the source."""
     copy = Source(source.path, source.name, source.text_field)
     texts: list[str] = []

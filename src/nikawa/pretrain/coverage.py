@@ -62,7 +62,7 @@ def report_coverage(
     """
     rows = [measure_coverage(tokenizer, name, list(texts), segmenter) for name, texts in sets]
     if len(rows) > 1:
-        rows.append(sum_coverage(rows))
+        rows.append(_sum_coverage(rows))
     names = [name for name, number in tokenizer.get_vocab().items() if number >= FIRST_TEXT_ID]
     sizes = [len(name.removeprefix(BLANK)) or 1 for name in names]
     lengths = {str(size): sizes.count(size) for size in sorted(set(sizes))}
@@ -127,7 +127,7 @@ def crossing_share(tokenizer: Any, texts: Sequence[str], segmenter: FindStarts) 
     return crossed / max(1, tokens)
 
 
-def sum_coverage(rows: Sequence[Coverage]) -> Coverage:
+def _sum_coverage(rows: Sequence[Coverage]) -> Coverage:
     """The sum of several sets; crossing as the mean over their tokens."""
     count = sum(row.count for row in rows)
     characters = sum(row.characters for row in rows)

@@ -74,7 +74,7 @@ from nikawa.pretrain.vocabulary import (
 )
 from nikawa.records import Record
 from nikawa.text.analysers import ANALYSERS, DEFAULTS
-from nikawa.text.starts import find_starts
+from nikawa.text.morpheme_starts import find_starts
 
 if TYPE_CHECKING:
     from nikawa.pretrain.training import TrainOptions
@@ -176,7 +176,7 @@ def check_options(options: PretrainOptions) -> None:
         read_credits(options.attribution)
 
 
-def refuse_encoders(corpus: Sequence[Path], out: Path) -> None:
+def _refuse_encoders(corpus: Sequence[Path], out: Path) -> None:
     """Refuse the folder of another encoder: it is no text, though text lies somewhere in it."""
     for path in corpus:
         made = path / WORK / TEXT
@@ -316,7 +316,7 @@ class _Job:
 
     def refuse_unworkable(self) -> None:
         """Refuse what the folder and the machine are not fit for, before any work."""
-        refuse_encoders(self.corpus, self.out)
+        _refuse_encoders(self.corpus, self.out)
         options = self.options
         if not options.only:
             self.model_stage.refuse_unknown_encoder()

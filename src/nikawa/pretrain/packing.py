@@ -354,7 +354,12 @@ class LineEncoder:
         sizes = [len(text) + 1 for text in lines]
         bases = np.concatenate(([0], np.cumsum(sizes)))[:-1]
         if self.word_starts is None:
-            starts = find_plain_starts(codes, blank)
+            # Words begin after blanks, and punctuation stands alone.
+            mark = _test_characters(codes, lambda letter: unicodedata.category(letter)[0] in "PS")
+            edge = blank | mark
+            starts = mark.copy()
+            starts[:1] = True
+            starts[1:] |= edge[:-1]
         else:
             places = self.word_starts(lines)
             counts = [len(of_line) for of_line in places]
@@ -375,16 +380,6 @@ class LineEncoder:
         begins[1:] &= ~empty[:-1] | (line[1:] != line[:-1])
         begins |= np.concatenate(([-1], line[:-1])) != line
         return np.asarray(begins)
-
-
-def find_plain_starts(codes: np.ndarray, blank: np.ndarray) -> np.ndarray:
-    """Words begin after blanks, and punctuation stands alone."""
-    mark = _test_characters(codes, lambda letter: unicodedata.category(letter)[0] in "PS")
-    edge = blank | mark
-    starts = mark.copy()
-    starts[:1] = True
-    starts[1:] |= edge[:-1]
-    return starts
 
 
 def _test_characters(codes: np.ndarray, test: Callable[[str], bool]) -> np.ndarray:

@@ -184,7 +184,7 @@ def train(options: TrainOptions) -> TrainedModel:
         use_repeatable_kernels(is_exact),
         use_threads(options.threads),
     ):
-        return Training(options, device).run()
+        return PretrainingLoop(options, device).run()
 
 
 def training_key(options: TrainOptions, pack: Pack) -> str:
@@ -202,7 +202,7 @@ def training_key(options: TrainOptions, pack: Pack) -> str:
     return blake2b(msgspec.json.encode(parts), digest_size=16).hexdigest()
 
 
-class Interrupted(KeyboardInterrupt):
+class TrainingInterrupt(KeyboardInterrupt):
     """A training that was interrupted, and kept its state."""
 
     def __init__(self, done: int, total: int) -> None:
@@ -233,7 +233,7 @@ def catch_interrupts(enabled: bool = True) -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-class Training:
+class PretrainingLoop:
     """A training under way."""
 
     def __init__(self, options: TrainOptions, device: Any) -> None:
@@ -306,7 +306,7 @@ class Training:
                 self._correct_schedule()
                 if was_interrupted() and self.progress.done < self.progress.total:
                     self._save()
-                    raise Interrupted(self.progress.done, self.progress.total)
+                    raise TrainingInterrupt(self.progress.done, self.progress.total)
         if self.options.state:
             self._save()
         return TrainedModel(self.network.model.cpu().eval(), self._measure())

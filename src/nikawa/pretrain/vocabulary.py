@@ -31,7 +31,7 @@ from nikawa.pretrain.tokenizer import (
     make_splitter,
 )
 from nikawa.records import Record
-from nikawa.text.starts import find_starts
+from nikawa.text.morpheme_starts import find_starts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -159,7 +159,7 @@ def learn_vocabulary(
     counts = count_characters(read_text(), normaliser)
     total = int(counts.sum())
     room = (options.size or DEFAULT_SIZES[kind]) - FIRST_TEXT_ID
-    frequent = find_frequent(counts)
+    frequent = _find_frequent(counts)
     alphabet = frequent[: room if kind == "characters" else int(room * (1 - MERGED_SHARE))]
     share = 1.0 if total <= options.sample else options.sample / total
     sample = []
@@ -172,7 +172,7 @@ def learn_vocabulary(
     if kind == "morphemes" and options.segmenter:
         texts = list(mark_boundaries(sample, options.segmenter))
     if kind == "characters":
-        names = add_word_starts(texts, options.language, alphabet, room)
+        names = _add_word_starts(texts, options.language, alphabet, room)
     else:
         names = merge_tokens(texts, options.language, alphabet, room)
     return Vocabulary(
@@ -197,7 +197,7 @@ def count_characters(lines: Iterable[str], normaliser: Any) -> NDArray[np.int64]
     return counts
 
 
-def find_frequent(counts: NDArray[np.int64]) -> list[str]:
+def _find_frequent(counts: NDArray[np.int64]) -> list[str]:
     """Characters often enough to be tokens, the most frequent first; a blank is written `BLANK`."""
     import numpy as np
 
@@ -237,7 +237,7 @@ def merge_tokens(texts: Sequence[str], language: str, alphabet: list[str], room:
     return sorted(numbers, key=lambda token: numbers[token])
 
 
-def add_word_starts(
+def _add_word_starts(
     texts: Sequence[str], language: str, alphabet: list[str], room: int
 ) -> list[str]:
     """The alphabet and, where blanks part words, the characters that begin one."""

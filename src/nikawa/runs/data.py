@@ -9,9 +9,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from nikawa.datasets import tasks
-from nikawa.datasets.custom import declared_protocol
 from nikawa.datasets.reader import ExampleReader, with_full_reference
 from nikawa.datasets.subsets import assign_folds, hold_out, hold_rows, take_share, take_shots
+from nikawa.datasets.task_lookup import declared_protocol
 from nikawa.errors import BadInput
 from nikawa.records import Example, Task
 from nikawa.runs.records import FILE, RunSpec

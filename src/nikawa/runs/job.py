@@ -123,7 +123,7 @@ def run_all(requests: Sequence[RunRequest], options: RunOptions | None = None) -
         for name in dict.fromkeys(family.predictor for family in families):
             kind, argument = find_model(name)
             kind.check_argument(argument)  # refused before a folder is made for it
-        check_writable(options.out)
+        _check_writable(options.out)
     executor = make_executor(options, requests, families)
     with open_executor(executor):  # one pool of processes chooses settings and makes results
         return run_families(families, tuple(left_out), options, executor)
@@ -143,7 +143,7 @@ def run_families(
     selection = [spec for family in families for spec in family.selection_runs()]
     further = 0 if options.only_choose else sum(len(family.seeds) for family in families)
     tally.take(executor, selection, further=further)
-    final, chosen, unchosen = choose_all_settings(families, out, tally.broken)
+    final, chosen, unchosen = _choose_all_settings(families, out, tally.broken)
     if options.only_choose:
         final = []
     tally.take(executor, [spec for family, settings in final for spec in family.runs(settings)])
@@ -165,7 +165,7 @@ def run_families(
     )
 
 
-def choose_all_settings(
+def _choose_all_settings(
     families: Sequence[Family], out: Path, broken: Collection[str]
 ) -> tuple[list[tuple[Family, Settings]], list[Chosen], list[FailedRun]]:
     """The settings of each family that has some, what was chosen, and where nothing can be chosen.
@@ -211,7 +211,7 @@ def choose_all_settings(
     return final, chosen, problems
 
 
-def check_writable(out: Path) -> None:
+def _check_writable(out: Path) -> None:
     """Make the folder of runs; raises BadInput or OSError if it cannot be written, before the work and not after it."""
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -23,8 +23,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from nikawa.datasets.custom import card_and_language
 from nikawa.datasets.reader import ExampleReader
+from nikawa.datasets.task_lookup import card_and_language
 from nikawa.errors import BadInput, MissingData
 from nikawa.io.json import encode_json
 from nikawa.records import Card, Example, Prediction, Task

@@ -139,7 +139,7 @@ def diff_runs(a: str, b: str, out: Path) -> RunDiff:
         b=other.path.name,
         changed=tuple(changed),
         scores=tuple(pairs),
-        answers=tuple(compare_answers(one, other)),
+        answers=tuple(_compare_answers(one, other)),
     )
 
 
@@ -175,7 +175,7 @@ def _values(run: StoredRun) -> dict[tuple[str, str, str], float]:
     }
 
 
-def compare_answers(one: StoredRun, other: StoredRun) -> Iterator[AnswerPair]:
+def _compare_answers(one: StoredRun, other: StoredRun) -> Iterator[AnswerPair]:
     """For each set that both runs answered, how many answers differ; nothing where their tasks differ."""
     if one.spec.task != other.spec.task:
         return

@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 
 from nikawa.datasets import benchmarks
-from nikawa.datasets.custom import declared_protocol, find_tasks, is_custom
+from nikawa.datasets.custom import is_custom
 from nikawa.datasets.names import custom_path
 from nikawa.datasets.reader import DataVersion, ExampleReader, source_task
+from nikawa.datasets.task_lookup import declared_protocol, find_tasks
 from nikawa.errors import BadInput
 from nikawa.models import Model, Trainable, find_model, model, parse_model_name
 from nikawa.models.base import Setup, check_kind, read_settings
@@ -150,7 +151,7 @@ def plan_families(
     takes_shots = "shots" in kind.default_settings
     is_shown_any = any(option.get("shots", not takes_shots) for option in settings)
     learns = isinstance(made, Trainable) and is_shown_any
-    files = tuple(digest_files(name.short, kind.home(argument), settings))
+    files = tuple(_digest_files(name.short, kind.home(argument), settings))
     for variation in vary_request(task, request):
         for train in variation.train:
             # refuses labels that do not fit before any run begins
@@ -171,7 +172,7 @@ def plan_families(
         )
 
 
-def digest_files(name: str, home: str, options: Sequence[Settings]) -> Iterator[DataVersion]:
+def _digest_files(name: str, home: str, options: Sequence[Settings]) -> Iterator[DataVersion]:
     """The files and folders that a model is made from (`home`) or that a setting names: they define the run too."""
     values = [value for settings in options for value in settings.values()]
     texts = {value for value in values if isinstance(value, str)}
@@ -227,7 +228,7 @@ def vary_request(task: Task, request: RunRequest) -> Iterator[Variation]:
     if not request.train:
         trainings += [(name,) for name in declared_protocol(task.dataset).training_sets]
     for names, share in product(trainings, request.shares):
-        train = tuple(complete_set_name(name, task) for name in names)
+        train = tuple(_complete_set_name(name, task) for name in names)
         if train == (f"{task.dataset}:train",):  # what it learns from anyway
             train = ()
         yield Variation(
@@ -239,7 +240,7 @@ def vary_request(task: Task, request: RunRequest) -> Iterator[Variation]:
         )
 
 
-def complete_set_name(name: str, task: Task) -> str:
+def _complete_set_name(name: str, task: Task) -> str:
     """The full name of a training set: `jnli` is `jnli:train`.
 
     Raises BadInput where the task cannot learn from it.

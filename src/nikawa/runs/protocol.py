@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nikawa.datasets.base import RunProtocol
-from nikawa.datasets.custom import declared_protocol
 from nikawa.datasets.reader import ExampleReader
+from nikawa.datasets.task_lookup import declared_protocol
 from nikawa.errors import BadInput
 from nikawa.records import Task
 from nikawa.runs.records import EvaluationProtocol, ProtocolKind, Variation
@@ -46,7 +46,7 @@ class Sets:
         return "no test set with gold is here"
 
 
-def find_sets(task: Task, reader: ExampleReader) -> Sets:
+def _find_sets(task: Task, reader: ExampleReader) -> Sets:
     """The sets that are here for a task; its dataset may declare that another one has its train, dev and test."""
     declared = declared_protocol(task.dataset)
     home = declared.learns_from or task.dataset
@@ -72,7 +72,7 @@ def choose_protocol(
     `learns`: whether the model learns from examples; `sweep`: whether settings are to be chosen.
     Raises BadInput where no set has gold, or there is none to choose settings on.
     """
-    sets = find_sets(task, reader)
+    sets = _find_sets(task, reader)
     if not (sets.train or sets.dev or sets.main):
         if sets.hidden:
             what = f"the labels of {task.dataset} for {task.name} are all hidden"
@@ -84,11 +84,11 @@ def choose_protocol(
     if sets.dev and not sets.test:
         evaluate = (sets.dev, *sets.more)
     if not learns:
-        return ask_at_once(sets, evaluate or (sets.train,), sweep)
+        return _ask_at_once(sets, evaluate or (sets.train,), sweep)
     declared = declared_protocol(task.dataset)
     train = variation.train or ((sets.train,) if sets.train else ())
     if train and evaluate:
-        return learn_from_train(sets, train, evaluate, sweep, declared)
+        return _learn_from_train(sets, train, evaluate, sweep, declared)
     if not train and sets.dev and sets.test:
         return EvaluationProtocol(
             kind="dev",
@@ -117,7 +117,7 @@ def choose_protocol(
     )
 
 
-def learn_from_train(
+def _learn_from_train(
     sets: Sets,
     train: tuple[str, ...],
     evaluate: tuple[str, ...],
@@ -152,7 +152,7 @@ def learn_from_train(
     )
 
 
-def ask_at_once(sets: Sets, evaluate: tuple[str, ...], sweep: bool) -> EvaluationProtocol:
+def _ask_at_once(sets: Sets, evaluate: tuple[str, ...], sweep: bool) -> EvaluationProtocol:
     """The protocol of a model that does not learn: it answers `evaluate`, and dev where settings are chosen.
 
     Raises BadInput where settings are to be chosen and there is no dev for it.

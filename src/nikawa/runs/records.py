@@ -106,7 +106,7 @@ class RunSpec(Run, frozen=True, kw_only=True):
         """Twelve hexadecimal digits that name this value."""
         value = replace(self, predictor=self._own_name)
         if isinstance(self.own, Task):
-            value = remove_path(value, self.own)
+            value = _remove_path(value, self.own)
         return blake2b(encode_json(value), digest_size=6).hexdigest()
 
     @property
@@ -120,7 +120,7 @@ def _slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:MAX_MODEL_CHARS]
 
 
-def remove_path(spec: RunSpec, own: Task) -> RunSpec:
+def _remove_path(spec: RunSpec, own: Task) -> RunSpec:
     """A run on a custom dataset with its sets named after the task `own`, not after the path of the dataset.
 
     So the run has one hash, wherever the dataset lies.

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from nikawa.datasets.custom import declared_protocol
+from nikawa.datasets.task_lookup import declared_protocol
 from nikawa.metrics import metrics
 from nikawa.records import Example, Prediction, Score, Task
 from nikawa.runs.records import RunSpec, SetScores

@@ -166,11 +166,11 @@ def summarise(
                 if score.mode == "official":
                     key = (part.set, score.where, score.metric)
                     columns.setdefault(key, []).append((run, score))
-    cells = [make_cell(family, settings, key, values) for key, values in columns.items()]
-    return [*cells, *subtract_unseen(cells, columns)]
+    cells = [_make_cell(family, settings, key, values) for key, values in columns.items()]
+    return [*cells, *_subtract_unseen(cells, columns)]
 
 
-def make_cell(
+def _make_cell(
     family: Family,
     settings: Settings,
     key: ColumnKey,
@@ -236,7 +236,7 @@ def mean_and_sd(values: Sequence[float]) -> tuple[float | None, float | None]:
     return fmean(values), stdev(values) if len(values) > 1 else None
 
 
-def subtract_unseen(cells: Sequence[RunCell], columns: Columns) -> Iterator[RunCell]:
+def _subtract_unseen(cells: Sequence[RunCell], columns: Columns) -> Iterator[RunCell]:
     """Cells of seen minus unseen, seed by seed, as JAMP's Table 8 has it."""
     for cell in cells:
         unseen = columns.get((cell.set, "unseen", cell.metric), [])

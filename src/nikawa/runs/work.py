@@ -76,7 +76,7 @@ def do_run(spec: RunSpec, place: RunPlace) -> Outcome:
     status: Status = "failed"
     problem, is_bad_input = "", True
     try:
-        status = complete_run(spec, stored, place)
+        status = _complete_run(spec, stored, place)
         is_bad_input = False
         if status == "done" and spec.stage == "selection" and stored.diverged:
             problem = DIVERGED
@@ -87,7 +87,7 @@ def do_run(spec: RunSpec, place: RunPlace) -> Outcome:
     except OSError as error:
         problem = f"{error.filename}: {error.strerror}" if error.filename else str(error)
     except Exception as error:  # one run's failure must not stop the others
-        problem, is_bad_input = write_traceback(stored, error), False
+        problem, is_bad_input = _write_traceback(stored, error), False
     return Outcome(
         run=spec,
         status=status,
@@ -97,7 +97,7 @@ def do_run(spec: RunSpec, place: RunPlace) -> Outcome:
     )
 
 
-def complete_run(spec: RunSpec, stored: StoredRun, place: RunPlace) -> Status:
+def _complete_run(spec: RunSpec, stored: StoredRun, place: RunPlace) -> Status:
     """Do a run unless it is done; a finished one is held against its marker.
 
     Raises Busy where another process works on it, and BadInput where it cannot be done; then its folder goes, if nothing was done.
@@ -116,7 +116,7 @@ def complete_run(spec: RunSpec, stored: StoredRun, place: RunPlace) -> Status:
     return "skipped"
 
 
-def write_traceback(stored: StoredRun, error: Exception) -> str:
+def _write_traceback(stored: StoredRun, error: Exception) -> str:
     """One line about a program's failure; the whole of it is kept beside the run."""
     line = " ".join(f"{type(error).__name__}: {error}".split())
     try:
@@ -153,7 +153,8 @@ def learn_and_score(spec: RunSpec, stored: StoredRun, place: RunPlace) -> None:
         finished=_now(),
         seconds=clock.seconds,
         trained=clock.trained,
-        python=describe_python(),
+        # the interpreter, and the kind of machine without its name
+        python=f"{platform.python_implementation()} {platform.python_version()} {platform.system()} {platform.machine()}",
         packages=package_versions(),
         data=spec.data,
         seed=spec.seed,
@@ -267,7 +268,7 @@ class _Job:
         if [p.example for p in predictions] != [e.id for e in examples]:
             what = f"the model {name} did not answer each of the {len(examples)} examples once, in order"
             raise BadInput(what, cure="mend its predict: one prediction an example")
-        check_answer_types(name, task, predictions)
+        _check_answer_types(name, task, predictions)
         self.clock.add("predict", begin)
         self.note_about(predictor)
         if predictions and all(
@@ -283,7 +284,7 @@ class _Job:
             self.clock.about.update(predictor.about())
 
 
-def check_answer_types(name: str, task: Task, predictions: Sequence[Prediction]) -> None:
+def _check_answer_types(name: str, task: Task, predictions: Sequence[Prediction]) -> None:
     """Refuse answers of another shape than the task's: once written, they would be taken up again and again."""
     types = ANSWER_TYPES.get(task.kind, (str,))
     for prediction in predictions:
@@ -309,8 +310,3 @@ def package_versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return versions
-
-
-def describe_python() -> str:
-    """The interpreter, and the kind of machine without its name."""
-    return f"{platform.python_implementation()} {platform.python_version()} {platform.system()} {platform.machine()}"

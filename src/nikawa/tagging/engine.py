@@ -188,13 +188,13 @@ def tag_all(
             tags = [[pack_tagger.tags(next(analyses)) for _ in some] for some in texts]
         except BadInput:  # one text spoils a batch: find out which
             for example, some in zip(batch, texts, strict=True):
-                yield tag_one(example, some, pack_tagger, reader)
+                yield _tag_one(example, some, pack_tagger, reader)
             continue
         for example, tags_of_texts in zip(batch, tags, strict=True):
             yield TaggedExample(example, frozenset().union(*tags_of_texts))
 
 
-def tag_one(
+def _tag_one(
     example: Example, texts: list[str], pack_tagger: PackTagger, reader: Analyser
 ) -> TaggedExample:
     """Analyse the texts of one example by themselves; a text that cannot be read becomes the reason."""

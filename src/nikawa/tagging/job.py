@@ -121,7 +121,7 @@ def tag(
     if out is not None:  # refused before the work, not after it
         refuse_existing(out if out.name.endswith(SUFFIXES) else out / CARD, options.overwrite)
     source = open_stream(text, data)
-    pack = choose_pack(options.pack, source.dataset)
+    pack = _choose_pack(options.pack, source.dataset)
     if options.inputs:
         refuse_missing_inputs(
             open_stream(text, data).pairs,
@@ -132,7 +132,7 @@ def tag(
 
     def examples_with_tags() -> Iterator[tuple[str, Example]]:
         done = 0
-        for split, tagged in tag_splits(source.pairs, pack, options.inputs):
+        for split, tagged in _tag_splits(source.pairs, pack, options.inputs):
             done += 1
             tally.add(split, tagged)
             if on_progress is not None and done % EXAMPLES_PER_REPORT == 0:
@@ -149,11 +149,11 @@ def tag(
         for _ in examples_with_tags():
             pass
     else:
-        write_tagged(out, examples_with_tags(), source.dataset, options.overwrite)
+        _write_tagged(out, examples_with_tags(), source.dataset, options.overwrite)
     return tally.report(source.dataset.version)
 
 
-def choose_pack(name: str | None, dataset: Dataset) -> Pack | None:
+def _choose_pack(name: str | None, dataset: Dataset) -> Pack | None:
     """The pack asked for, else that of the language; a pack of another language is refused."""
     if name == NO_PACK:
         return None
@@ -164,7 +164,7 @@ def choose_pack(name: str | None, dataset: Dataset) -> Pack | None:
     return pack
 
 
-def tag_splits(
+def _tag_splits(
     pairs: SplitExamples, pack: Pack | None, inputs: tuple[str, ...]
 ) -> Iterator[tuple[str, TaggedExample]]:
     """The examples of each split with what the pack finds in them; without a pack nothing is found."""
@@ -179,13 +179,13 @@ def tag_splits(
             yield split, tagged
 
 
-def write_tagged(
+def _write_tagged(
     out: Path, pairs: Iterator[tuple[str, Example]], dataset: Dataset, overwrite: bool
 ) -> None:
     """Write the examples to a records file, or to a dataset folder with the card of `dataset`."""
     if out.name.endswith(SUFFIXES):
         several = len(dataset.splits) > 1
-        examples = refuse_shared_ids(pairs, out) if several else (example for _, example in pairs)
+        examples = _refuse_shared_ids(pairs, out) if several else (example for _, example in pairs)
         write_records(out, examples, overwrite=overwrite)
         return
     splits: dict[str, list[Example]] = defaultdict(list)
@@ -195,7 +195,7 @@ def write_tagged(
     write_folder(kept, out, overwrite=overwrite)
 
 
-def refuse_shared_ids(pairs: Iterator[tuple[str, Example]], out: Path) -> Iterator[Example]:
+def _refuse_shared_ids(pairs: Iterator[tuple[str, Example]], out: Path) -> Iterator[Example]:
     """Ids are unique within a split only: two splits that share one do not fit into one file."""
     ids: dict[str, str] = {}
     for split, example in pairs:

@@ -143,11 +143,11 @@ def read_pack(path: Path) -> Pack:
         raise _fault(
             f"the pack is called {pack.name!r}, its file {path.name!r}", path, "rename one of them"
         )
-    check_head(pack, path)
+    _check_head(pack, path)
     seen: dict[tuple[str, ...], int] = {}
     for number, pattern in enumerate(pack.patterns, start=1):
         line = line_of(text, number)
-        for key in spell_out_pattern(pattern, pack, path, line):
+        for key in _spell_out_pattern(pattern, pack, path, line):
             if key in seen:
                 what = (
                     f"{key[1]} {key[2]} is a pattern of {key[0]} twice, first on line {seen[key]}"
@@ -187,7 +187,7 @@ def line_of(text: str, pattern: int) -> int | None:
     return None
 
 
-def check_head(pack: Pack, path: Path) -> None:
+def _check_head(pack: Pack, path: Path) -> None:
     """Refuse empty fields, an unknown analyser, names that two tags share, and tags without a pattern."""
     for field in ("name", "title", "language", "analyser", "licence", "provenance"):
         if not str(getattr(pack, field)).strip():
@@ -205,7 +205,7 @@ def check_head(pack: Pack, path: Path) -> None:
         raise _fault(f"the tag {unused[0]!r} has no pattern", path, "write one, or remove the tag")
 
 
-def spell_out_pattern(
+def _spell_out_pattern(
     pattern: Pattern, pack: Pack, path: Path, line: int | None
 ) -> Iterator[tuple[str, ...]]:
     """What the pattern stands for, alternatives spelt out."""

@@ -150,7 +150,10 @@ def list_forms(word: str, ctype: str | None = None) -> dict[str, str]:
 
 @lru_cache(maxsize=1 << 14)
 def _forms(word: str, ctype: str) -> dict[str, str]:
-    return build_forms(word, conjugation_class(word, ctype or None))
+    name = conjugation_class(word, ctype or None)
+    if name.startswith("五段"):
+        return godan_forms(word, name.removeprefix("五段・"))
+    return _CLASSES[name](word)
 
 
 def conjugation_class(word: str, ctype: str | None = None) -> str:
@@ -163,7 +166,7 @@ def conjugation_class(word: str, ctype: str | None = None) -> str:
     if ctype:
         return _class_of_dictionary(word, ctype)
     return (
-        USUAL.get(word) or class_by_ending(word) or _class_of_dictionary(word, look_up_class(word))
+        USUAL.get(word) or class_by_ending(word) or _class_of_dictionary(word, _look_up_class(word))
     )
 
 
@@ -205,7 +208,7 @@ def class_by_ending(word: str) -> str | None:
     return "一段" if word[-2] in _I_E and len(word) > 2 and word[-3] >= "一" else None
 
 
-def look_up_class(word: str) -> str:
+def _look_up_class(word: str) -> str:
     """What IPADIC says of the last word of the text; the bare word may be taken for another, a sentence seldom."""
     if not word:
         return ""
@@ -245,13 +248,6 @@ class VerbBases(NamedTuple):
     """What ない follows."""
     conditional: str
     volitional: str
-
-
-def build_forms(word: str, name: str) -> dict[str, str]:
-    """Every form of the word as a member of the class."""
-    if name.startswith("五段"):
-        return godan_forms(word, name.removeprefix("五段・"))
-    return _CLASSES[name](word)
 
 
 def verb_forms(word: str, bases: VerbBases, **whole: str) -> dict[str, str]:

@@ -177,7 +177,9 @@ def attach(noun: str, particle: str, like: str = "") -> str:
     takes_l = after_consonant.startswith("으로")
     written = _SHAPES.get(like)
     tells = written is not None and like in written and not written[0].startswith("으로")
-    if written is not None and tells and not takes_l and not ends_in_hangul(noun):
+    # A word that ends in Hangul shows its final sound: nothing has to be guessed.
+    ends_in_hangul = is_syllable((_strip_closers(noun) or " ")[-1])
+    if written is not None and tells and not takes_l and not ends_in_hangul:
         return noun + pair[written.index(like)]
     sound = final_sound(noun)
     if sound is None:
@@ -236,7 +238,7 @@ def inflect(verb: str, form: str, adjective: bool = False, irregular: str | None
     if ending.startswith("습") and is_closed:
         return stem + ending
     soft = _SOFT.get(ending[0])
-    return add_ending(stem, soft + ending[1:] if soft else ending, irregular)
+    return _add_ending(stem, soft + ending[1:] if soft else ending, irregular)
 
 
 def join_by_kiwi(morphemes: Iterable[tuple[str, str]]) -> str:
@@ -291,7 +293,7 @@ def irregular_class(stem: str) -> str:
     return tail if changes.get(tail) else ""
 
 
-def add_ending(stem: str, ending: str, irregular: str | None = None) -> str:
+def _add_ending(stem: str, ending: str, irregular: str | None = None) -> str:
     """The stem with the ending. `irregular` overrides the class where the dictionary has two verbs of one spelling."""
     kind = irregular_class(stem) if irregular is None else irregular
     tail, rest = split_syllable(stem[-1])[2], ending[1:]
@@ -442,11 +444,6 @@ def final_sound(text: str) -> str | None:
     if word := _WORD.search(text):
         return final_of_latin(word[0])
     return _UNITS.get(last)
-
-
-def ends_in_hangul(text: str) -> bool:
-    """Whether the sound a word ends in is written in Hangul, so that nothing has to be guessed."""
-    return is_syllable((_strip_closers(text) or " ")[-1])
 
 
 def _strip_closers(text: str) -> str:

@@ -60,11 +60,11 @@ def normalise_with_offsets(text: str, form: str = "nfkc") -> Normalised:
     done = Normalised(text, tuple(range(len(text))), tuple(range(1, len(text) + 1)))
     for name in form.split("+"):
         _, changes = FORMS[name]
-        done = apply_changes(done, changes(done.text))
+        done = _apply_changes(done, changes(done.text))
     return done
 
 
-def apply_changes(before: Normalised, changes: Iterator[Changed]) -> Normalised:
+def _apply_changes(before: Normalised, changes: Iterator[Changed]) -> Normalised:
     """The text with these changes, which are in order and do not overlap, and the offsets carried on."""
     pieces: list[str] = []
     starts: list[int] = []
@@ -89,7 +89,7 @@ _CLUSTER = re.compile(
 )
 
 
-def find_clusters(text: str) -> Iterator[tuple[int, int]]:
+def _find_clusters(text: str) -> Iterator[tuple[int, int]]:
     """Stretches that normalise on their own; rarer marks are joined to what stands before them."""
     start = end = 0
     for cluster in _CLUSTER.finditer(text):
@@ -112,7 +112,7 @@ def _unicode_form(form: str) -> NormalForm:
     def changes(text: str) -> Iterator[Changed]:
         if unicodedata.is_normalized(form, text):  # type: ignore[arg-type]
             return
-        for start, end in find_clusters(text):
+        for start, end in _find_clusters(text):
             new = plain(text[start:end])
             if new != text[start:end]:
                 yield start, end, new
@@ -123,7 +123,7 @@ def _unicode_form(form: str) -> NormalForm:
 _SPACE = re.compile(r"\s+")
 
 
-def find_space_changes(text: str) -> Iterator[Changed]:
+def _find_space_changes(text: str) -> Iterator[Changed]:
     """The runs of white space that are not one space between two words already."""
     for run in _SPACE.finditer(text):
         inside = run.start() > 0 and run.end() < len(text)
@@ -169,4 +169,4 @@ FORMS.add("nfc", _unicode_form("NFC"))
 FORMS.add("nfkc", _unicode_form("NFKC"))
 FORMS.add("fullwidth", _table_form(_TO_WIDE))
 FORMS.add("halfwidth", _table_form(_TO_NARROW))
-FORMS.add("spaces", (lambda text: " ".join(text.split()), find_space_changes))
+FORMS.add("spaces", (lambda text: " ".join(text.split()), _find_space_changes))

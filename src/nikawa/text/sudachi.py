@@ -57,7 +57,7 @@ def _sudachi(mode: str) -> Engine:
             start = first if first < end else start
             surface = text[start:end]
             if surface.strip(_ASCII_SPACE):
-                base, pos, reading, ctype, cform, norm = look_up_word(m, known)
+                base, pos, reading, ctype, cform, norm = _look_up_word(m, known)
                 span = (start + offset, end + offset)
                 token = Token(surface, base, pos, reading, ctype, cform, *span, surface, norm)
                 tokens.append(token)
@@ -69,7 +69,7 @@ def _sudachi(mode: str) -> Engine:
     return run
 
 
-def look_up_word(m: Any, known: dict[int, _Word]) -> _Word:
+def _look_up_word(m: Any, known: dict[int, _Word]) -> _Word:
     """What the dictionary says of a word, asked once; unknown words share ids and are asked every time."""
     number = m.word_id()
     if (word := known.get(number)) is not None:

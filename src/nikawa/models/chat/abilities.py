@@ -105,7 +105,7 @@ class RequestStyle:
         return replace(self, has_system=False) if "system" in words else self
 
 
-def list_methods(questions: Questions, settings: ChatSettings) -> list[str]:
+def _list_methods(questions: Questions, settings: ChatSettings) -> list[str]:
     """The methods to try for a kind of task, best first."""
     by_logprobs, constrained = [], []
     if questions.is_choice:
@@ -128,7 +128,7 @@ def list_methods(questions: Questions, settings: ChatSettings) -> list[str]:
 async def find_style(session: Session, model: str, questions: Questions, seed: int) -> RequestStyle:
     """The best way this server offers for this kind of task."""
     style = await find_accepted_style(session, RequestStyle(model), seed)
-    methods = list_methods(questions, session.settings)
+    methods = _list_methods(questions, session.settings)
     for method in methods:
         for top_logprobs in TOP_LOGPROBS if method == "logprob" else TOP_LOGPROBS[:1]:
             candidate = replace(style, method=method, top_logprobs=top_logprobs)

@@ -81,7 +81,7 @@ def find_template(task: Task, language: str, path: str = "") -> Template:
 
 def read_template(path: Path, task: Task) -> Template:
     """Read and check a prompt file; a fault is reported with its line."""
-    sections = split_sections(path, read_whole(path).split("\n"))
+    sections = _split_sections(path, read_whole(path).split("\n"))
     known = {*SLOTS[task.kind], *task.inputs}
     common = {name for name in NOT_INPUTS if name in known}
     if task.kind == "choice":
@@ -106,7 +106,7 @@ def read_template(path: Path, task: Task) -> Template:
     return Template(path.name, version, plain["system"], plain["user"], labels)
 
 
-def split_sections(path: Path, lines: Iterable[str]) -> dict[str, list[NumberedLine]]:
+def _split_sections(path: Path, lines: Iterable[str]) -> dict[str, list[NumberedLine]]:
     """The lines of each section with their numbers."""
     sections: dict[str, list[NumberedLine]] = {}
     current: list[NumberedLine] | None = None
@@ -163,14 +163,14 @@ def draw_shots(
     groups: dict[str, list[tuple[str, int]]] = {name: [] for name in map(str, task.labels)}
     for place, (example, value) in enumerate(zip(pool, gold, strict=True)):
         key = compute_digest(seed, example.id, example.inputs)
-        groups.setdefault(coarsen_answer(task, value), []).append((key, place))
+        groups.setdefault(_coarsen_answer(task, value), []).append((key, place))
     rounds = zip_longest(*(sorted(group) for group in groups.values()))
     drawn = [entry for entry in chain.from_iterable(rounds) if entry is not None]
     chosen, spare = sorted(drawn[:size]), drawn[size : size + 1]
     return [pool[place] for _, place in (*chosen, *spare)]
 
 
-def coarsen_answer(task: Task, value: Any) -> str:
+def _coarsen_answer(task: Task, value: Any) -> str:
     """What the draw is balanced by: the label, or a coarse form of an answer that is none."""
     if task.kind == "similarity":
         return str(round(float(value)))

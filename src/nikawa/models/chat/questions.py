@@ -203,7 +203,7 @@ class RelationQuestions(LabelQuestions):
         """The text, the entities, and the text with both marked."""
         slots = super().slots(example)
         names = [name for name in SPAN_INPUTS if name in self.task.inputs]
-        spans = {name: require_span(example, name) for name in names}
+        spans = {name: _require_span(example, name) for name in names}
         text = example.inputs.get("text")
         if not isinstance(text, str):
             return slots
@@ -214,7 +214,7 @@ class RelationQuestions(LabelQuestions):
         return slots
 
 
-def require_span(example: Example, name: str) -> Span:
+def _require_span(example: Example, name: str) -> Span:
     """An input that must be a span."""
     value = example.inputs.get(name)
     if isinstance(value, Span):

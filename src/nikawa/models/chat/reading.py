@@ -112,14 +112,14 @@ def read_option(text: str, options: AnswerOptions) -> Any:
     """The value of the one option a text names: by its key, after a cue, or by its word; two are as bad as none."""
     text = _unwrap_json(text)
     folded = unicodedata.normalize("NFKC", text).strip()
-    places = find_option_keys(folded, options.keys) or find_option_words(folded, options)
+    places = _find_option_keys(folded, options.keys) or _find_option_words(folded, options)
     if len(places) != 1:
         count = "more than one" if places else "no"
         raise Unreadable(f"{quote(text)} names {count} option")
     return options.values[places.pop()]
 
 
-def find_option_keys(text: str, keys: Sequence[str]) -> set[int]:
+def _find_option_keys(text: str, keys: Sequence[str]) -> set[int]:
     """Places of the options whose key the text gives, alone or as a letter after a cue."""
     places = {key: i for i, key in enumerate(keys)}
     bare = text.strip(_AROUND_KEY)
@@ -137,7 +137,7 @@ def find_option_keys(text: str, keys: Sequence[str]) -> set[int]:
     return {places[key] for key in re.findall(letter, text)}
 
 
-def find_option_words(text: str, options: AnswerOptions) -> set[int]:
+def _find_option_words(text: str, options: AnswerOptions) -> set[int]:
     """Places of the options whose word, or own name, stands in the text; a word inside a longer one that matched is not meant."""
     place_of: dict[str, int] = {}
     for place, names in enumerate(zip(options.words, map(str, options.values), strict=True)):

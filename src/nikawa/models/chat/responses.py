@@ -98,8 +98,8 @@ def read_choice(key: str, choice: dict[str, Any], response: dict[str, Any]) -> R
         text=_to_text(message.get("content")),
         finish=_to_text(choice.get("finish_reason")),
         refusal=_to_text(message.get("refusal")),
-        first=read_first_tokens(logprobs),
-        tail=read_echoed_tail(logprobs, usage.get("completion_tokens")),
+        first=_read_first_tokens(logprobs),
+        tail=_read_echoed_tail(logprobs, usage.get("completion_tokens")),
         tokens_in=_to_count(usage.get("prompt_tokens")),
         tokens_out=_to_count(usage.get("completion_tokens")),
         served=_to_text(response.get("model")),
@@ -125,7 +125,7 @@ def _is_finite(value: Any) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)
 
 
-def read_first_tokens(logprobs: dict[str, Any]) -> list[tuple[str, float]] | None:
+def _read_first_tokens(logprobs: dict[str, Any]) -> list[tuple[str, float]] | None:
     """The likeliest tokens where the answer begins: at the first token that is not blank."""
     content = logprobs.get("content")
     for position in content if isinstance(content, list) else ():
@@ -142,7 +142,7 @@ def read_first_tokens(logprobs: dict[str, Any]) -> list[tuple[str, float]] | Non
     return None
 
 
-def read_echoed_tail(logprobs: dict[str, Any], generated: Any) -> list[tuple[str, float]] | None:
+def _read_echoed_tail(logprobs: dict[str, Any], generated: Any) -> list[tuple[str, float]] | None:
     """The end of an echoed prompt, without the token that was generated after it (one, where nothing is said)."""
     tokens, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
     if not isinstance(tokens, list) or not isinstance(values, list) or len(tokens) != len(values):
@@ -157,7 +157,7 @@ def problem_of_status(
     status: int, headers: Mapping[str, str], value: Any, body: str
 ) -> RequestProblem:
     """The problem that a status other than 2xx reports; `value` is the body as JSON, where it is that."""
-    message = find_error_message(value, body)
+    message = _find_error_message(value, body)
     printable = "".join(c if c.isprintable() else " " for c in message)
     words = clip(" ".join(printable.split()), MAX_SERVER_WORDS_CHARS)
     what = f"the server answers {status}" + (f": {words}" if words else "")
@@ -216,7 +216,7 @@ def _find_code(value: Any) -> str:
     return str(error.get("code") or error.get("type") or "")
 
 
-def find_error_message(value: Any, body: str) -> str:
+def _find_error_message(value: Any, body: str) -> str:
     """The message of an error, the title of a page, or its beginning."""
     error = _find_error(value)
     if isinstance(error, dict):

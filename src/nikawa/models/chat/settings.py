@@ -67,7 +67,7 @@ class ChatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """What the run may cost; no request is sent that could go beyond it."""
 
     def __post_init__(self) -> None:
-        check_address(self.base_url)
+        _check_address(self.base_url)
         for name, least in (("concurrency", 1), ("max_tokens", 1), ("retries", 0), ("shots", 0)):
             value = getattr(self, name)
             if isinstance(value, int) and value < least:
@@ -91,7 +91,7 @@ class ChatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return (tokens_in * self.price_in + tokens_out * self.price_out) / TOKENS_PER_PRICE
 
 
-def check_address(address: str) -> None:
+def _check_address(address: str) -> None:
     """Refuse addresses that could carry a secret into logs: they are stored with the run."""
     if not address:
         return

@@ -284,7 +284,7 @@ class OntologyMatch:
         ):
             own = probabilities[at : at + len(candidates)]
             at += len(candidates)
-            values = choose_values([c for c, _ in candidates], own, by_words)
+            values = _choose_values([c for c, _ in candidates], own, by_words)
             states.append({**step.before, **values})
         return states
 
@@ -313,7 +313,7 @@ def _describe_candidates(ontology: Ontology, step: Step) -> list[tuple[Candidate
     return [(c, list(candidate_features(step, c, rivals[c.slot]))) for c in candidates]
 
 
-def choose_values(
+def _choose_values(
     candidates: Sequence[Candidate],
     probabilities: Sequence[float],
     by_words: Mapping[str, tuple[float, str]],

@@ -93,7 +93,7 @@ def find_times(text: str) -> Iterator[Mention]:
         elif minute_digits:
             minute = int(minute_digits)
         else:
-            minute = read_minute(minute_words or "")
+            minute = _read_minute(minute_words or "")
         if hour > 24 or minute > 59:
             continue
         other = None
@@ -109,7 +109,7 @@ def find_times(text: str) -> Iterator[Mention]:
             yield Mention(*match.span(), f"{other:02}:{minute:02}", "other-half")
 
 
-def read_minute(words: str) -> int:
+def _read_minute(words: str) -> int:
     """Minutes in Sino-Korean or Japanese numerals; 0 for none."""
     tens, ten, ones = words.replace("十", "십").partition("십")
     if not ten:

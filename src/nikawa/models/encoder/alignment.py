@@ -81,7 +81,7 @@ def _close_gap(text: str, spans: list[Place], start: int, end: int) -> list[str]
     """Give the marks at the start of a gap to the span before it; what else is not white space is lost."""
     if start < end and spans and spans[-1][1] == start:
         stop = start
-        while stop < end and joins_previous(text[stop]):
+        while stop < end and _joins_previous(text[stop]):
             stop += 1
         last = len(spans) - 1
         while last > 0 and spans[last][0] == spans[last][1]:  # an empty span has nothing to join
@@ -91,7 +91,7 @@ def _close_gap(text: str, spans: list[Place], start: int, end: int) -> list[str]
     return [character for character in text[start:end] if not character.isspace()]
 
 
-def joins_previous(character: str) -> bool:
+def _joins_previous(character: str) -> bool:
     """Whether it joins the character before it: accents and marks, and vowels and finals of decomposed Hangul."""
     if "\u1160" <= character <= "\u11ff" or "\ud7b0" <= character <= "\ud7ff":
         return True
@@ -200,7 +200,7 @@ def align_runs(
     units = UnitCounts(text)
     states: dict[int, State] = {0: (0.0, ())}  # by where the last run ends, the cheapest way there
     for run in runs:
-        states = place_run(run, states, units, folded, origins)
+        states = _place_run(run, states, units, folded, origins)
         if len(states) > MAX_STATES:  # keep the cheapest, and the one that leaves most of the text
             cheapest = sorted(states, key=lambda end: (states[end][0], end))[:MAX_STATES]
             states = {end: states[end] for end in {*cheapest, min(states)}}
@@ -212,14 +212,14 @@ def align_runs(
     return place_subwords(text, len(subwords), runs, starts, origins)
 
 
-def place_run(
+def _place_run(
     run: SubwordRun, states: dict[int, State], units: UnitCounts, folded: str, origins: list[int]
 ) -> dict[int, State]:
     """The states after one more run, the cheapest for each end."""
     whole = "".join(run.texts)
     after: dict[int, State] = {}
     for end, (cost, starts) in states.items():
-        for start in find_run_places(whole, run, end, folded):
+        for start in _find_run_places(whole, run, end, folded):
             gap_start = origins[end] if end else 0
             state = (cost + cost_of_gap(run, units, gap_start, origins[start]), (*starts, start))
             stop = start + len(whole)
@@ -228,7 +228,7 @@ def place_run(
     return after
 
 
-def find_run_places(whole: str, run: SubwordRun, end: int, folded: str) -> list[int]:
+def _find_run_places(whole: str, run: SubwordRun, end: int, folded: str) -> list[int]:
     """Where a run of this text may start, after the end of the run before it."""
     if not run.unknown:
         return [end] if folded.startswith(whole, end) else []

@@ -163,7 +163,11 @@ def check_language(work: Work, rows: Rows, source: str, texts: Sequence[str]) ->
     that it is meant for them.
     """
     if rows.cost is None:
-        rows.cost = subwords_per_character(work, texts)
+        parts = [part for text in texts for part in NOT_ASCII.findall(text)]
+        characters = sum(map(len, parts))
+        rows.cost = 0.0
+        if characters >= MIN_CHARACTERS:
+            rows.cost = sum(map(len, work.reader.ids(parts))) / characters
     language, made_for = detect_language(texts), read_languages(source)
     finding = (
         f"the vocabulary of {source} takes {rows.cost:.1f} pieces a character of {work.task.name}"
@@ -191,15 +195,6 @@ def check_language(work: Work, rows: Rows, source: str, texts: Sequence[str]) ->
 
 def _language_name(code: str) -> str:
     return LANGUAGE_NAMES.get(code, code) or "this language"
-
-
-def subwords_per_character(work: Work, texts: Iterable[str]) -> float:
-    """Sub-words per character of the parts that are not ASCII; 0 where there are too few of them."""
-    parts = [part for text in texts for part in NOT_ASCII.findall(text)]
-    characters = sum(map(len, parts))
-    if characters < MIN_CHARACTERS:
-        return 0.0
-    return sum(map(len, work.reader.ids(parts))) / characters
 
 
 def detect_language(texts: Iterable[str]) -> str:

@@ -42,7 +42,7 @@ def compute_outputs(
             [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
         )
     with torch.inference_mode(), precision, attention:
-        for length, batch in plan_answer_batches(store.row_lengths(), store.width, on_gpu):
+        for length, batch in _plan_answer_batches(store.row_lengths(), store.width, on_gpu):
             numbers = torch.from_numpy(batch).to(device)
             pending.append((batch, outputs(model, store.gather(numbers, length))))
     results: list[tuple[np.ndarray, ...]] = [()] * len(rows)
@@ -59,7 +59,7 @@ def compute_outputs(
     return results, not_finite
 
 
-def plan_answer_batches(
+def _plan_answer_batches(
     sizes: np.ndarray, width: int, on_gpu: bool
 ) -> Iterator[tuple[int, np.ndarray]]:
     """Rows of one fixed length together; on a GPU filled up with the empty row to a power of two."""

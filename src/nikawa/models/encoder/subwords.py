@@ -164,7 +164,7 @@ class SubwordReader:
             return np.array(ids), np.full(len(ids), frame.segments[0])
         before, between, after = frame.two
         room = longest - len(before) - len(between) - len(after)
-        a, b = fit_lengths(len(first), len(second), room)
+        a, b = _fit_lengths(len(first), len(second), room)
         ids = [*before, *first[:a], *between, *second[:b], *after]
         segments = np.full(len(ids), frame.segments[1])
         segments[: len(before) + a + len(between)] = frame.segments[0]
@@ -198,7 +198,7 @@ def cover_text(text: str, words: Iterable[Place]) -> list[Place]:
     return covered
 
 
-def fit_lengths(first: int, second: int, room: int) -> tuple[int, int]:
+def _fit_lengths(first: int, second: int, room: int) -> tuple[int, int]:
     """How much of two texts to keep: sub-words are cut from the longer, from the second where they are equal."""
     over = first + second - room
     if over <= 0:

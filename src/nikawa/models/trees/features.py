@@ -167,12 +167,12 @@ def arc_features(atoms: Atoms) -> Ids:
         templates.add(dependent[..., column], far)
     templates.add(dependent[..., END], dependent[..., STEM], head[..., STEM])
     templates.add(dependent[..., LAST], dependent[..., MARK], head[..., TWO], far)
-    add_neighbours(templates, atoms, dependent, head)
-    add_words_between(templates, atoms, dependent, head, far)
+    _add_neighbours(templates, atoms, dependent, head)
+    _add_words_between(templates, atoms, dependent, head, far)
     return templates.stack(n, n + 1)
 
 
-def add_neighbours(templates: Templates, atoms: Atoms, dependent: Atoms, head: Atoms) -> None:
+def _add_neighbours(templates: Templates, atoms: Atoms, dependent: Atoms, head: Atoms) -> None:
     """Joins with the tags of the words beside dependent and head."""
     n = len(atoms) - 2
     last = atoms[:, LAST]
@@ -193,7 +193,7 @@ def add_neighbours(templates: Templates, atoms: Atoms, dependent: Atoms, head: A
     templates.add(dependent[..., END], two, h_after)
 
 
-def add_words_between(
+def _add_words_between(
     templates: Templates, atoms: Atoms, dependent: Atoms, head: Atoms, far: Atoms
 ) -> None:
     """How many words between the two are like the head, like the dependent, or carry a mark."""

@@ -64,7 +64,7 @@ def head_for(task: Task, name: str = "auto") -> Head:
 
 def make_rows(head: Head, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
     """The head's rows of some examples, made once; they must not be changed."""
-    key = digest_row_inputs(head, work, examples, learn)
+    key = _digest_row_inputs(head, work, examples, learn)
     reader = work.reader
     before = reader.lost.copy()
     if key not in row_cache:
@@ -79,7 +79,7 @@ def make_rows(head: Head, work: Work, examples: Sequence[Example], learn: bool) 
     return row_cache[key]
 
 
-def digest_row_inputs(head: Head, work: Work, examples: Sequence[Example], learn: bool) -> str:
+def _digest_row_inputs(head: Head, work: Work, examples: Sequence[Example], learn: bool) -> str:
     """A digest of everything that rows depend on."""
     encode: Callable[[Any], bytes] = msgspec.json.Encoder(order="deterministic").encode
     digest = blake2b(digest_size=16)

@@ -103,7 +103,7 @@ class Dialogues(Head):
             pairs.append(work.reader.frame_texts(last, None, work.settings.max_length))
         rows = work.reader.add_tokens(Rows.one_each(len(examples)), pairs)
         if learn:
-            rows.dense |= read_gold_states(work, examples)
+            rows.dense |= _read_gold_states(work, examples)
         return rows
 
     def loss(self, model: Any, batch: Batch) -> Any:
@@ -153,7 +153,7 @@ def number_values(slots: dict[str, list[str]]) -> dict[tuple[str, str], int]:
     return {pair: i for i, pair in enumerate(pairs)}
 
 
-def read_gold_states(work: Work, examples: Sequence[Example]) -> dict[str, np.ndarray]:
+def _read_gold_states(work: Work, examples: Sequence[Example]) -> dict[str, np.ndarray]:
     """The gate of every slot, and the number of its value where it has one."""
     slots = list(work.known["slots"])
     numbers = number_values(work.known["slots"])

@@ -107,7 +107,7 @@ class Relations(Head):
         reader = work.reader
         added = set(reader.tokenizer.get_added_vocab())
         marker_ids = set(reader.tokenizer.convert_tokens_to_ids(sorted(added)))
-        entities = [read_entities(work, example, added) for example in examples]
+        entities = [_read_entities(work, example, added) for example in examples]
         texts = [get_text(example, "text") for example in examples]
         marked = [
             insert_markers(text, own, lambda part: reader.segment(part)[0])
@@ -119,7 +119,7 @@ class Relations(Head):
         opens = np.zeros((len(examples), len(ROLES)), dtype=np.int64)
         pairs = []
         for i, ids in enumerate(reader.tokenize(marked)):
-            joined = join_particles(reader.tokenizer, ids, marker_ids, texts[i], entities[i])
+            joined = _join_particles(reader.tokenizer, ids, marker_ids, texts[i], entities[i])
             short = cut_around_markers(joined, marker_ids, room)
             framed, segments = reader.frame_texts(short, None, work.settings.max_length)
             pairs.append((framed, segments))
@@ -164,7 +164,7 @@ def _visible_roles(work: Work) -> list[str]:
     return [role for role in ROLES if role in work.task.inputs]
 
 
-def read_entities(work: Work, example: Example, added: set[str]) -> list[Entity]:
+def _read_entities(work: Work, example: Example, added: set[str]) -> list[Entity]:
     """The entities that the task shows; markers are typed if the vocabulary has them."""
     entities = []
     for role in _visible_roles(work):
@@ -212,7 +212,7 @@ def insert_markers(
     return "".join([*parts, change(text[at:])])
 
 
-def join_particles(
+def _join_particles(
     tokenizer: Any, ids: Sequence[int], marker_ids: set[int], text: str, entities: Sequence[Entity]
 ) -> list[int]:
     """The sub-words with `##` put back where a marker stands inside a Hangul word: a particle continues it."""

@@ -74,11 +74,11 @@ class Spans(Head):
             if gold[i]:
                 first = gold[i][0]
                 target = (first["start"], first["start"] + len(first["text"]))
-            for window in frame_windows(work, question, context):
+            for window in _frame_windows(work, question, context):
                 rows.owner.append(i)
                 rows.notes.append((window.head, window.spans))
                 pairs.append(window.framed)
-                start, end = find_target_subwords(window, target)
+                start, end = _find_target_subwords(window, target)
                 starts.append(start)
                 ends.append(end)
         work.reader.add_tokens(rows, pairs)
@@ -125,7 +125,7 @@ class Spans(Head):
         return predictions
 
 
-def frame_windows(work: Work, question: list[int], context: Subwords) -> list[Window]:
+def _frame_windows(work: Work, question: list[int], context: Subwords) -> list[Window]:
     """The paragraph in windows that overlap by the stride, each framed with the question."""
     longest = work.settings.max_length
     before, between, after = work.reader.frame.two
@@ -140,7 +140,7 @@ def frame_windows(work: Work, question: list[int], context: Subwords) -> list[Wi
     return windows
 
 
-def find_target_subwords(window: Window, target: Place | None) -> Place:
+def _find_target_subwords(window: Window, target: Place | None) -> Place:
     """The sub-words of the answer in this window; the first position where it is not wholly inside."""
     spans, head = window.spans, window.head
     if target is None or not spans:

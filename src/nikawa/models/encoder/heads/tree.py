@@ -137,7 +137,7 @@ class Trees(Head):
         }
         pairs = []
         for i, words in enumerate(sentences):
-            ids, first, last = place_words(work, [next(subwords) for _ in words])
+            ids, first, last = _place_words(work, [next(subwords) for _ in words])
             pairs.append(work.reader.frame_texts(ids, None, work.settings.max_length))
             tags = [_split_tags(word) for word in words]
             dense["first"][i, : len(words)] = first
@@ -148,7 +148,7 @@ class Trees(Head):
         rows.notes = [len(words) for words in sentences]
         rows.dense |= dense
         if learn:
-            rows.dense |= read_gold_trees(work, examples, most)
+            rows.dense |= _read_gold_trees(work, examples, most)
         return work.reader.add_tokens(rows, pairs)
 
     def loss(self, model: Any, batch: Batch) -> Any:
@@ -180,7 +180,7 @@ class Trees(Head):
         return predictions
 
 
-def place_words(
+def _place_words(
     work: Work, words: Sequence[Sequence[int]]
 ) -> tuple[list[int], list[int], list[int]]:
     """The sub-words of the words in a row, and the places of the first and of the last of each word."""
@@ -198,7 +198,7 @@ def place_words(
     return ids, first, last
 
 
-def read_gold_trees(work: Work, examples: Sequence[Example], most: int) -> dict[str, np.ndarray]:
+def _read_gold_trees(work: Work, examples: Sequence[Example], most: int) -> dict[str, np.ndarray]:
     """Heads and numbers of labels, filled up to `most` words."""
     label_ids = {label: i for i, label in enumerate(work.known["labels"])}
     heads, labels = (np.full((len(examples), most), IGNORED) for _ in range(2))
