@@ -117,9 +117,9 @@ class Crowd:
         return state_json(self.project, self.do(undo_answer, name, key))
 
     def report(self, name: str, code: str = "broken", key: str = "r") -> SaveResult:
-        saved: SaveResult = self.do(report_item, name, Report(self.lease(name), key, code, "読めない"))[
-            0
-        ]
+        saved: SaveResult = self.do(
+            report_item, name, Report(self.lease(name), key, code, "読めない")
+        )[0]
         return saved
 
     def worker(self, name: str) -> Worker:

@@ -81,7 +81,7 @@ def test_the_answers_of_several_are_one_transaction(
     names = ["a", "b", "c", "d", "e"]
     here.join(*names)
     operations = [given(here, name, "k") for name in names]
-    kind, begun = type(here.store._writing), list[Connection]()
+    kind, begun = type(here.store._write_connection), list[Connection]()
     begin = kind.begin
 
     def counted(self: Connection) -> None:

@@ -14,7 +14,7 @@ import pytest
 from nikawa.collect.analyses import in_process
 from nikawa.collect.dashboard import count_progress
 from nikawa.collect.export import json_lines, stream_export
-from nikawa.serve.background import ProcessFailed, BackgroundTask, perform_task
+from nikawa.serve.background import BackgroundTask, ProcessFailed, perform_task
 
 Begin = Callable[..., Any]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.serve.conftest import make_outage
 
 from nikawa.collect.items import add_judgements, sync_items
 from nikawa.collect.store import format_time, open_store, parse_time
@@ -168,7 +169,7 @@ def test_a_full_disk_is_told_once(crowd: Begin, caplog: pytest.LogCaptureFixture
     here.join("a")
 
     def full(_db: Connection) -> None:
-        raise here.store.database.lost[0]("database or disk is full")
+        raise make_outage(here.store.database, "database or disk is full")
 
     for _ in range(3):
         with pytest.raises(Unavailable):

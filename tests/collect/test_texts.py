@@ -11,7 +11,7 @@ import pytest
 from nikawa.collect.export import csv_lines
 from nikawa.collect.form import REPORTS
 from nikawa.collect.site import page_message, page_messages
-from nikawa.io.judgements.guard import guard_cell
+from nikawa.io.judgements.formula_escape import guard_cell
 from nikawa.records import Judgement
 from nikawa.serve.languages import LANGUAGES
 

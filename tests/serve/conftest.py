@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 
 import pytest
 from tests.serve._postgres import cluster, find_program
+
+from nikawa.serve.database import Database, Sqlite
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +24,14 @@ def postgres() -> Iterator[str]:
 def database(request: pytest.FixtureRequest) -> str:
     """The address of either database: the same tests hold for both."""
     return "" if request.param == "sqlite" else str(request.getfixturevalue("postgres"))
+
+
+def make_outage(where: Database, message: str) -> Exception:
+    """What a database raises when it is full, or gone."""
+    if isinstance(where, Sqlite):
+        problem = sqlite3.OperationalError(message)
+        problem.sqlite_errorcode = sqlite3.SQLITE_FULL
+        return problem
+    import psycopg
+
+    return psycopg.OperationalError(message)

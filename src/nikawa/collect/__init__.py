@@ -23,7 +23,8 @@ styles are files: the content security policy forbids inline ones, and nothing i
     GET  /w/TOKEN            the page; leases nothing, so a link preview takes no item
     GET  /w/TOKEN/next       the state: the item the worker holds, else a fresh one
     POST /w/TOKEN/answer     {lease, key, answer, comment?, seconds?} -> {saved, duplicate, surplus, state}
-    POST /w/TOKEN/draft      {lease, draft} -> {saved}; keeps half-written work and prolongs the lease
+    POST /w/TOKEN/draft      {lease, draft} -> {saved, held}; keeps half-written work and prolongs the lease;
+                             held: whether the item is still the worker's
     POST /w/TOKEN/undo       {key} -> {state}: the last answer is withdrawn, its item shown again with the answer
     POST /w/TOKEN/report     {lease, key, code, comment?} -> {saved, duplicate, state}; codes: `form.REPORTS`
     POST /w/TOKEN/check      {lease, answer} -> {problems}: the rules of the form while the worker types
@@ -34,7 +35,8 @@ styles are files: the content security policy forbids inline ones, and nothing i
              item: null | {lease, inputs, draft, previous, expires, stage},
              progress: {answered, left, pilot_left}, earned: {amount, currency, per_item}, can_undo, code: str|null,
              language}
-    problem = {code, message, values}; a refused request is {error: code, message, problems?} with status 4xx
+    problem = {code, message, values, where, warning}: `where` is the question or field it is about, a `warning` is
+             no reason to refuse; a refused request is {error: code, message, problems?} with status 4xx
 
 `item.inputs` is what `Form.view` shows of the example; gold, tags, meta, ids and whether an item is a control item
 never leave the server. `key` is any text the page makes for one submission: sent twice, it counts once.

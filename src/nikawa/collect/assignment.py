@@ -6,7 +6,9 @@ O(log n) whatever the number of items; only open items the worker has seen alrea
 An item's answers that stand and its open leases never exceed the number asked for.
 
 Every function runs inside the transaction of the request that calls it, after those of all requests before. What it
-writes is kept in `Writes` and sent at the end of the request; a function that must see it sends it first.
+writes is kept in `DeferredWrites` and sent at the end of the request; a function that must see it sends it first.
+No two kept statements may write to the same row (`DeferredWrites` says why): an item that was just answered or
+reported is in `seen`, so the item handed out in the same request is another one.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import secrets
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from nikawa.collect.permutation import draw_number, draw_share, draw_index_start, permute
+from nikawa.collect.permutation import draw_index_start, draw_number, draw_share, permute
 from nikawa.collect.settings import Settings
 from nikawa.collect.workers import Worker, count_items
 from nikawa.serve.database import Connection, DeferredWrites
@@ -60,7 +62,7 @@ class Candidate(NamedTuple):
 
 
 class AssignmentState(NamedTuple):
-    """What must be known before an item is chosen; the query of a request brings it along (`SITUATION`)."""
+    """What must be known before an item is chosen; the query of a request brings it along (`ASSIGNMENT_STATE_COLUMNS`)."""
 
     has_leases: bool
     """Whether the worker has leases that are open or ran out, beside the one the request is about."""
@@ -75,7 +77,9 @@ ASSIGNMENT_STATE_COLUMNS = (
     " EXISTS (SELECT 1 FROM leases o WHERE o.state = 'open' AND o.expires <= ?),"
     " (SELECT coalesce(max(position) + 1, 0) FROM items WHERE kind = 'main')"
 )
-"""Its columns, of a worker `w`; the values are the lease of the request and the moment."""
+"""The fields of `AssignmentState` as columns of a query with a worker `w`.
+
+Their two `?` come before those of the FROM: the lease of the request, then the moment."""
 
 
 def assign_item(
@@ -86,9 +90,9 @@ def assign_item(
     settings: Settings,
     now: float,
 ) -> Assignment | None:
-    """What the worker holds, else what they held and nobody took meanwhile, else a fresh item.
+    """The item the worker has a lease on, else one whose lease ran out and nobody took meanwhile, else a fresh one.
 
-    A fresh item raises `worker.serial`; the caller saves the worker and sends the writes.
+    A fresh item raises `worker.serial` and may move `worker.place`; the caller saves the worker and sends the writes.
     """
     if state.is_overdue:
         writes.send()

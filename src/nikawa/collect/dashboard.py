@@ -117,9 +117,9 @@ def report_rows(db: Connection) -> list[dict[str, Any]]:
             "code": code,
             "comment": comment,
             "at": format_time(at),
-            "set_aside": bool(held),
+            "set_aside": bool(is_set_aside),
         }
-        for seq, ref, worker, code, comment, at, held in rows
+        for seq, ref, worker, code, comment, at, is_set_aside in rows
     ]
 
 
@@ -215,4 +215,4 @@ def reported_items(db: Connection, limit: int) -> list[tuple[str, int, bool]]:
         " ORDER BY reports DESC, ref LIMIT ?",
         limit,
     )
-    return [(str(ref), int(reports), bool(held)) for ref, reports, held in rows]
+    return [(str(ref), int(reports), bool(is_set_aside)) for ref, reports, is_set_aside in rows]

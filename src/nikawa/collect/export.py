@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from nikawa.collect.form import Written
+from nikawa.collect.form import WriterExample
 from nikawa.collect.items import open_synced
 from nikawa.collect.project import EXAMPLES, Project, open_project
 from nikawa.collect.store import (
@@ -29,7 +29,7 @@ from nikawa.collect.writers import WRITER, Authorship, write_writers, writers_fi
 from nikawa.errors import BadInput, unknown
 from nikawa.io.atomic import atomic_write, refuse_existing
 from nikawa.io.judgements import write_judgements
-from nikawa.io.judgements.guard import guard_cell
+from nikawa.io.judgements.formula_escape import guard_cell
 from nikawa.io.records import read_examples, write_records
 from nikawa.records import Example, Judgement
 from nikawa.serve.background import stream_in_process
@@ -247,7 +247,7 @@ def read_written_examples(
         f" WHERE a.kind = 'main' AND {IS_COUNTED} ORDER BY i.position, a.seq"
     )
     for ref, answers in groupby(rows, key=lambda row: str(row[0])):
-        drawn: list[tuple[bytes, str, Written]] = []
+        drawn: list[tuple[bytes, str, WriterExample]] = []
         for _, worker, text, body in answers:
             answer = msgspec.json.decode(body)
             example = decode_example(text)

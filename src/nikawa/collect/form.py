@@ -80,7 +80,7 @@ def _why_not_stored(what: str, text: str) -> str:
     return ""
 
 
-class Written(Record, frozen=True):
+class WriterExample(Record, frozen=True):
     """The inputs of an example that a worker wrote, and the label it was meant to have, where there is one."""
 
     inputs: dict[str, Any]
@@ -135,7 +135,7 @@ class Form:
     """An answer as pairs of question and value, one judgement each."""
     from_judgements: Callable[[Sequence[tuple[str, Any]]], Answer] = join_questions
     """The answer again, from pairs of question and value that came from elsewhere."""
-    to_judge: Callable[[Answer, Example, Options], list[Written]] | None = None
+    to_judge: Callable[[Answer, Example, Options], list[WriterExample]] | None = None
     """What others are to judge of an answer that was written: where it is None, an answer is no new example."""
     view: Callable[[Form, Example, Options], dict[str, Any]] = plain_view
     """What of an example the worker sees; never its gold."""

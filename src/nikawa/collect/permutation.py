@@ -25,7 +25,10 @@ def draw_share(*parts: object) -> float:
 
 
 def draw_index_start(*parts: object) -> int:
-    """A place on the ring of 2^53 places that depends on every part."""
+    """A place on a ring of 2^53 places that depends on every part.
+
+    Each item has one (`items.spot`, which is indexed), and each search of a worker starts to read the index at one.
+    """
     return draw_number(*parts) >> 11
 
 

@@ -3,7 +3,24 @@
 Answers, withdrawals, reports, decisions and the audit log only ever gain rows. `items.done` counts the answers that
 stand, `items.leased` the open leases; `open` says whether another worker may have the item, and is what the two partial
 indexes hold, so that finding one never looks at a closed item. The texts are apart: counting a million items does not
-read them. Rows that are counted up have room beside them (`roomy`).
+read them. Rows that are counted up have room beside them (`{fillfactor}`), so that PostgreSQL can update them in place.
+
+Columns whose names do not say what they hold:
+
+    items.ref        the id of the example
+    items.grp        the example's group (`group` is a word of SQL)
+    items.spot       where the item is on the ring that a search reads from a drawn start (`permutation.draw_index_start`)
+    items.asked      how many answers are asked for
+    items.held       1 where the item is set aside after reports, until the owner decides
+    texts.gold       the gold of a control or pilot item, as JSON
+    kind             `main`, `gold` (a control item) or `pilot`
+    workers.link     the hash of the worker's link
+    workers.serial   how many items were handed out; draws of chance are keyed by it
+    workers.place    how far the worker's own order has been walked
+    workers.gold     control items answered; `gold_right` those answered right
+    leases.redo      the answer (`answers.seq`) that was withdrawn and is done again under this lease
+    answers.elapsed  seconds since the item was handed out; null where the answer was imported
+    answers.surplus  1 where the item had its answers already
 """
 
 from __future__ import annotations
@@ -30,7 +47,7 @@ CREATE TABLE items (
   asked {int} NOT NULL, done {int} NOT NULL DEFAULT 0, leased {int} NOT NULL DEFAULT 0,
   reports {int} NOT NULL DEFAULT 0, held {int} NOT NULL DEFAULT 0,
   open {int} GENERATED ALWAYS AS
-    (CASE WHEN kind = 'main' AND held = 0 AND done + leased < asked THEN 1 ELSE 0 END) STORED) {roomy};
+    (CASE WHEN kind = 'main' AND held = 0 AND done + leased < asked THEN 1 ELSE 0 END) STORED) {fillfactor};
 CREATE TABLE texts (item {int} PRIMARY KEY, body TEXT NOT NULL, gold TEXT);
 CREATE UNIQUE INDEX items_ref ON items (kind, ref);
 CREATE UNIQUE INDEX items_position ON items (kind, position);
@@ -44,7 +61,7 @@ CREATE TABLE workers (
   pilot {int} NOT NULL DEFAULT 0, pilot_right {int} NOT NULL DEFAULT 0,
   gold {int} NOT NULL DEFAULT 0, gold_right {int} NOT NULL DEFAULT 0, quick {int} NOT NULL DEFAULT 0,
   seconds {real} NOT NULL DEFAULT 0, earned {real} NOT NULL DEFAULT 0, created {real} NOT NULL,
-  last {real} NOT NULL) {roomy};
+  last {real} NOT NULL) {fillfactor};
 CREATE TABLE leases (
   id TEXT PRIMARY KEY, item {int} NOT NULL, worker {int} NOT NULL, issued {real} NOT NULL,
   expires {real} NOT NULL, state TEXT NOT NULL, redo {int});

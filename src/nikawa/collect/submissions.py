@@ -1,9 +1,12 @@
 """What a worker hands in: answers, drafts, withdrawals, reports; and the state of their page afterwards.
 
-Each request is one plain function of a connection, run by the store's writer in a transaction (`store.write(save_answer,
-project, token, …)`). Answers, withdrawals and reports are only added; leases, item counts and drafts are working state. A
-key that comes twice is one answer. An answer to a lease that ran out counts where its item still needs one, and is kept as surplus (paid, exported on request) where somebody else
-has the place: work is not lost, nor an item overfilled.
+Each request is one plain function of a connection. A handler calls `site.write(save_answer, project, token_hash, …)`, which
+hands the function to the store's writer (`store.submit`) and waits; the writer runs it in a transaction. Answers,
+withdrawals and reports are only added; leases, item counts and drafts are working state. A key that comes twice is one
+answer. An answer to a lease that ran out counts where its item still needs one, and is kept as surplus (paid, exported
+on request) where somebody else has the place: work is not lost, nor an item overfilled.
+
+A request reads its state in one query, keeps what it writes in `DeferredWrites`, and sends that in `_finish_request`.
 
 `token_hash` is always the hash of the worker's link, `now` the moment of the request.
 """
@@ -31,10 +34,12 @@ from nikawa.collect.workers import (
     count_items,
     save_worker,
 )
-from nikawa.serve.database import Connection, Row, DeferredWrites
+from nikawa.serve.database import Connection, DeferredWrites, Row
 from nikawa.serve.errors import Refused
 
 _WORKER_COLUMNS = ", ".join(f"w.{name.strip()}" for name in WORKER_COLUMNS.split(","))
+_ASSIGNMENT_COLUMNS = len(AssignmentState._fields)
+"""How many columns the query of a request has for the assignment, at its end."""
 
 
 @dataclass(frozen=True)
@@ -121,20 +126,21 @@ def read_request_state(
         " FROM workers w LEFT JOIN answers a ON a.worker = w.id AND a.key = ?"
         " LEFT JOIN leases l ON l.id = ? AND l.worker = w.id LEFT JOIN items i ON i.id = l.item"
         " LEFT JOIN drafts d ON d.lease = l.id WHERE w.link = ?",
-        lease,
-        now,
-        key,
-        lease,
-        token_hash,
+        lease,  # ASSIGNMENT_STATE_COLUMNS: leases beside this one
+        now,  # ASSIGNMENT_STATE_COLUMNS: leases overdue by now
+        key,  # a.key
+        lease,  # l.id
+        token_hash,  # w.link
     )
     if row is None:
         raise Refused("link_unknown", 404)
-    *worker, lease_id, item, state, issued, kind, is_open, draft, answered, surplus = row[:-3]
+    own, assignment = row[:-_ASSIGNMENT_COLUMNS], row[-_ASSIGNMENT_COLUMNS:]
+    *worker, lease_id, item, state, issued, kind, is_open, draft, answered, surplus = own
     own_lease = None
     if lease_id is not None:
         own_lease = Lease(lease_id, item, state, issued, kind, bool(is_open), draft is not None)
     earlier = None if answered is None else (answered, bool(surplus))
-    return RequestState(Worker(*worker), own_lease, earlier, AssignmentState(*row[-3:]))
+    return RequestState(Worker(*worker), own_lease, earlier, AssignmentState(*assignment))
 
 
 def next_item(db: Connection, project: Project, token_hash: str, now: float) -> PageState:
@@ -145,7 +151,10 @@ def next_item(db: Connection, project: Project, token_hash: str, now: float) -> 
 def save_answer(
     db: Connection, project: Project, token_hash: str, submission: Submission, now: float
 ) -> tuple[SaveResult, PageState]:
-    """Add an answer, unless its key is known; the next item comes along."""
+    """Add an answer, unless its key is known; the next item comes along.
+
+    What is written is kept in `writes` and sent by `_finish_request`; a rule that excludes the worker sends it before.
+    """
     settings = project.settings
     request = read_request_state(db, token_hash, now, lease=submission.lease, key=submission.key)
     if request.earlier is not None:
@@ -175,7 +184,7 @@ def save_answer(
         apply_rules(db, writes, worker, settings, now)
     can_undo = not is_surplus and _is_of_stage(worker, lease.kind)
     state = _finish_request(
-        db, settings, request, now, writes=writes, has_changed=True, can_undo=can_undo
+        db, settings, request, now, writes=writes, worker_has_changed=True, can_undo=can_undo
     )
     return SaveResult(surplus=is_surplus), state
 
@@ -261,7 +270,7 @@ def undo_answer(
     worker.earned -= pay
     _count_answer(worker, kind, -1, correct or 0, quick, seconds)
     request = replace(request, assignment=request.assignment._replace(has_leases=True))
-    return _finish_request(db, settings, request, now, writes=writes, has_changed=True)
+    return _finish_request(db, settings, request, now, writes=writes, worker_has_changed=True)
 
 
 def save_draft(
@@ -324,7 +333,9 @@ def report_item(
     if is_pilot:
         worker.pilot += 1
         apply_rules(db, writes, worker, settings, now)
-    return SaveResult(), _finish_request(db, settings, request, now, writes=writes, has_changed=is_pilot)
+    return SaveResult(), _finish_request(
+        db, settings, request, now, writes=writes, worker_has_changed=is_pilot
+    )
 
 
 def _finish_request(
@@ -334,14 +345,19 @@ def _finish_request(
     now: float,
     *,
     writes: DeferredWrites | None = None,
-    has_changed: bool = False,
+    worker_has_changed: bool = False,
     can_undo: bool | None = None,
 ) -> PageState:
-    """Hand the worker an item, send what is to be written, and return the state of their page."""
+    """Hand the worker an item, save the worker, send all that is to be written, and return the state of their page.
+
+    `request.worker` is changed on the way and saved here, once: `_add_answer` and `_count_answer` change the counts,
+    `apply_rules` the state, `assign_item` the place and the serial. `worker_has_changed` says that the caller did;
+    a fresh item saves the worker in any case.
+    """
     worker, writes = request.worker, writes or DeferredWrites(db)
     serial = worker.serial
     assigned = assign_item(db, writes, worker, request.assignment, settings, now)
-    if has_changed or worker.serial != serial:
+    if worker_has_changed or worker.serial != serial:
         save_worker(writes, worker, now)
     writes.send()
     is_idle = assigned is None and worker.state == "active"

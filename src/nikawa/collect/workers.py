@@ -54,7 +54,7 @@ class Worker:
     pilot_right: int
     """Pilot items answered right."""
     gold: int
-    """Control items answered."""
+    """Control items answered. Columns and JSON call control items `gold`."""
     gold_right: int
     """Control items answered right."""
     quick: int
@@ -130,7 +130,7 @@ def set_language(db: Connection, token_hash: str, language: str) -> None:
 def add_worker(
     db: Connection, name: str, token_hash: str, origin: str, *, language: str, now: float
 ) -> Worker:
-    """The worker of a name, made where there is none; `token` is the hash of their link.
+    """The worker of a name, made where there is none; `token_hash` is the hash of their link.
 
     Where the project has a pilot, a new worker starts with it.
     """
@@ -262,10 +262,11 @@ def reason_to_exclude(settings: Settings, counts: dict[str, int], suffix: str = 
 
     `counts` has the names of `COUNTS`; `suffix` ends the sentence.
     """
-    gold, speed = settings.gold, settings.speed
-    is_tested = counts["gold"] >= gold.after
-    if is_tested and counts["gold_right"] < gold.pass_mark * counts["gold"] - 1e-9:
-        return f"{counts['gold_right']} of {counts['gold']} control items right{suffix}"
+    control, speed = settings.gold, settings.speed
+    control_answered, control_right = counts["gold"], counts["gold_right"]
+    is_tested = control_answered >= control.after
+    if is_tested and control_right < control.pass_mark * control_answered - 1e-9:
+        return f"{control_right} of {control_answered} control items right{suffix}"
     is_timed = counts["answered"] >= speed.after
     if is_timed and counts["quick"] > speed.share * counts["answered"]:
         return f"{counts['quick']} of {counts['answered']} answers under {speed.min_seconds:g} s{suffix}"

@@ -107,7 +107,14 @@ class Connection(ABC):
 class DeferredWrites:
     """Statements that are kept and then sent together: a request that writes at its end costs one round trip for it.
 
-    They must write to different rows. What is read before `send` is still as it was.
+    What is read before `send` is still as it was.
+
+    **No two statements between one `send` and the next may write to the same row.** PostgreSQL gets them joined as
+    the parts of one `WITH`: each part sees the rows as they were before all of them, and of two updates of a row
+    one is lost without an error. SQLite runs them in turn, each on what the one before left, so a breach passes there
+    unnoticed. Nothing checks this when the statements are added. Who must write to a row again, or
+    read what was written, calls `send` first. `tests/collect/test_databases.py` runs every request
+    of a worker on both databases and compares all tables.
     """
 
     def __init__(self, db: Connection) -> None:
@@ -129,17 +136,23 @@ class Database(ABC):
     """Where the data of a server is."""
 
     column_types: Mapping[str, str]
-    """What the placeholders of a table definition stand for: `{serial}`, `{int}`, `{real}`, `{norowid}`, `{roomy}`."""
-    lost: tuple[type[Exception], ...]
-    """What is raised when the connection is gone or the disk is full: nothing was acknowledged."""
+    """What the placeholders of a table definition stand for: `{serial}`, `{int}`, `{real}`, `{norowid}`, `{fillfactor}`."""
     error: type[Exception]
-    """What is raised when a statement fails, for these reasons or any other."""
+    """What is raised when a statement fails, whatever the reason."""
     address: str
     """What `open_database` makes it from again; it may hold a password."""
 
     @abstractmethod
     def connect(self, *, writes: bool = False) -> Connection:
         """A new connection; that of a writer looks up rows by index only."""
+
+    @abstractmethod
+    def is_outage(self, problem: BaseException) -> bool:
+        """Whether a statement failed for want of the database: it is gone, locked, full or read-only.
+
+        The same request may be sent again then. A statement that is wrong is no outage but a fault of the
+        program, and fails however often it is sent.
+        """
 
 
 def open_database(address: str, *, file: Path, schema: str) -> Database:
@@ -235,6 +248,22 @@ class SqliteConnection(Connection):
             target.close()
 
 
+_SQLITE_OUTAGES = frozenset(
+    {
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PROTOCOL,
+    }
+)
+"""Primary result codes (https://sqlite.org/rescode.html) of an outage."""
+
+
 class Sqlite(Database):
     """A SQLite file."""
 
@@ -243,9 +272,8 @@ class Sqlite(Database):
         "int": "INTEGER",
         "real": "REAL",
         "norowid": "WITHOUT ROWID",
-        "roomy": "",
+        "fillfactor": "",
     }
-    lost = (sqlite3.OperationalError,)
     error = sqlite3.Error
 
     def __init__(self, path: Path) -> None:
@@ -263,6 +291,13 @@ class Sqlite(Database):
         except sqlite3.DatabaseError as problem:
             cure = "restore a backup, or move it away"
             raise BadInput(f"cannot be used: {problem}", file=self.path, cure=cure) from None
+
+    def is_outage(self, problem: BaseException) -> bool:
+        """By SQLite's code: `OperationalError` is raised for a full disk and for a column that does not exist."""
+        code = getattr(problem, "sqlite_errorcode", None)
+        return (
+            code is not None and code & 0xFF in _SQLITE_OUTAGES
+        )  # the low byte is the primary code
 
     def __str__(self) -> str:
         return str(self.path)
@@ -386,6 +421,13 @@ class PostgresConnection(Connection):
         self._raw.close()
 
 
+_POSTGRES_OUTAGE_CLASSES = frozenset({"08", "40", "53", "57", "58"})
+"""First two characters of the codes (PostgreSQL, Appendix A) of an outage: connection, rolled back by the server (deadlock),
+resources such as disk space, shut down by an operator, fault of the system."""
+_POSTGRES_OUTAGES = frozenset({"25006", "55P03"})
+"""Read-only server, lock not available."""
+
+
 class Postgres(Database):
     """A schema of a PostgreSQL database."""
 
@@ -394,7 +436,7 @@ class Postgres(Database):
         "int": "BIGINT",
         "real": "DOUBLE PRECISION",
         "norowid": "",
-        "roomy": "WITH (fillfactor = 70)",
+        "fillfactor": "WITH (fillfactor = 70)",
     }
 
     def __init__(self, url: str, schema: str) -> None:
@@ -403,14 +445,14 @@ class Postgres(Database):
         except ImportError:
             raise missing_extra("psycopg, which speaks to PostgreSQL,", "postgres") from None
         self.address, self.schema = url, schema
-        self.lost = (psycopg.OperationalError, psycopg.InterfaceError)
         self.error = psycopg.Error
+        self._no_answer = (psycopg.OperationalError, psycopg.InterfaceError)
 
     def connect(self, *, writes: bool = False) -> PostgresConnection:
         """Connect; the address is not repeated in an error, since it may hold a password."""
         try:
             return PostgresConnection(self.address, self.schema, writes=writes)
-        except self.lost as problem:
+        except self._no_answer as problem:
             what = str(problem).strip().splitlines()[0]
             cure = "check the address and that the server runs"
             raise BadInput(f"PostgreSQL does not answer: {what}", cure=cure) from None
@@ -418,6 +460,13 @@ class Postgres(Database):
             what = str(problem).strip().splitlines()[0]
             cure = "check the options of the address, and that its user may make a schema (GRANT CREATE ON DATABASE)"
             raise BadInput(f"PostgreSQL refuses: {what}", cure=cure) from None
+
+    def is_outage(self, problem: BaseException) -> bool:
+        """By PostgreSQL's code; without one, psycopg itself found that the connection is gone."""
+        state = getattr(problem, "sqlstate", None)
+        if state is None:
+            return isinstance(problem, self._no_answer)
+        return state[:2] in _POSTGRES_OUTAGE_CLASSES or state in _POSTGRES_OUTAGES
 
     def __str__(self) -> str:
         return f"PostgreSQL, schema {self.schema}"

@@ -19,7 +19,7 @@ from nikawa.collect.project import create_project, open_project
 from nikawa.collect.settings import Settings
 from nikawa.collect.site import owner_messages as owner_words
 from nikawa.collect.site import page_message, page_messages
-from nikawa.recipes.forms import FORMS, Asked, read_answer
+from nikawa.recipes.answer_readers import ANSWER_READERS, Question, read_answer
 from nikawa.recipes.recipe import Ask
 from nikawa.records import Example, revive
 from nikawa.serve.languages import LANGUAGES
@@ -136,7 +136,7 @@ def test_a_new_project_says_all_its_settings(form: Form, tmp_path: Path) -> None
     assert len(project.guideline("ko")) > 100
 
 
-def ask_of(form: Form, options: Any, sample: Sample) -> Asked:
+def ask_of(form: Form, options: Any, sample: Sample) -> Question:
     labels = getattr(options, "labels", ("entailment", "contradiction", "neutral"))
     scale = (options.low, options.high) if hasattr(options, "low") else None
     ask = Ask(
@@ -155,11 +155,11 @@ def ask_of(form: Form, options: Any, sample: Sample) -> Asked:
         if isinstance(sample.answer[options.question], list)
         else 1
     )
-    return Asked(ask, 1, count)
+    return Question(ask, 1, count)
 
 
 def test_the_names_are_those_of_the_recipes() -> None:
-    assert set(forms()) == set(FORMS)
+    assert set(forms()) == set(ANSWER_READERS)
 
 
 @each

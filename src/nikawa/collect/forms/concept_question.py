@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nikawa.collect.form import Answer, Form, Options, Problem, Sample, Written
+from nikawa.collect.form import Answer, Form, Options, Problem, Sample, WriterExample
 from nikawa.collect.forms._base import (
     FormSettings,
     WritingForm,
@@ -53,9 +53,9 @@ def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
     return {"choices": list_choices(example), "answer": str(example.inputs["answer"])}
 
 
-def to_judge(answer: Answer, example: Example, options: Options) -> list[Written]:
+def to_judge(answer: Answer, example: Example, options: Options) -> list[WriterExample]:
     """A question with its choices, and the one that answers it."""
-    return [Written({**example.inputs, "question": answer[options.question]})]
+    return [WriterExample({**example.inputs, "question": answer[options.question]})]
 
 
 FORM = WritingForm(

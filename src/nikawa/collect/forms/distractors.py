@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nikawa.collect.form import Answer, Form, Options, Problem, Sample, Written
+from nikawa.collect.form import Answer, Form, Options, Problem, Sample, WriterExample
 from nikawa.collect.forms._base import (
     Count,
     FormSettings,
@@ -52,10 +52,10 @@ def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
     return {**shown, "answer": str(inputs["answer"])} if "answer" in inputs else shown
 
 
-def to_judge(answer: Answer, example: Example, options: Options) -> list[Written]:
+def to_judge(answer: Answer, example: Example, options: Options) -> list[WriterExample]:
     """The question with all its choices, the new ones behind the others."""
     choices = [*example.inputs["choices"], *answer[options.question]]
-    return [Written({**example.inputs, "choices": choices})]
+    return [WriterExample({**example.inputs, "choices": choices})]
 
 
 FORM = WritingForm(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from nikawa.collect.form import Answer, Form, Options, Problem, Sample, Written
+from nikawa.collect.form import Answer, Form, Options, Problem, Sample, WriterExample
 from nikawa.collect.forms._base import (
     FormSettings,
     WritingForm,
@@ -59,9 +59,9 @@ def view(_form: Form, example: Example, options: Options) -> dict[str, Any]:
     return {**shown, "begun": begun} if begun else shown
 
 
-def to_judge(answer: Answer, example: Example, options: Options) -> list[Written]:
+def to_judge(answer: Answer, example: Example, options: Options) -> list[WriterExample]:
     """The text with its translation."""
-    return [Written({**pick_texts(example), options.question: answer[options.question]})]
+    return [WriterExample({**pick_texts(example), options.question: answer[options.question]})]
 
 
 FORM = WritingForm(

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from nikawa.collect.form import Answer, Options, Problem, Sample, Written
+from nikawa.collect.form import Answer, Options, Problem, Sample, WriterExample
 from nikawa.collect.forms._base import Count, FormSettings, WritingForm, make_guideline, only_answer
 from nikawa.collect.forms._rules import check_written, count_negations, is_far
 from nikawa.records import Example
@@ -51,11 +51,11 @@ def validate(answer: Answer, example: Example, options: Options) -> list[Problem
     return problems
 
 
-def to_judge(answer: Answer, example: Example, options: Options) -> list[Written]:
+def to_judge(answer: Answer, example: Example, options: Options) -> list[WriterExample]:
     """A pair a sentence."""
     premise = example.inputs["text"]
     return [
-        Written({"premise": premise, "hypothesis": text}, "contradiction")
+        WriterExample({"premise": premise, "hypothesis": text}, "contradiction")
         for text in answer[options.question]
     ]
 

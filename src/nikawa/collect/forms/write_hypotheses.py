@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from nikawa.collect.form import Answer, Options, Problem, Sample, Written
+from nikawa.collect.form import Answer, Options, Problem, Sample, WriterExample
 from nikawa.collect.forms._base import (
     RELATIONS,
     FormSettings,
@@ -68,11 +68,11 @@ def check_balance(texts: list[str], options: Options) -> list[Problem]:
     return problems
 
 
-def to_judge(answer: Answer, example: Example, options: Options) -> list[Written]:
+def to_judge(answer: Answer, example: Example, options: Options) -> list[WriterExample]:
     """A pair a hypothesis."""
     premise = example.inputs["premise"]
     texts = zip(options.labels, answer[options.question], strict=True)
-    return [Written({"premise": premise, "hypothesis": text}, label) for label, text in texts]
+    return [WriterExample({"premise": premise, "hypothesis": text}, label) for label, text in texts]
 
 
 FORM = WritingForm(

@@ -6,7 +6,7 @@ question becomes an example for the form `further-answers`: others mark its answ
 
 from __future__ import annotations
 
-from nikawa.collect.form import REFUSED, Answer, Options, Problem, Sample, Written
+from nikawa.collect.form import REFUSED, Answer, Options, Problem, Sample, WriterExample
 from nikawa.collect.forms._base import (
     Count,
     FormSettings,
@@ -57,10 +57,12 @@ def is_pair(value: object) -> bool:
     return are_texts and type(value.get("start", 0)) is int
 
 
-def to_judge(answer: Answer, example: Example, options: Options) -> list[Written]:
+def to_judge(answer: Answer, example: Example, options: Options) -> list[WriterExample]:
     """A question each, for others to mark its answer."""
     texts = pick_texts(example, ("title", "context"))
-    return [Written({**texts, "question": pair["question"]}) for pair in answer[options.question]]
+    return [
+        WriterExample({**texts, "question": pair["question"]}) for pair in answer[options.question]
+    ]
 
 
 FORM = WritingForm(

@@ -1,0 +1,36 @@
+"""One item after the other in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic
+
+from nikawa.execute.base import (
+    ExecutorKind,
+    Item,
+    Result,
+    Work,
+    limit_future_threads,
+    limit_threads,
+)
+
+
+@dataclass(frozen=True)
+class InProcess(Generic[Item, Result]):
+    """The executor of this process."""
+
+    work: Work[Item, Result]
+    threads: int = 1
+
+    def submit(self, items: Sequence[Item]) -> Iterator[Result]:
+        """Work on them in order."""
+        for item in items:
+            with limit_threads(self.threads), limit_future_threads(self.threads):
+                result = self.work(item)
+            yield result
+
+
+EXECUTOR = ExecutorKind(
+    "here", "one after the other in this process", lambda work, _, threads: InProcess(work, threads)
+)
