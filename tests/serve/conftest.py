@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 from tests.serve._postgres import cluster, find_program
 
@@ -32,6 +33,4 @@ def make_outage(where: Database, message: str) -> Exception:
         problem = sqlite3.OperationalError(message)
         problem.sqlite_errorcode = sqlite3.SQLITE_FULL
         return problem
-    import psycopg
-
     return psycopg.OperationalError(message)
