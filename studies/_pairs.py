@@ -52,7 +52,7 @@ def contests(runs: Path, pairs: Sequence[tuple[str, str]], place: Place) -> list
     if not parts:
         return []
     compared = compare_tasks(parts, FEW if place.tiny else ROUNDS)
-    results = {(r.task, r.metric, r.first, r.second): r for r in compared.found.pairs}
+    results = {(r.task, r.metric, r.first, r.second): r for r in compared.comparison.pairs}
     made = []
     for part in parts:
         first, second = part.systems

@@ -129,8 +129,8 @@ def test_no_figure_of_analyses_or_report_counts_them(lay: Lay) -> None:
         assert each.score.value == pytest.approx(stored[each.system.runs[0]])
     (part,) = load_task_runs(find_runs(["runs"]).results)
     compared = compare_tasks([part], rounds=100)
-    assert {pair.n for pair in compared.found.pairs} == {12}
-    values = {s.system: s.value for s in compared.found.systems if s.metric == "accuracy"}
+    assert {pair.n for pair in compared.comparison.pairs} == {12}
+    values = {s.system: s.value for s in compared.comparison.systems if s.metric == "accuracy"}
     for row in system_rows(part, compared):
         number = row.metrics["accuracy"]
         assert number.n == 12

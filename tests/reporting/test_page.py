@@ -28,7 +28,7 @@ from nikawa.reporting.browser_items import (
     pack_items,
 )
 from nikawa.reporting.fragments import figure
-from nikawa.reporting.page import document, standalone, write_report
+from nikawa.reporting.page import document, explain_ties, find_least_p, standalone, write_report
 from nikawa.reporting.page_data import Number, Page, PairRow, PartRow, Section, SystemRow
 from nikawa.reporting.plots import SHEET_HEIGHT, Heat, draw_heat, draw_reliability, split_rows
 from nikawa.reporting.summary import comma_separated, latex, latex_seen, markdown
@@ -443,3 +443,20 @@ def test_examples_in_docstrings_are_true(name: str) -> None:
     tried = doctest.testmod(importlib.import_module(f"nikawa.reporting.{name}"))
     assert tried.attempted
     assert not tried.failed
+
+
+def test_the_page_says_where_rounds_or_an_undefined_p_make_a_tie() -> None:
+    plain = page(row("one", 80.0), row("two", 70.0))
+    assert explain_ties(plain) == ""
+    few = replace(plain, rounds=100, tests=12)
+    assert find_least_p(few) == pytest.approx(12 / 101)
+    assert "no p of single runs can fall below 0.12" in document(few, {}, 2)
+    enough = replace(plain, rounds=2000, tests=12, swaps=720)
+    assert find_least_p(enough) == pytest.approx(12 / 721)
+    made = document(enough, {}, 2)
+    assert "(2,000 rounds; 720 for metrics that are computed anew)" in made
+    assert "with 2,000 resamples (720 for metrics that are computed anew)" in markdown(enough, 2)
+    (section,) = plain.sections
+    undefined = replace(section.pairs[0], p=None, p_holm=None)
+    untested = replace(plain, sections=(replace(section, pairs=(undefined,)),))
+    assert "The test of one pair has no p: this counts as a tie." in document(untested, {}, 2)

@@ -6,17 +6,24 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import pytest
+from msgspec.structs import replace as replace_fields
 
 from nikawa.errors import BadInput
 from nikawa.reporting.job import ReportOptions, report
 from nikawa.reporting.page_data import SettingChoices
 from nikawa.reporting.training import MAX_POINTS_OF_TRACE, MAX_RUNS_TRACED
-from nikawa.reporting.tried_settings import find_choices
+from nikawa.reporting.tried_settings import (
+    TriedBySystem,
+    find_choices,
+    find_equal_best,
+    read_choosing_run,
+)
 from nikawa.runs.job import RunOptions, RunReport, RunRequest, run
 from nikawa.runs.load import find_runs
 from nikawa.runs.store import stored_runs
@@ -79,6 +86,18 @@ def test_what_was_chosen_is_what_run_chose(swept: tuple[Path, RunReport], made: 
         assert best["settings"]["longest"] == one.settings.get("longest", 3)
         assert best["scores"][model]["value"] == pytest.approx(one.score)
         assert model in best["reported"]
+
+
+def test_settings_that_diverged_are_not_marked_as_chosen(runs: Path) -> None:
+    """`nikawa run` skips them, whatever score is stored with them."""
+    good, bad = (read_choosing_run(stored, None) for stored in find_runs([str(runs)]).choosing[:2])
+    bad = replace(
+        bad,
+        set=replace_fields(bad.set, unanswered={"diverged": bad.set.n}),
+        score=replace_fields(bad.score, value=good.score.value + 1),
+    )
+    column = TriedBySystem("one", {b"good": [good], b"bad": [bad]}, {})
+    assert find_equal_best(column, [b"bad", b"good"], "accuracy") == [b"good"]
 
 
 def test_means_are_those_of_the_runs_that_chose(made: Path, reached: Reach) -> None:

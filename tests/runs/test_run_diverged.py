@@ -19,6 +19,7 @@ from nikawa.reporting.job import ReportOptions, report
 from nikawa.runs import stored_runs
 from nikawa.runs.job import RunOptions, RunReport, RunRequest, run
 from nikawa.runs.manage import list_runs
+from nikawa.runs.summary import SelectionScores, find_best_settings
 
 Nikawa = Callable[..., CompletedProcess[str]]
 
@@ -107,6 +108,18 @@ def test_what_is_stored_reads_as_any_run(tmp_path: Path) -> None:
 def test_settings_that_one_seed_diverged_with_are_not_chosen(tmp_path: Path) -> None:
     (chosen,) = swept(tmp_path, 1.0, 0.5).chosen
     assert (chosen.settings, chosen.diverged) == ({"rate": 0.5}, ({"rate": 1.0},))
+
+
+def test_the_best_settings_are_the_best_mean_of_those_that_did_not_diverge() -> None:
+    tried = [
+        SelectionScores([70.0, 72.0], diverged=False),
+        SelectionScores([99.0], diverged=True),
+        SelectionScores([71.0], diverged=False),
+        SelectionScores([float("nan")], diverged=False),
+        SelectionScores([], diverged=False),
+    ]
+    assert find_best_settings(tried, "accuracy") == (71.0, [0, 2])
+    assert find_best_settings(tried[1:2], "accuracy") is None
 
 
 def test_where_all_diverge_one_line_says_so(tmp_path: Path, nikawa: Nikawa) -> None:

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from nikawa.errors import BadInput
+from nikawa.metrics.base import Weighted
 from nikawa.scoring.compare import compare
 from nikawa.scoring.score import ScoreOptions, score
-from nikawa.stats.paired import tie_groups
+from nikawa.stats.paired import compare_pair, tie_groups
 
 N = 240
 LABELS = ("entailment", "contradiction", "neutral")
@@ -238,6 +239,44 @@ def test_what_is_undefined_tells_nothing_apart(tmp_path: Path) -> None:
     )
     assert all(np.isnan(pair.p) and np.isnan(pair.p_holm) for pair in found.pairs)
     assert {(s.system, s.letters) for s in found.systems} == {("noisy", "a"), ("flat", "")}
+
+
+def test_an_obvious_winner_is_no_tie_however_many_tests_are_corrected(tmp_path: Path) -> None:
+    """A rank correlation is computed anew for each exchange: too few of them would leave every p above the level."""
+
+    def guesses(seed: int) -> Path:
+        generator = np.random.default_rng(seed)
+        return similar(tmp_path, f"guess-{seed}", lambda *_: generator.uniform(0, 5))
+
+    systems = {f"guess-{seed}": [guesses(seed)] for seed in range(3)}
+    systems["exact"] = [similar(tmp_path, "exact", lambda _, gold: gold)]
+    found = compare(["jsts"], systems, data=tmp_path, rounds=1000)
+    assert len(found.pairs) == 12
+    for each in found.systems:
+        assert (each.letters == "a") == (each.system == "exact")
+        assert ("a" in each.letters) == (each.system == "exact")
+
+
+@pytest.mark.parametrize("rounds", [25, 100, 990])
+def test_exchanges_report_all_rounds_as_progress(rounds: int) -> None:
+    values = np.array([1.0, 0.0, 1.0, 1.0])
+    weighted = Weighted(lambda weights: weights @ values, 3.0)
+    done = 0
+
+    def add(count: int) -> None:
+        nonlocal done
+        done += count
+
+    compare_pair(
+        weighted,
+        weighted,
+        np.arange(4),
+        swap=lambda _: (0.0, 0.0),
+        rounds=rounds,
+        tests=12,
+        on_progress=add,
+    )
+    assert done == 2 * rounds
 
 
 def test_scale_does_not_matter_to_a_correlation(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from nikawa.reporting.fragments import (
     table,
 )
 from nikawa.reporting.markup import fragment, html, join, source
-from nikawa.reporting.page_data import Analysed, Section, Sourced
+from nikawa.reporting.page_data import Analysed, Section, SourcedFinding
 from nikawa.reporting.plots import (
     SHEET_HEIGHT,
     AmountScale,
@@ -516,7 +516,7 @@ def suspects(section: Section) -> str:
     return detail(f"Suspected label errors: {total:,}", paragraph + join(shown), place)
 
 
-def show_suspects(part: Sourced[Suspects]) -> Markup:
+def show_suspects(part: SourcedFinding[Suspects]) -> Markup:
     """The likeliest label errors of one set."""
     found, place = part.found, inside(part.source, "items")
     rows: list[Row] = []

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import unquote
 
-from msgspec import field
+from msgspec import UNSET, field
 from msgspec.structs import replace
 
 from nikawa.analysis.job import analyse_systems
 from nikawa.analysis.results import ACROSS, ANALYSES, INDEX, Analyses
-from nikawa.datasets.custom import dataset_title
 from nikawa.datasets.reader import ExampleReader
+from nikawa.datasets.task_lookup import dataset_title
 from nikawa.errors import BadInput
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.json import pack_json
@@ -25,8 +25,8 @@ from nikawa.records import Record
 from nikawa.reporting.browser_items import collect_items, find_text_limit, text_lengths
 from nikawa.reporting.dataset_notes import DatasetNote, DatasetNoteReader, data_commands
 from nikawa.reporting.page import write_report
-from nikawa.reporting.page_data import Analysed, Page, RunRow, Section, Sourced
-from nikawa.reporting.scores import PairedTests, compare_tasks, pair_rows, part_rows, system_rows
+from nikawa.reporting.page_data import Analysed, Page, RunRow, Section, SourcedFinding
+from nikawa.reporting.scores import compare_tasks, pair_rows, part_rows, system_rows
 from nikawa.reporting.sources import NUMBERS, address, inside
 from nikawa.reporting.systems import (
     TaskRuns,
@@ -41,6 +41,7 @@ from nikawa.reporting.tried_settings import find_choices
 from nikawa.runs.load import find_runs, load_systems
 from nikawa.runs.records import About, RunSpec
 from nikawa.runs.store import StoredRun
+from nikawa.scoring.compare import PairedTests
 from nikawa.version import __version__
 
 T = TypeVar("T")
@@ -240,10 +241,10 @@ def add_analyses(section: Section, task: TaskRuns, analyses: Analyses) -> Sectio
     )
 
 
-def _with_sources(key: str, every: Sequence[T], kept: Sequence[T]) -> tuple[Sourced[T], ...]:
+def _with_sources(key: str, every: Sequence[T], kept: Sequence[T]) -> tuple[SourcedFinding[T], ...]:
     """What is kept of a list of `across.json`, each with its place there."""
     places = {id(one): inside(f"{ANALYSES}/{ACROSS}", key, i) for i, one in enumerate(every)}
-    return tuple(Sourced(found=one, source=places[id(one)]) for one in kept)
+    return tuple(SourcedFinding(found=one, source=places[id(one)]) for one in kept)
 
 
 def make_page(
@@ -282,6 +283,7 @@ def make_page(
         commands=tuple(dict.fromkeys(commands)),
         rounds=compared.rounds,
         tests=compared.tests,
+        swaps=UNSET if compared.swaps is None else compared.swaps,
         made=options.made,
     )
 

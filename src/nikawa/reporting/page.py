@@ -46,6 +46,7 @@ from nikawa.reporting.summary import (
 )
 from nikawa.reporting.training import training_pictures
 from nikawa.reporting.tried_settings import OTHERS, other_plot_kind, other_settings, settings_plot
+from nikawa.stats.results import SIGNIFICANCE_LEVEL
 
 DIGITS = 1
 MAX_FILE_NAME_BYTES = 200
@@ -124,7 +125,7 @@ def document(page: Page, items: Mapping[str, ItemColumns], digits: int = DIGITS)
             )
         ],
         summary=show_summary(page, digits, place),
-        legend=legend(page),
+        legend=f"{legend(page)} {explain_ties(page)}".strip(),
         legend_place=f"{NUMBERS}#/rounds {NUMBERS}#/tests",
         summary_sources=source_line(*map(score_places, page.sections), place),
         sections=[render_section(section, digits) for section in page.sections],
@@ -241,6 +242,7 @@ def render_method(page: Page) -> Markup:
         page=page,
         over_seeds=describe_seed_intervals(page),
         tests_place=f"{NUMBERS}#/rounds {NUMBERS}#/tests",
+        swaps=f"; {page.swaps:,} for metrics that are computed anew" if page.swaps else "",
         least_p=describe_least_p(page),
         files=show_files(page),
         runs=runs,
@@ -273,19 +275,42 @@ def describe_seed_intervals(page: Page) -> str:
 
 
 def describe_least_p(page: Page) -> str:
-    """The least p that the tests can show after correction, in words.
+    """The least p that the tests can show after correction, in words; empty where nothing is resampled."""
+    least = find_least_p(page)
+    return "" if least is None else f"; the least p these rounds can show is {least:.2g}"
 
-    Tests of single runs are resampled, and r rounds give no p below 2 / (r + 1). Where no task has two systems of a single
-    run nothing is resampled, and the text is empty.
+
+def explain_ties(page: Page) -> str:
+    """Which letters are shared for another reason than a small difference, in words; empty where there is no such reason."""
+    reasons = []
+    least = find_least_p(page)
+    if least is not None and least >= SIGNIFICANCE_LEVEL:
+        reasons.append(
+            f"With so few rounds for so many tests no p of single runs can fall below {least:.2g}, so that they may share a letter "
+            "however far they are apart: make the report with more --rounds."
+        )
+    undefined = 0
+    for section in page.sections:
+        for pair in section.pairs:
+            undefined += pair.p is None and pair.difference.value is not None
+    if undefined:
+        pairs = "one pair" if undefined == 1 else f"{undefined:,} pairs"
+        reasons.append(f"The test of {pairs} has no p: this counts as a tie.")
+    return " ".join(reasons)
+
+
+def find_least_p(page: Page) -> float | None:
+    """The least p that resampled tests can show after Holm's correction.
+
+    Tests of single runs are resampled, and r rounds give no p below 1 / (r + 1). None where no task has two systems of a
+    single run.
     """
     single_runs = []
     for section in page.sections:
         single_runs.append(sum(len(row.seeds) == 1 for row in section.rows))
     if max(single_runs, default=0) < 2:
-        return ""
-    return (
-        f"; the least p these rounds can show is {min(1.0, 2 * page.tests / (page.rounds + 1)):.2g}"
-    )
+        return None
+    return min(1.0, page.tests / ((page.swaps or page.rounds) + 1))
 
 
 def show_files(page: Page) -> Markup:

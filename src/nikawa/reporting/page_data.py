@@ -27,7 +27,7 @@ class Trace(Record, frozen=True, kw_only=True):
     """Where the last of them is."""
 
 
-class Training(Record, frozen=True, kw_only=True):
+class TrainingCurves(Record, frozen=True, kw_only=True):
     """How a system learned."""
 
     system: str
@@ -120,7 +120,7 @@ class Analysed(Record, frozen=True, kw_only=True):
     source: str
 
 
-class Sourced(Record, Generic[T], frozen=True, kw_only=True):
+class SourcedFinding(Record, Generic[T], frozen=True, kw_only=True):
     """Something found in several runs, and where that is."""
 
     found: T
@@ -220,12 +220,12 @@ class Section(Record, frozen=True, kw_only=True):
     pairs: tuple[PairRow, ...] = ()
     parts: tuple[PartRow, ...] = ()
     analysed: tuple[Analysed, ...] = ()
-    curves: tuple[Sourced[Curve], ...] = ()
-    stress: tuple[Sourced[Stress], ...] = ()
-    partial: tuple[Sourced[PartialInput], ...] = ()
-    suspects: tuple[Sourced[Suspects], ...] = ()
+    curves: tuple[SourcedFinding[Curve], ...] = ()
+    stress: tuple[SourcedFinding[Stress], ...] = ()
+    partial: tuple[SourcedFinding[PartialInput], ...] = ()
+    suspects: tuple[SourcedFinding[Suspects], ...] = ()
     choices: SettingChoices | None = None
-    training: tuple[Training, ...] = ()
+    training: tuple[TrainingCurves, ...] = ()
     derived: tuple[str, ...] = ()
     """Sets whose examples were made from others, such as perturbed ones."""
     findings: tuple[Note, ...] = ()
@@ -264,6 +264,8 @@ class Page(Record, frozen=True, kw_only=True):
     """Resamples of intervals over seeds and of paired tests."""
     tests: int
     """Paired tests corrected together."""
+    swaps: int | UnsetType = UNSET
+    """Exchanges of answers drawn, instead of `rounds`, for metrics that are computed anew for each."""
     choices: tuple[SettingChoices, ...] = ()
     """Of tasks that have no result here."""
     choosing: tuple[RunRow, ...] = ()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from math import comb, isnan
 
@@ -21,7 +20,7 @@ from nikawa.records import Score
 from nikawa.reporting.page_data import Number, PairRow, PartRow, SystemRow
 from nikawa.reporting.systems import ReportRun, SystemRuns, TaskRuns
 from nikawa.runs.summary import mean_and_sd
-from nikawa.scoring.compare import ComparedSystem, Comparison, PairResult, compare_systems
+from nikawa.scoring.compare import ComparedSystem, PairedTests, PairResult, compare_systems
 from nikawa.scoring.score import (
     AnsweredTask,
     ScoreReport,
@@ -29,29 +28,17 @@ from nikawa.scoring.score import (
     build_items,
     resampling_units,
 )
+from nikawa.stats.paired import ROUNDS_PER_TEST
 from nikawa.stats.resample import Floats, Ints, count_units, score_interval
 from nikawa.stats.results import LEAST_UNITS
 from nikawa.stats.seeds import ENOUGH_RESAMPLES, ResampledRuns, find_limits, mean_interval
 
 MIN_ROUNDS, MAX_ROUNDS = 2_000, 25_000
 """Of paired tests, unless the user says how many."""
-ROUNDS_PER_TEST = 60
-"""Rounds a test: the smallest p a test can reach must stay below 5% after Holm's correction."""
 MAX_TESTS_OF_ALL_METRICS = 120
 """Tests above which only the first metric of each task is tested."""
 FURTHER_SET_RESAMPLES = 1_000
 """Of the intervals of further sets."""
-
-
-@dataclass(frozen=True)
-class PairedTests:
-    """The paired tests over all tasks."""
-
-    found: Comparison
-    rounds: int
-    """Resamples of each test."""
-    tests: int
-    """Tests that were corrected together."""
 
 
 def compare_tasks(tasks: Sequence[TaskRuns], rounds: int | None = None) -> PairedTests:
@@ -76,8 +63,7 @@ def compare_tasks(tasks: Sequence[TaskRuns], rounds: int | None = None) -> Paire
             runs = [make_score_result(task, run, first_only) for run in system.runs]
             of_task.append(ComparedSystem(system.name, tuple(runs)))
         systems.append(of_task)
-    comparison = compare_systems(systems, [task.name for task in tasks], rounds=rounds)
-    return PairedTests(comparison, rounds, len(comparison.pairs))
+    return compare_systems(systems, [task.name for task in tasks], rounds=rounds)
 
 
 def make_score_result(task: TaskRuns, run: ReportRun, first_only: bool) -> ScoreResult:
@@ -107,7 +93,7 @@ def system_rows(task: TaskRuns, compared: PairedTests) -> tuple[SystemRow, ...]:
     """A row a system, the best first."""
     ties = {
         (score.system, score.metric): score.letters
-        for score in compared.found.systems
+        for score in compared.comparison.systems
         if score.task == task.name
     }
     intervals = SeedIntervals(task)
@@ -278,7 +264,9 @@ class SeedIntervals:
 
 def pair_rows(task: TaskRuns, compared: PairedTests) -> tuple[PairRow, ...]:
     """Every pair of systems of a task, the surest difference first."""
-    rows = [make_pair_row(task, pair) for pair in compared.found.pairs if pair.task == task.name]
+    rows = [
+        make_pair_row(task, pair) for pair in compared.comparison.pairs if pair.task == task.name
+    ]
     order = {name: i for i, name in enumerate(task.task.metrics)}
 
     def rank(row: PairRow) -> tuple[int, bool, float]:

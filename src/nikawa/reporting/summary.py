@@ -86,6 +86,8 @@ def legend(page: Page) -> str:
 def _tests(page: Page, seeds: bool) -> str:
     """Which tests tell systems apart; with several seeds nothing is drawn."""
     how = "over examples and seeds" if seeds else f"with {page.rounds:,} resamples"
+    if page.swaps and not seeds:
+        how += f" ({page.swaps:,} for metrics that are computed anew)"
     return f"paired tests {how}, Holm's correction over {page.tests:,} tests"
 
 

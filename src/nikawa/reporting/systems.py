@@ -12,8 +12,8 @@ from shlex import quote
 from msgspec import UNSET
 
 from nikawa.datasets import benchmarks
-from nikawa.datasets.custom import typed_name
 from nikawa.datasets.reader import ExampleReader
+from nikawa.datasets.task_lookup import typed_name
 from nikawa.io.json import encode_json
 from nikawa.metrics import metrics
 from nikawa.records import Example, Prediction, Task

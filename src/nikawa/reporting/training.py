@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from nikawa.reporting.fragments import block, detail, multiples
 from nikawa.reporting.markup import fragment, slug
-from nikawa.reporting.page_data import Section, Trace, Training
+from nikawa.reporting.page_data import Section, Trace, TrainingCurves
 from nikawa.reporting.plots import Trail, draw_trails
 from nikawa.reporting.sources import inside, source_line
 from nikawa.reporting.systems import ReportRun, TaskRuns
@@ -30,14 +30,14 @@ MAX_SYSTEMS_SHOWN = 4
 """Systems that are shown at once; the others are to be opened."""
 
 
-def collect_training(task: TaskRuns) -> tuple[Training, ...]:
+def collect_training(task: TaskRuns) -> tuple[TrainingCurves, ...]:
     """The losses of every system that keeps them."""
     training = []
     for system in task.systems:
         traces = [trace for trace in map(trace_loss, system.runs) if trace is not None]
         if traces:
             training.append(
-                Training(
+                TrainingCurves(
                     system=system.name,
                     traces=tuple(traces[:MAX_RUNS_TRACED]),
                     runs=len(traces),
@@ -94,7 +94,7 @@ def training_block(section: Section) -> str:
     return block("Training", content, words)
 
 
-def show_training(section: Section, one: Training) -> Markup:
+def show_training(section: Section, one: TrainingCurves) -> Markup:
     """The plot of one system with its last loss."""
     ends = [trace.points[-1][1] for trace in one.traces]
     low, high = f"{min(ends):.3f}", f"{max(ends):.3f}"
@@ -113,7 +113,7 @@ def show_training(section: Section, one: Training) -> Markup:
     )
 
 
-def training_plot(section: Section, one: Training) -> str:
+def training_plot(section: Section, one: TrainingCurves) -> str:
     """The losses of a system; all systems of a task share the upright axis."""
     lines = []
     for trace in one.traces:

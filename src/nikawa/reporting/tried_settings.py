@@ -17,10 +17,10 @@ import msgspec
 from markupsafe import Markup
 from msgspec.structs import replace
 
-from nikawa.datasets.custom import dataset_title, is_custom
+from nikawa.datasets.custom import is_custom
+from nikawa.datasets.task_lookup import dataset_title
 from nikawa.errors import BadInput
 from nikawa.io.json import encode_json
-from nikawa.metrics import metrics
 from nikawa.models import find_model
 from nikawa.records import Score, Task
 from nikawa.reporting.fragments import (
@@ -35,7 +35,7 @@ from nikawa.reporting.fragments import (
     table,
 )
 from nikawa.reporting.markup import html, source
-from nikawa.reporting.page_data import Chooser, Number, Page, Section, SettingChoices, TriedSettings
+from nikawa.reporting.page_data import Chooser, Page, Section, SettingChoices, TriedSettings
 from nikawa.reporting.plots import AmountScale, Dot, PlotCurve, draw_curves, possible_values
 from nikawa.reporting.scores import stored_number
 from nikawa.reporting.sources import inside, source_line
@@ -43,12 +43,15 @@ from nikawa.reporting.systems import TaskRuns, relative_address, title_system
 from nikawa.runs.data import SELECTION_SET, task_of
 from nikawa.runs.records import RunSpec, SetScores
 from nikawa.runs.store import SCORES, StoredRun
+from nikawa.runs.summary import SelectionScores, find_best_settings
 
 MAX_ROWS_SHOWN = 12
 """Rows above which the table is to be opened first."""
 PLOT_WIDTH, PLOT_HEIGHT = 560.0, 170.0
 MIN_SPREAD_FOR_LOG = 10
 """Times the least value from which on values lie on a logarithmic axis."""
+MAX_RATE = 0.01
+"""Values up to which a setting is a rate, such as a learning rate: these are tried in multiples, so on a logarithmic axis."""
 OTHERS = "other-settings"
 """The section of tasks that have no result."""
 
@@ -56,7 +59,7 @@ Settings = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Choosing:
+class SelectionRun:
     """One run that chose: what it is, its score, and where that is."""
 
     spec: RunSpec
@@ -71,11 +74,11 @@ class TriedBySystem:
     """The runs of one system, by what they tried."""
 
     name: str
-    by: dict[bytes, list[Choosing]]
+    by: dict[bytes, list[SelectionRun]]
     defaults: Settings
 
     @property
-    def runs(self) -> list[Choosing]:
+    def runs(self) -> list[SelectionRun]:
         """All of them, whatever they tried."""
         return [run for runs in self.by.values() for run in runs]
 
@@ -104,7 +107,7 @@ def find_choices(
 
     `out` is the folder of the report, which addresses are seen from.
     """
-    groups: dict[tuple[str, ...], list[Choosing]] = {}
+    groups: dict[tuple[str, ...], list[SelectionRun]] = {}
     for stored in runs:
         run = read_choosing_run(stored, out)
         names = tuple(task.name for task in find_sections(tasks, run.spec))
@@ -122,7 +125,7 @@ def find_choices(
     return choices, tuple(others)
 
 
-def read_choosing_run(stored: StoredRun, out: Path | None) -> Choosing:
+def read_choosing_run(stored: StoredRun, out: Path | None) -> SelectionRun:
     """A run with its score under the first metric of the task, held against its marker."""
     stored.check()
     spec, folder = stored.spec, relative_address(out, stored.path)
@@ -132,7 +135,7 @@ def read_choosing_run(stored: StoredRun, out: Path | None) -> Choosing:
         for j, score in enumerate(scores.scores):
             if (scores.set, score.where, score.metric, score.mode) == key:
                 place = f"{folder}/{SCORES}#/{i}/scores/{j}"
-                return Choosing(spec, folder, scores, score, place)
+                return SelectionRun(spec, folder, scores, score, place)
     raise BadInput(
         f"has no {metric} on the set that settings are chosen on",
         file=stored.path / SCORES,
@@ -153,7 +156,9 @@ def find_sections(tasks: Sequence[TaskRuns], spec: RunSpec) -> list[TaskRuns]:
     return same_set or same_task
 
 
-def collect_choices(runs: Sequence[Choosing], task_runs: TaskRuns | None = None) -> SettingChoices:
+def collect_choices(
+    runs: Sequence[SelectionRun], task_runs: TaskRuns | None = None
+) -> SettingChoices:
     """What runs of one task tried: a row a combination of settings, a column a system.
 
     `task_runs` are the results of the task on the page: combinations that they were made with are marked.
@@ -165,7 +170,6 @@ def collect_choices(runs: Sequence[Choosing], task_runs: TaskRuns | None = None)
     ordered = sorted(names)
     task = task_of(runs[0].spec)
     metric = task.metrics[0]
-    is_lower_better = metrics()[metric].better == "lower"
     systems = (*task_runs.systems, *task_runs.shares) if task_runs is not None else ()
     rows: dict[bytes, TriedSettings] = {}
     for column in columns:
@@ -174,7 +178,7 @@ def collect_choices(runs: Sequence[Choosing], task_runs: TaskRuns | None = None)
         for system in systems:
             if (system.spec.model, system.spec.variation) == own:
                 reported.add(encode_json(system.spec.settings))
-        for key, tried in list_tried(column, ordered, reported, is_lower_better).items():
+        for key, tried in list_tried(column, ordered, reported, metric).items():
             before = rows.get(key)
             rows[key] = tried if before is None else join_systems(before, tried)
     return SettingChoices(
@@ -186,9 +190,9 @@ def collect_choices(runs: Sequence[Choosing], task_runs: TaskRuns | None = None)
     )
 
 
-def group_by_system(runs: Sequence[Choosing]) -> list[TriedBySystem]:
+def group_by_system(runs: Sequence[SelectionRun]) -> list[TriedBySystem]:
     """Runs by everything but settings and seed; names tell them apart."""
-    groups: dict[bytes, dict[bytes, list[Choosing]]] = {}
+    groups: dict[bytes, dict[bytes, list[SelectionRun]]] = {}
     for run in sorted(runs, key=lambda run: run.spec.seed):
         spec = run.spec
         key = encode_json((spec.model, spec.variation, spec.protocol, spec.data))
@@ -218,17 +222,19 @@ def find_defaults(spec: RunSpec) -> Settings:
 
 
 def list_tried(
-    column: TriedBySystem, names: Sequence[str], reported: set[bytes], lower: bool
+    column: TriedBySystem, names: Sequence[str], reported: set[bytes], metric: str
 ) -> dict[bytes, TriedSettings]:
     """The combinations that one system tried, by their settings; the best is marked as chosen.
 
-    `reported` are the settings of results on the page; `lower` says whether lower scores are better.
+    The best is found as `nikawa run` finds it, by the mean under `metric`; of equals it is the one in `reported`, the settings of
+    results on the page, else the first of the table.
     """
     keys = sorted(column.by, key=lambda key: order_settings(column.settings(key), names))
     numbers = {}
     for key in keys:
         numbers[key] = stored_number([(run.score, run.place) for run in column.by[key]])
-    best = find_best(numbers, reported, lower)
+    equals = find_equal_best(column, keys, metric)
+    best = next((key for key in equals if key in reported), equals[0] if equals else None)
     system = (column.name,)
     rows: dict[bytes, TriedSettings] = {}
     for key, score in numbers.items():
@@ -254,14 +260,15 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def find_best(numbers: dict[bytes, Number], reported: set[bytes], lower: bool) -> bytes | None:
-    """The settings with the best mean, as `nikawa run` chooses; of equals those of the results, else the first of the table."""
-    known = {key: number.value for key, number in numbers.items() if number.value is not None}
-    if not known:
-        return None
-    best = min(known.values()) if lower else max(known.values())
-    equals = [key for key, value in known.items() if value == best]
-    return next((key for key in equals if key in reported), equals[0])
+def find_equal_best(column: TriedBySystem, keys: Sequence[bytes], metric: str) -> list[bytes]:
+    """The settings that `nikawa run` may have chosen: those with the best mean, in the order of `keys`."""
+    tried = []
+    for key in keys:
+        runs = column.by[key]
+        values = [run.score.value for run in runs]
+        tried.append(SelectionScores(values, any(run.set.diverged for run in runs)))
+    best = find_best_settings(tried, metric)
+    return [] if best is None else [keys[place] for place in best[1]]
 
 
 def join_systems(one: TriedSettings, two: TriedSettings) -> TriedSettings:
@@ -334,12 +341,14 @@ def show_choices(choices: SettingChoices, name: str, kind: str, digits: int) -> 
     tried = inside(choices.place, "tried")
     if len(choices.tried) > MAX_ROWS_SHOWN:
         shown = detail(f"All {len(choices.tried)} settings as a table", shown, tried)
-    words = html('<p class="soft"{}>{}</p>', source(choices.place), describe_choices(choices))
-    return words + shown + figure(settings_plot(choices), name, kind, tried)
+    plot = settings_plot(choices)
+    description = describe_choices(choices, has_plot=bool(plot))
+    words = html('<p class="soft"{}>{}</p>', source(choices.place), description)
+    return words + shown + figure(plot, name, kind, tried)
 
 
-def describe_choices(choices: SettingChoices) -> str:
-    """What the table of settings shows, in words."""
+def describe_choices(choices: SettingChoices, *, has_plot: bool) -> str:
+    """What the table of settings, and the plot below it, show, in words."""
     seeds = max(len(one.seeds) for one in choices.systems)
     words = f"{choices.metric.capitalize()} with one seed"
     if seeds > 1:
@@ -349,7 +358,7 @@ def describe_choices(choices: SettingChoices) -> str:
         words += " Bold: what was chosen."
     if len(choices.tried) < 2:
         words += " No other settings were run to the end."
-    if seeds > 1 and settings_plot(choices):
+    if seeds > 1 and has_plot:
         words += " The plot has the standard deviation over seeds."
     return words
 
@@ -431,7 +440,7 @@ def settings_plot(choices: SettingChoices) -> str:
         return ""
     first = next(iter(choices.tried[0].scores.values()))
     is_wide = max(known) >= MIN_SPREAD_FOR_LOG * min(known)
-    log = min(known) > 0 and ("learning_rate" in name or is_wide)
+    log = min(known) > 0 and (is_wide or max(known) <= MAX_RATE)
     scale = AmountScale(name, log=log, shown=format_setting, wide=PLOT_WIDTH, tall=PLOT_HEIGHT)
     curves = []
     for one in choices.systems:

@@ -54,7 +54,8 @@ class RunCell(Record, frozen=True, kw_only=True):
     hidden: int = 0
     """Further items of the set, answered but not scored: their labels are hidden."""
     few: bool = False
-    """Whether there is no interval because too few items, or groups of them, stand behind the figure."""
+    """Whether there is no interval because too few items, or groups of them, stand behind the
+    figure."""
     protocol: str
     """How the sets depart from train, dev and test as published; empty: they do not."""
     runs: tuple[str, ...]
@@ -94,10 +95,11 @@ def read_finished(
 def choose_settings(
     family: Family, out: Path, broken: Collection[str] = ()
 ) -> tuple[float, Settings] | None:
-    """The settings that do best where settings are chosen, by the mean of the task's first metric, which comes first.
+    """The settings that do best where settings are chosen, by the mean of the task's first metric,
+    which comes first.
 
-    Of equals the first wins, in the order of the grid; None where none was run. Settings that a seed diverged with are
-    not among them: they would again.
+    Of equals the first wins, in the order of the grid; None where none was run. Settings that a
+    seed diverged with are not among them: they would again.
     """
     metric = family.task.metrics[0]
     tried: list[SelectionScores] = []
@@ -126,10 +128,11 @@ class SelectionScores:
 def find_best_settings(
     tried: Sequence[SelectionScores], metric: str
 ) -> tuple[float, list[int]] | None:
-    """The best mean over seeds, and the places in `tried` that reach it: `nikawa run` takes the first.
+    """The best mean over seeds, and the places in `tried` that reach it: `nikawa run` takes the
+    first.
 
-    Settings that a seed diverged with are left out, as they would diverge again. A mean that is not a number is the worst there
-    is. None where nothing is left.
+    Settings that a seed diverged with are left out, as they would diverge again. A mean that is not
+    a number is the worst there is. None where nothing is left.
     """
     sign = -1 if metrics()[metric].better == "lower" else 1
     means: dict[int, float] = {}
@@ -158,7 +161,9 @@ def diverged_settings(family: Family, out: Path, broken: Collection[str] = ()) -
 def summarise(
     family: Family, settings: Settings, out: Path, broken: Collection[str] = ()
 ) -> list[RunCell]:
-    """The figures of a family under its settings: every set, every metric, over the seeds that are done."""
+    """The figures of a family under its settings: every set, every metric, over the seeds that are
+    done.
+    """
     columns: Columns = {}
     for run in read_finished(family.runs(settings), out, broken):
         for part in run.scores:

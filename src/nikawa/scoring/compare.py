@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import combinations
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,14 @@ from nikawa.scoring.score import (
     cut_slices,
     score,
 )
-from nikawa.stats.paired import Paired, compare_pair, compare_pairs, compare_seeds, tie_groups
+from nikawa.stats.paired import (
+    Paired,
+    compare_pair,
+    compare_pairs,
+    compare_seeds,
+    count_swaps,
+    tie_groups,
+)
 from nikawa.stats.resample import TEST_RESAMPLES, Ints, correct_holm, mcnemar
 from nikawa.stats.results import SIGNIFICANCE_LEVEL
 from nikawa.stats.seeds import ENOUGH_RESAMPLES, ResampledRuns
@@ -111,6 +119,19 @@ class Comparison(Record, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
+class PairedTests:
+    """A comparison with what its tests were made of."""
+
+    comparison: Comparison
+    rounds: int
+    """Resamples of each test."""
+    tests: int
+    """Tests that were corrected together."""
+    swaps: int | None
+    """Exchanges drawn for metrics that are computed anew for each; None where there is no such test."""
+
+
+@dataclass(frozen=True)
 class ComparedSystem:
     """A system's runs on one task."""
 
@@ -167,9 +188,10 @@ def compare(
                 if (run.report.split, run.report.version) != (report.split, report.version):
                     what = f"{system.name} answered {run.report.split}, {first.name} {report.split}"
                     raise BadInput(what, cure="compare answers to the same split")
-    return compare_systems(
+    tests = compare_systems(
         tasks, task_names, by=options.by, rounds=rounds, on_progress=options.on_progress
     )
+    return tests.comparison
 
 
 def compare_systems(
@@ -179,9 +201,10 @@ def compare_systems(
     by: tuple[str, ...] = (),
     rounds: int = TEST_RESAMPLES,
     on_progress: OnProgress = lambda *_: None,
-) -> Comparison:
+) -> PairedTests:
     """The same for systems whose answers are read already, a list of them a task; a task with one has no pairs."""
     comparisons = [TaskComparison.of(systems) for systems in tasks]
+    tests = sum(comb(len(each.systems), 2) * len(each.metrics) for each in comparisons)
     total = sum(len(each.jobs()) for each in comparisons) * 2 * rounds
     done = 0
 
@@ -190,7 +213,9 @@ def compare_systems(
         done = min(total, done + count)
         on_progress("comparing", done, total)
 
-    results = [r for each in comparisons for r in each.test_pairs(rounds, add_rounds)]
+    results: list[PairResult] = []
+    for each in comparisons:
+        results += each.test_pairs(rounds, tests, add_rounds)
     # Holm's correction over every pair, task and metric compared; an undefined p stays so
     corrected = iter(correct_holm([result.p for result in results if not np.isnan(result.p)]))
     pairs = tuple(
@@ -208,7 +233,13 @@ def compare_systems(
             slices += count_slices(first, second, by, gaps)
             ids = tuple(example for example, gap in gaps.items() if gap)
             differing[f"{title}: {first.name} against {second.name}"] = ids
-    return Comparison(systems=tuple(scores), pairs=pairs, slices=tuple(slices), differing=differing)
+    comparison = Comparison(
+        systems=tuple(scores), pairs=pairs, slices=tuple(slices), differing=differing
+    )
+    is_swapped = any(each.swaps_answers for each in comparisons)
+    return PairedTests(
+        comparison, rounds, tests, count_swaps(rounds, tests) if is_swapped else None
+    )
 
 
 # Systems side by side
@@ -279,9 +310,17 @@ class TaskComparison:
 
     def needs_own_draws(self, metric: Metric) -> bool:
         """Whether the metric cannot share its draws: a correlation, or one without statistics."""
-        if metric.standardise is not None:
-            return True
+        return metric.standardise is not None or self.is_computed_anew(metric)
+
+    def is_computed_anew(self, metric: Metric) -> bool:
+        """Whether the metric must see the items again for each exchange of answers."""
         return isinstance(self.evaluations(self.systems[0].name, metric)[0], Weighted)
+
+    @property
+    def swaps_answers(self) -> bool:
+        """Whether two systems of a single run are tested under a metric that is computed anew."""
+        single = [name for name, runs in self.answered.items() if len(runs) == 1]
+        return len(single) > 1 and any(map(self.is_computed_anew, self.metrics))
 
     def has_seeds(self, first: str, second: str) -> bool:
         """Whether one of two systems has several runs."""
@@ -334,8 +373,13 @@ class TaskComparison:
                 return dict(zip(ids, gaps.tolist(), strict=True))
         return {}
 
-    def test_pairs(self, rounds: int, add_rounds: Callable[[int], None]) -> list[PairResult]:
-        """Every pair of systems under every metric, metric by metric."""
+    def test_pairs(
+        self, rounds: int, corrected: int, add_rounds: Callable[[int], None]
+    ) -> list[PairResult]:
+        """Every pair of systems under every metric, metric by metric.
+
+        `corrected` is the number of tests, of all tasks, that are corrected together.
+        """
         tests: dict[tuple[str, str, str], Paired] = {}
         resampled: dict[str, ResampledRuns] = {}
         for first, second, metrics in self.jobs():
@@ -355,7 +399,16 @@ class TaskComparison:
                     )
                 ]
             elif self.needs_own_draws(metrics[0]):
-                paired = [exchange_answers(left[0], right[0], metrics[0], rounds, add_rounds)]
+                paired = [
+                    exchange_answers(
+                        left[0],
+                        right[0],
+                        metrics[0],
+                        rounds=rounds,
+                        tests=corrected,
+                        add_rounds=add_rounds,
+                    )
+                ]
             else:
                 single = [(a[0], b[0]) for a, b in pairs]
                 paired = compare_pairs(single, units, rounds=rounds, on_progress=add_rounds)
@@ -404,7 +457,10 @@ class TaskComparison:
         )
 
     def score_systems(self, metric: Metric, pairs: Sequence[PairResult]) -> Iterator[SystemScore]:
-        """Every system under a metric, with the tie letters of the systems whose score is defined."""
+        """Every system under a metric, with the tie letters of the systems whose score is defined.
+
+        Two systems are apart where the corrected p is below 5%. A pair whose p is undefined (NaN) is not: it counts as a tie.
+        """
         task = self.task
         p_holm = {
             frozenset((pair.first, pair.second)): pair.p_holm
@@ -455,7 +511,9 @@ def exchange_answers(
     left: AnsweredTask,
     right: AnsweredTask,
     metric: Metric,
+    *,
     rounds: int,
+    tests: int,
     add_rounds: Callable[[int], None],
 ) -> Paired:
     """One run each; what the metric does not see, such as scale, is taken off before answers are exchanged."""
@@ -478,7 +536,9 @@ def exchange_answers(
         return values[0], values[1]
 
     swap_or_none = swap if isinstance(a, Weighted) else None
-    return compare_pair(a, b, units, swap=swap_or_none, rounds=rounds, on_progress=add_rounds)
+    return compare_pair(
+        a, b, units, swap=swap_or_none, rounds=rounds, tests=tests, on_progress=add_rounds
+    )
 
 
 def _exchange(own: Sequence[Any], other: Sequence[Any], exchanged: Sequence[bool]) -> list[Any]:

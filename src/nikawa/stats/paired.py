@@ -44,6 +44,11 @@ MAX_KINDS = 250
 """Kinds above which units are no longer few kinds."""
 MAX_STATISTIC_RANGE = 1 << 16
 """Values a statistic may range over to tell kinds by it."""
+ROUNDS_PER_TEST = 60
+"""Rounds for each test that is corrected: r rounds show no p below 1 / (r + 1), and Holm's correction multiplies the least p by
+the number of tests. With so many it can fall to 1 / 60, well below 5%."""
+ROUNDS_PER_SWAP = 10
+"""Rounds that one exchange stands for where a metric is computed anew, as that is slow."""
 ROUNDS_AT_ONCE = 1_000
 """Rounds drawn at once where kinds are drawn."""
 
@@ -71,24 +76,39 @@ def compare_pair(
     *,
     swap: Swap | None = None,
     rounds: int = TEST_RESAMPLES,
+    tests: int = 1,
     on_progress: OnProgress = lambda _: None,
 ) -> Paired:
     """Interval, randomisation and bootstrap p of B minus A; `swap` serves metrics without statistics.
 
-    `groups` is the unit of each item. `on_progress` hears of twice `rounds` in all.
+    `groups` is the unit of each item. `tests` says how many tests are corrected together: with `swap`, `count_swaps` exchanges
+    are drawn instead of `rounds`. `on_progress` hears of twice `rounds` in all.
     """
     if swap is None:
         return compare_pairs([(a, b)], groups, rounds=rounds, on_progress=on_progress)[0]
     units = count_units(groups)
     grouped = [(a.grouped(groups), b.grouped(groups))]
     (resampled,) = _resample_differences(grouped, groups, rounds, 0, on_progress)
-    null = []
-    for coin in draw_swap_weights(units, rounds // 10, 0):
+    null: list[float] = []
+    swaps = count_swaps(rounds, tests)
+    for coin in draw_swap_weights(units, swaps, 0):
         for row in coin:
             value_a, value_b = swap(np.flatnonzero(row))
+            done = rounds * len(null) // swaps
             null.append(value_b - value_a)
-            on_progress(10)  # a round of a metric that is computed anew counts for ten
+            on_progress(rounds * len(null) // swaps - done)
     return _test_difference(b.value - a.value, resampled, np.array(null), units)
+
+
+def count_swaps(rounds: int, tests: int) -> int:
+    """How many exchanges of answers are drawn where the metric is computed anew for each.
+
+    A tenth of the rounds, but as many as the correction of `tests` tests needs, and never more than `rounds`.
+
+    >>> count_swaps(10_000, tests=1), count_swaps(2_000, tests=12), count_swaps(100, tests=12)
+    (1000, 720, 100)
+    """
+    return max(rounds // ROUNDS_PER_SWAP, min(rounds, ROUNDS_PER_TEST * tests))
 
 
 def compare_pairs(
