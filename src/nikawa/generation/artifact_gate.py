@@ -1,8 +1,8 @@
 """The gate: is the label in the words of what was generated, and if so, is it the templates' fault?
 
-Chance can be tried again; a literal cannot. A token that every problem of a template holds stands for that template, and
-how many problems of each label those templates give is known before a word is drawn. Where that count alone is over the
-line, no seed will pass.
+Chance can be tried again; a literal cannot. A token that every problem of a template holds stands
+for that template, and how many problems of each label those templates give is known before a word
+is drawn. Where that count alone is over the line, no seed will pass.
 """
 
 from __future__ import annotations

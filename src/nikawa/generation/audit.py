@@ -1,9 +1,11 @@
-"""Hold a dataset to its templates: read every problem back, compute its label again, list what does not agree.
+"""Hold a dataset to its templates: read every problem back, compute its label again, list what does
+not agree.
 
-Verbs are held to their forms too. Where the dictionary form is shown, the other forms are computed from it. Elsewhere the
-dictionary forms that could have given the text are tried: a form is right when one of them is a verb of the dictionary and
-conjugates to it, wrong when those of the dictionary conjugate otherwise or the text is another form of a verb. A verb that no
-dictionary has passes.
+Verbs are held to their forms too. Where the dictionary form is shown, the other forms are computed
+from it. Elsewhere the dictionary forms that could have given the text are tried: a form is right
+when one of them is a verb of the dictionary and conjugates to it, wrong when those of the
+dictionary conjugate otherwise or the text is another form of a verb. A verb that no dictionary has
+passes.
 """
 
 from __future__ import annotations
@@ -65,9 +67,9 @@ def audit_dataset(
 ) -> AuditReport:
     """Read a dataset back through its templates.
 
-    `templates` is a pack as `open_pack` takes it, `dataset` one as `load` takes it; a plain `.tsv` is taken for a file in the
-    format of the published dataset that was made from templates. Forms of verbs are checked where the dictionary for it is
-    installed.
+    `templates` is a pack as `open_pack` takes it, `dataset` one as `load` takes it; a plain `.tsv`
+    is taken for a file in the format of the published dataset that was made from templates. Forms
+    of verbs are checked where the dictionary for it is installed.
     """
     pack = open_pack(templates, data)
     wrong_forms: WrongForms | None = None
@@ -112,9 +114,12 @@ def audit_examples(
     wrong_forms: WrongForms | None = None,
     where: str = "",
 ) -> AuditReport:
-    """Read every example back through the template its meta names; `compat` takes the base-100 clock of JAMP's authors.
+    """Read every example back through the template its meta names.
 
-    `spans` are those that examples may name, `wrong_forms` checks forms of verbs, `where` is the dataset's name in findings.
+    `compat` takes the base-100 clock of JAMP's authors.
+
+    `spans` are those that examples may name, `wrong_forms` checks forms of verbs, `where` is the
+    dataset's name in findings.
     """
     readers = {template.id: ProblemReader(template) for template in templates}
     audit = _Audit(COMPAT if compat else CALENDAR, spans or {}, wrong_forms)
@@ -259,13 +264,17 @@ _ENDINGS = {
 }
 """Form to endings and the endings the dictionary form may have had."""
 _CLASSES = {"獲る": "五段・ラ行"}
-"""The class of verbs the dictionary knows by their rarer reading alone: 獲る is とる before it is える."""
+"""The class of verbs the dictionary knows by their rarer reading alone: 獲る is とる before it is える.
+"""
 _STATES = {"progressive": ("いる", "te"), "progressive_past": ("いた", "te")}
 """Forms with an auxiliary: the auxiliary, and the form of the verb before it."""
 
 
 def find_wrong_forms(forms: Mapping[str, str]) -> list[str]:
-    """The texts that are not what their form's name says; `forms` maps forms of one verb to texts."""
+    """The texts that are not what their form's name says.
+
+    `forms` maps forms of one verb to texts.
+    """
     wrong = []
     for form, text in forms.items():
         name, core = form, text
@@ -320,7 +329,9 @@ def _guess_bases(text: str, form: str) -> list[str]:
 
 @cache
 def is_verb(word: str) -> bool:
-    """Whether the dictionary has the word as a verb in its dictionary form, compounds and Xする among them."""
+    """Whether the dictionary has the word as a verb in its dictionary form, compounds and Xする among
+    them.
+    """
     if word.endswith(("する", "来る")):
         return True
     # A compound has a verb's stem in front; a noun there means that the dictionary does not know the word.

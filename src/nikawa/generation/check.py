@@ -1,9 +1,10 @@
 """Static checks of templates: what can be found before a single problem is made.
 
-Conditions are decided by enumeration. A condition, or two at once, is tried on every assignment of a small domain of each
-format (six values of the largest unit, two neighbouring ones of the smallest, intervals up to 3), then of a large one
-(twelve, three, 9). What holds there is proved by its witness, which the message shows. What holds nowhere there is taken
-never to hold: conditions only compare and shift, so larger domains repeat the same orders and distances.
+Conditions are decided by enumeration. A condition, or two at once, is tried on every assignment of
+a small domain of each format (six values of the largest unit, two neighbouring ones of the
+smallest, intervals up to 3), then of a large one (twelve, three, 9). What holds there is proved by
+its witness, which the message shows. What holds nowhere there is taken never to hold: conditions
+only compare and shift, so larger domains repeat the same orders and distances.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ from nikawa.records import Record
 
 
 class DomainSize(NamedTuple):
-    """How much of a domain is tried: values of the largest unit, neighbours of the smallest, lengths of intervals."""
+    """How much of a domain is tried: values of the largest unit, neighbours of the smallest,
+    lengths of intervals.
+    """
 
     largest: int
     neighbours: int
@@ -46,7 +49,8 @@ MAX_COMBINATIONS = 50_000
 _INNER_VALUES = {"month": 3, "day": 10}
 """What units between the largest and the smallest have."""
 MAX_LENGTHS = 10_000
-"""Lengths that are tried where a condition names an integer, which may lie far from the first ones."""
+"""Lengths that are tried where a condition names an integer, which may lie far from the first ones.
+"""
 _LABELS = {"entails": "entailment", "contradicts": "contradiction", "given": "given"}
 """Fields of a template to what messages call them."""
 
@@ -73,7 +77,9 @@ class CheckReport(Record, frozen=True, kw_only=True):
 
 
 def check_templates(spec: str, data: Path | None = None) -> CheckReport:
-    """Every trouble of a pack, a folder or a template file; `data` is the folder of the published data.
+    """Every trouble of a pack, a folder or a template file.
+
+    `data` is the folder of the published data.
 
     >>> report = check_templates("comparative-ja")
     >>> report.errors
@@ -92,7 +98,9 @@ def check_templates(spec: str, data: Path | None = None) -> CheckReport:
 def check_pack(
     spec: str | Path, *, find: FindFile | None = None
 ) -> tuple[Pack, list[tuple[Path, Trouble]]]:
-    """A pack with every trouble and its file, by position: those that stop reading, and those of what was read."""
+    """A pack with every trouble and its file, by position: those that stop reading, and those of
+    what was read.
+    """
     pack, troubles = read_pack(spec, find=find)
     for template, path in zip(pack.templates, pack.sources, strict=True):
         placed = ((path, trouble) for trouble in check_template(template))

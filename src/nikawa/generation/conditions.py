@@ -1,4 +1,5 @@
-"""When a label holds: conditions over times and numbers, read from text and compiled once to a function.
+"""When a label holds: conditions over times and numbers, read from text and compiled once to a
+function.
 
 Both notations of templates share one grammar, loosest first:
 
@@ -54,7 +55,10 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """An interval or a number slot, or (without a name) a plain integer; `unit` where a length is written out."""
+    """An interval or a number slot, or (without a name) a plain integer.
+
+    `unit` is the unit of a length that is written out.
+    """
 
     name: str = ""
     count: int = 0
@@ -162,7 +166,10 @@ def bind_values(values: Values, fmt: Format | None, clock: Clock) -> dict[str, i
 
 @lru_cache(maxsize=4096)
 def compile_condition(condition: Condition, clock: Clock, unit: str) -> Test:
-    """A condition as a function of what `bind_values` gives; `unit` is the unit of its intervals."""
+    """A condition as a function of what `bind_values` gives.
+
+    `unit` is the unit of its intervals.
+    """
     match condition:
         case Constant(value):
             return lambda env: value
@@ -254,7 +261,8 @@ _TOKEN = re.compile(
 
 
 def parse_slot_name(written: str) -> tuple[str, int] | None:
-    """Kind and index of a slot's name: `tp_1`, `time1` and `time` are all ("time", 1); None where it is no name.
+    """Kind and index of a slot's name: `tp_1`, `time1` and `time` are all ("time", 1); None where
+    it is no name.
 
     >>> parse_slot_name("interval_2")
     ('interval', 2)
@@ -267,7 +275,10 @@ def parse_slot_name(written: str) -> tuple[str, int] | None:
 
 
 def parse_condition(text: str, at: Position) -> Condition:
-    """The tree of a condition that begins at `at`; a `TemplateError` says where it cannot be read."""
+    """The tree of a condition that begins at `at`.
+
+    A `TemplateError` says where it cannot be read.
+    """
     return _Parser(text, at).parse()
 
 

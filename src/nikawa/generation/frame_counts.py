@@ -1,7 +1,8 @@
 """How often a verb was seen with a noun in a case, and the pointwise mutual information of the two.
 
-PMI (Church and Hanks 1990): log2 P(noun | verb, case) / P(noun | case). The conditional is smoothed towards the
-noun's own share with `STRENGTH` pseudo-observations, so that a rare verb says little (0) rather than much.
+PMI (Church and Hanks 1990): log2 P(noun | verb, case) / P(noun | case). The conditional is smoothed
+towards the noun's own share with `STRENGTH` pseudo-observations, so that a rare verb says little
+(0) rather than much.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ class FrameCounts:
         return sums
 
     def pmi(self, verb: str, case: str, noun: str) -> float:
-        """How much the verb raises the share of the noun in the case, in bits; 0 where nothing is known."""
+        """How much the verb raises the share of the noun in the case, in bits; 0 where nothing is
+        known.
+        """
         verb_total, case_total = self.by_verb[verb, case], self.by_case[case]
         types = len(self.by_noun) + 1
         share = (self.by_noun[case, noun] + 1) / (case_total + types)

@@ -1,9 +1,10 @@
-"""The generator: cells in, problems out. Item i of a cell depends on the seed, the cell and i, and on nothing else.
+"""The generator: cells in, problems out.
 
-A split is made of cells (template x format x span x label). The words of item i come from the template's `WordSpace`, whose
-numbers its cells share out among themselves (cell c of C takes c, c + C, c + 2C, …), so that no two problems of a template
-have all words in common until every way is used; then each takes those of the next, lest a name stick to a label. The times
-come from the index of the wanted label.
+Item i of a cell depends on the seed, the cell and i, and on nothing else. A split is made of cells
+(template x format x span x label). The words of item i come from the template's `WordSpace`, whose
+numbers its cells share out among themselves (cell c of C takes c, c + C, c + 2C, …), so that no two
+problems of a template have all words in common until every way is used; then each takes those of
+the next, lest a name stick to a label. The times come from the index of the wanted label.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ class PlannedCell(NamedTuple):
 class WordShare:
     """The words of a cell among those of its template.
 
-    Cells of different spans have no words in common, for their times may be the same; those of one span never make the same
-    problem, for they differ in format or label.
+    Cells of different spans have no words in common, for their times may be the same; those of one
+    span never make the same problem, for they differ in format or label.
     """
 
     space: WordSpace
@@ -140,7 +141,9 @@ class Generator:
         return self.pack.head.first_split
 
     def plan_cells(self, split: str, per_cell: int) -> list[PlannedCell]:
-        """The cells of a split, each with the number of problems it gives: `per_cell`, or as many as it has."""
+        """The cells of a split, each with the number of problems it gives: `per_cell`, or as many
+        as it has.
+        """
         planned = []
         for cell in self.pack.cells(split):
             n = min(per_cell, self._count(cell, split))
@@ -163,7 +166,9 @@ class Generator:
         return len(range(share.offset, share.size, share.cells))
 
     def may_repeat(self, split: str, planned: PlannedCell) -> bool:
-        """Whether words of a cell come up again, or in another span, so that two problems may be the same."""
+        """Whether words of a cell come up again, or in another span, so that two problems may be
+        the same.
+        """
         if planned.cell.span is None:
             return False
         share = self.word_share(planned.cell, split)
@@ -188,7 +193,9 @@ class Generator:
     def lines(
         self, split: str, planned: PlannedCell, start: int = 0, stop: int | None = None
     ) -> bytes:
-        """Items `start` to `stop` as JSON lines: the very bytes of the records, without making the records."""
+        """Items `start` to `stop` as JSON lines: the very bytes of the records, without making the
+        records.
+        """
         items = range(start, planned.n if stop is None else stop)
         if not items:
             return b""
@@ -233,7 +240,10 @@ class Generator:
         )
 
     def meta(self, cell: ProblemCell, split: str) -> dict[str, str | None]:
-        """What a problem can be sliced by; test problems say which training splits have seen their kind."""
+        """What a problem can be sliced by.
+
+        Test problems say which training splits have seen their kind.
+        """
         template = cell.template
         meta: dict[str, str | None] = {
             "template": template.id,
@@ -286,12 +296,16 @@ class Generator:
 
     @cached_property
     def _word_spaces(self) -> dict[tuple[str, str, str], tuple[WordSpace, list[list[str]]]]:
-        """Template, unit and split to the words, and the names of the cells that share them by span."""
+        """Template, unit and split to the words, and the names of the cells that share them by
+        span.
+        """
         return {}
 
 
 class _CellFiller:
-    """Fills the slots of a cell's items: words by number, times and choices by keyed random numbers."""
+    """Fills the slots of a cell's items: words by number, times and choices by keyed random
+    numbers.
+    """
 
     def __init__(self, generator: Generator, split: str, cell: ProblemCell) -> None:
         self.cell = cell
@@ -319,7 +333,8 @@ class _CellFiller:
                 texts = _time_texts(use.kind, use.days, use.particle, cell.format, language)
                 self.times.append((use.key, use, texts))
         self._returned: dict[int, tuple[list[TimeValues], set[tuple[Value, ...]]]] = {}
-        """Items of the first period to the times of the items with the same words, in their order and as a set."""
+        """Items of the first period to the times of the items with the same words, in their order
+        and as a set."""
 
     def fill(self, i: int) -> dict[str, str]:
         """The texts of all slots of item i."""
@@ -328,7 +343,10 @@ class _CellFiller:
         return texts
 
     def fill_range(self, items: range) -> Iterator[dict[str, str]]:
-        """The texts of all slots of each item; those with fresh words are computed together where they are many."""
+        """The texts of all slots of each item.
+
+        Those with fresh words are computed together where they are many.
+        """
         from nikawa.generation.randomness_arrays import MAX_NUMBER, MIN_ITEMS, draw_items
 
         share = self.share
@@ -362,7 +380,9 @@ class _CellFiller:
                 texts[key] = options[draw_below(rng, len(options))]
 
     def _draw_times(self, i: int) -> TimeValues:
-        """Times of item i; words return after a period, and then other times must make the difference."""
+        """Times of item i; words return after a period, and then other times must make the
+        difference.
+        """
         if i < self.period:
             return self.draw(KeyedRandom(self.time_seed, i))
         lap, first = divmod(i, self.period)
@@ -395,11 +415,13 @@ def _list_choices(template: Template) -> list[tuple[str, tuple[str, ...]]]:
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _ID, _PREMISE, _HYPOTHESIS = "\x01", "\x02", "\x03"
-"""What stands in a line for what differs between items; JSON writes them as escapes that no text has."""
+"""What stands in a line for what differs between items; JSON writes them as escapes that no text
+has."""
 
 
 def format_line(example: Example, template: Template) -> tuple[str, PickTexts] | None:
-    """A whole JSON line as one format string and what picks its values: number, then the slots of both sides.
+    """A whole JSON line as one format string and what picks its values: number, then the slots of
+    both sides.
 
     None where a literal needs escapes: then nothing can be put together from parts.
     """

@@ -1,4 +1,6 @@
-"""Generate a dataset from a pack: plan the cells, make the problems (on several processes), write, gate, describe."""
+"""Generate a dataset from a pack: plan the cells, make the problems (on several processes), write,
+gate, describe.
+"""
 
 from __future__ import annotations
 
@@ -156,13 +158,16 @@ class GenerateReport(Record, frozen=True, kw_only=True):
     unreachable: tuple[str, ...]
     """Cells no assignment of times reaches."""
     short: dict[str, int]
-    """Cells of the first split with fewer different problems than wanted, and how many they have."""
+    """Cells of the first split with fewer different problems than wanted, and how many they have.
+    """
     untested: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
-    """Other splits to the templates they have no problem of: no words keep one apart from the first split."""
+    """Other splits to the templates they have no problem of: no words keep one apart from the first
+    split."""
     repeated: dict[str, int] = msgspec.field(default_factory=dict)
     """Splits to the problems that repeat one of the same split."""
     asked: dict[str, int] = msgspec.field(default_factory=dict)
-    """Splits to the whole number wanted, where `per` is `total` and the cells do not come to that many."""
+    """Splits to the whole number wanted, where `per` is `total` and the cells do not come to that
+    many."""
     folder: str
     gate: GateVerdict | None = None
 
@@ -175,10 +180,13 @@ def generate(
     options: GenerateOptions | None = None,
     on_progress: Progress | None = None,
 ) -> GenerateReport:
-    """Write a dataset folder from a pack; an unfinished run of the same settings goes on. A failed gate leaves nothing new.
+    """Write a dataset folder from a pack; an unfinished run of the same settings goes on.
 
-    `spec` and `data` name the pack as for `open_pack`. Raises `BadInput` where `out` holds something and `overwrite` is not
-    set, where another run writes there, and where no problem can be made.
+    A failed gate leaves nothing new.
+
+    `spec` and `data` name the pack as for `open_pack`. Raises `BadInput` where `out` holds
+    something and `overwrite` is not set, where another run writes there, and where no problem can
+    be made.
     """
     options = options or GenerateOptions()
     if options.gate is not None and options.tokeniser is not None:
@@ -218,7 +226,10 @@ def _generate(
     options: GenerateOptions,
     on_progress: Progress | None,
 ) -> GenerateReport:
-    """Generate into a folder that this process has locked; problems are made anew until the gate passes."""
+    """Generate into a folder that this process has locked.
+
+    Problems are made anew until the gate passes.
+    """
     pack = open_pack(spec, data)
     if spec not in pack_names() or (Path(spec) / PACK_FILE).is_file():
         # A pack of the user's own must pass the static checks: labels of a faulty template mean nothing.
@@ -282,8 +293,8 @@ Chunk = list[CellSlice]
 class Plan:
     """The plan of one run: which cell gives which problems to which file.
 
-    `per_cell` is the number of problems of each cell by split, `views` are training splits that take some of the first split's
-    problems, `source` is what another process loads the pack from.
+    `per_cell` is the number of problems of each cell by split, `views` are training splits that
+    take some of the first split's problems, `source` is what another process loads the pack from.
     """
 
     def __init__(
@@ -403,7 +414,10 @@ class Plan:
     def make_all(
         self, chunks: list[Chunk], workers: int, folder: Path
     ) -> Iterator[tuple[Chunk, Sequence[Text]]]:
-        """Each chunk with its texts, in order; worker processes leave them in files of the folder."""
+        """Each chunk with its texts, in order.
+
+        Worker processes leave them in files of the folder.
+        """
         if workers <= 1 or len(chunks) < 2:
             for chunk in chunks:
                 yield chunk, self.make(chunk)
@@ -483,7 +497,10 @@ class Plan:
         return untested
 
     def count_repeats(self, out: Path) -> dict[str, int]:
-        """Splits to the problems that repeat the texts of another; files are read only where words come up again."""
+        """Splits to the problems that repeat the texts of another.
+
+        Files are read only where words come up again.
+        """
         repeats: dict[str, int] = {}
         decode = msgspec.json.Decoder(_ProblemTexts).decode
         for split, cells in self.cells.items():
@@ -520,7 +537,9 @@ class ChunkWriter:
         return [len(text) for text in texts]
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        """A process that is not forked loads the pack and makes the plan again, which is cheaper than to send them."""
+        """A process that is not forked loads the pack and makes the plan again, which is cheaper
+        than to send them.
+        """
         plan = self.plan
         settings = (plan.generator.seed, dict(plan.per_cell), tuple(plan.views))
         return ChunkWriter.plan_again, (plan.source, *settings)
@@ -538,7 +557,10 @@ class ChunkWriter:
 
 
 def describe(generator: Generator, report: GenerateReport, command: str) -> Card:
-    """The card of a generated dataset; the version names what the bytes depend on, and `command` makes them again."""
+    """The card of a generated dataset.
+
+    The version names what the bytes depend on, and `command` makes them again.
+    """
     pack, about = generator.pack, generator.lexicon.about
     first = next(iter(report.splits.values()))
     counts = ", ".join(f"{name} {split.problems:,}" for name, split in report.splits.items())

@@ -1,7 +1,8 @@
-"""Files of a generation under way: each grows in place and is renamed when all are whole; a journal says how far they are.
+"""Files of a generation under way: each grows in place and is renamed when all are whole.
 
-Chunks are written; every few seconds they are synced to the disk and the journal is brought up to date. What a killed run wrote
-after that is cut off, so that the next run goes on with the very bytes the first would have written.
+A journal says how far they are. Chunks are written; every few seconds they are synced to the disk
+and the journal is brought up to date. What a killed run wrote after that is cut off, so that the
+next run goes on with the very bytes the first would have written.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def final_path(folder: Path, split: str) -> Path:
 def start_journal(folder: Path, settings: str, overwrite: bool) -> Journal:
     """The journal to go on from: that of an unfinished run of the same settings, else a new one.
 
-    Raises `BadInput` where the folder holds something that would be replaced, unless `overwrite` is true.
+    Raises `BadInput` where the folder holds something that would be replaced, unless `overwrite` is
+    true.
     """
     path = folder / JOURNAL
     if overwrite:
@@ -105,7 +107,9 @@ class GrowingFiles:
         self._chunks, self._saved_at = journal.chunks, monotonic()
 
     def _open(self, split: str) -> BinaryIO | None:
-        """The file cut to the size that the journal says; None where it was whole and renamed already."""
+        """The file cut to the size that the journal says; None where it was whole and renamed
+        already.
+        """
         path, size = unfinished_path(self.folder, split), self.journal.sizes.get(split, 0)
         if final_path(self.folder, split).exists() and not path.exists():
             return None

@@ -1,9 +1,11 @@
-"""The words a template is filled with: agents, nouns in classes, and verbs with the cases they take.
+"""The words a template is filled with: agents, nouns in classes, and verbs with the cases they
+take.
 
-A lexicon is a folder: `lexicon.toml` (name, language, licence, where it comes from), `agents.txt`, `nouns.tsv` (class, nouns),
-`frames.tsv` (a verb, its cases and the nouns of each), and two that may be absent: `counts.tsv` (how often a verb was seen with
-a noun) and `exclude.txt` (words no text may hold). `_` stands for a space inside a noun.
-A frame line is written so that every choice of its nouns makes a natural sentence.
+A lexicon is a folder: `lexicon.toml` (name, language, licence, where it comes from), `agents.txt`,
+`nouns.tsv` (class, nouns), `frames.tsv` (a verb, its cases and the nouns of each), and two that may
+be absent: `counts.tsv` (how often a verb was seen with a noun) and `exclude.txt` (words no text may
+hold). `_` stands for a space inside a noun. A frame line is written so that every choice of its
+nouns makes a natural sentence.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ class Frame(Record, frozen=True, kw_only=True):
     verb: str
     """Dictionary form."""
     ctype: str = ""
-    """Conjugation class (IPADIC's for Japanese, the irregular class for Korean); empty where the spelling tells."""
+    """Conjugation class (IPADIC's for Japanese, the irregular class for Korean); empty where the
+    spelling tells."""
     cases: tuple[str, ...]
     """The agent's case first: ("ガ", "ニ", "ヲ")."""
     transitive: bool = False
@@ -144,7 +147,8 @@ class Lexicon(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     ) -> tuple[Frame, ...]:
         """The frames with exactly these cases, where numbers after an agent's case do not count.
 
-        `wants` is one of `VERB_TIMES`; `kinds` limits the nouns of a case to a kind, such as {"ニ": "place"}.
+        `wants` is one of `VERB_TIMES`; `kinds` limits the nouns of a case to a kind, such as {"ニ":
+        "place"}.
         """
         own_cases = {case.rstrip("0123456789") for case in cases}
         own_cases.add(SUBJECTS.get(self.language, "ガ"))

@@ -1,11 +1,13 @@
-"""Build a lexicon from raw text: count (verb, case, noun), cut off what is rare or excluded, write a folder.
+"""Build a lexicon from raw text: count (verb, case, noun), cut off what is rare or excluded, write
+a folder.
 
-The folder appears whole or not at all and holds the same bytes for the same text, whatever the machine.
+The folder appears whole or not at all and holds the same bytes for the same text, whatever the
+machine.
 
-Triples of verb, case and noun come by adjacency of morphemes or by a dependency parser. By adjacency: a chain of noun and case
-particle, adverbs allowed between, up to a verb: 机に本をそっと置いた gives 置く with ニ 机 and ヲ 本. The owner of an object
-(英語の本を) is kept as ノ~ヲ. Nouns that follow each other are one noun. Passive and causative verbs are skipped, since their
-cases differ.
+Triples of verb, case and noun come by adjacency of morphemes or by a dependency parser. By
+adjacency: a chain of noun and case particle, adverbs allowed between, up to a verb: 机に本をそっと置いた
+gives 置く with ニ 机 and ヲ 本. The owner of an object (英語の本を) is kept as ノ~ヲ. Nouns that follow each
+other are one noun. Passive and causative verbs are skipped, since their cases differ.
 """
 
 from __future__ import annotations
@@ -124,7 +126,10 @@ def read_compound(tokens: Tokens, start: int) -> tuple[int, str]:
 
 
 def _end_chain(tokens: Tokens, i: int, verb: str, chain: dict[str, str]) -> list[Triple]:
-    """Give the chain to the verb at `i` unless it is passive or causative; the chain is empty then."""
+    """Give the chain to the verb at `i` unless it is passive or causative.
+
+    Either way the chain is emptied.
+    """
     after = tokens[i + 1] if i + 1 < len(tokens) else None
     has_voice = after is not None and after.pos[0] == "動詞" and after.base in VOICE
     chain.pop(_OWNER, None)
@@ -337,8 +342,8 @@ def _cut_counts(
 ) -> tuple[dict[Triple, int], dict[str, int]]:
     """What stays, and how many types went for which reason.
 
-    A triple goes where its verb or its noun is excluded, where it is rare, and where its verb is. `pruned` are the types that
-    counting dropped already.
+    A triple goes where its verb or its noun is excluded, where it is rare, and where its verb is.
+    `pruned` are the types that counting dropped already.
     """
     clean = {triple: n for triple, n in counts.items() if excluded.isdisjoint(triple[::2])}
     frequent = {triple: n for triple, n in clean.items() if n >= options.triple}
@@ -357,8 +362,8 @@ def _cut_counts(
 def _list_frames(kept: dict[Triple, int], min_nouns: int) -> Iterator[tuple[str, str]]:
     """Verb and line of `frames.tsv` of each frame whose cases have nouns enough.
 
-    A transitive verb has ヲ, and ノ~ヲ with ヲ; another one has ニ and マデ. Counts do not tell times, units and states, so all
-    times and units are allowed, and no state.
+    A transitive verb has ヲ, and ノ~ヲ with ヲ; another one has ニ and マデ. Counts do not tell times,
+    units and states, so all times and units are allowed, and no state.
     """
     nouns: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for (verb, case, noun), n in kept.items():

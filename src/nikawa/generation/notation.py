@@ -8,8 +8,9 @@
       entails when:      time1 <= time3 <= time2
       contradicts when:  time3 < time1
 
-A line that begins with `#` is a remark. A line that is indented and has no field name goes on with the line above. Slots stand
-in braces: `{agent ガ}`, `{verb1 他 ガ ヲ past}`, `{time1 -1day}`, and a choice of texts, `{以内に|で}`.
+A line that begins with `#` is a remark. A line that is indented and has no field name goes on with
+the line above. Slots stand in braces: `{agent ガ}`, `{verb1 他 ガ ヲ past}`, `{time1 -1day}`, and a
+choice of texts, `{以内に|で}`.
 """
 
 from __future__ import annotations
@@ -141,7 +142,10 @@ class Block:
         return self.fields[name][0] if name in self.fields else ""
 
     def add_line(self, line: str, at: Position, last: str) -> str:
-        """Put a line into its field and return the field's name; `last` is the field of the line before."""
+        """Put a line into its field and return the field's name.
+
+        `last` is the field of the line before.
+        """
         match = _FIELD.match(line)
         if match is None:
             if not last or not line[:1].isspace():
@@ -255,7 +259,10 @@ def refuse_too_many_times(side: Side, at: Position) -> None:
 
 
 def _choose_formats(block: Block, notation: Notation, elements: Side) -> tuple[Format, ...]:
-    """The formats that the times of a template may have; `formats:` names some, or `all but` some."""
+    """The formats that the times of a template may have.
+
+    `formats:` names some, or `all but` some.
+    """
     kinds = {e.kind for e in elements if isinstance(e, Time)}
     if not kinds:
         return ()
@@ -315,7 +322,9 @@ class _SideParser:
         self.errors.append(TemplateError(check, what, at, cure))
 
     def parse_literal(self, text: str, at: Position) -> Literal:
-        """Text between slots; a brace in it was meant for a slot, and a full-width one is taken for no other."""
+        """Text between slots; a brace in it was meant for a slot, and a full-width one is taken for
+        no other.
+        """
         wide = [match.start() for match in re.finditer("｛", text)]
         if not wide and "｝" in text:
             wide = [text.index("｝")]
@@ -331,7 +340,10 @@ class _SideParser:
         return Literal(text, at)
 
     def parse_slot(self, inside: str, at: Position) -> Element:
-        """What stands between braces: a choice, a time or a word; an empty literal where it cannot be read."""
+        """What stands between braces: a choice, a time or a word.
+
+        What cannot be read becomes an empty literal.
+        """
         if "|" in inside:
             return Choice(f"[{inside.replace('|', ',')}]", tuple(inside.split("|")), at)
         words = [(word[0], at.forward(1 + word.start())) for word in _WORD.finditer(inside)]

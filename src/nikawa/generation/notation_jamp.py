@@ -1,6 +1,7 @@
 """The notation of JAMP's authors: a tab-separated file, elements separated by spaces.
 
-A time is `tp_1`, a noun `np_1[ヲ格:1]`, a verb `vp_ta_1_past[ガ格,ヲ格:tp:1]` (ta: transitive, zi: intransitive).
+A time is `tp_1`, a noun `np_1[ヲ格:1]`, a verb `vp_ta_1_past[ガ格,ヲ格:tp:1]` (ta: transitive, zi:
+intransitive).
 """
 
 from __future__ import annotations
@@ -131,7 +132,9 @@ class _RowParser:
         return tuple(map(self.drop_repeated_voice, merge_literals(elements)))
 
     def drop_repeated_voice(self, element: Element) -> Element:
-        """Every use of a verb repeats ta or zi; only the first declares it, and one that differs is left for the check."""
+        """Every use of a verb repeats ta or zi; only the first declares it, and one that differs is
+        left for the check.
+        """
         if not isinstance(element, Word) or element.transitive is None:
             return element
         first = self.voices.get(element.slot)

@@ -220,7 +220,9 @@ def pack_names() -> tuple[str, ...]:
 
 
 def open_pack(spec: str | None, data: Path | None = None) -> Pack:
-    """The pack a user names; without a name the temporal one. `data` is the folder of the published data.
+    """The pack a user names; without a name the temporal one.
+
+    `data` is the folder of the published data.
 
     >>> open_pack("comparative-ja").language
     'ja'
@@ -229,7 +231,9 @@ def open_pack(spec: str | None, data: Path | None = None) -> Pack:
 
 
 def find_data_file(name: str, data: Path | None) -> Path:
-    """Where a file of published data lies: `jamp/dataset/…` in the data folder or a clone beside it."""
+    """Where a file of published data lies: `jamp/dataset/…` in the data folder or a clone beside
+    it.
+    """
     dataset, _, rest = name.partition("/")
     if dataset not in benchmarks():
         raise unknown("dataset", dataset, benchmarks())
@@ -241,7 +245,9 @@ def find_data_file(name: str, data: Path | None) -> Path:
 
 
 def load_pack(spec: str | Path, *, find: FindFile | None = None) -> Pack:
-    """A shipped pack by name, a pack folder, or a template file alone (JAMP's .tsv or the native notation)."""
+    """A shipped pack by name, a pack folder, or a template file alone (JAMP's .tsv or the native
+    notation).
+    """
     pack, troubles = read_pack(spec, find=find)
     for path, trouble in troubles:
         at = Position(trouble.line, trouble.column)
@@ -276,7 +282,10 @@ def read_pack(
 
 
 def _find_head(spec: str | Path) -> tuple[Path, PackHead]:
-    """The folder and head of the pack that a user means; a template file takes the head of the pack it belongs to, if any."""
+    """The folder and head of the pack that a user means.
+
+    A template file takes the head of the pack it belongs to, if any.
+    """
     path = Path(spec)
     is_shipped = isinstance(spec, str) and (PACKS / spec / PACK_FILE).is_file()
     # A dataset made from a pack may lie in a folder of its name.
@@ -307,7 +316,9 @@ def _find_head(spec: str | Path) -> tuple[Path, PackHead]:
 def read_templates(
     path: Path, notation: Notation, taken: Collection[str] = ()
 ) -> tuple[list[Template], list[Trouble]]:
-    """The templates of a file and its troubles; a `.tsv` is in JAMP's notation, anything else in the native one.
+    """The templates of a file and its troubles.
+
+    A `.tsv` is in JAMP's notation, anything else in the native one.
 
     `taken` are the ids of other files, which may not come again.
     """
@@ -341,7 +352,10 @@ def read_templates(
 def _read_entries(
     path: Path, notation: Notation
 ) -> Iterator[tuple[str, Position, Callable[[], Template]] | TemplateError]:
-    """Id and position of each template of a file, and what parses it; an error where a line fits none."""
+    """Id and position of each template of a file, and what parses it.
+
+    A line that fits none gives an error.
+    """
     if path.suffix == ".tsv":
         for row, positions in read_rows(path):
             yield row["id"], positions["id"], partial(parse_row, row, positions)

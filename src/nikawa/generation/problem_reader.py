@@ -1,4 +1,6 @@
-"""A problem read back through its template: one regular expression for each template, made from its elements."""
+"""A problem read back through its template: one regular expression for each template, made from its
+elements.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ from nikawa.generation.times import (
 SEPARATOR = "\n"
 """What stands between premise and hypothesis, so that one expression covers both."""
 MAX_WORD_CHARS = 40
-"""Characters of a word; without a limit a long row that does not fit would take for ever to be refused."""
+"""Characters of a word; without a limit a long row that does not fit would take for ever to be
+refused."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,11 @@
-"""Random numbers that are keyed, not consumed: every item has numbers of its own, in whatever order items are made.
+"""Random numbers that are keyed, not consumed: every item has numbers of its own, in whatever order
+items are made.
 
-`KeyedRandom` is SplitMix64 (Steele, Lea and Flood 2014. Fast Splittable Pseudorandom Number Generators). `permute_place` is a
-keyed permutation of 0 … n-1 that needs no memory: an unbalanced Feistel network on a rectangle just larger than n (Black and
-Rogaway 2002. Ciphers with Arbitrary Finite Domains), repeated until it lands below n. `randomness_arrays` computes the same
-numbers for many items at once.
+`KeyedRandom` is SplitMix64 (Steele, Lea and Flood 2014. Fast Splittable Pseudorandom Number
+Generators). `permute_place` is a keyed permutation of 0 … n-1 that needs no memory: an unbalanced
+Feistel network on a rectangle just larger than n (Black and Rogaway 2002. Ciphers with Arbitrary
+Finite Domains), repeated until it lands below n. `randomness_arrays` computes the same numbers for
+many items at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Review generated problems: a sheet for people, the doubtful ones first, and the dataset without what they dropped."""
+"""Review generated problems: a sheet for people, the doubtful ones first, and the dataset without
+what they dropped.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ class Plausibility:
         self.counts = FrameCounts(counts)
 
     def score(self, verb: str, nouns: Nouns) -> float:
-        """How natural the verb is with a noun in each case, in bits; 0 for a verb of which nothing is known."""
+        """How natural the verb is with a noun in each case, in bits; 0 for a verb of which nothing
+        is known.
+        """
         if not nouns:
             return 0.0
         bits = [self.counts.pmi(verb, case, noun) for case, noun in nouns.items()]
@@ -84,7 +88,9 @@ class Plausibility:
         return bool(known) and all(cases > frozenset(nouns) for cases in known)
 
     def reason(self, verb: str, nouns: Nouns) -> str:
-        """The likeliest of `REASONS` for a low score: a case the verb needs is missing, or the nouns do not fit."""
+        """The likeliest of `REASONS` for a low score: a case the verb needs is missing, or the
+        nouns do not fit.
+        """
         return REASONS[1] if self._is_incomplete(verb, nouns) else REASONS[0]
 
 
@@ -146,7 +152,8 @@ def export_review(
 ) -> ReviewReport:
     """Write the sheet of a dataset, the least plausible problems first.
 
-    `pack` is the pack that the dataset was made from, where its examples do not name one; `most` keeps the sheet short.
+    `pack` is the pack that the dataset was made from, where its examples do not name one; `most`
+    keeps the sheet short.
     """
     dataset = load(spec, data=data)
     if pack is None:
@@ -190,7 +197,10 @@ def apply_review(
     out: Path | None = None,
     overwrite: bool = False,
 ) -> ReviewReport:
-    """Take the decisions of a sheet; `out` is a folder for the dataset without the problems that were dropped."""
+    """Take the decisions of a sheet.
+
+    `out` is a folder for the dataset without the problems that were dropped.
+    """
     dataset = load(spec, data=data)
     decisions = read_review_sheet(sheet)
     examples = {example.id: example for example in _number_examples(dataset)}
@@ -235,7 +245,8 @@ def write_review_sheet(
 ) -> int:
     """Write a sheet with one row an example, the least plausible first, and return how many.
 
-    The score is that of `score`, else the example's own `meta["plausibility"]`. People fill `decision` (keep or drop) and `reason`.
+    The score is that of `score`, else the example's own `meta["plausibility"]`. People fill
+    `decision` (keep or drop) and `reason`.
     """
     rows = rank_examples(examples, score)
     with atomic_write(path, overwrite=overwrite) as stream:
@@ -284,7 +295,10 @@ def _check_decision(decision: str, reason: str) -> tuple[str, str] | None:
 
 
 class ProblemScorer:
-    """How plausible a problem of a pack is by the frames of its lexicon; call it with an example."""
+    """How plausible a problem of a pack is by the frames of its lexicon.
+
+    Call it with an example.
+    """
 
     def __init__(self, pack: Pack) -> None:
         self.lexicon = load_pack_lexicon(pack)

@@ -1,6 +1,7 @@
 """Show a template to a person: what it says, the cells it has, and sample problems.
 
-The words of samples come from the pack's lexicon; a few plain placeholders serve where there is none that fits.
+The words of samples come from the pack's lexicon; a few plain placeholders serve where there is
+none that fits.
 """
 
 from __future__ import annotations
@@ -95,8 +96,8 @@ def show_template(
 ) -> TemplateView:
     """One template of a pack with `n` sample problems.
 
-    `spec` and `data` name the pack as for `open_pack`. `draw_words` supplies the words; those of the pack's lexicon when left
-    out.
+    `spec` and `data` name the pack as for `open_pack`. `draw_words` supplies the words; those of
+    the pack's lexicon when left out.
     """
     pack = open_pack(spec, data)
     template = pack[id]
@@ -181,7 +182,10 @@ def draw_samples(
 
 
 def draw_placeholders(cell: ProblemCell, rng: RandomSource) -> dict[str, str]:
-    """A text for every key of the cell's template that is no time; agents and nouns of one problem differ."""
+    """A text for every key of the cell's template that is no time.
+
+    Agents and nouns of one problem differ.
+    """
     template, language = cell.template, cell.template.language
     turn = draw_below(rng, PLACEHOLDER_TURNS)
     words: dict[str, str] = {}

@@ -1,7 +1,8 @@
-"""What a template is once read, whichever notation it was written in, and the cells that its problems fall into.
+"""What a template is once read, whichever notation it was written in, and the cells that its
+problems fall into.
 
-A side (premise, hypothesis) is a tuple of elements. Two templates are equal when they mean the same: positions in the file
-and the words they were written with do not count.
+A side (premise, hypothesis) is a tuple of elements. Two templates are equal when they mean the
+same: positions in the file and the words they were written with do not count.
 """
 
 from __future__ import annotations
@@ -62,19 +63,24 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A use of a word slot. Case, frame, transitivity and wish are declared at one use and hold for all."""
+    """A use of a word slot.
+
+    Case, frame, transitivity and wish are declared at one use and hold for all.
+    """
 
     kind: str
     index: int
     form: str = ""
-    """The inflected form asked for, `dictionary` among them; empty for words that do not inflect."""
+    """The inflected form asked for, `dictionary` among them; empty for words that do not inflect.
+    """
     case: str = ""
     """ガ, ヲ, ニ, マデ, ノ~ヲ; a number after it tells several agents of one verb apart (ガ1, ガ2)."""
     frame: tuple[str, ...] = ()
     """The cases a verb must take."""
     transitive: bool | None = None
     wants: str = ""
-    """The time a verb must go with: `point`, `within` (finished in an interval), `during` (lasting one), `again` (may be repeated)."""
+    """The time a verb must go with: `point`, `within` (finished in an interval), `during` (lasting
+    one), `again` (may be repeated)."""
     particle: str = ""
     """A particle whose shape depends on the word (은/는)."""
     at: Position = field(default=Position(), compare=False)
@@ -234,7 +240,10 @@ class Template:
         return format_side(self.premise), format_side(self.hypothesis)
 
     def render_times(self, values: Values, fmt: Format | None) -> dict[str, str]:
-        """The text of every time key; intervals are in the format's largest unit, particles attached."""
+        """The text of every time key.
+
+        Intervals are in the format's largest unit, particles attached.
+        """
         if fmt is None:
             return {}
         return {
@@ -266,7 +275,8 @@ class Template:
     ) -> tuple[ProblemCell, ...]:
         """The reachable cells of this template, by format, span and label in the published order.
 
-        `formats` leaves the other formats out; `spans` are RANDOM_SPAN and SHORT_SPAN where none are named.
+        `formats` leaves the other formats out; `spans` are RANDOM_SPAN and SHORT_SPAN where none
+        are named.
         """
         combinations = self._combine_cells(formats, spans)
         return tuple(cell for cell, is_reachable in combinations if is_reachable)
@@ -276,7 +286,9 @@ class Template:
         formats: Formats | None = None,
         spans: Spans | None = None,
     ) -> tuple[ProblemCell, ...]:
-        """Cells of labels that the template has elsewhere but that no assignment of this format and span reaches."""
+        """Cells of labels that the template has elsewhere but that no assignment of this format and
+        span reaches.
+        """
         combinations = list(self._combine_cells(formats, spans))
         labels = {cell.label for cell, is_reachable in combinations if is_reachable}
         return tuple(
@@ -315,7 +327,10 @@ class ProblemCell(NamedTuple):
         return f"{self.template.id}/{fmt}/{self.span.name if self.span else '-'}/{self.label}"
 
     def draw_times(self, rng: RandomSource) -> TimeValues | None:
-        """Times that give the label, or None where none do. The same random numbers give the same times."""
+        """Times that give the label, or None where none do.
+
+        The same random numbers give the same times.
+        """
         draw = index_times(self.template.time_rules, self.format, self.span).drawer(self.label)
         return None if draw is None else draw(rng)
 
@@ -378,7 +393,9 @@ def merge_literals(elements: list[Element]) -> Side:
 
 
 def find_unbound_names(template: Template) -> Iterator[TemplateError]:
-    """The names of conditions that no sentence has: conditions may name only times and numbers of the sentences."""
+    """The names of conditions that no sentence has: conditions may name only times and numbers of
+    the sentences.
+    """
     kinds = ("time", "interval", "number")
     bound = {name for name, slot in template.slots.items() if slot.kind in kinds}
     names = []

@@ -1,7 +1,8 @@
 """What can be wrong with a template, and where: file, line and column.
 
-`TemplateError` stops a template from being read; `Trouble` is the same as a record, for the report of a check. A reader
-collects the errors of one template in `TemplateErrors`, so that a user sees all of them at once.
+`TemplateError` stops a template from being read; `Trouble` is the same as a record, for the report
+of a check. A reader collects the errors of one template in `TemplateErrors`, so that a user sees
+all of them at once.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class Trouble(Record, frozen=True, kw_only=True):
     """One thing that a check of templates reports."""
 
     check: str
-    """Stable name: syntax, unknown-slot, unbound-name, case, never, overlap, format, duplicate-id, …"""
+    """Stable name: syntax, unknown-slot, unbound-name, case, never, overlap, format, duplicate-id,
+    …"""
     level: Level = "error"
     template: str = ""
     line: int
@@ -86,10 +88,13 @@ class TemplateErrors(list[TemplateError]):
     """The errors of one template so far, while reading goes on."""
 
     may_hide_times = False
-    """Whether what could not be read may have been a time: then nothing can be said of times that are missing."""
+    """Whether what could not be read may have been a time: then nothing can be said of times that
+    are missing."""
 
     def attempt(self, make: Callable[[], T], otherwise: T) -> T:
-        """What `make` returns; where it raises a `TemplateError`, that is kept and `otherwise` is returned."""
+        """What `make` returns; where it raises a `TemplateError`, that is kept and `otherwise` is
+        returned.
+        """
         try:
             return make()
         except TemplateError as error:
@@ -97,7 +102,10 @@ class TemplateErrors(list[TemplateError]):
             return otherwise
 
     def raise_first(self) -> None:
-        """Raise the first error of the text, which holds the others; do nothing where there is none."""
+        """Raise the first error of the text, which holds the others.
+
+        Nothing happens if there is none.
+        """
         if self:
             first, *rest = sorted(self, key=lambda error: error.at)
             first.others = tuple(rest)

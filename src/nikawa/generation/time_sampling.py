@@ -1,7 +1,8 @@
 """Times that give a wanted label, without trial and error while generating.
 
-`index_times(rules, format, span).drawer(label)` draws from an index, which is built once for everything that decides a label
-(conditions, format, span) and is shared by all templates that agree on it. An index is of one of three kinds:
+`index_times(rules, format, span).drawer(label)` draws from an index, which is built once for
+everything that decides a label (conditions, format, span) and is shared by all templates that agree
+on it. An index is of one of three kinds:
 
 - order: conditions that only compare points depend on their order alone. The index lists the orders of each label;
   a draw takes distinct points and arranges them in one of those orders.
@@ -74,7 +75,9 @@ class TimeRules:
     """(a, b): a is not the day before b."""
 
     def allow(self, values: Values, fmt: Format | None) -> bool:
-        """Whether points differ from each other, and the days before exist and differ where they must."""
+        """Whether points differ from each other, and the days before exist and differ where they
+        must.
+        """
         count = len(self.points)
         if count > 1 and len({values[name] for name in self.points}) < count:
             return False
@@ -104,7 +107,10 @@ class TimeIndex:
 
 
 def make_labeller(rules: TimeRules, fmt: Format | None, clock: Clock = CALENDAR) -> Labeller:
-    """The label as a function of the values alone; conditions are compiled and instants looked up once."""
+    """The label as a function of the values alone.
+
+    Conditions are compiled and instants looked up once.
+    """
     unit = fmt.largest if fmt else ""
     given = [compile_condition(condition, clock, unit) for condition in rules.given]
     entails = compile_condition(rules.entails, clock, unit)
@@ -160,7 +166,9 @@ class _IndexBuilder:
                 self.size_ranges = [numbers[i : i + width] for i in starts]
 
     def index_orders(self) -> TimeIndex | None:
-        """The index by orders; None where neighbouring points are labelled unlike distant ones of the same order."""
+        """The index by orders; None where neighbouring points are labelled unlike distant ones of
+        the same order.
+        """
         rules, fmt, n = self.rules, self.fmt, len(self.rules.points)
         conditions = (rules.entails, rules.contradicts, *rules.given)
         if rules.sizes or rules.before or rules.apart:
@@ -229,8 +237,8 @@ class _IndexBuilder:
     def index_tails(self) -> TimeIndex | None:
         """The index by enumeration; None where the domain is not small.
 
-        A tail is the smallest unit of each point, then each size. Larger units, the same for all points of a short problem, are
-        drawn freely.
+        A tail is the smallest unit of each point, then each size. Larger units, the same for all
+        points of a short problem, are drawn freely.
         """
         rules, fmt, span = self.rules, self.fmt, self.span
         tails = self.enumerate_tails()
@@ -317,7 +325,9 @@ class _IndexBuilder:
         )
 
     def propose_values(self) -> Iterator[TimeValues]:
-        """Random assignments; every fourth has a value near another one, so that equalities come up too."""
+        """Random assignments; every fourth has a value near another one, so that equalities come up
+        too.
+        """
         points, sizes = self.rules.points, self.rules.sizes
         fmt, span = self.fmt, self.span
         rng = Random(f"{points}{sizes}{fmt.units}{span.name}")  # noqa: S311

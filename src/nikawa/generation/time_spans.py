@@ -1,7 +1,9 @@
-"""How far apart the times of a problem lie: RANDOM and the SHORT of JAMP's Appendix C, and spans a pack declares.
+"""How far apart the times of a problem lie: RANDOM and the SHORT of JAMP's Appendix C, and spans a
+pack declares.
 
-SHORT: all points of a problem share their larger units, and their smallest unit lies in a window of a third of the next
-larger unit (hour 8, day 10, month 4; year 6, which the paper leaves open). The windows start where the published data's do.
+SHORT: all points of a problem share their larger units, and their smallest unit lies in a window of
+a third of the next larger unit (hour 8, day 10, month 4; year 6, which the paper leaves open). The
+windows start where the published data's do.
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ class TimeSpan:
         return range(fmt.measure.low, fmt.measure.high + 1, fmt.measure.step)
 
     def windows(self, fmt: Format) -> list[range]:
-        """The ranges for the smallest unit of all points, one of which a problem draws; none without a limit."""
+        """The ranges for the smallest unit of all points, one of which a problem draws; none
+        without a limit.
+        """
         width = self.window.get(fmt.smallest)
         if width is None:
             return []
@@ -67,7 +71,10 @@ class TimeSpan:
         return self._draw(fmt.units, rng)
 
     def _draw(self, units: tuple[str, ...], rng: RandomSource) -> Point:
-        """One point of the calendar; all are equally likely. Days are listed, hours are drawn on top."""
+        """One point of the calendar; all are equally likely.
+
+        Days are listed; hours are drawn in addition.
+        """
         if units[-1:] == ("hour",):
             return (*self._draw(units[:-1], rng), int(rng.random() * 24))
         points = _list_points(units, self.years)

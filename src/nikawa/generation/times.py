@@ -1,7 +1,8 @@
 """Time points, intervals and numbers: formats, two clocks, and their text in each language.
 
-A point is a tuple of numbers, one a unit of its format: 8月4日 is (8, 4) in the format 月日. An interval or a number is an
-integer. A clock turns points into instants (integers that compare and shift):
+A point is a tuple of numbers, one a unit of its format: 8月4日 is (8, 4) in the format 月日. An
+interval or a number is an integer. A clock turns points into instants (integers that compare and
+shift):
 
 - `calendar`: hours; units a format leaves out come from 2000-01-01 0:00, a leap year, so that 2月29日 exists;
   a point lasts one of its smallest units; months and years shift by the calendar, the day cut to the month's length.
@@ -23,7 +24,8 @@ from typing import Literal, Protocol
 UNITS = ("year", "month", "day", "hour")
 """The units of times, the largest first."""
 VERB_TIMES = ("point", "within", "during", "again")
-"""What a verb may go with: a point of time, an interval it is finished in, one it lasts, a repetition."""
+"""What a verb may go with: a point of time, an interval it is finished in, one it lasts, a
+repetition."""
 Kind = Literal["point", "interval", "number"]
 Point = tuple[int, ...]
 """One number for each unit of its format."""
@@ -54,7 +56,9 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How a time is written: the units of a point, the one unit of an interval, the name of a number's measure."""
+    """How a time is written: the units of a point, the one unit of an interval, the name of a
+    number's measure.
+    """
 
     kind: Kind
     units: tuple[str, ...]
@@ -150,7 +154,9 @@ def render_interval(length: int, unit: str, language: str) -> str:
 
 
 def render_value(value: Value, fmt: Format, language: str) -> str:
-    """A point, an interval in the largest unit of the format, or a number with its measure, as text."""
+    """A point, an interval in the largest unit of the format, or a number with its measure, as
+    text.
+    """
     if isinstance(value, tuple):
         return render_point(value, fmt, language)
     if fmt.measure is not None:
@@ -202,7 +208,10 @@ def parse_interval(text: str, language: str) -> tuple[Format, int] | None:
 
 
 def is_in_calendar(point: Point, fmt: Format) -> bool:
-    """Whether the calendar has this point; without a year February has 29 days, without a month a month has 31."""
+    """Whether the calendar has this point.
+
+    Without a year February has 29 days, without a month a month has 31.
+    """
     year, month, day, hour = _all_units(point, fmt)
     if not (1 <= year <= MAX_YEAR and 1 <= month <= 12 and 0 <= hour <= 23):
         return False

@@ -1,11 +1,14 @@
-"""The words of a template as numbers: item k has words of its own, and no two items of a template share all of them.
+"""The words of a template as numbers: item k has words of its own, and no two items of a template
+share all of them.
 
-A `WordSpace` holds every way to fill a template's word slots, frame by frame, and unfolds a number into one of them.
-Frames take turns, so that a verb with few nouns comes up as often as one with many until its nouns are used up.
+A `WordSpace` holds every way to fill a template's word slots, frame by frame, and unfolds a number
+into one of them. Frames take turns, so that a verb with few nouns comes up as often as one with
+many until its nouns are used up.
 
-Words also keep the splits apart: no premise and no hypothesis of one split is in another. Every word has a residue, every side
-(premise, hypothesis) the sum of its words' residues modulo `RESIDUE_COUNT`, every split owns residues. The last word of a side
-is drawn from those that bring the sum into an owned residue.
+Words also keep the splits apart: no premise and no hypothesis of one split is in another. Every
+word has a residue, every side (premise, hypothesis) the sum of its words' residues modulo
+`RESIDUE_COUNT`, every split owns residues. The last word of a side is drawn from those that bring
+the sum into an owned residue.
 """
 
 from __future__ import annotations
@@ -68,7 +71,9 @@ class SlotWords(NamedTuple):
 
 
 class FillStage(NamedTuple):
-    """Slots that are filled together: those of both sides, those of the premise alone, those of the hypothesis alone."""
+    """Slots that are filled together: those of both sides, those of the premise alone, those of the
+    hypothesis alone.
+    """
 
     free: tuple[SlotWords, ...]
     last: SlotWords | None
@@ -94,7 +99,10 @@ SlotGroup = tuple[frozenset[str], bool, bool]
 def plan_stages(
     lists: Sequence[SlotWords], sides: Sides, owned: Residues
 ) -> tuple[tuple[FillStage, ...], int]:
-    """The stages in which slots are filled, and how many ways there are. `owned` are the residues of the split."""
+    """The stages in which slots are filled, and how many ways there are.
+
+    `owned` are the residues of the split.
+    """
     stages: list[FillStage] = []
     placed: list[SlotWords] = []
     total = 1 if lists or 0 in owned else 0
@@ -131,7 +139,9 @@ def _share_words(some: Words, others: Words) -> bool:
 
 @lru_cache(maxsize=1 << 10)
 def group_slots(slots: tuple[str, ...], sides: Sides) -> list[SlotGroup]:
-    """The slots by stage, whether the last of a stage settles a side, and whether both sides have them."""
+    """The slots by stage, whether the last of a stage settles a side, and whether both sides have
+    them.
+    """
     premise, hypothesis = (side.intersection(slots) for side in sides)
     if not premise or not hypothesis:  # a side without words is the same in all splits
         return [(frozenset(slots), True, True)] if slots else []
@@ -321,7 +331,10 @@ class WordSpace:
 
 
 class _WordFinder:
-    """The frames and nouns of a lexicon that suit a template; `unit` is the unit of time that verbs must suit."""
+    """The frames and nouns of a lexicon that suit a template.
+
+    `unit` is the unit of time that verbs must suit.
+    """
 
     def __init__(self, template: Template, lexicon: Lexicon, unit: str) -> None:
         self.template, self.lexicon, self.unit = template, lexicon, unit
@@ -373,7 +386,10 @@ class _WordFinder:
         return in_unit if len(in_unit) >= MIN_VERBS_FOR_UNIT else frames
 
     def list_words(self, frames: dict[str, Frame]) -> list[SlotWords]:
-        """What each slot that is no verb takes; agents come last, for they keep the splits apart."""
+        """What each slot that is no verb takes.
+
+        Agents come last, because they keep the splits apart.
+        """
         other_kinds = ("verb", "choice", *TIME_KINDS)
         slots = [slot for slot in self.slots if slot.kind not in other_kinds]
         lists: list[SlotWords] = []
@@ -388,7 +404,10 @@ class _WordFinder:
         return lists
 
     def find_nouns(self, slot: Slot, frames: dict[str, Frame]) -> Words:
-        """The nouns of the slot's case in the frame of its verb; without a verb, the class or the kind of its name."""
+        """The nouns of the slot's case in the frame of its verb.
+
+        Without a verb, the nouns of the class or kind that the slot is named by.
+        """
         for verb, frame in frames.items():
             if slot.case and slot.case in self.template.slots[verb].frame:
                 nouns = frame.nouns[strip_case_number(slot.case)]
@@ -412,7 +431,9 @@ def _describe_verb(slot: Slot) -> str:
 
 
 def nouns_of_kind(lexicon: Lexicon, kind: str) -> Words:
-    """The words of a class with this name, else of all classes of this kind, else (for `noun`) all nouns."""
+    """The words of a class with this name, else of all classes of this kind, else (for `noun`) all
+    nouns.
+    """
     if kind in lexicon.classes:
         return lexicon.classes[kind].nouns
     nouns: dict[str, None] = {}
@@ -424,7 +445,10 @@ def nouns_of_kind(lexicon: Lexicon, kind: str) -> Words:
 
 @lru_cache(maxsize=1 << 16)
 def inflect_word(word: str, form: str, ctype: str, language: str, kind: str = "verb") -> str:
-    """A form of a verb or an adjective; `ctype` is its conjugation class, empty where the spelling tells it."""
+    """A form of a verb or an adjective.
+
+    `ctype` is its conjugation class, empty where the spelling tells it.
+    """
     if language == "ko":
         from nikawa.text.conjugation_ko import RESULTATIVE, inflect
 
@@ -437,7 +461,8 @@ def inflect_word(word: str, form: str, ctype: str, language: str, kind: str = "v
 
 
 def verb_unit(cell: ProblemCell) -> str:
-    """The unit a verb must suit: that of an interval, the smallest of a point; none for numbers and for `every`.
+    """The unit a verb must suit: that of an interval, the smallest of a point; none for numbers and
+    for `every`.
 
     Where a verb lasts from one point of a wide span to another, it is the largest unit.
     """

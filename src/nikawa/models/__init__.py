@@ -41,7 +41,10 @@ MAX_LABEL_CHARS = 80
 
 @cache
 def models() -> Registry[Model]:
-    """All kinds of model by name; one that takes an argument (`replay:FILE`) has its name without it."""
+    """All kinds of model by name.
+
+    One that takes an argument (`replay:FILE`) has its name without it.
+    """
     table: Registry[Model] = Registry("model")
     for kind in collect_plugins(Model, "MODELS", "nikawa.models", sys.modules[__name__]):
         table.add(kind.name, kind)
@@ -75,7 +78,8 @@ class ModelName:
 def parse_model_name(text: str, *, may_have_label: bool = False) -> ModelName:
     """Read the name of a model; whether its kind exists is for `find_model` to say.
 
-    With `may_have_label`, a user's name may stand before it. Raises BadInput for a label that cannot name a model.
+    With `may_have_label`, a user's name may stand before it. Raises BadInput for a label that
+    cannot name a model.
 
     >>> parse_model_name("encoder:models/base").short
     'encoder:base'
@@ -96,9 +100,11 @@ def parse_model_name(text: str, *, may_have_label: bool = False) -> ModelName:
 
 
 def find_model(name: str) -> tuple[Model, str]:
-    """The kind of model that a full name means (`majority`, `replay:FILE`), and what follows the colon.
+    """The kind of model that a full name means (`majority`, `replay:FILE`), and what follows the
+    colon.
 
-    Raises UnknownName for a name that is not registered, and BadInput where an argument is missing or not taken.
+    Raises UnknownName for a name that is not registered, and BadInput where an argument is missing
+    or not taken.
     """
     parsed = parse_model_name(name)
     head = parsed.kind

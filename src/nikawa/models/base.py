@@ -1,8 +1,8 @@
 """What a model is, and what models share: settings, gold, inputs, seeded order.
 
-A model answers the examples of a task, and perhaps learns from others first. A file beside this one declares
-`MODELS`, a tuple of `Model`: how each is made from a `Setup`. Nothing else is needed to add one:
-`nikawa.models.model("char-linear", seed=1)` makes it, `nikawa run` runs it.
+A model answers the examples of a task, and perhaps learns from others first. A file beside this one
+declares `MODELS`, a tuple of `Model`: how each is made from a `Setup`. Nothing else is needed to
+add one: `nikawa.models.model("char-linear", seed=1)` makes it, `nikawa run` runs it.
 """
 
 from __future__ import annotations
@@ -39,10 +39,12 @@ class Setup:
     seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
-    """Where unfinished work may be stored, so that a killed run resumes where it stopped; None: store nothing."""
+    """Where unfinished work may be stored, so that a killed run resumes where it stopped; None:
+    store nothing."""
     progress: Progress = ignore_progress
     score: Scorer | None = None
-    """How good answers are (more is better), for models that stop early or keep their best state."""
+    """How good answers are (more is better), for models that stop early or keep their best state.
+    """
 
 
 @runtime_checkable
@@ -61,7 +63,10 @@ class Trainable(Predictor, Protocol):
     """A model that learns first; the same examples in the same order make the same model."""
 
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
-        """Learn from examples with gold and forget what was learned before; `dev` is for models that stop early."""
+        """Learn from examples with gold and forget what was learned before.
+
+        `dev` is for models that stop early.
+        """
         ...
 
 
@@ -80,13 +85,17 @@ class Model:
     argument: str = ""
     """What must follow the colon (`FILE`, `NAME`); empty: the name stands alone."""
     runtime_settings: tuple[str, ...] = ()
-    """Settings that change how the work is done, not its result: they are no part of what defines a run."""
+    """Settings that change how the work is done, not its result: they are no part of what defines a
+    run."""
     home: Callable[[str], str] = str
-    """The file or folder that its argument stands for; its content is a part of what defines a run."""
+    """The file or folder that its argument stands for; its content is a part of what defines a run.
+    """
     check_argument: Callable[[str], None] = lambda _argument: None
-    """Raises BadInput for an unusable argument. It is called before a run begins, so it must be quick."""
+    """Raises BadInput for an unusable argument. It is called before a run begins, so it must be
+    quick."""
     task_settings: Callable[[Task], Mapping[str, Any]] = lambda _task: {}
-    """Settings that the model would choose by the task. A run stores them: a later version may choose others."""
+    """Settings that the model would choose by the task. A run stores them: a later version may
+    choose others."""
 
     @property
     def default_settings(self) -> dict[str, Any]:
@@ -169,13 +178,17 @@ def get_inputs(task: Task, example: Example) -> Mapping[str, Any]:
 
 
 def draw_number(seed: int, *key: object) -> int:
-    """A pseudo-random number of 64 bits for an item: it depends on the seed and the key, not on the item's position."""
+    """A pseudo-random number of 64 bits for an item: it depends on the seed and the key, not on the
+    item's position.
+    """
     data = "\0".join(map(str, (seed, *key))).encode()
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
 
 
 def shuffle_indexes(examples: Sequence[Example], seed: int) -> list[int]:
-    """The places of examples in an order that depends on the seed and their ids, not on the order they come in."""
+    """The places of examples in an order that depends on the seed and their ids, not on the order
+    they come in.
+    """
     return sorted(range(len(examples)), key=lambda i: draw_number(seed, examples[i].id))
 
 

@@ -1,4 +1,6 @@
-"""`baseline`: the best model of a task that needs nothing but this package and trains on a CPU in minutes."""
+"""`baseline`: the best model of a task that needs nothing but this package and trains on a CPU in
+minutes.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ BEST: Mapping[str, tuple[str, ...]] = {
     "tree": ("tree-graph", "right-headed"),
     "dialogue": ("ontology-match",),
 }
-"""Kind of task to the models that answer it, the best first; `majority` if none of them is registered."""
+"""Kind of task to the models that answer it, the best first; `majority` if none of them is
+registered."""
 FALLBACK = "majority"
 
 

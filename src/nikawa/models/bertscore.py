@@ -1,8 +1,10 @@
-"""`bertscore:PATH`: how alike two texts are, by the vectors an encoder gives their sub-words, without training.
+"""`bertscore:PATH`: how alike two texts are, by the vectors an encoder gives their sub-words,
+without training.
 
-Zhang et al. (2020): each sub-word of one text is held against the most similar one of the other (cosine); precision and
-recall are the means over the sub-words of the two texts, weighted by rarity (`log((N + 1) / (n + 1))` for a sub-word in n of
-N texts), and the score is their harmonic mean. The answer is that score, 0 to 1, laid on the task's scale.
+Zhang et al. (2020): each sub-word of one text is held against the most similar one of the other
+(cosine); precision and recall are the means over the sub-words of the two texts, weighted by rarity
+(`log((N + 1) / (n + 1))` for a sub-word in n of N texts), and the score is their harmonic mean. The
+answer is that score, 0 to 1, laid on the task's scale.
 """
 
 from __future__ import annotations
@@ -136,7 +138,10 @@ class BertScore:
         self._model = backbone.model("AutoModel", EncoderSettings()).float().eval()
 
     def _weigh_subwords(self, counts: Counter[int] | None, texts: int) -> np.ndarray:
-        """A weight a sub-word by the number of texts it is in, 1 without counts; special tokens weigh nothing."""
+        """A weight a sub-word by the number of texts it is in, 1 without counts.
+
+        Special tokens weigh nothing.
+        """
         import numpy as np
 
         tokenizer = self._reader.tokenizer
@@ -148,7 +153,9 @@ class BertScore:
 
 
 def compare(vectors: Any, mask: Any, weights: Any) -> Any:
-    """Precision, recall and F1 of pairs of texts that lie one after the other: the second against the first."""
+    """Precision, recall and F1 of pairs of texts that lie one after the other: the second against
+    the first.
+    """
     import torch
 
     vectors = torch.nn.functional.normalize(vectors.float(), dim=-1)

@@ -1,7 +1,9 @@
-"""`char-linear`: a linear model on character n-grams: no analyser, no GPU, and hard to beat on surface cues.
+"""`char-linear`: a linear model on character n-grams: no analyser, no GPU, and hard to beat on
+surface cues.
 
-Each input has its own n-grams of 1 to 3 characters (inside lines, across words), weighted by tf-idf with sublinear
-counts. Labels are learned by logistic regression, scores by ridge regression kept inside the task's scale.
+Each input has its own n-grams of 1 to 3 characters (inside lines, across words), weighted by tf-idf
+with sublinear counts. Labels are learned by logistic regression, scores by ridge regression kept
+inside the task's scale.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ class CharSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     penalty: Annotated[float, msgspec.Meta(gt=0)] = 1.0
     """Penalty on weights of scores."""
     balance: bool | None = None
-    """Whether rare labels weigh as much as frequent ones; None: as the task's first metric has it."""
+    """Whether rare labels weigh as much as frequent ones; None: as the task's first metric has it.
+    """
 
 
 class CharLinear(LinearTextModel):

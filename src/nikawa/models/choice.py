@@ -1,8 +1,10 @@
-"""The choice nearest to a question: learned from which characters of right choices go with which of their questions.
+"""The choice nearest to a question: learned from which characters of right choices go with which of
+their questions.
 
-A choice is described by what it shares with the question, by its length, and by pairs of a bigram of the question and
-an n-gram of the choice (hashed). Logistic regression learns from differences of the right choice and each wrong one
-(pairwise ranking, Herbrich et al. 2000), so that what all choices of a question have in common teaches nothing.
+A choice is described by what it shares with the question, by its length, and by pairs of a bigram
+of the question and an n-gram of the choice (hashed). Logistic regression learns from differences of
+the right choice and each wrong one (pairwise ranking, Herbrich et al. 2000), so that what all
+choices of a question have in common teaches nothing.
 """
 
 from __future__ import annotations

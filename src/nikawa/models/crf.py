@@ -1,11 +1,11 @@
 """A linear-chain CRF that tags characters: entities and other spans of a text.
 
-Lafferty, McCallum & Pereira (2001): p(y|x) ∝ exp Σ w·f(y[i-1], y[i], x, i), trained by L-BFGS with an elastic-net
-penalty (CRFsuite). Tags are B-X, I-X and O over all characters but spaces; a span runs from its first tagged character
-to its last, spaces between them included.
+Lafferty, McCallum & Pereira (2001): p(y|x) ∝ exp Σ w·f(y[i-1], y[i], x, i), trained by L-BFGS with
+an elastic-net penalty (CRFsuite). Tags are B-X, I-X and O over all characters but spaces; a span
+runs from its first tagged character to its last, spaces between them included.
 
-A character is described by its neighbours, their scripts, and its word. Spaces are no positions of their own: they
-separate words, and an entity that runs over one needs no tag for it.
+A character is described by its neighbours, their scripts, and its word. Spaces are no positions of
+their own: they separate words, and an entity that runs over one needs no tag for it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ class CrfSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Crf:
-    """The model; what it learned is CRFsuite's own file, stored as bytes, so that it can be pickled."""
+    """The model; what it learned is CRFsuite's own file, stored as bytes, so that it can be
+    pickled.
+    """
 
     name = "crf"
 

@@ -1,4 +1,6 @@
-"""Answers to every example from models that never saw it, nor any of its group: k-fold cross-validation by groups."""
+"""Answers to every example from models that never saw it, nor any of its group: k-fold
+cross-validation by groups.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,9 @@ def predict_out_of_fold(
 ) -> list[Prediction]:
     """Predictions in the order of the examples, each of a model that learned from the other folds.
 
-    `groups` names the group of each example; a group is never parted. Folds have as equal numbers of groups as
-    possible, and which group goes where depends on the seed and the group's name. Raises BadInput if there are
-    fewer groups than folds.
+    `groups` names the group of each example; a group is never parted. Folds have as equal numbers
+    of groups as possible, and which group goes where depends on the seed and the group's name.
+    Raises BadInput if there are fewer groups than folds.
     """
     names = sorted(set(groups), key=lambda name: draw_number(seed, name))
     if len(names) < folds:

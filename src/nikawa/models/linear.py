@@ -192,13 +192,13 @@ class LinearTextModel(ABC):
         return linear.predict(task, features.transform(examples), examples)
 
 
-Measure = Callable[[Sequence[Any], Sequence[Any]], float]
+GoldMeasure = Callable[[Sequence[Any], Sequence[Any]], float]
 """How good answers (second) to gold (first) are."""
 Fold = tuple[list[int], list[int]]
 """The places of the items to learn from, and of those held out."""
 
 
-def find_balanced_metric(task: Task) -> Measure | None:
+def find_balanced_metric(task: Task) -> GoldMeasure | None:
     """The task's first metric if a rare class counts as much as a frequent one in it, else None."""
     from nikawa.metrics import Items, metrics
 
@@ -216,7 +216,7 @@ def find_balanced_metric(task: Task) -> Measure | None:
 
 def score_options(
     options: LogisticOptions,
-    measure: Measure,
+    measure: GoldMeasure,
     rows: Any,
     gold: Sequence[Any],
     folds: Sequence[Fold],

@@ -1,7 +1,8 @@
 """The most frequent answer, or the mean of scores: what a model must beat.
 
-Where an answer belongs to its own text it is the most frequent of its parts: no span for tagging (most characters are
-in none), the most frequent distance to the head and the most frequent label for every word of a tree.
+Where an answer belongs to its own text it is the most frequent of its parts: no span for tagging
+(most characters are in none), the most frequent distance to the head and the most frequent label
+for every word of a tree.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from nikawa.records import Example, Kind, Prediction, Task
 
 
 class Majority:
-    """Always the same answer; ties go to the label that comes first in the task, then to the one met first."""
+    """Always the same answer.
+
+    Ties go to the label that comes first in the task, then to the one met first.
+    """
 
     name = "majority"
 

@@ -7,8 +7,9 @@
 - `char-overlap`: similarity from a dozen figures of overlap and their products; it sees no word of either text, and needs
   few examples, since it has few weights.
 
-The longest common subsequence is counted bit-parallel (Crochemore et al. 2001, doi:10.1016/S0020-0190(01)00182-X):
-a big integer holds a row of the table, so a pair of sentences takes microseconds.
+The longest common subsequence is counted bit-parallel (Crochemore et al. 2001,
+doi:10.1016/S0020-0190(01)00182-X): a big integer holds a row of the table, so a pair of sentences
+takes microseconds.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 FIGURE_SIZE, LONE_SIZE = 0.3, 0.5
-"""What figures of overlap and lone n-grams are multiplied by: a larger feature is penalised less."""
+"""What figures of overlap and lone n-grams are multiplied by: a larger feature is penalised less.
+"""
 
 
 class PairSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -135,7 +137,10 @@ class OverlapFeatures:
         return [get_text(e, one) for e in examples], [get_text(e, other) for e in examples]
 
     def make_rows(self, products: Any, figures: Any, counts: tuple[Any, Any, Any]) -> Any:
-        """The rows of the matrix from scaled products, plain figures and n-grams; here the products alone."""
+        """The rows of the matrix from scaled products, plain figures and n-grams.
+
+        This class uses the products alone.
+        """
         return products
 
 
@@ -174,7 +179,9 @@ class Overlap:
         """For each length of n-grams the weight of those of it, 0 for others."""
 
     def fit(self, left: Sequence[str], right: Sequence[str]) -> Overlap:
-        """Learn how many texts have each n-gram: its weight is `log((1 + texts) / (1 + texts with it)) + 1`."""
+        """Learn how many texts have each n-gram: its weight is `log((1 + texts) / (1 + texts with
+        it)) + 1`.
+        """
         import numpy as np
 
         texts = sorted({*left, *right})
@@ -194,7 +201,10 @@ class Overlap:
     def figures(
         self, left: Sequence[str], right: Sequence[str], counts: tuple[Any, Any, Any]
     ) -> Floats:
-        """One row a pair: shares of each side, of both, of the longest subsequence; lengths. The first is Dice's."""
+        """One row a pair: shares of each side, of both, of the longest subsequence; lengths.
+
+        The first is Dice's.
+        """
         import numpy as np
 
         one, other, shared = counts

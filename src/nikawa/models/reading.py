@@ -1,10 +1,12 @@
-"""A span of the text for each question: candidates that begin and end where the script changes, ranked linearly.
+"""A span of the text for each question: candidates that begin and end where the script changes,
+ranked linearly.
 
-A Hangul word may also end one or two characters early, where a particle may begin; no analyser is used. A candidate is
-described by how much of the question stands around it, by its length and place, by its edges, and by its shape and
-last character beside each cue of the question (n-grams frequent in questions: 何年, 誰が, どこ are learned, not
-listed). Logistic regression tells right candidates from wrong ones drawn at random. Where some training questions have
-no answer, a best score below a threshold, learned on held-out questions, answers "".
+A Hangul word may also end one or two characters early, where a particle may begin; no analyser is
+used. A candidate is described by how much of the question stands around it, by its length and
+place, by its edges, and by its shape and last character beside each cue of the question (n-grams
+frequent in questions: 何年, 誰が, どこ are learned, not listed). Logistic regression tells right
+candidates from wrong ones drawn at random. Where some training questions have no answer, a best
+score below a threshold, learned on held-out questions, answers "".
 
 Everything about the candidates of one text is computed at once, in arrays.
 """
@@ -214,7 +216,9 @@ class SpanOverlap:
         return [*right, *some], [1] * len(right) + [0] * len(some)
 
     def _learn_threshold(self, task: Task, held_out: Sequence[Example]) -> float:
-        """The threshold under which most held-out questions are answered rightly, "" among the answers."""
+        """The threshold under which most held-out questions are answered rightly, "" among the
+        answers.
+        """
         ranked = []
         for example in held_out:
             text, score = self._find_best(example)
@@ -254,7 +258,10 @@ class Candidates:
 
 @lru_cache(maxsize=64)
 def find_candidates(body: str) -> Candidates:
-    """Every span of a text that may answer; cached, since questions on one text follow each other."""
+    """Every span of a text that may answer.
+
+    The result is cached, because questions on one text follow each other.
+    """
     import numpy as np
 
     separator = body.find(TITLE_SEPARATOR)
@@ -274,7 +281,9 @@ def find_candidates(body: str) -> Candidates:
 def _list_candidates_from(
     runs: list[tuple[int, int, int]], i: int
 ) -> list[tuple[int, int, int, int, int]]:
-    """The candidates that begin with run `i`: start, end, script of the first and last run, number of runs."""
+    """The candidates that begin with run `i`: start, end, script of the first and last run, number
+    of runs.
+    """
     start, end, script = runs[i]
     if script in (BLANK, STOPS, OTHER) or (script == HIRA and end - start < 2):
         return []
@@ -293,7 +302,8 @@ def _list_candidates_from(
 
 
 def overlap_features(candidates: Candidates, question: str, rarity: dict[str, float]) -> Floats:
-    """One row a candidate: how much of the question stands around it and in it, its length and place.
+    """One row a candidate: how much of the question stands around it and in it, its length and
+    place.
 
     `rarity` is the weight of each bigram; that of "" is the weight of bigrams it lacks.
     """
@@ -339,7 +349,9 @@ def overlap_features(candidates: Candidates, question: str, rarity: dict[str, fl
 def hashed_features(
     candidates: Candidates, cues: Ints, which: Sequence[int] | slice = slice(None)
 ) -> Ints:
-    """One row a candidate, of all or of `which`: numbers of its features, alone and beside each cue."""
+    """One row a candidate, of all or of `which`: numbers of its features, alone and beside each
+    cue.
+    """
     import numpy as np
 
     codes = np.array([0, 0, *map(ord, candidates.body), 0, 0], dtype=np.int64)

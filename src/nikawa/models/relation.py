@@ -1,8 +1,9 @@
-"""The relation of two entities by their context: a linear model on hashed features, one against all others.
+"""The relation of two entities by their context: a linear model on hashed features, one against all
+others.
 
-Features are the types and letters of the two marked entities, the text between and around them, and their order.
-The seed and the ids make the order of the gradient steps. Scores are the probabilities of each relation, made to sum
-to 1; a relation that no example has gets 0.
+Features are the types and letters of the two marked entities, the text between and around them, and
+their order. The seed and the ids make the order of the gradient steps. Scores are the probabilities
+of each relation, made to sum to 1; a relation that no example has gets 0.
 """
 
 from __future__ import annotations
@@ -81,7 +82,10 @@ class RelationContext:
 
 
 def _describe(task: Task, example: Example) -> list[str]:
-    """The features of an example; raises BadInput if an entity that the task shows is not inside the text."""
+    """The features of an example.
+
+    Raises BadInput if an entity that the task shows is not inside the text.
+    """
     inputs = get_inputs(task, example)
     text = inputs.get("text")
     for role in ("subject", "object"):
@@ -118,7 +122,9 @@ def relation_features(inputs: Mapping[str, Any]) -> list[str]:
 
 
 def entity_features(text: str, span: Span) -> Iterator[str]:
-    """The entity itself, and what is directly beside it: particles and titles follow, modifiers precede."""
+    """The entity itself, and what is directly beside it: particles and titles follow, modifiers
+    precede.
+    """
     surface = text[span.start : span.end]
     yield f"type={span.label}"
     yield f"is={surface}"

@@ -1,4 +1,6 @@
-"""`replay:FILE`: the answers of a file, of any form that `nikawa score` reads, as if a model gave them."""
+"""`replay:FILE`: the answers of a file, of any form that `nikawa score` reads, as if a model gave
+them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Perturbations: an example in, a changed example linked to it out. One file a family, found by scan."""
+"""Perturbations: an example in, a changed example linked to it out.
+
+Each family has a file, which a scan of the folder finds.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ __all__ = ["Effect", "Perturbation", "apply", "perturbations"]
 
 @cache
 def perturbations(language: str | None = None) -> Registry[Perturbation]:
-    """Those of a language and those of any language, by name; without a language all, by full name (`ja/swap-o`)."""
+    """Those of a language and those of any language, by name.
+
+    Without a language, all of them by full name (`ja/swap-o`).
+    """
     table: Registry[Perturbation] = Registry("perturbation")
     here = sys.modules[__name__]
     for perturbation in collect_plugins(

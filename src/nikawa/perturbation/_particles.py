@@ -1,7 +1,8 @@
-"""What the operations on case particles share in every language: scramble, swap or delete the particles of a clause.
+"""What the operations on case particles share in every language: scramble, swap or delete the
+particles of a clause.
 
-A clause is `pre + [S p] + [X q] + post`: a subject with its particle p and, at once after it, an argument with the particle q
-of a case. All clauses of a sentence that match are rewritten:
+A clause is `pre + [S p] + [X q] + post`: a subject with its particle p and, at once after it, an
+argument with the particle q of a case. All clauses of a sentence that match are rewritten:
 
     scramble   pre X q S p post      the meaning stays
     swap       pre S q X p' post     p' is the particle of subjects
@@ -9,7 +10,8 @@ of a case. All clauses of a sentence that match are rewritten:
 
 A language says by `ParticleRules` what its clauses are and how one is rewritten.
 
-Yanaka, Mineshima (2022). Compositional Evaluation on Japanese Textual Entailment and Similarity. TACL 10, section 5.
+Yanaka, Mineshima (2022). Compositional Evaluation on Japanese Textual Entailment and Similarity.
+TACL 10, section 5.
 """
 
 from __future__ import annotations
@@ -69,7 +71,10 @@ class ParticleRules(Protocol):
     """The name of each case and its particle."""
 
     def may_hold(self, text: str, case: str) -> bool:
-        """Whether a text may have a particle of the case; where not, it is not worth an analysis."""
+        """Whether a text may have a particle of the case.
+
+        A text that may not is not worth an analysis.
+        """
 
     def find_clauses(self, tokens: Tokens, case: str) -> list[Clause]:
         """The clauses with a subject and then, at once, the case; they do not overlap."""
@@ -93,7 +98,10 @@ class ParticleOperation:
     operation: str
 
     def find_reason(self, example: Example, analyser: Analyser) -> str:
-        """Why the text is not one to rewrite; "" where a clause has a subject and, at once after it, the case."""
+        """Why the text is not one to rewrite.
+
+        The reason is "" if a clause has a subject and, right after it, the case.
+        """
         for text in changeable_inputs(example, INPUTS).values():
             if not self.rules.may_hold(text, self.case):
                 return NO_CLAUSE

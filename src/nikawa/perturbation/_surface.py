@@ -1,4 +1,6 @@
-"""What the surface operations share: a change of the text alone that no reader would take for another statement."""
+"""What the surface operations share: a change of the text alone that no reader would take for
+another statement.
+"""
 
 from __future__ import annotations
 

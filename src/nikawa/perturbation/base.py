@@ -1,8 +1,9 @@
 """What a perturbation is, and how it is applied to a stream of examples.
 
-A perturbation answers two questions that are kept apart: is this example eligible, and how does it read when
-rewritten. `rewrite` is called on eligible examples, or on any when eligibility is known from elsewhere: it gives None
-only where it can do nothing at all. It changes inputs; linking the result to its parent is done here, once.
+A perturbation answers two questions that are kept apart: is this example eligible, and how does it
+read when rewritten. `rewrite` is called on eligible examples, or on any when eligibility is known
+from elsewhere: it gives None only where it can do nothing at all. It changes inputs; linking the
+result to its parent is done here, once.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from nikawa.records import Example, Origin, Span
 from nikawa.text import Analyser, Token
 
 Effect = Literal["keeps", "neutral"]
-"""What a reader would say of the label: it stays, or entailment and contradiction become neutral."""
+"""What a reader would say of the label: it stays, or entailment and contradiction become neutral.
+"""
 Eligible = Callable[[Example, Analyser], bool]
 """Whether an example is one to change."""
 Why = Callable[[Example, Analyser], str]
@@ -51,11 +53,13 @@ class Perturbation(msgspec.Struct, frozen=True, kw_only=True):
     eligible: Eligible
     """Whether this example is one to change. Never raises."""
     rewrite: Rewrite
-    """The example with changed inputs, or None. Never raises, never leaves an input empty or as it was."""
+    """The example with changed inputs, or None. Never raises, never leaves an input empty or as it
+    was."""
     analysers: tuple[str, ...] = ()
     """The analysers whose tags it reads, the best in front; empty: it reads none."""
     why: Why | None = None
-    """Why this example is not one to change, "" where it is; None: `eligible` is all there is. Never raises."""
+    """Why this example is not one to change, "" where it is; None: `eligible` is all there is.
+    Never raises."""
 
     @property
     def full_name(self) -> str:
@@ -72,10 +76,12 @@ def apply(
     source: str = "",
     assume_eligible: bool = False,
 ) -> Iterator[Example]:
-    """The changed examples, in order, each with its parent's id and a link to it; the others are left out.
+    """The changed examples, in order, each with its parent's id and a link to it.
 
-    `source` is the parents' dataset and split (`jsick:test`). With `assume_eligible` everything that can be
-    rewritten is. What is drawn depends on seed, operation and id, never on position.
+    Examples that are not eligible, or cannot be rewritten, are left out.
+
+    `source` is the parents' dataset and split (`jsick:test`). With `assume_eligible` everything
+    that can be rewritten is. What is drawn depends on seed, operation and id, never on position.
     """
     if perturbation.analysers and analyser.name not in perturbation.analysers:
         what = f"{perturbation.name} does not read the tags of {analyser.name}"
@@ -91,7 +97,9 @@ def apply(
 def _link_to_parent(
     changed: Example, parent: Example, perturbation: Perturbation, source: str
 ) -> Example:
-    """The changed example with its parent's id, an `Origin` that names the parent, and the original texts in its meta."""
+    """The changed example with its parent's id, an `Origin` that names the parent, and the original
+    texts in its meta.
+    """
     old = parent.inputs
     names = [name for name, value in changed.inputs.items() if value != old.get(name)]
     meta: dict[str, Any] = {"effect": perturbation.effect, "changed_inputs": "+".join(names)}
@@ -110,7 +118,9 @@ def _link_to_parent(
 
 
 def changeable_inputs(example: Example, names: Iterable[str]) -> dict[str, str]:
-    """The inputs among `names` that are texts nothing points into by position, in the order of `names`."""
+    """The inputs among `names` that are texts nothing points into by position, in the order of
+    `names`.
+    """
     inputs = example.inputs
     pointed_into = {input for key, input in _POINTERS.items() if key in example.gold}
     if "words" in inputs or any(isinstance(value, Span) for value in inputs.values()):

@@ -1,4 +1,6 @@
-"""Perturb a dataset: changed examples linked to their parents, as a file, a dataset folder, or training additions."""
+"""Perturb a dataset: changed examples linked to their parents, as a file, a dataset folder, or
+training additions.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,8 @@ def draw_additions(
     gold: str,
     seed: int,
 ) -> Iterator[Example]:
-    """Draw `count` examples of each kind of operation, its cases taken together and each parent once.
+    """Draw `count` examples of each kind of operation, its cases taken together and each parent
+    once.
 
     `runs` are the operations, each with the split and child of all it rewrites. Where an operation
     changes the meaning, `gold` says which label its examples get: `random`, or `neutral`. Such
@@ -94,7 +97,9 @@ def _keyed_random(*words: object) -> Random:
 
 
 def _make_addition(candidate: _Candidate, labels: list[str], gold: str, seed: int) -> Example:
-    """The training addition of a candidate: an id of its own and, where the meaning changed, a label drawn anew."""
+    """The training addition of a candidate: an id of its own and, where the meaning changed, a
+    label drawn anew.
+    """
     child, name = candidate.child, candidate.name
     answers: dict[str, Any] = child.gold
     if candidate.effect != "keeps":
@@ -184,7 +189,8 @@ def perturb(
     options: PerturbOptions | None = None,
     on_progress: Progress | None = None,
 ) -> PerturbReport:
-    """Apply operations (`swap-o`, `scramble`, `particles`, `width-full`, …) to a dataset given as `load` takes it.
+    """Apply operations (`swap-o`, `scramble`, `particles`, `width-full`, …) to a dataset given as
+    `load` takes it.
 
     `operations` are names in a sequence or separated by commas. Without `out` in the options
     nothing is written, but everything is computed, counted and checked. `on_progress` is called
@@ -266,7 +272,10 @@ class _Tally:
 
 
 class _Job:
-    """One call: the dataset, the operations, and their tallies. All names are checked before any work."""
+    """One call: the dataset, the operations, and their tallies.
+
+    All names are checked before any work.
+    """
 
     def __init__(
         self,
@@ -378,7 +387,9 @@ class _Job:
         return sum(map(len, splits.values()))
 
     def _nothing_rewritten(self, out: Path) -> BadInput:
-        """The error where no example was rewritten: the most frequent reason, and how to see all of them."""
+        """The error where no example was rewritten: the most frequent reason, and how to see all of
+        them.
+        """
         counts: Counter[str] = Counter()
         for tally in self.tallies:
             counts.update(tally.report(self.options.assume_eligible).reasons)

@@ -1,14 +1,17 @@
-"""Japanese case particles: scramble, swap or delete が and を, に or で of a clause (JSICK stress sets).
+"""Japanese case particles: scramble, swap or delete が and を, に or で of a clause (JSICK stress
+sets).
 
-A clause is `pre + [S p] + [X q] + post`, p one of が, は, も, and q one of を, に, で. The second particle of a swap is always
-が. `_particles` has the operations and their paper.
+A clause is `pre + [S p] + [X q] + post`, p one of が, は, も, and q one of を, に, で. The second
+particle of a swap is always が. `_particles` has the operations and their paper.
 
-The published JSICK stress sets were cut from depccg's parse trees. The rules here follow what those trees do, read off the
-phrases alone: where a relative clause inside the second phrase takes the subject with it, where two clauses share one subject.
-Each clause carries the reason why it would be passed over, or "".
+The published JSICK stress sets were cut from depccg's parse trees. The rules here follow what those
+trees do, read off the phrases alone: where a relative clause inside the second phrase takes the
+subject with it, where two clauses share one subject. Each clause carries the reason why it would be
+passed over, or "".
 
-Against the published choice among the 4,927 test premises F1 is 0.97 (o) and 0.98 (de). A dependency parser adds nothing:
-GiNZA's subject with an adjacent sister gives 0.93 and 0.96, and where it must agree with these rules 0.96 and 0.96.
+Against the published choice among the 4,927 test premises F1 is 0.97 (o) and 0.98 (de). A
+dependency parser adds nothing: GiNZA's subject with an adjacent sister gives 0.93 and 0.96, and
+where it must agree with these rules 0.96 and 0.96.
 """
 
 from __future__ import annotations
@@ -131,7 +134,10 @@ def close_phrase(tokens: Tokens, first: int, i: int) -> Closing:
 
 
 def close_with_particle(tokens: Tokens, first: int, i: int, after: Token | None) -> Closing:
-    """Kind and particle of the phrase that the particle `i` closes; `after` is the token behind it."""
+    """Kind and particle of the phrase that the particle `i` closes.
+
+    `after` is the token behind it.
+    """
     token, kind = tokens[i], tokens[i].pos[1]
     if kind == "接続助詞":
         is_te = token.surface in ("て", "で")
@@ -166,7 +172,10 @@ def close_with_particle(tokens: Tokens, first: int, i: int, after: Token | None)
 
 
 def _joins_mark(token: Token) -> bool:
-    """Whether a token before a particle is part of the mark (に in には); か and だけ belong to the noun (誰か)."""
+    """Whether a token before a particle is part of the mark (に in には).
+
+    か and だけ belong to the noun (誰か).
+    """
     return token.pos[0] == "助詞" and not token.pos[1].startswith("副助詞")
 
 
@@ -193,7 +202,9 @@ _BOUND = frozenset({"接尾", "非自立", "副詞可能"})
 
 
 class Edges:
-    """The left edges of subject phrases within one analysis: what a rewrite moves or passes over begins there."""
+    """The left edges of subject phrases within one analysis: what a rewrite moves or passes over
+    begins there.
+    """
 
     def __init__(self, tokens: Tokens, phrases: Sequence[Phrase]) -> None:
         self.tokens, self.phrases = tokens, phrases
@@ -208,13 +219,19 @@ class Edges:
             self.open.append(stack[-1] if stack else -1)
 
     def start(self, k: int, floor: int) -> int:
-        """The token that the subject closed by phrase k starts with; `floor` is the last phrase already used, or 0."""
+        """The token that the subject closed by phrase k starts with.
+
+        `floor` is the last phrase already used, or 0.
+        """
         p = self.phrases[k].last
         clause_start = self._clause_start(k, floor, p)
         return max(clause_start, self.open[p] + 1, self._after_quotation(k))
 
     def _clause_start(self, k: int, floor: int, p: int) -> int:
-        """Where the clause begins, by the phrases before the subject; `p` is the subject's particle."""
+        """Where the clause begins, by the phrases before the subject.
+
+        `p` is the subject's particle.
+        """
         edge = None
         is_predicate_between = False  # between phrase i and the subject
         for i in range(k, floor - 1, -1):
@@ -234,7 +251,9 @@ class Edges:
         return self.phrases[floor + 1 if floor else 0].first
 
     def _after_quotation(self, k: int) -> int:
-        """The token after a bracket that closes a whole sentence, or nothing, right before the subject: 「雨だ。」狐が."""
+        """The token after a bracket that closes a whole sentence, or nothing, right before the
+        subject: 「雨だ。」狐が.
+        """
         phrase = self.phrases[k]
         for t in range(phrase.end - 1, phrase.first - 1, -1):
             is_closing = self.tokens[t].pos[1] == "括弧閉"
@@ -259,7 +278,10 @@ class Edges:
         return phrase.comma and self._pauses(phrase, is_predicate_between)
 
     def _pauses(self, phrase: Phrase, is_predicate_between: bool) -> bool:
-        """Whether a comma after the phrase sets it apart: 昨日、 and 庭で、 but not 赤、青の; a full stop always does."""
+        """Whether a comma after the phrase sets it apart: 昨日、 and 庭で、 but not 赤、青の.
+
+        A full stop always does.
+        """
         if self.tokens[phrase.end].surface in STOPS:
             return True
         if phrase.kind == "list":
@@ -296,7 +318,9 @@ class Edges:
 
 
 def _opens_with_adverbial(tokens: Tokens, first: int, end: int) -> bool:
-    """Whether a time or number stands alone before the noun phrase: 毎朝新聞を, 一頭、草原を; not 夏祭りを, 明日の新聞を."""
+    """Whether a time or number stands alone before the noun phrase: 毎朝新聞を, 一頭、草原を; not 夏祭りを,
+    明日の新聞を.
+    """
     i = first
     while i < end:
         tags = tokens[i].pos[1:3]
@@ -328,7 +352,10 @@ _NOT_CASE = frozenset({"ため", "よう", "こと", "まま", "一緒"})
 
 
 class Sentence:
-    """An analysis with what the rules look up many times. Phrases are named by their places: k the subject, m the argument."""
+    """An analysis with what the rules look up many times.
+
+    Phrases are named by their places: k the subject, m the argument.
+    """
 
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
@@ -356,7 +383,10 @@ class Sentence:
         return clauses
 
     def _make_clause(self, k: int, m: int, floor: int) -> Clause:
-        """The clause of subject k and argument m, with the reason against it; `floor` is the last phrase already used."""
+        """The clause of subject k and argument m, with the reason against it.
+
+        `floor` is the last phrase already used.
+        """
         start = self.edges.start(k, floor)
         p, q = self.phrases[k].last, self.phrases[m].last
         subject = [token.surface for token in self.tokens[start:p]]
@@ -393,7 +423,9 @@ class Sentence:
         return None
 
     def _find_relative(self, k: int, m: int) -> int | None:
-        """The predicate of the relative clause that phrase m stands in, if it does not take the subject k with it."""
+        """The predicate of the relative clause that phrase m stands in, if it does not take the
+        subject k with it.
+        """
         g = self.governors[m]
         phrase = self.phrases[m]
         if phrase.kind == "subject" and self._is_adjective(m + 1):
@@ -423,7 +455,9 @@ class Sentence:
         return noun.surface in _CLAUSE_NOUNS or (noun.surface == "ため" and after.kind != "of")
 
     def _takes_subject(self, m: int, g: int) -> bool:
-        """Whether the parser read [S が X q V] as one relative clause: で always, に passive, を progressive."""
+        """Whether the parser read [S が X q V] as one relative clause: で always, に passive, を
+        progressive.
+        """
         predicate = self.phrases[g]
         words = self.tokens[predicate.first : predicate.end]
         mark = self.phrases[m].mark
@@ -454,7 +488,9 @@ class Sentence:
         return ""
 
     def _find_other_reason(self, k: int, m: int) -> str:
-        """Why the published sets would pass a clause over, though its two phrases are those of one predicate."""
+        """Why the published sets would pass a clause over, though its two phrases are those of one
+        predicate.
+        """
         argument, after = self.phrases[m], self.phrases[k + 1]
         is_ga = self.phrases[k].mark == "が"
         if is_ga and after.kind == "modifier" and after.verbal:

@@ -1,14 +1,15 @@
 """Korean case particles: scramble, swap or delete 이/가 and 을/를, 에/에게 or 에서 of a clause.
 
-A clause is `pre + [S p] + [X q] + post`, p one of 이/가, 께서, 은/는, 도, and q one of the case. The second particle of a swap is
-always 이/가. `_particles` has the operations and their paper.
+A clause is `pre + [S p] + [X q] + post`, p one of 이/가, 께서, 은/는, 도, and q one of the case. The
+second particle of a swap is always 이/가. `_particles` has the operations and their paper.
 
-What lies between the two particles must be one noun phrase. A relative clause inside it is passed over where it
-cannot take the subject with it: behind a topic (은/는, 도), and where its predicate describes (낡은, 깨진, 숲에 있는). Else the
-clause carries the reason why it is not eligible.
+What lies between the two particles must be one noun phrase. A relative clause inside it is passed
+over where it cannot take the subject with it: behind a topic (은/는, 도), and where its predicate
+describes (낡은, 깨진, 숲에 있는). Else the clause carries the reason why it is not eligible.
 
-Particles take the shape their new noun asks for (곰을, 여우를), pronouns theirs (나를, 내가). 에 and 에게 are no such shapes: which of
-them stands after a noun says whether it lives, so the one that was there is kept.
+Particles take the shape their new noun asks for (곰을, 여우를), pronouns theirs (나를, 내가). 에 and 에게 are
+no such shapes: which of them stands after a noun says whether it lives, so the one that was there
+is kept.
 """
 
 from __future__ import annotations
@@ -104,7 +105,10 @@ class Phrase(NamedTuple):
 
 
 def find_phrases(tokens: Tokens) -> list[Phrase]:
-    """The phrases of an analysis (Kiwi), in order; punctuation other than a pause stays with its neighbour."""
+    """The phrases of an analysis (Kiwi), in order.
+
+    Punctuation other than a pause stays with its neighbour.
+    """
     phrases: list[Phrase] = []
     first = 0
     for i, token in enumerate(tokens):
@@ -186,7 +190,10 @@ def _acts(tokens: Tokens) -> bool:
 
 
 def _describes(verb: Token, is_lasting: bool) -> bool:
-    """Whether the verb says how a thing is; a passive does so in what has come of it (깨진), not while it goes on."""
+    """Whether the verb says how a thing is.
+
+    A passive does so in what has come of it (깨진), not while it goes on.
+    """
     tag, form = verb.pos[0], verb.form
     if tag in _DESCRIBING or (form in _THERE and tag != "VX"):
         return True
@@ -203,7 +210,10 @@ _JOINERS = frozenset("·・ㆍ‧∙•-/~∼&+")
 
 
 class Words:
-    """Where words begin and end; a text without blanks has none, and each morpheme counts as one."""
+    """Where words begin and end.
+
+    A text without blanks has none, and each morpheme counts as one.
+    """
 
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
@@ -223,7 +233,10 @@ class Words:
         return i
 
     def text(self, i: int) -> str:
-        """The word that begins with token i, as the text has it; contracted morphemes share characters."""
+        """The word that begins with token i, as the text has it.
+
+        Contracted morphemes share characters.
+        """
         text, done = "", self.tokens[i].start
         for token in self.tokens[i : self.end(i)]:
             text += token.surface[max(0, done - token.start) :]
@@ -245,7 +258,10 @@ def _is_sign(token: Token) -> bool:
 
 
 def _is_between_words(text: str, place: int) -> bool:
-    """Whether a cut before the character at `place` goes through no word; in a text without blanks none does."""
+    """Whether a cut before the character at `place` goes through no word.
+
+    In a text without blanks no cut does.
+    """
     if not 0 < place < len(text) or not any(map(str.isspace, text)):
         return True
     neighbours = text[place - 1 : place + 1]
@@ -272,7 +288,10 @@ _INSIDE_RELATIVE = ("subject", "argument", "case", "of", "list", "modifier", "ad
 
 
 class Sentence:
-    """An analysis with what the rules look up many times. Phrases are named by their places: k the subject, m the argument."""
+    """An analysis with what the rules look up many times.
+
+    Phrases are named by their places: k the subject, m the argument.
+    """
 
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
@@ -315,7 +334,9 @@ class Sentence:
         return Clause(start, self.phrases[k].last, self.phrases[m].last, against)
 
     def _find_argument(self, k: int, case: str) -> tuple[int, str] | None:
-        """The phrase that bears the case, if all from phrase k to it is one noun phrase; and what speaks against it."""
+        """The phrase that bears the case, if all from phrase k to it is one noun phrase; and what
+        speaks against it.
+        """
         subject = self.phrases[k]
         if subject.kind not in ("subject", "topic") or subject.comma:
             return None
@@ -496,7 +517,10 @@ def _strip_particle(text: str, tokens: Tokens, start: int, particle: int) -> Nou
 
 
 def attach_to_noun(noun: Noun, particle: str, old_particle: str = "") -> str:
-    """The phrase with a particle in the shape it asks for; the one it had tells how a foreign word is read."""
+    """The phrase with a particle in the shape it asks for.
+
+    The one it had tells how a foreign word is read.
+    """
     text, is_pronoun = noun
     if particle == "이/가" and is_pronoun:
         for pronoun, shape in _NOMINATIVE.items():

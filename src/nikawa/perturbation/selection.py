@@ -1,4 +1,6 @@
-"""From what a user names to perturbations: families and cases, short names, and the inputs they look at."""
+"""From what a user names to perturbations: families and cases, short names, and the inputs they
+look at.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,11 @@ ALIASES |= {korean: japanese for japanese, korean in CASES.items()}
 def choose_perturbations(
     names: Iterable[str], cases: Sequence[str], known: Sequence[Perturbation]
 ) -> list[Perturbation]:
-    """The perturbations that names such as `scramble`, `swap-o`, `width-full`, `particles` stand for, each once.
+    """The perturbations that names such as `scramble`, `swap-o`, `width-full`, `particles` stand
+    for, each once.
 
-    `cases` narrows the families; without it they mean every case. `known` are those of the language.
+    `cases` narrows the families; without it they mean every case. `known` are those of the
+    language.
     """
     table = {perturbation.name: perturbation for perturbation in known}
     chosen: dict[str, Perturbation] = {}
@@ -81,7 +85,9 @@ def case_of(name: str) -> str:
 
 
 def restrict_inputs(perturbation: Perturbation, inputs: Sequence[str]) -> Perturbation:
-    """The same operation on these inputs alone, every one of them that can be changed; as it is without any."""
+    """The same operation on these inputs alone, every one of them that can be changed; as it is
+    without any.
+    """
     if not inputs:
         return perturbation
     first, own_why = perturbation.inputs[0], perturbation.why

@@ -1,6 +1,8 @@
-"""Japanese endings of statements: plain (する, だ) to polite (します, です) and back, by IPADIC's tokens and our conjugation.
+"""Japanese endings of statements: plain (する, だ) to polite (します, です) and back, by IPADIC's tokens
+and our conjugation.
 
-Each sentence outside quotation marks is looked at; ね and よ may follow. Questions, requests, and sentences that end in a noun stay.
+Each sentence outside quotation marks is looked at; ね and よ may follow. Questions, requests, and
+sentences that end in a noun stay.
 """
 
 from __future__ import annotations
@@ -53,7 +55,8 @@ _WEATHER = (
 """What falls (降る); all else gets off (降りる)."""
 
 Ending = tuple[int, str] | None
-"""How many tokens at the end of a sentence change, and what replaces them; None where nothing changes."""
+"""How many tokens at the end of a sentence change, and what replaces them; None where nothing
+changes."""
 
 
 def _find_ends(tokens: Tokens) -> Iterator[int]:
@@ -70,7 +73,10 @@ def _find_ends(tokens: Tokens) -> Iterator[int]:
 def change_endings(
     text: str, analyser: Analyser, *, find_ending: Callable[[Tokens], Ending]
 ) -> str:
-    """The text with the ends of its sentences changed; `find_ending` gets the last tokens of a sentence."""
+    """The text with the ends of its sentences changed.
+
+    `find_ending` gets the last tokens of a sentence.
+    """
     tokens = analyse_text(text, analyser)
     stretches: list[Stretch] = []
     for end in _find_ends(tokens):
@@ -93,7 +99,9 @@ def _join_last(tokens: Tokens, count: int) -> str:
 
 
 def to_plain(tokens: Tokens) -> Ending:
-    """The plain words for a polite ending: 走ります to 走る, 猫です to 猫だ; None where there is none, or a doubt."""
+    """The plain words for a polite ending: 走ります to 走る, 猫です to 猫だ; None where there is none, or a
+    doubt.
+    """
     for count in (4, 2, 1):
         ending = _join_last(tokens, count)
         if not ending:
@@ -118,7 +126,9 @@ def to_plain(tokens: Tokens) -> Ending:
 
 
 def _find_verb(tokens: Tokens, verb: Token) -> tuple[str, str] | None:
-    """Dictionary form and class of a verb; None where the stem is that of two verbs and nothing says of which."""
+    """Dictionary form and class of a verb; None where the stem is that of two verbs and nothing
+    says of which.
+    """
     if verb.surface in ("下り", "報い"):  # 下る or 下りる, 報う or 報いる
         return None
     if verb.surface not in ("降り", "おり") or verb.pos[1] != "自立":

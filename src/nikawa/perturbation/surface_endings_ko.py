@@ -1,8 +1,10 @@
-"""Korean endings of statements: plain (한다), polite (합니다) and informal polite (해요), each turned into the other.
+"""Korean endings of statements: plain (한다), polite (합니다) and informal polite (해요), each turned into
+the other.
 
-Only the last ending of a statement changes; its tense and honorific stay. 해요 of a verb may be a request, so it counts as a
-statement only with a tense, or where the sentence has a subject. Kiwi joins the new ending; what it would not join back to
-the very text that was there (하였다: it would write 했다) changes after a tense only, and is left alone otherwise.
+Only the last ending of a statement changes; its tense and honorific stay. 해요 of a verb may be a
+request, so it counts as a statement only with a tense, or where the sentence has a subject. Kiwi
+joins the new ending; what it would not join back to the very text that was there (하였다: it would
+write 했다) changes after a tense only, and is left alone otherwise.
 """
 
 from __future__ import annotations

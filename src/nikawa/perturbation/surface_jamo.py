@@ -1,4 +1,5 @@
-"""Hangul written otherwise: as compatibility jamo (ㅇㅕㅇㅜ), or decomposed as some file systems store it (NFD).
+"""Hangul written otherwise: as compatibility jamo (ㅇㅕㅇㅜ), or decomposed as some file systems store
+it (NFD).
 
 Both can be read back without doubt: every syllable starts with one consonant before its vowel.
 """

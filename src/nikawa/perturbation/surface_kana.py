@@ -38,7 +38,10 @@ def write_katakana(text: str, analyser: Analyser) -> str:
 
 
 def _changeable_part(token: Token) -> str:
-    """The part of a content word that may change script, which is the stem of a verb; "" for other words."""
+    """The part of a content word that may change script, which is the stem of a verb.
+
+    Other words give "".
+    """
     word, kind = token.pos[0], token.pos[1]
     if word == "動詞" and kind == "自立":
         longest = min(len(token.surface), len(token.base) - 1)

@@ -1,7 +1,9 @@
-"""Punctuation that may stand or be missing: the last full stop, and commas where nothing hangs on them.
+"""Punctuation that may stand or be missing: the last full stop, and commas where nothing hangs on
+them.
 
-A Japanese comma goes where a particle stands before it and no kana after it (ここで、はきもの is not ここではきもの); a Korean one where
-a connective ending stands before it. One is put behind the first topic は. Commas of lists and questions stay.
+A Japanese comma goes where a particle stands before it and no kana after it (ここで、はきもの is not
+ここではきもの); a Korean one where a connective ending stands before it. One is put behind the first topic
+は. Commas of lists and questions stay.
 """
 
 from __future__ import annotations

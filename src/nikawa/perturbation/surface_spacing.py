@@ -1,4 +1,5 @@
-"""Korean spacing as people vary it: bound words joined (닦고있다, 할수, 세마리), longer particles and compounds set apart (항구 에서).
+"""Korean spacing as people vary it: bound words joined (닦고있다, 할수, 세마리), longer particles and
+compounds set apart (항구 에서).
 
 Only such spaces are touched as leave one reading: 아버지가방에 cannot come of it.
 """

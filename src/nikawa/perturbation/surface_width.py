@@ -1,6 +1,7 @@
-"""Width: letters, digits, signs and katakana to their full-width or half-width twins. Spaces and quotes stay.
+"""Width: letters, digits, signs and katakana to their full-width or half-width twins.
 
-The yen sign and the quotes are left alone: their twins in the old tables (backslash, ”) are other characters.
+Spaces and quotes stay. The yen sign and the quotes are left alone: their twins in the old tables
+(backslash, ”) are other characters.
 """
 
 from __future__ import annotations

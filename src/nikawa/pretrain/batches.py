@@ -1,11 +1,13 @@
-"""Batches to learn from: windows of a packed stream, and whole words masked in them, drawn where the data lies.
+"""Batches to learn from: windows of a packed stream, and whole words masked in them, drawn where
+the data lies.
 
-The order of a round over the text, and where its windows begin, come from (seed, length, round) alone, so any step can be
-looked up without the ones before it.
+The order of a round over the text, and where its windows begin, come from (seed, length, round)
+alone, so any step can be looked up without the ones before it.
 
-Every word of a window gets a number from (seed, step, place) and the words of the smallest numbers are predicted until
-a fixed count of tokens is reached; a word that would not fit whole is left out. Of the chosen tokens 80% become [MASK],
-10% another token, 10% stay (Devlin et al. 2019). Nothing is remembered between steps: a resumed training draws the same.
+Every word of a window gets a number from (seed, step, place) and the words of the smallest numbers
+are predicted until a fixed count of tokens is reached; a word that would not fit whole is left out.
+Of the chosen tokens 80% become [MASK], 10% another token, 10% stay (Devlin et al. 2019). Nothing is
+remembered between steps: a resumed training draws the same.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ _CHOICE, _FATE, _OTHER = 0x1F12_3BB5, 0x3C6E_F372, 0x5A1D_4C27
 
 @dataclass(frozen=True)
 class MaskVocabulary:
-    """What masking must know of a vocabulary: `first` to `end` are the tokens that may stand in for another."""
+    """What masking must know of a vocabulary: `first` to `end` are the tokens that may stand in for
+    another.
+    """
 
     cls: int
     """Id of the token that begins a window."""
@@ -38,7 +42,10 @@ class MaskVocabulary:
 
 @dataclass(frozen=True)
 class MaskedBatch:
-    """A batch ready to be learned; `at` are flat places, `weight` 0 where a row has fewer tokens to predict."""
+    """A batch ready to be learned.
+
+    `at` are flat places, `weight` 0 where a row has fewer tokens to predict.
+    """
 
     ids: Any
     """Windows with words hidden."""
@@ -49,7 +56,10 @@ class MaskedBatch:
 
 
 class WindowOrder:
-    """Where the windows of each step begin; a round takes all windows once, shifted a little from the last round's."""
+    """Where the windows of each step begin.
+
+    A round takes all windows once, shifted a little from the last round's.
+    """
 
     def __init__(
         self, tokens: int, length: int, rows: int, seed: int, file: Path | None = None
@@ -74,7 +84,10 @@ class WindowOrder:
         return starts.reshape(steps, self.rows)
 
     def _draw_round(self, number: int) -> np.ndarray:
-        """The beginnings of all windows of a round, in the order they are taken; the last round is kept."""
+        """The beginnings of all windows of a round, in the order they are taken.
+
+        The last round is kept.
+        """
         if self._last_round is None or self._last_round[0] != number:
             draw = np.random.default_rng([self.seed, self.span, number])
             shift = int(draw.integers(min(self.span, self._slack + 1)))
@@ -103,8 +116,8 @@ def mask_words(
 ) -> MaskedBatch:
     """Choose and hide words of windows `ids` whose words begin where `begins` is true.
 
-    `step` is a tensor with the number of the step, so that a captured graph draws anew each time; `share` of the tokens are
-    predicted.
+    `step` is a tensor with the number of the step, so that a captured graph draws anew each time;
+    `share` of the tokens are predicted.
     """
     import torch
 
@@ -132,7 +145,9 @@ def mask_words(
 
 
 def count_masked(length: int, share: float) -> int:
-    """Places of a row that are predicted: one more than the share asks, as the word at the edge is left out."""
+    """Places of a row that are predicted: one more than the share asks, as the word at the edge is
+    left out.
+    """
     return min(length - 3, round(share * length) + 1)
 
 

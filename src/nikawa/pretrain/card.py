@@ -1,6 +1,7 @@
 """A finished encoder: its figures, its card, and the folder that holds them with the weights.
 
-The card says what the encoder is, from what it was made, how good it is, what it is not for, and the command that makes it again.
+The card says what the encoder is, from what it was made, how good it is, what it is not for, and
+the command that makes it again.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """Spent on steps; preparing, evaluating and saving do not count."""
     pieces_a_second: int
     share_of_peak: float | None = None
-    """Operations a second as a share of what the GPU's maker promises; None where that is unknown."""
+    """Operations a second as a share of what the GPU's maker promises; None where that is unknown.
+    """
     device: str = ""
     threads: int = 0
     """Of the CPU; the same number makes the same weights."""
@@ -97,7 +99,8 @@ def write_model(
 ) -> None:
     """Put the model, its tokenizer, its card and its figures into `out`; what else is there stays.
 
-    All files are replaced together or none is. Raises `BadInput` where `out` holds a model and `overwrite` is false.
+    All files are replaced together or none is. Raises `BadInput` where `out` holds a model and
+    `overwrite` is false.
     """
     out.mkdir(parents=True, exist_ok=True)
     recover(out, CONFIG_FILE)

@@ -1,8 +1,10 @@
-"""Lines that hold text of a benchmark: runs of characters shared with it, found by hashes, many lines at a time.
+"""Lines that hold text of a benchmark: runs of characters shared with it, found by hashes, many
+lines at a time.
 
-White space means nothing in Japanese and little in Korean, so texts are compared as NFKC, small letters, letters and
-digits only. A line goes when it shares a run of `RUN_CHARS` such characters with a benchmark text, or holds a whole text of
-`MIN_TEXT_CHARS` to `RUN_CHARS` characters. Nothing of a text is kept but hashes.
+White space means nothing in Japanese and little in Korean, so texts are compared as NFKC, small
+letters, letters and digits only. A line goes when it shares a run of `RUN_CHARS` such characters
+with a benchmark text, or holds a whole text of `MIN_TEXT_CHARS` to `RUN_CHARS` characters. Nothing
+of a text is kept but hashes.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
     Words = NDArray[np.uint64]
 
 RUN_CHARS, MIN_TEXT_CHARS = 16, 12
-"""Characters of a run that is taken for a copy, and of the shortest text looked for as a whole; see docs/pretrain.md."""
+"""Characters of a run that is taken for a copy, and of the shortest text looked for as a whole; see
+docs/pretrain.md."""
 BATCH_TEXTS = 5_000
 """Texts looked at together."""
 SIEVE_BITS = 24
@@ -54,7 +57,10 @@ class BenchmarkText(NamedTuple):
 
 @dataclass(frozen=True)
 class BenchmarkTexts:
-    """Every text of every benchmark at hand, and of further files; calling it gives them, dataset by dataset."""
+    """Every text of every benchmark at hand, and of further files.
+
+    A call yields them, dataset by dataset.
+    """
 
     data: Path | None = None
     against: tuple[str, ...] = ()
@@ -66,7 +72,9 @@ class BenchmarkTexts:
         return any(files_here(benchmark, self.data) for benchmark in published)
 
     def names(self) -> list[str]:
-        """What identifies the texts: names of the benchmarks at hand and of further datasets, fingerprints of further files."""
+        """What identifies the texts: names of the benchmarks at hand and of further datasets,
+        fingerprints of further files.
+        """
         names = [b.name for b in benchmarks().values() if files_here(b, self.data)]
         for spec in self.against:
             is_file = find_benchmark(spec) is None and Path(spec).is_file()
@@ -150,7 +158,10 @@ def fold_text(text: str) -> str:
 
 
 def build_index(texts: Iterable[BenchmarkText]) -> Index:
-    """Index the texts of benchmarks: the runs of long ones, the whole of short ones; shorter ones are left out."""
+    """Index the texts of benchmarks: the runs of long ones, the whole of short ones.
+
+    Shorter ones are left out.
+    """
     import numpy as np
 
     bits: dict[str, int] = {}
@@ -235,7 +246,9 @@ class Searcher:
         return Hits(distinct, masks, np.unique(hit_hashes))
 
     def _find_short_texts(self, codes: Codes, starts: Places, sizes: Places) -> Hits:
-        """Lines that hold a whole short text: its head is looked up, and the few that have it are hashed whole."""
+        """Lines that hold a whole short text: its head is looked up, and the few that have it are
+        hashed whole.
+        """
         import numpy as np
 
         index = self.index
@@ -255,7 +268,9 @@ class Searcher:
 
 
 def _make_sieve(known: Words) -> NDArray[np.bool_]:
-    """Whether any hash begins with these bits: sieves out most that are not known at a fraction of a search's price."""
+    """Whether any hash begins with these bits: sieves out most that are not known at a fraction of
+    a search's price.
+    """
     import numpy as np
 
     sieve = np.zeros(1 << SIEVE_BITS, bool)
@@ -276,7 +291,9 @@ def _look_up(hashes: Words, known: Words, sieve: NDArray[np.bool_]) -> tuple[Pla
 
 
 def find_examples(texts: Iterable[BenchmarkText], hashes: Words) -> dict[str, list[str]]:
-    """By benchmark, the examples one of whose runs or short texts is among `hashes`, in their order."""
+    """By benchmark, the examples one of whose runs or short texts is among `hashes`, in their
+    order.
+    """
     examples: dict[str, dict[str, None]] = {}
     stream = iter(texts)
     while batch := list(islice(stream, BATCH_TEXTS)):
@@ -314,7 +331,9 @@ def _join_texts(texts: Sequence[str]) -> tuple[Codes, Places, Places]:
 
 
 def hash_runs(codes: Codes, size: int) -> Words:
-    """The hash of each run of `size` characters: the sum of h(c_j) B^(size-1-j) modulo 2^64, by doubling, then mixed."""
+    """The hash of each run of `size` characters: the sum of h(c_j) B^(size-1-j) modulo 2^64, by
+    doubling, then mixed.
+    """
     import numpy as np
 
     if len(codes) < size:

@@ -1,8 +1,10 @@
-"""Raw text from files, streamed: lines with the document each belongs to, broken ones counted, giant ones cut.
+"""Raw text from files, streamed: lines with the document each belongs to, broken ones counted,
+giant ones cut.
 
-Plain text has a paragraph a line and a blank line between documents (or a table of where they begin); JSON lines have
-a document a record. Files are named or found in folders, each once. Memory stays flat whatever a file holds. Files in another
-language than is to be learned, and files that cannot be read, are refused: most by their beginning, before any work.
+Plain text has a paragraph a line and a blank line between documents (or a table of where they
+begin); JSON lines have a document a record. Files are named or found in folders, each once. Memory
+stays flat whatever a file holds. Files in another language than is to be learned, and files that
+cannot be read, are refused: most by their beginning, before any work.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ MAX_LINE_BYTES = 1 << 18
 MAX_RECORD_BYTES = 1 << 26
 """Bytes of a record; a longer one is broken."""
 MAX_DOCUMENT_LINES, MAX_DOCUMENT_CHARS = 1_000, 200_000
-"""Lines and characters after which a document counts as two: one without end could not be held out."""
+"""Lines and characters after which a document counts as two: one without end could not be held out.
+"""
 CHUNK_CHARS = 300_000
 """Characters that a worker gets at a time."""
 _SENTENCE_ENDS = ("。", "！", "？", ". ", "! ", "? ", "\t", " ", "、")
@@ -95,7 +98,10 @@ class Source:
     characters: int = 0
 
     def read(self) -> Iterator[Line]:
-        """The lines of a file that can be read, blank ones left out; what came of reading is counted here."""
+        """The lines of a file that can be read, blank ones left out.
+
+        The object counts what was read, left out and broken.
+        """
         texts = self._read_records() if is_json_lines(self.path) else self._read_plain()
         document, lines, size, first_line, nth = "", 0, 0, 0, 0
         for number, text, begins in texts:
@@ -177,7 +183,10 @@ class Source:
         return text if isinstance(text, str) else None
 
     def _read_raw_lines(self, max_bytes: int) -> Iterator[tuple[int, bytes]]:
-        """(Number from 1, undecoded line without its end); a line over `max_bytes` comes in parts."""
+        """(Number from 1, undecoded line without its end).
+
+        A line over `max_bytes` comes in parts.
+        """
         number, size = 1, 0
         parts: list[bytes] = []  # a long line comes in many blocks: they are joined once
         with open_bytes(self.path) as stream:
@@ -207,7 +216,9 @@ class Source:
             raise self.unreadable_error(what)
 
     def unreadable_error(self, what: str) -> BadInput:
-        """The error for a file whose lines cannot be read, with the cure that its first broken line suggests."""
+        """The error for a file whose lines cannot be read, with the cure that its first broken line
+        suggests.
+        """
         line = int(self.broken.places[0].rpartition(":")[2])
         try:
             self.broken.raw.decode("utf-8")
@@ -231,8 +242,8 @@ def find_sources(
 ) -> list[Source]:
     """The files to read, each once; folders are searched.
 
-    `table` says which lines of the one file come from where. `made` is the folder that results are written to: files in it are no
-    text to read.
+    `table` says which lines of the one file come from where. `made` is the folder that results are
+    written to: files in it are no text to read.
     """
     files: list[tuple[Path, Path | None]] = []
     for path in paths:
@@ -304,7 +315,9 @@ def _refuse_bad_files(files: Sequence[Path]) -> None:
 
 
 def read_table(table: Path) -> tuple[tuple[int, int], ...]:
-    """First and last lines (from 1) of the rows of a table of first line (from 0), number of lines and source."""
+    """First and last lines (from 1) of the rows of a table of first line (from 0), number of lines
+    and source.
+    """
     rows: list[tuple[int, int, int]] = []
     for number, line in read_lines(table):
         start, count, *_ = *line.split("\t"), ""
@@ -322,7 +335,9 @@ def read_table(table: Path) -> tuple[tuple[int, int], ...]:
 
 
 def _find_cut(raw: bytes) -> int:
-    """Where to cut a line: behind the last sentence or word that ends in it, else between two characters."""
+    """Where to cut a line: behind the last sentence or word that ends in it, else between two
+    characters.
+    """
     for end in _SENTENCE_ENDS:
         mark = end.encode()
         at = raw.rfind(mark, len(raw) // 2)
@@ -344,13 +359,15 @@ def chunk_lines(lines: Iterable[Line]) -> Iterator[list[Line]]:
 LANGUAGE_NAMES = {"ja": "Japanese", "ko": "Korean"}
 """Languages that can be learned."""
 MIN_OWN_SHARE = 0.4
-"""Share of the letters that must be of the language's own script; documentation is full of Latin words."""
+"""Share of the letters that must be of the language's own script; documentation is full of Latin
+words."""
 MIN_KANA_SHARE = 0.1
 """Share of kana among the letters of Japanese; Chinese has none."""
 SAMPLE_CHARS = 200_000
 """Characters of a file that its language is judged by."""
 MIN_CHARS_TO_JUDGE = 2_000
-"""Characters from which a file of a folder is judged by itself: a short one may be a heading, or a licence."""
+"""Characters from which a file of a folder is judged by itself: a short one may be a heading, or a
+licence."""
 _KANA = "\u3041-\u3096\u309d-\u30fa\u30fc-\u30ff\uff66-\uff9d"
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _OWN = {
@@ -393,7 +410,10 @@ def refuse_other_language(texts: Iterable[str], language: str, path: Path) -> No
 
 
 def refuse_other_languages(sources: Sequence[Source], language: str) -> None:
-    """Refuse files in another language by their first parts; short ones of a folder only where it has no longer one."""
+    """Refuse files in another language by their first parts.
+
+    Short files of a folder are judged only if it has no longer one.
+    """
     short_texts: list[str] = []
     short_size, has_judged = 0, False
     for source in sources:

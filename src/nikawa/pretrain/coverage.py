@@ -1,4 +1,6 @@
-"""How well a vocabulary fits texts: nothing lost, how many tokens, how many of them run across a morpheme boundary."""
+"""How well a vocabulary fits texts: nothing lost, how many tokens, how many of them run across a
+morpheme boundary.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ class Coverage(Record, frozen=True, kw_only=True):
     exact: float
     """Share of texts that come back from their tokens exactly, up to the normal form."""
     crossing: float | None
-    """Share of tokens (of a sample) that a morpheme boundary runs through; None where no segmenter was at hand."""
+    """Share of tokens (of a sample) that a morpheme boundary runs through; None where no segmenter
+    was at hand."""
 
 
 class CoverageReport(Record, frozen=True, kw_only=True):
@@ -107,7 +110,10 @@ def measure_coverage(
 
 
 def crossing_share(tokenizer: Any, texts: Sequence[str], segmenter: FindStarts) -> float:
-    """The share of tokens that a morpheme boundary runs through; blanks before a token do not count."""
+    """The share of tokens that a morpheme boundary runs through.
+
+    Blanks before a token do not count.
+    """
     import numpy as np
 
     # a sample by content, the same wherever the texts stand

@@ -73,7 +73,10 @@ def use_repeatable_kernels(enabled: bool) -> Iterator[None]:
 
 @contextmanager
 def use_threads(threads: int) -> Iterator[None]:
-    """So many threads of the CPU, or as many as torch takes by itself; what held before is put back."""
+    """So many threads of the CPU, or as many as torch takes by itself.
+
+    The former number is restored afterwards.
+    """
     if not threads:
         yield
         return

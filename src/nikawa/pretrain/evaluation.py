@@ -69,7 +69,9 @@ class HeldoutEvaluator:
 
 
 def unigram_loss(train: Pack, heldout: Pack, max_tokens: int = MAX_TOKENS_ON_GPU) -> float:
-    """The loss of a model that knows only how frequent each token is, by the same tokens: what context must beat."""
+    """The loss of a model that knows only how frequent each token is, by the same tokens: what
+    context must beat.
+    """
     frequencies = np.bincount(train.ids(), minlength=train.meta.vocabulary)
     counts = frequencies.astype(np.float64) + 1
     counts[train.meta.special["sep"]] = 0

@@ -1,8 +1,8 @@
 """Pre-train an encoder, in stages that are each done once: text, vocabulary, pack, model.
 
-A run that was killed goes on with the stage it was in. `only` ends after a stage, so that text can be prepared on one
-machine and an encoder trained on another, with nothing but the folder carried over. The report holds the command that makes
-the same again.
+A run that was killed goes on with the stage it was in. `only` ends after a stage, so that text can
+be prepared on one machine and an encoder trained on another, with nothing but the folder carried
+over. The report holds the command that makes the same again.
 """
 
 from __future__ import annotations
@@ -106,7 +106,8 @@ class PretrainOptions(Record, frozen=True, kw_only=True):
     only: str = ""
     """The stage to end after."""
     segmenter: str = ""
-    """Finds morphemes while a vocabulary is learned and words while text is packed; empty: that of the language."""
+    """Finds morphemes while a vocabulary is learned and words while text is packed; empty: that of
+    the language."""
     sample: int = SAMPLE_CHARS
     """Characters that a vocabulary is learned from."""
     against: tuple[str, ...] = ()
@@ -145,7 +146,9 @@ class PretrainReport(Record, frozen=True, kw_only=True):
 
 
 def check_options(options: PretrainOptions) -> None:
-    """Refuse what would fail after the work was done: unknown names, packages that are not installed, no such device."""
+    """Refuse what would fail after the work was done: unknown names, packages that are not
+    installed, no such device.
+    """
     check_language(options.language)
     check_vocabulary(options.tokenizer, options.vocabulary)
     if options.only and options.only not in STAGES_TO_END_AFTER:
@@ -176,20 +179,11 @@ def check_options(options: PretrainOptions) -> None:
         read_credits(options.attribution)
 
 
-def _refuse_encoders(corpus: Sequence[Path], out: Path) -> None:
-    """Refuse the folder of another encoder: it is no text, though text lies somewhere in it."""
-    for path in corpus:
-        made = path / WORK / TEXT
-        is_encoder = made.is_dir() or (path / FIGURES_FILE).is_file()
-        if is_encoder and path.resolve() != out.resolve():
-            cure = "name the text it was made from"
-            if (made / TRAIN_FILE).is_file():
-                cure = f"name {made} for its text"
-            raise BadInput("is the folder of an encoder, not a text", file=path, cure=cure)
-
-
 def training_settings(options: PretrainOptions) -> TrainSettings:
-    """The settings of the training; the batch is the default of a GPU where the options have none."""
+    """The settings of the training.
+
+    If the options have no batch, it is the default of a GPU.
+    """
     settings = TrainSettings(
         size=options.size,
         steps=options.steps,
@@ -206,7 +200,8 @@ def format_command(
     out: Path,
     model: Mapping[str, Any] | None = None,
 ) -> str:
-    """The command that makes the same again: steps in the place of minutes, batch and threads as they were.
+    """The command that makes the same again: steps in the place of minutes, batch and threads as
+    they were.
 
     `model` are the figures of the finished model.
     """
@@ -267,10 +262,11 @@ def pretrain(
 ) -> PretrainReport:
     """Prepare text, learn a vocabulary, pack and train; what is done already is taken as it is.
 
-    `corpus` are files and folders of text, a folder of prepared text, or nothing where `out` holds the text already. `out`
-    gets the model, its tokenizer and its card; `out/work` keeps the stages, so that the same call goes on after a kill.
-    `on_progress` is called with (what is done, how much, of how much or None). Raises `BadInput` where a stage in `out` was
-    made with other settings and `overwrite` is not set.
+    `corpus` are files and folders of text, a folder of prepared text, or nothing where `out` holds
+    the text already. `out` gets the model, its tokenizer and its card; `out/work` keeps the stages,
+    so that the same call goes on after a kill. `on_progress` is called with (what is done, how
+    much, of how much or None). Raises `BadInput` where a stage in `out` was made with other
+    settings and `overwrite` is not set.
     """
     check_options(options)
     job = _Job(list(corpus), out, options, on_progress, on_note)
@@ -316,7 +312,15 @@ class _Job:
 
     def refuse_unworkable(self) -> None:
         """Refuse what the folder and the machine are not fit for, before any work."""
-        _refuse_encoders(self.corpus, self.out)
+        # The folder of another encoder is no text, though text lies somewhere in it.
+        for path in self.corpus:
+            made = path / WORK / TEXT
+            is_encoder = made.is_dir() or (path / FIGURES_FILE).is_file()
+            if is_encoder and path.resolve() != self.out.resolve():
+                cure = "name the text it was made from"
+                if (made / TRAIN_FILE).is_file():
+                    cure = f"name {made} for its text"
+                raise BadInput("is the folder of an encoder, not a text", file=path, cure=cure)
         options = self.options
         if not options.only:
             self.model_stage.refuse_unknown_encoder()
@@ -508,7 +512,9 @@ class _Job:
         )
 
     def _format_command(self, model: dict[str, Any] | None) -> str:
-        """The command that makes the same: from the corpus as it was named, here or where the text was prepared."""
+        """The command that makes the same: from the corpus as it was named, here or where the text
+        was prepared.
+        """
         corpus = [str(path) for path in self.corpus]
         text = self._read_text_report()
         if not corpus and text is not None:
@@ -570,7 +576,10 @@ class ModelStage:
             raise self._in_the_way_error()
 
     def make(self, collect_facts: Callable[[Figures], CardFacts]) -> Figures:
-        """Train unless it is done; `collect_facts` gives what the card says of a training with these figures."""
+        """Train unless it is done.
+
+        `collect_facts` gives what the card says of a training with these figures.
+        """
         from nikawa.pretrain.training import train
 
         options = self.train_options()
@@ -607,7 +616,9 @@ class ModelStage:
         return options if self.options.batch else self._choose_batch(options)
 
     def _choose_batch(self, options: TrainOptions) -> TrainOptions:
-        """With the batch of the training whose state is here, wherever it was begun; else that of the device."""
+        """With the batch of the training whose state is here, wherever it was begun; else that of
+        the device.
+        """
         from nikawa.pretrain.device import find_device
         from nikawa.pretrain.packing import open_pack
         from nikawa.pretrain.training import training_key
@@ -629,7 +640,10 @@ class ModelStage:
     def _is_done(
         self, options: TrainOptions, collect_facts: Callable[[Figures], CardFacts]
     ) -> bool:
-        """Whether the very encoder is here; another one, or the state of another training, is refused."""
+        """Whether the very encoder is here.
+
+        Another one, or the state of another training, is refused.
+        """
         from nikawa.pretrain.packing import open_pack
         from nikawa.pretrain.training import training_key
 

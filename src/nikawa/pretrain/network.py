@@ -1,7 +1,9 @@
-"""The network as transformers builds it, computed in our own way: without padding, fused, and only where it counts.
+"""The network as transformers builds it, computed in our own way: without padding, fused, and only
+where it counts.
 
-The weights stay those of `ModernBertForMaskedLM`, in float32; products are taken in bf16 on a GPU. The vocabulary is
-projected to at the masked places alone. `matches_transformers` compares the two ways of computing.
+The weights stay those of `ModernBertForMaskedLM`, in float32; products are taken in bf16 on a GPU.
+The vocabulary is projected to at the masked places alone. `matches_transformers` compares the two
+ways of computing.
 """
 
 from __future__ import annotations
@@ -26,10 +28,11 @@ def build_model(size: Size, vocabulary: int, special: dict[str, int], seed: int)
 def compute_layer(
     x: Any, y: Any, weights: tuple[Any, ...], angles: tuple[Any, Any]
 ) -> tuple[Any, Any]:
-    """One layer: attention, then the gated part, each added to `x`; `y` is `x` normalised, in the format of products.
+    """One layer: attention, then the gated part, each added to `x`.
 
-    It ends with the normalisation that comes next, so that every layer is the same code and a sum and its
-    normalisation are one pass over memory.
+    `y` is `x` normalised, in the format of products. It ends with the normalisation that comes
+    next, so that every layer is the same code and a sum and its normalisation are one pass over
+    memory.
     """
     import torch.nn.functional as F  # noqa: N812  (its name everywhere)
 
@@ -60,7 +63,8 @@ def rotate_halves(x: Any, cos: Any, sin: Any) -> Any:
 def compute_losses(y: Any, gold: Any, weights: tuple[Any, ...]) -> tuple[Any, Any]:
     """The loss of each predicted place, and its logits.
 
-    `y` are the states there, `gold` the tokens, `weights` those of the head: dense, norm, embedding table, bias.
+    `y` are the states there, `gold` the tokens, `weights` those of the head: dense, norm, embedding
+    table, bias.
     """
     import torch.nn.functional as F  # noqa: N812
 
@@ -74,7 +78,10 @@ def compute_losses(y: Any, gold: Any, weights: tuple[Any, ...]) -> tuple[Any, An
 
 @dataclass
 class Network:
-    """The parts of a model in the order they are computed; `fuse` makes them faster where it can."""
+    """The parts of a model in the order they are computed.
+
+    `fuse` makes them faster where it can.
+    """
 
     model: Any
     low: Any
@@ -92,7 +99,9 @@ class Network:
         self.layer, self.losses = compute_layer, compute_losses
 
     def fuse(self) -> None:
-        """Compile one layer and the output: all layers share the code, so this takes seconds, not minutes."""
+        """Compile one layer and the output: all layers share the code, so this takes seconds, not
+        minutes.
+        """
         import torch
 
         torch.compiler.reset()  # shapes of an earlier training must not count against this one's

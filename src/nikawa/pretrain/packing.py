@@ -1,7 +1,9 @@
-"""Text to one long stream of tokens: lines run on, documents are parted by [SEP], windows of any length are cut later.
+"""Text to one long stream of tokens: lines run on, documents are parted by [SEP], windows of any
+length are cut later.
 
-With each token goes a bit, whether it begins a word, for whole-word masking. Chunks of lines are encoded by several
-processes and written in order: the same bytes whatever their number. A pack is written whole or not at all.
+With each token goes a bit, whether it begins a word, for whole-word masking. Chunks of lines are
+encoded by several processes and written in order: the same bytes whatever their number. A pack is
+written whole or not at all.
 """
 
 from __future__ import annotations
@@ -196,7 +198,9 @@ def compress_pack(folder: Path, out: Path, *, overwrite: bool = False) -> Pack:
 
 
 def join_stream(ids: np.ndarray, begins: Sequence[bool] | np.ndarray) -> np.ndarray:
-    """Tokens and word beginnings in one array, as training reads them: twice the id, plus one at a beginning."""
+    """Tokens and word beginnings in one array, as training reads them: twice the id, plus one at a
+    beginning.
+    """
     stream: np.ndarray = ids.astype(np.int32)
     stream <<= 1
     stream |= np.asarray(begins, dtype=bool)
@@ -332,7 +336,9 @@ class LineEncoder:
         )
 
     def _spread_bytes(self, ids: np.ndarray, line: np.ndarray, spans: np.ndarray) -> np.ndarray:
-        """Give bytes the place of their letter: the library gives all bytes of a run of unknown letters the same span."""
+        """Give bytes the place of their letter: the library gives all bytes of a run of unknown
+        letters the same span.
+        """
         value = self._bytes[ids]
         if not (value >= 0).any():
             return spans

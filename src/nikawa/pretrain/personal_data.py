@@ -1,7 +1,8 @@
-"""Personal data in text to learn from: reserved tokens in its place, [EMAIL], [URL], [MENTION], [PHONE] and [ID].
+"""Personal data in text to learn from: reserved tokens in its place, [EMAIL], [URL], [MENTION],
+[PHONE] and [ID].
 
-Cleaning finds most of it. Numbers of payment cards, bank accounts, passports and driving licences are found here: those that
-a word or a check digit gives away.
+Cleaning finds most of it. Numbers of payment cards, bank accounts, passports and driving licences
+are found here: those that a word or a check digit gives away.
 """
 
 from __future__ import annotations
@@ -36,14 +37,18 @@ _NAMED_NUMBER = re.compile(
 )
 _BANKS = ("은행", "銀行")
 _NAMES = (*_BANKS, "口座", "계좌", "普通", "当座", "旅券", "パスポート", "여권", "免許", "면허")
-"""Words of which one stands before every number that `_NAMED_NUMBER` finds; they make the search cheap."""
+"""Words of which one stands before every number that `_NAMED_NUMBER` finds; they make the search
+cheap."""
 _FOUR_DIGITS = re.compile(r"\d{4}")
 _MAX_DATE_DIGITS = 8
-"""Digits that years and dates have in a row of three at most; an account known by its bank alone has more."""
+"""Digits that years and dates have in a row of three at most; an account known by its bank alone
+has more."""
 
 
 def lower_reserved(text: str) -> str:
-    """The text with reserved tokens it happens to hold in small letters: a page about [MASK] must not mask anything."""
+    """The text with reserved tokens it happens to hold in small letters: a page about [MASK] must
+    not mask anything.
+    """
     if "[" not in text:
         return text
     return _RESERVED.sub(lambda match: match.group().lower(), text)
@@ -75,7 +80,9 @@ def hide_accounts(text: str) -> str:
 
 
 def hide_payment_card(match: re.Match[str]) -> str:
-    """Hide a number whose last digit is the one that belongs to the others (ISO/IEC 7812-1, by Luhn)."""
+    """Hide a number whose last digit is the one that belongs to the others (ISO/IEC 7812-1, by
+    Luhn).
+    """
     digits = [int(sign) for sign in reversed(match.group()) if sign.isdecimal()]
     total = sum(digits[::2])
     for digit in digits[1::2]:
@@ -84,7 +91,10 @@ def hide_payment_card(match: re.Match[str]) -> str:
 
 
 def hide_named_number(match: re.Match[str]) -> str:
-    """Hide the number behind a word such as 口座 or 여권; one behind a bank's name that may be a date stays."""
+    """Hide the number behind a word such as 口座 or 여권.
+
+    A number behind a bank's name stays if it may be a date.
+    """
     number = match.group(match.lastgroup or 0)
     digits = sum(map(str.isdecimal, number))
     if match.group().startswith(_BANKS) and digits <= _MAX_DATE_DIGITS:

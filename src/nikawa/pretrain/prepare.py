@@ -1,7 +1,9 @@
-"""From raw text to the two files an encoder learns from: cleaned, without benchmark text, a part held out.
+"""From raw text to the two files an encoder learns from: cleaned, without benchmark text, a part
+held out.
 
-Chunks of lines go through cleaning and the search for benchmark text, here or in other processes; what comes back is
-written in order. The same bytes for any number of workers. `corpus.json` reports what every step counted.
+Chunks of lines go through cleaning and the search for benchmark text, here or in other processes;
+what comes back is written in order. The same bytes for any number of workers. `corpus.json` reports
+what every step counted.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ REPEAT_SLOTS = 1 << 22
 MAX_IDS_SHOWN = 20
 """Examples of a benchmark that the report names."""
 STEPS_LEFT_OUT = ("sentences", "duplicates", "toxicity", "length")
-"""Steps of cleaning that choose sentences to be judged by people; an encoder learns from all that is text."""
+"""Steps of cleaning that choose sentences to be judged by people; an encoder learns from all that
+is text."""
 CLEANING_MAX_OTHER, CLEANING_MIN_OWN = 200, 0.3
 """Looser than for candidates: hanja and Latin words belong to what an encoder must read."""
 
@@ -115,7 +118,8 @@ class CorpusReport(Record, frozen=True, kw_only=True):
     """That could be read, blank ones not counted."""
     characters: int
     changed: dict[str, int]
-    """By step of cleaning, lines it changed: those of personal data count what became a placeholder."""
+    """By step of cleaning, lines it changed: those of personal data count what became a
+    placeholder."""
     removed: dict[str, int]
     run: int
     short: int
@@ -342,7 +346,10 @@ class _Output:
     def report(
         self, sources: Sequence[Source], index: Index, text_counts: Counter[str]
     ) -> CorpusReport:
-        """The counts of the whole preparation, once all is written; the benchmarks' texts are read again."""
+        """The counts of the whole preparation, once all is written.
+
+        The benchmarks' texts are read again.
+        """
         import numpy as np
 
         examples: dict[str, list[str]] = {}

@@ -1,8 +1,10 @@
-"""How an encoder is trained: its size, everything else that decides its weights, and where and how exactly it is computed.
+"""How an encoder is trained: its size, everything else that decides its weights, and where and how
+exactly it is computed.
 
-The sizes are ModernBERT with full attention in every layer, as transformers loads it. Rotary positions need no learned
-table, so a model trained mostly on short windows reads long ones; no biases and fused projections make it fast;
-normalisation before each part lets a short training take a high rate.
+The sizes are ModernBERT with full attention in every layer, as transformers loads it. Rotary
+positions need no learned table, so a model trained mostly on short windows reads long ones; no
+biases and fused projections make it fast; normalisation before each part lets a short training take
+a high rate.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ MAX_INPUT_TOKENS = 512
 """Tokens of the longest input: the longest contexts of reading tasks with their question."""
 ROTARY_BASE = 10_000.0
 EMBEDDING_MULTIPLE = 64
-"""Rows of the embedding are a multiple of this, as matrix units like it; the tail stands for no token."""
+"""Rows of the embedding are a multiple of this, as matrix units like it; the tail stands for no
+token."""
 
 
 class Size(msgspec.Struct, frozen=True):
@@ -67,7 +70,10 @@ def pad_vocabulary(vocabulary: int) -> int:
 
 
 def make_config(size: Size, vocabulary: int, special: dict[str, int]) -> Any:
-    """The configuration transformers builds and loads the model by; `special`: ids of pad, cls, sep."""
+    """The configuration transformers builds and loads the model by.
+
+    `special`: ids of pad, cls, sep.
+    """
     from transformers import ModernBertConfig
 
     rotation = {"rope_type": "default", "rope_theta": ROTARY_BASE}
@@ -91,7 +97,8 @@ def make_config(size: Size, vocabulary: int, special: dict[str, int]) -> Any:
 
 
 NOT_IN_KEY = ("minutes", "device", "compile", "looks", "checkpoint_seconds")
-"""Settings that say how the work is done, not what comes out: a checkpoint is resumed whatever they are."""
+"""Settings that say how the work is done, not what comes out: a checkpoint is resumed whatever they
+are."""
 
 CPU_BATCH = 2_048
 """Tokens a step that suit a CPU, which takes a thirtieth of a GPU's default in a second or so."""
@@ -112,7 +119,8 @@ class TrainSettings(msgspec.Struct, frozen=True, kw_only=True):
     lengths: tuple[tuple[int, float], ...] = ((128, 0.9), (512, 0.1))
     """Length of the windows and share of the steps, one after the other.
 
-    Attention costs less in short windows and most texts of the tasks are short; the last steps teach long ones.
+    Attention costs less in short windows and most texts of the tasks are short; the last steps
+    teach long ones.
     """
     learning_rate: float = 0.0
     """Its peak; 0: that of the size."""

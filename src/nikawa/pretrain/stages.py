@@ -76,7 +76,8 @@ def read_result(path: Path, kind: Any) -> Any:
 
 @contextmanager
 def lock_work(out: Path) -> Iterator[None]:
-    """Hold the folder of the stages for this process: two runs into one would undo each other's work.
+    """Hold the folder of the stages for this process: two runs into one would undo each other's
+    work.
 
     Where nothing comes of the run, folders that were made for it go again.
     """
@@ -117,10 +118,12 @@ class Stages:
         build: Callable[[Path], object],
         files: Sequence[Path] = (),
     ) -> str:
-        """Build a stage unless it is there; returns its key. One made from something else is replaced only with `overwrite`.
+        """Build a stage unless it is there; returns its key.
 
-        `build` fills the folder it is called with. `files` are what the stage is made from: where one was edited since, the stage
-        is another.
+        One made from something else is replaced only with `overwrite`.
+
+        `build` fills the folder it is called with. `files` are what the stage is made from: where
+        one was edited since, the stage is another.
         """
         marker, key = self.marker(name), hash_settings(made_from)
         is_edited = marker is not None and self._is_edited(name, marker, files)
@@ -144,7 +147,9 @@ class Stages:
         return key
 
     def _replace(self, name: str, build: Callable[[Path], object]) -> None:
-        """Build a stage anew; what is to be replaced stays until there is something to take its place."""
+        """Build a stage anew; what is to be replaced stays until there is something to take its
+        place.
+        """
         folder, new = self.folder(name), self.work / f"{name}.new"
         shutil.rmtree(new, ignore_errors=True)
         build(new)
@@ -154,7 +159,9 @@ class Stages:
         new.rename(folder)
 
     def _is_edited(self, name: str, marker: Marker, files: Sequence[Path]) -> bool:
-        """Whether a file was written to since, and holds something else than it did: its ends may be the same."""
+        """Whether a file was written to since, and holds something else than it did: its ends may
+        be the same.
+        """
         made = (self.work / f"{name}.json").stat().st_mtime_ns
         for path, content in zip(files, marker.contents, strict=False):  # earlier markers have none
             if path.stat().st_mtime_ns > made and hash_content(path) != content:

@@ -1,7 +1,8 @@
-"""One step of training: cut windows, mask, forward, backward, clip, update. On a GPU it is captured once for each length.
+"""One step of training: cut windows, mask, forward, backward, clip, update.
 
-Everything a step needs lies on the device and is counted there, so replaying the captured graph is all the host does.
-The rate rises over the warm-up and falls to nothing at the last step.
+On a GPU it is captured once for each length. Everything a step needs lies on the device and is
+counted there, so replaying the captured graph is all the host does. The rate rises over the warm-up
+and falls to nothing at the last step.
 """
 
 from __future__ import annotations
@@ -86,7 +87,10 @@ class TrainingSteps:
         self.seen += 1
 
     def _learn(self, length: int, rows: int | None = None) -> None:
-        """One step on the windows of the next row; `rows` takes only some of them. No value goes to the host."""
+        """One step on the windows of the next row; `rows` takes only some of them.
+
+        No value goes to the host.
+        """
         starts = self._starts[length].index_select(0, self._row)[0]
         starts = starts if rows is None else starts[:rows]
         ids, begins = cut_windows(self.stream, starts, length, self.vocabulary)
@@ -131,10 +135,10 @@ class TrainingSteps:
         note: Callable[[str], None],
         seconds: float = 0.0,
     ) -> dict[int, float]:
-        """Compile and capture where that helps; returns the seconds of a step of each length. The state stays as it was.
+        """Compile and capture where that helps; returns the seconds of a step of each length.
 
-        So many steps of each length are timed, or, on a CPU, as much work as so many `seconds` hold. `note` is called with
-        what could not be had.
+        The state stays as it was. So many steps of each length are timed, or, on a CPU, as much
+        work as so many `seconds` hold. `note` is called with what could not be had.
         """
         import torch
 
@@ -191,7 +195,9 @@ class TrainingSteps:
         return (time.perf_counter() - began) / max(1, timed)
 
     def _time_within(self, length: int, seconds: float) -> float:
-        """The seconds of a step, by few windows where whole steps would take longer than there is time."""
+        """The seconds of a step, by few windows where whole steps would take longer than there is
+        time.
+        """
         all_rows = self.rows(length)
         rows = min(all_rows, max(1, FIRST_TIMED_TOKENS // length))
         self._time_step(length, rows)  # the first of all is slow
@@ -216,7 +222,9 @@ class TrainingSteps:
         return time.perf_counter() - began
 
     def _capture(self, length: int) -> Any:
-        """The step of one length as a CUDA graph, after a few steps that choose and compile its kernels."""
+        """The step of one length as a CUDA graph, after a few steps that choose and compile its
+        kernels.
+        """
         import torch
 
         side = torch.cuda.Stream()
@@ -261,7 +269,10 @@ class TrainingSteps:
         return state
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Bring a state back in place, where captured graphs see it; what it does not know begins at nothing."""
+        """Bring a state back in place, where captured graphs see it.
+
+        What the state does not know starts from zero.
+        """
         import torch
 
         with torch.no_grad():

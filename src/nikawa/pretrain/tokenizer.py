@@ -1,9 +1,10 @@
-"""The tokenizer around a vocabulary: normal form, how text is split, how tokens are joined again. No segmenter.
+"""The tokenizer around a vocabulary: normal form, how text is split, how tokens are joined again.
 
-All three kinds of vocabulary use one model, the unigram model of `tokenizers`: of all ways to cut a stretch into tokens
-of the vocabulary, the one of highest probability (Kudo 2018, doi:10.18653/v1/P18-1007, by Viterbi). What no token can
-spell is spelled in bytes, so nothing is unknown. Japanese is brought to NFKC, Korean to NFC (NFKC would take ㅋㅋ apart);
-white space becomes one blank; case stays.
+No segmenter. All three kinds of vocabulary use one model, the unigram model of `tokenizers`: of all
+ways to cut a stretch into tokens of the vocabulary, the one of highest probability (Kudo 2018,
+doi:10.18653/v1/P18-1007, by Viterbi). What no token can spell is spelled in bytes, so nothing is
+unknown. Japanese is brought to NFKC, Korean to NFC (NFKC would take ㅋㅋ apart); white space becomes
+one blank; case stays.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ def _blank_scheme(language: str) -> str:
 
 
 def build_learner(language: str, tokens: Sequence[tuple[str, float]]) -> Any:
-    """A tokenizer of scored tokens as it is used while learning: no special tokens, cut boundaries kept."""
+    """A tokenizer of scored tokens as it is used while learning: no special tokens, cut boundaries
+    kept.
+    """
     tokenizers = import_tokenizers()
     table = [("[UNK]", FALLBACK_SCORE), *tokens]
     learner = tokenizers.Tokenizer(tokenizers.models.Unigram(table, unk_id=0))

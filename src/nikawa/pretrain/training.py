@@ -1,5 +1,6 @@
-"""Train an encoder: prepare, time, learn, evaluate on held-out text, keep the state; a killed training goes on to the same weights.
+"""Train an encoder: prepare, time, learn, evaluate on held-out text, keep the state.
 
+A killed training goes on to the same weights.
 An interruption is taken up between two steps: the state is saved first. A second one ends at once.
 """
 
@@ -38,15 +39,19 @@ from nikawa.pretrain.settings import NOT_IN_KEY, TrainSettings, check_settings, 
 from nikawa.pretrain.steps import MAX_STEPS_LOADED, TrainingSteps
 
 RESERVED_SHARE = 0.04
-"""Share of the minutes kept for checkpoints and the end; on a GPU for evaluations too, which take next to nothing there."""
+"""Share of the minutes kept for checkpoints and the end; on a GPU for evaluations too, which take
+next to nothing there."""
 EVALUATION_SHARE = 0.1
-"""Share of the minutes that evaluations on held-out text may take on a CPU; there is always one, at the end."""
+"""Share of the minutes that evaluations on held-out text may take on a CPU; there is always one, at
+the end."""
 TIMING_SHARE = 0.03
 """Share of the minutes in which a CPU's steps of one length are timed."""
 CHECKED_SHARE, MAX_RESTART_SHARE = 0.05, 0.15
-"""Shares of the minutes after which steps are compared with the schedule, and from which on it stays as it is."""
+"""Shares of the minutes after which steps are compared with the schedule, and from which on it
+stays as it is."""
 MAX_DEVIATION = 0.1
-"""By how much of its time a step may differ from what was timed before the schedule is made anew."""
+"""By how much of its time a step may differ from what was timed before the schedule is made anew.
+"""
 
 
 @dataclass(frozen=True)
@@ -125,7 +130,9 @@ class Budget:
         return max(0, int(seconds / self.mean_step_seconds))
 
     def correct(self, length: int, seconds: float, steps: int) -> Budget | None:
-        """The same by steps that were made in earnest; None where they took about what was expected, or too long to begin anew."""
+        """The same by steps that were made in earnest; None where they took about what was
+        expected, or too long to begin anew.
+        """
         scale = seconds / steps / self.step_seconds[length]
         if abs(scale - 1) <= MAX_DEVIATION or seconds > MAX_RESTART_SHARE * self.seconds:
             return None
@@ -211,7 +218,10 @@ class TrainingInterrupt(KeyboardInterrupt):
 
 @contextmanager
 def catch_interrupts(enabled: bool = True) -> Iterator[Callable[[], bool]]:
-    """Yields whether an interruption came; where none can be caught (another thread, one that ignores them), never."""
+    """Yields a function that tells whether an interruption came.
+
+    It never does where none can be caught (another thread, or signals ignored).
+    """
     before = signal.getsignal(signal.SIGINT)
     in_main_thread = threading.current_thread() is threading.main_thread()
     if not (enabled and in_main_thread and callable(before)):
@@ -365,9 +375,11 @@ class PretrainingLoop:
         self.options.on_note(f"Plan: {what}")
 
     def _correct_schedule(self) -> None:
-        """Begin anew with another number of steps, once, where the first ones take another time than was measured.
+        """Begin anew with another number of steps, once, where the first ones take another time
+        than was measured.
 
-        The rate of every step depends on the number of all, so a schedule cannot be changed under way.
+        The rate of every step depends on the number of all, so a schedule cannot be changed under
+        way.
         """
         budget, progress = self._budget, self.progress
         if budget is None or self.on_gpu or progress.seconds < CHECKED_SHARE * budget.seconds:
@@ -395,7 +407,10 @@ class PretrainingLoop:
         self._budget = None
 
     def _learn(self) -> None:
-        """Learn some steps of one length, up to the next evaluation; then report, evaluate and save where it is time to."""
+        """Learn some steps of one length, up to the next evaluation.
+
+        Then report, evaluate and save where it is time to.
+        """
         progress, phase = self.progress, self.schedule.phase(self.progress.done)
         first = progress.done
         next_evaluation = self.schedule.next_evaluation(first)
@@ -425,7 +440,9 @@ class PretrainingLoop:
         self._paused_at = time.perf_counter()
 
     def _evaluate(self, loss: float) -> None:
-        """Add the loss since the last evaluation, and how well held-out text is predicted, to the history."""
+        """Add the loss since the last evaluation, and how well held-out text is predicted, to the
+        history.
+        """
         entry = {"step": float(self.progress.done), "loss": loss}
         if self.evaluator is not None:
             length = self.schedule.phase(self.progress.done - 1).length
@@ -434,7 +451,9 @@ class PretrainingLoop:
         self.steps.reset_loss()
 
     def _save(self) -> None:
-        """Save the state; the next saving waits so long that savings take no more than their share of the time."""
+        """Save the state; the next saving waits so long that savings take no more than their share
+        of the time.
+        """
         assert self.options.state is not None
         self.progress.seen = self.steps.seen
         began = time.perf_counter()

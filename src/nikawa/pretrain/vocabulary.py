@@ -1,9 +1,11 @@
 """Learn a vocabulary: characters, sub-words, or sub-words that no morpheme boundary runs through.
 
-Tokens come from byte-pair merges (Sennrich et al. 2016, doi:10.18653/v1/P16-1162) over the stretches of a sample; for
-`morphemes` the stretches are cut at morpheme boundaries first, for `subwords` they are not, and nothing else differs.
-Each token then gets the logarithm of its relative frequency, counted anew `SCORING_ROUNDS` times with the tokens the model
-itself chooses, still inside the boundaries. The released tokenizer finds the likeliest tokens by these scores alone.
+Tokens come from byte-pair merges (Sennrich et al. 2016, doi:10.18653/v1/P16-1162) over the
+stretches of a sample; for `morphemes` the stretches are cut at morpheme boundaries first, for
+`subwords` they are not, and nothing else differs. Each token then gets the logarithm of its
+relative frequency, counted anew `SCORING_ROUNDS` times with the tokens the model itself chooses,
+still inside the boundaries. The released tokenizer finds the likeliest tokens by these scores
+alone.
 """
 
 from __future__ import annotations
@@ -40,11 +42,13 @@ if TYPE_CHECKING:
 DEFAULT_SIZES = {"characters": 8_000, "subwords": 16_000, "morphemes": 16_000}
 """By kind, tokens at most if no number is given: characters are fewer where the alphabet ends."""
 MIN_CHARACTER_COUNT = 5
-"""Times a character must occur to be a token of its own; a rarer one could not be learned and is spelled in bytes."""
+"""Times a character must occur to be a token of its own; a rarer one could not be learned and is
+spelled in bytes."""
 MERGED_SHARE = 1 / 3
 """Share of the room that is kept for longer tokens where all characters would take more.
 
-Of a fourth, a third, a half and two thirds, a third or a fourth gave the fewest tokens at 600 and 1,000 tokens of Japanese.
+Of a fourth, a third, a half and two thirds, a third or a fourth gave the fewest tokens at 600 and
+1,000 tokens of Japanese.
 """
 SAMPLE_CHARS = 8_000_000
 """Characters that sub-words are learned from."""
@@ -86,7 +90,8 @@ class VocabularyOptions(NamedTuple):
     kind: str
     """`characters`, `subwords` or `morphemes`."""
     size: int = 0
-    """Tokens in all, those that stand for nothing in a text among them; 0: the default of the kind."""
+    """Tokens in all, those that stand for nothing in a text among them; 0: the default of the kind.
+    """
     seed: int = 0
     sample: int = SAMPLE_CHARS
     segmenter: FindStarts | None = None
@@ -125,7 +130,8 @@ class VocabularyReport(Record, frozen=True, kw_only=True):
     """What found morphemes while it was learned; nothing is needed to use it."""
     normal_form: str
     crowded: int | msgspec.UnsetType = msgspec.UNSET
-    """Characters often enough to be tokens that are spelled in bytes for want of room; not there where there are none."""
+    """Characters often enough to be tokens that are spelled in bytes for want of room; not there
+    where there are none."""
 
     @property
     def size_for_all(self) -> int:
@@ -258,7 +264,9 @@ def _add_word_starts(
 def score_tokens(
     texts: Sequence[str], language: str, names: Sequence[str]
 ) -> list[tuple[str, float]]:
-    """Each token with the logarithm of its relative frequency, under the tokens the model itself chooses."""
+    """Each token with the logarithm of its relative frequency, under the tokens the model itself
+    chooses.
+    """
     import numpy as np
 
     scores = np.array([-10.0 + 0.1 * len(name) for name in names])  # at first the fewest tokens win

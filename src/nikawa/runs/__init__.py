@@ -1,4 +1,6 @@
-"""Run models on tasks: plan (a sweep is a list of runs), execute (here or on a cluster), store (a folder a run)."""
+"""Run models on tasks: plan (a sweep is a list of runs), execute (here or on a cluster), store (a
+folder a run).
+"""
 
 from nikawa.datasets.reader import DataVersion
 from nikawa.runs.records import About, EvaluationProtocol, Outcome, RunSpec, SetScores, Variation

@@ -1,4 +1,6 @@
-"""What a run works on: the training examples, those to choose settings on, and the sets to answer, as its spec names them."""
+"""What a run works on: the training examples, those to choose settings on, and the sets to answer,
+as its spec names them.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,10 @@ def load_run_data(spec: RunSpec, reader: ExampleReader) -> RunData:
 
 
 def load_answered_sets(spec: RunSpec, reader: ExampleReader) -> dict[str, list[Example]]:
-    """The sets a run answers; what it learned from is read only where that decides about them. See `check_data`."""
+    """The sets a run answers; what it learned from is read only where that decides about them.
+
+    See `check_data`.
+    """
     if spec.protocol.folds or spec.stage == "selection":
         return load_run_data(spec, reader).sets
     return _evaluated_sets(spec, task_of(spec), reader)
@@ -80,7 +85,9 @@ def _evaluated_sets(spec: RunSpec, task: Task, reader: ExampleReader) -> dict[st
 
 
 def check_data(spec: RunSpec, reader: ExampleReader) -> None:
-    """Refuse data that is not what the run was planned with: answers belong to the examples they were given to."""
+    """Refuse data that is not what the run was planned with: answers belong to the examples they
+    were given to.
+    """
     if isinstance(spec.own, Task) and not Path(spec.own.dataset).exists():
         cure = "bring it back, or start from the folder that nikawa run was started in"
         raise BadInput("the dataset of the run is not here", file=spec.own.dataset, cure=cure)
@@ -97,7 +104,8 @@ def split_training(
 ) -> tuple[list[Example], list[Example]]:
     """What is left to learn from, and what settings are chosen on.
 
-    The second is a set of its own, a share cut out of the training data, or empty where nothing is chosen.
+    The second is a set of its own, a share cut out of the training data, or empty where nothing is
+    chosen.
     """
     protocol = spec.protocol
     training: list[Example] = []
@@ -130,7 +138,9 @@ def take_training_part(spec: RunSpec, task: Task, examples: list[Example]) -> li
 
 
 def set_name(name: str, task: Task) -> str:
-    """What the file of answers to a set is called: `test`, or `jsick.test` for one of another dataset."""
+    """What the file of answers to a set is called: `test`, or `jsick.test` for one of another
+    dataset.
+    """
     dataset, split = name_and_split(name)
     return split if dataset == task.dataset else f"{dataset}.{split}"
 
@@ -144,7 +154,9 @@ def strip_to_inputs(task: Task, examples: Sequence[Example]) -> list[Example]:
 
 
 def strip_to_training(task: Task, examples: Sequence[Example]) -> list[Example]:
-    """What a model may see when it learns: the same, the gold of the question, and which belong together."""
+    """What a model may see when it learns: the same, the gold of the question, and which belong
+    together.
+    """
     return [
         Example(
             id=example.id,

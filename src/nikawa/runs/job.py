@@ -1,4 +1,6 @@
-"""Run models on tasks: plan, choose settings on dev where there is a choice, run, and sum up over seeds."""
+"""Run models on tasks: plan, choose settings on dev where there is a choice, run, and sum up over
+seeds.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +48,11 @@ class RunOptions:
     out: Path = Path("runs")
     data: Path | None = None
     workers: int = 0
-    """Runs at a time; 0: as many as there are processors, or one where a model shares what it is on."""
+    """Runs at a time; 0: as many as there are processors, or one where a model shares what it is
+    on."""
     threads: int = 0
-    """Threads of numerical libraries in a run; 0: one, or all processors for a model that is not run beside itself."""
+    """Threads of numerical libraries in a run; 0: one, or all processors for a model that is not
+    run beside itself."""
     executor: str = ""
     """By name; empty: a pool of processes, or this process where there is one worker."""
     keep_state: bool = False
@@ -99,11 +103,15 @@ class RunReport(Record, frozen=True, kw_only=True):
     left_out: tuple[str, ...] = ()
     """Parts of a suite that cannot be run here."""
     notes: tuple[str, ...] = ()
-    """What models note of themselves: a vocabulary of another language, a dev set that was not there."""
+    """What models note of themselves: a vocabulary of another language, a dev set that was not
+    there."""
 
 
 def run(request: RunRequest, options: RunOptions | None = None) -> RunReport:
-    """Do every run that is asked for and is not done yet, then sum up; a run that fails does not stop the others."""
+    """Do every run that is asked for and is not done yet, then sum up.
+
+    A run that fails does not stop the others.
+    """
     return run_all((request,), options)
 
 
@@ -170,7 +178,8 @@ def _choose_all_settings(
 ) -> tuple[list[tuple[Family, Settings]], list[Chosen], list[FailedRun]]:
     """The settings of each family that has some, what was chosen, and where nothing can be chosen.
 
-    A family without a choice has its only settings. `broken` names the folders of runs that were not done.
+    A family without a choice has its only settings. `broken` names the folders of runs that were
+    not done.
     """
     final: list[tuple[Family, Settings]] = []
     chosen: list[Chosen] = []
@@ -212,7 +221,10 @@ def _choose_all_settings(
 
 
 def _check_writable(out: Path) -> None:
-    """Make the folder of runs; raises BadInput or OSError if it cannot be written, before the work and not after it."""
+    """Make the folder of runs.
+
+    Raises BadInput or OSError if it cannot be written, before the work and not after it.
+    """
     try:
         out.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
@@ -267,7 +279,9 @@ class _Tally:
 
     @property
     def broken(self) -> set[str]:
-        """Folders of runs that were not done, or are no longer what was written: they are no part of the table."""
+        """Folders of runs that were not done, or are no longer what was written: they are no part
+        of the table.
+        """
         return {problem.run for problem in self.problems}
 
     def take(self, executor: RunExecutor, runs: Sequence[RunSpec], further: int = 0) -> None:
@@ -305,7 +319,8 @@ def order_longest_first(runs: Sequence[RunSpec]) -> list[RunSpec]:
 def estimate_work(run: RunSpec) -> tuple[float, int]:
     """Examples learned from, each as often as it is met; then examples that are answered.
 
-    As far as that is known without reading them: all but those that settings are chosen on, and of them the share or shots.
+    As far as that is known without reading them: all but those that settings are chosen on, and of
+    them the share or shots.
     """
     rows = {part.name: part.n for part in run.data}
     learned: float = sum(rows.get(name, 0) for name in run.protocol.train)

@@ -1,4 +1,5 @@
-"""Find stored runs and read them with the examples they answered: one loader for every command that reads runs.
+"""Find stored runs and read them with the examples they answered: one loader for every command that
+reads runs.
 
 The same rule holds everywhere:
 
@@ -83,7 +84,8 @@ def find_runs(names: Iterable[str | Path]) -> FoundRuns:
 
 
 def list_runs_at(name: str) -> Iterator[tuple[StoredRun, bool]]:
-    """The runs that a name or a pattern stands for, each with whether the name is that run's own folder.
+    """The runs that a name or a pattern stands for, each with whether the name is that run's own
+    folder.
 
     Raises BadInput for a file, and where there is no run.
     """
@@ -163,7 +165,9 @@ class AnsweredSets:
 
 @dataclass(frozen=True, eq=False)
 class LoadedSystem:
-    """A model under one protocol with its examples and answers: runs that differ in their seeds alone, seeds in order."""
+    """A model under one protocol with its examples and answers: runs that differ in their seeds
+    alone, seeds in order.
+    """
 
     runs: tuple[LoadedRun, ...]
     sets: AnsweredSets
@@ -203,7 +207,8 @@ class LoadedSystem:
 def load_systems(
     runs: Iterable[StoredRun], reader: ExampleReader, *, skip_faults: bool = False
 ) -> tuple[list[LoadedSystem], dict[str, str]]:
-    """Runs by system, each with the examples it answered; and the runs skipped for a fault, with the reason.
+    """Runs by system, each with the examples it answered; and the runs skipped for a fault, with
+    the reason.
 
     A dataset, a card and a file of answers is read once, however many systems rest on it.
     """
@@ -254,7 +259,10 @@ class _Loader:
         return LoadedSystem(tuple(loaded), sets)
 
     def read_sets(self, spec: RunSpec) -> AnsweredSets:
-        """The sets a run answered; runs of other training data share them, unless it decides which examples they hold."""
+        """The sets a run answered.
+
+        Runs of other training data share them, unless it decides which examples they hold.
+        """
         check_data(spec, self.reader)
         task, protocol = task_of(spec), spec.protocol
         depends_on_training = bool(protocol.folds) or spec.stage == "selection"

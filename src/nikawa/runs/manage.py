@@ -176,7 +176,10 @@ def _values(run: StoredRun) -> dict[tuple[str, str, str], float]:
 
 
 def _compare_answers(one: StoredRun, other: StoredRun) -> Iterator[AnswerPair]:
-    """For each set that both runs answered, how many answers differ; nothing where their tasks differ."""
+    """For each set that both runs answered, how many answers differ.
+
+    The result is empty if their tasks differ.
+    """
     if one.spec.task != other.spec.task:
         return
     task = task_of(one.spec)
@@ -192,7 +195,10 @@ def _compare_answers(one: StoredRun, other: StoredRun) -> Iterator[AnswerPair]:
 def pick_runs(
     names: Iterable[str], out: Path, *, unfinished: bool, task: str | None, model: str | None
 ) -> list[StoredRun]:
-    """The runs of these names; without a name, those that the filters pick. Raises BadInput without either."""
+    """The runs of these names; without a name, those that the filters pick.
+
+    Raises BadInput if there is neither a name nor a filter.
+    """
     runs = [open_run(name, out) for name in names]
     if runs:
         return runs
@@ -204,7 +210,9 @@ def pick_runs(
 
 
 def remove_runs(runs: Iterable[StoredRun]) -> None:
-    """Remove runs whole: a removal that is cut short leaves an unfinished run, never a finished one with gaps."""
+    """Remove runs whole: a removal that is cut short leaves an unfinished run, never a finished one
+    with gaps.
+    """
     for run in runs:
         if run.busy():
             raise Busy("a process works on this run", file=run.path, cure="wait for it, or end it")

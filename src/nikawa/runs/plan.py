@@ -103,7 +103,8 @@ class Plan:
 def plan_runs(request: RunRequest, data: Path | None = None) -> Plan:
     """Every family of runs that a request names; `data` is the folder of datasets.
 
-    Raises BadInput for a task that cannot be run. One that is a part of a suite is skipped instead; `Plan.left_out` says why.
+    Raises BadInput for a task that cannot be run. One that is a part of a suite is skipped instead;
+    `Plan.left_out` says why.
     """
     check_request(request)
     reader = ExampleReader(data)
@@ -136,7 +137,9 @@ def plan_runs(request: RunRequest, data: Path | None = None) -> Plan:
 def plan_families(
     task: Task, model_name: str, request: RunRequest, reader: ExampleReader
 ) -> Iterator[Family]:
-    """The families of one task and one model, as the user wrote it: one for each variation of the request."""
+    """The families of one task and one model, as the user wrote it: one for each variation of the
+    request.
+    """
     name = parse_model_name(model_name, may_have_label=True)
     kind, argument = find_model(name.full)
     check_kind(kind.name, kind.kinds, task)
@@ -173,7 +176,9 @@ def plan_families(
 
 
 def _digest_files(name: str, home: str, options: Sequence[Settings]) -> Iterator[DataVersion]:
-    """The files and folders that a model is made from (`home`) or that a setting names: they define the run too."""
+    """The files and folders that a model is made from (`home`) or that a setting names: they define
+    the run too.
+    """
     values = [value for settings in options for value in settings.values()]
     texts = {value for value in values if isinstance(value, str)}
     for title, path in ((name, home), *((text, text) for text in sorted(texts))):
@@ -187,7 +192,8 @@ def runtime_settings(kind: Model, settings: Mapping[str, Any]) -> Settings:
 
 
 def combine_settings(kind: Model, task: Task, request: RunRequest) -> Iterator[Settings]:
-    """Every combination of the request's settings and grid that the model takes, without values that are the default.
+    """Every combination of the request's settings and grid that the model takes, without values
+    that are the default.
 
     Raises BadInput for a value of a wrong type or range.
     """
@@ -213,9 +219,11 @@ def combine_settings(kind: Model, task: Task, request: RunRequest) -> Iterator[S
 
 
 def vary_request(task: Task, request: RunRequest) -> Iterator[Variation]:
-    """Every way in which the request departs from the task as published: inputs, training sets, shares.
+    """Every way in which the request departs from the task as published: inputs, training sets,
+    shares.
 
-    Raises BadInput for an input that the task does not have, and a training set that it cannot learn from.
+    Raises BadInput for an input that the task does not have, and a training set that it cannot
+    learn from.
     """
     for name in request.inputs:
         if name not in task.inputs:

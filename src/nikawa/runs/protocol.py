@@ -1,4 +1,7 @@
-"""Which sets a run learns from, chooses on and is told by, given what is here; what is not as published is marked."""
+"""Which sets a run learns from, chooses on and is told by, given what is here.
+
+The plan marks what departs from the published sets.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,10 @@ class Sets:
 
 
 def _find_sets(task: Task, reader: ExampleReader) -> Sets:
-    """The sets that are here for a task; its dataset may declare that another one has its train, dev and test."""
+    """The sets that are here for a task.
+
+    Its dataset may declare that another one has its train, dev and test.
+    """
     declared = declared_protocol(task.dataset)
     home = declared.learns_from or task.dataset
     names = {}
@@ -124,7 +130,9 @@ def _learn_from_train(
     sweep: bool,
     declared: RunProtocol,
 ) -> EvaluationProtocol:
-    """Learn from `train`; settings are chosen on dev, or on a part of the training data where dev has the result."""
+    """Learn from `train`; settings are chosen on dev, or on a part of the training data where dev
+    has the result.
+    """
     is_on_dev = evaluate[0] == sets.dev
     homes = {name_and_split(name)[0] for name in (sets.train, sets.dev) if name}
     learns_at_home = any(name_and_split(name)[0] in homes for name in train)
@@ -153,7 +161,8 @@ def _learn_from_train(
 
 
 def _ask_at_once(sets: Sets, evaluate: tuple[str, ...], sweep: bool) -> EvaluationProtocol:
-    """The protocol of a model that does not learn: it answers `evaluate`, and dev where settings are chosen.
+    """The protocol of a model that does not learn: it answers `evaluate`, and dev where settings
+    are chosen.
 
     Raises BadInput where settings are to be chosen and there is no dev for it.
     """

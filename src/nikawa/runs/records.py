@@ -1,7 +1,8 @@
 """What a run is: one value that defines its outcome and knows its inputs by name.
 
-Nothing in it speaks of a machine: the same value is run here, in another process or on a cluster, and its hash names
-the folder of the result. The data a run rests on is named with version and digest, so other data make another run.
+Nothing in it speaks of a machine: the same value is run here, in another process or on a cluster,
+and its hash names the folder of the result. The data a run rests on is named with version and
+digest, so other data make another run.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ class RunSpec(Run, frozen=True, kw_only=True):
     stage: Stage = "result"
     """`selection`: answers the set that settings are chosen on, and no other."""
     own: Task | msgspec.UnsetType = msgspec.UNSET
-    """The task itself where it is not a registered one; its dataset is a path, which counts by its content."""
+    """The task itself where it is not a registered one; its dataset is a path, which counts by its
+    content."""
     name: str | msgspec.UnsetType = msgspec.UNSET
     """What the user calls the model, where they named it; another name makes another run."""
 
@@ -96,7 +98,10 @@ class RunSpec(Run, frozen=True, kw_only=True):
 
     @property
     def _own_name(self) -> str:
-        """The model's own name; one made from a file or folder has its short name, wherever that lies."""
+        """The model's own name.
+
+        One made from a file or folder has its short name, wherever that lies.
+        """
         short = parse_model_name(self.predictor).short
         is_file = any(part.version == FILE and part.name == short for part in self.data)
         return short if is_file else self.predictor
@@ -116,12 +121,16 @@ class RunSpec(Run, frozen=True, kw_only=True):
 
 
 def _slug(name: str) -> str:
-    """A name as a part of a folder's; empty where nothing of it can be one, as in another script."""
+    """A name as a part of a folder's.
+
+    It is empty if no character can be used, as in another script.
+    """
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:MAX_MODEL_CHARS]
 
 
 def _remove_path(spec: RunSpec, own: Task) -> RunSpec:
-    """A run on a custom dataset with its sets named after the task `own`, not after the path of the dataset.
+    """A run on a custom dataset with its sets named after the task `own`, not after the path of the
+    dataset.
 
     So the run has one hash, wherever the dataset lies.
     """

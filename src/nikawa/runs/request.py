@@ -1,4 +1,5 @@
-"""What a user asks to run: tasks, models, seeds, settings; and presets, which fill in what they leave open.
+"""What a user asks to run: tasks, models, seeds, settings; and presets, which fill in what they
+leave open.
 
 A preset is a named choice of seeds, settings, grids and variations: one readable TOML file.
 """
@@ -50,7 +51,8 @@ class RunRequest:
 def check_request(request: RunRequest) -> None:
     """Refuse what no task or model could make good.
 
-    Raises BadInput for an unknown model or setting, two models of one name, and numbers out of their range.
+    Raises BadInput for an unknown model or setting, two models of one name, and numbers out of
+    their range.
     """
     names = [parse_model_name(text, may_have_label=True).full for text in request.models]
     kinds = [find_model(name)[0] for name in names]
@@ -159,7 +161,10 @@ def _grid(grid: dict[str, list[Any]], request: RunRequest) -> dict[str, tuple[An
 
 
 def _apply_task_preset(general: RunRequest, part: TaskPreset, request: RunRequest) -> RunRequest:
-    """The `general` request with what the preset says of one task; the user's own `request` goes before both."""
+    """The `general` request with what the preset says of one task.
+
+    The user's own `request` goes before both.
+    """
     fixed = {name: value for name, value in part.settings.items() if name not in request.grid}
     grid = {**general.grid, **_grid(part.grid, request)}
     for name in fixed.keys() - part.grid.keys():

@@ -1,7 +1,7 @@
 """How runs are scored: the official numbers with intervals, by the code of `nikawa score`.
 
-Scores are computed from the stored answers, never from what a model holds in memory: a run that is scored again gets
-the same numbers. Items whose labels are hidden are answered, but not scored.
+Scores are computed from the stored answers, never from what a model holds in memory: a run that is
+scored again gets the same numbers. Items whose labels are hidden are answered, but not scored.
 """
 
 from __future__ import annotations
@@ -28,15 +28,17 @@ def score_all(
 ) -> list[Score]:
     """Every metric of the task, in every mode; items whose labels are hidden are never scored.
 
-    A model that answers nothing has been run all the same: where a metric has nothing to go by, it is no number.
-    `where` names the part of the set that `examples` are; empty: all of it.
+    A model that answers nothing has been run all the same: where a metric has nothing to go by, it
+    is no number. `where` names the part of the set that `examples` are; empty: all of it.
     """
     shown = [example for example in examples if not example.hidden]
     return list(score_examples(task, shown, answers, ScoreOptions(lenient=True), where))
 
 
 def score_first(task: Task, examples: Sequence[Example], answers: Sequence[Prediction]) -> float:
-    """The task's first metric as a number to maximise, without an interval: for models that stop early."""
+    """The task's first metric as a number to maximise, without an interval: for models that stop
+    early.
+    """
     by_example = {prediction.example: prediction for prediction in answers}
     part = AnsweredTask.pair(task, examples, by_example)
     metric = choose_metrics(task, task.metrics[:1], part.items)[0]

@@ -1,4 +1,5 @@
-"""The folder of a run: what defines it, its answers, its scores, how it came about, and a marker written last.
+"""The folder of a run: what defines it, its answers, its scores, how it came about, and a marker
+written last.
 
 runs/<task>--<model>--<hash>/
     run.json              the value that defines it (RunSpec); its hash names the folder
@@ -145,7 +146,10 @@ class StoredRun:
         write_json(self.path / DONE, Done(files=files))
 
     def withdraw(self) -> None:
-        """Remove the folder of a run that came to nothing; one that holds work is left to go on with."""
+        """Remove the folder of a run that came to nothing.
+
+        A folder that holds work stays, so that the run can be resumed.
+        """
         files = {path for path in self.path.rglob("*") if path.is_file()}
         if files <= {self.path / RUN, self.path / LOCK}:
             shutil.rmtree(self.path, ignore_errors=True)
@@ -192,7 +196,8 @@ def read_predictions(path: Path, task: Task, examples: Sequence[Example] = ()) -
 
 
 def restore_spans(prediction: Prediction) -> Prediction:
-    """A stored answer to a tagging task with its spans as values again, or as the tags that the model gave.
+    """A stored answer to a tagging task with its spans as values again, or as the tags that the
+    model gave.
 
     Raises BadInput for an answer that is no list of spans.
     """
@@ -211,7 +216,10 @@ NOT_THE_MODEL = ("work", "state", "pretraining.json")
 
 
 def digest_of(path: Path) -> str:
-    """The digest of a file, or of all files of a folder with their names; of a checkpoint's, those that make the model."""
+    """The digest of a file, or of all files of a folder with their names.
+
+    Of a checkpoint's folder, only the files that make the model count.
+    """
     if path.is_dir():
         is_checkpoint = (path / "config.json").is_file()
         digests = []
@@ -232,7 +240,10 @@ def digest_of(path: Path) -> str:
 
 
 def stored_runs(out: Path, *, broken: bool = False) -> list[StoredRun]:
-    """Every run below a folder, by name; `broken` ones, which do not say what they are, only where asked for."""
+    """Every run below a folder, by name.
+
+    Broken ones, which do not say what they are, are listed only if `broken`.
+    """
     if not out.is_dir():
         cure = "name the folder that nikawa run wrote: --out DIR"
         raise BadInput("no such folder", file=out, cure=cure)

@@ -1,4 +1,6 @@
-"""Do one run: learn, answer, score, each step written down before the next, so that a killed run goes on."""
+"""Do one run: learn, answer, score, each step written down before the next, so that a killed run
+goes on.
+"""
 
 from __future__ import annotations
 
@@ -66,11 +68,15 @@ class RunPlace:
     keep_state: bool = False
     progress: Progress = ignore_progress
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Settings that tell how models work, not what comes out; each takes those it declares to be so."""
+    """Settings that tell how models work, not what comes out; each takes those it declares to be
+    so."""
 
 
 def do_run(spec: RunSpec, place: RunPlace) -> Outcome:
-    """Do a run unless it is done; whatever goes wrong is in the outcome, never raised, but for an interruption."""
+    """Do a run unless it is done.
+
+    Whatever goes wrong is in the outcome, never raised, but for an interruption.
+    """
     begin = time.perf_counter()
     stored = StoredRun(place.out / spec.folder)
     status: Status = "failed"
@@ -100,7 +106,8 @@ def do_run(spec: RunSpec, place: RunPlace) -> Outcome:
 def _complete_run(spec: RunSpec, stored: StoredRun, place: RunPlace) -> Status:
     """Do a run unless it is done; a finished one is held against its marker.
 
-    Raises Busy where another process works on it, and BadInput where it cannot be done; then its folder goes, if nothing was done.
+    Raises Busy where another process works on it, and BadInput where it cannot be done; then its
+    folder goes, if nothing was done.
     """
     if not stored.done:
         with stored.locked():
@@ -240,7 +247,10 @@ class _Job:
         )
 
     def learn(self, predictor: Predictor, examples: Sequence[Example], folder: str) -> None:
-        """Let the model learn, if it is one that does; what can be saved is kept with its state, where that is kept."""
+        """Let the model learn, if it is one that does.
+
+        A model that can be saved is saved with the run's state, if the run keeps it.
+        """
         if not isinstance(predictor, Trainable) or not examples:
             return
         begin, task = time.perf_counter(), self.data.seen
@@ -285,7 +295,9 @@ class _Job:
 
 
 def _check_answer_types(name: str, task: Task, predictions: Sequence[Prediction]) -> None:
-    """Refuse answers of another shape than the task's: once written, they would be taken up again and again."""
+    """Refuse answers of another shape than the task's: once written, they would be taken up again
+    and again.
+    """
     types = ANSWER_TYPES.get(task.kind, (str,))
     for prediction in predictions:
         answer = prediction.answer

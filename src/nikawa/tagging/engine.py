@@ -1,7 +1,7 @@
 """From a pack to tags: an exact pattern is one look-up by base form and one by part of speech.
 
-Patterns with neighbours or open ends are kept apart, by the first character of their base forms, and cost
-nothing to packs that have none.
+Patterns with neighbours or open ends are kept apart, by the first character of their base forms,
+and cost nothing to packs that have none.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ class PackTagger:
         self._exact: dict[str, dict[tuple[str, ...], list[Pattern]]] = {}
         """Base form to part of speech to patterns."""
         self._rules: dict[str, list[_Rule]] = defaultdict(list)
-        """First character of the base form to rules; those that begin with anything are under the empty string."""
+        """First character of the base form to rules; those that begin with anything are under the
+        empty string."""
         for pattern in pack.patterns:
             bases = alternatives(pattern.base)
             if pattern.before or pattern.after or ANY in pattern.base or ANY in pattern.pos:
@@ -151,7 +152,10 @@ def tagger(pack: Pack) -> PackTagger:
 
 
 def texts_of(example: Example, inputs: Sequence[str] = ()) -> list[str]:
-    """The texts of an example: strings, strings in lists (choices), and the text of turns. `inputs` narrows them."""
+    """The texts of an example: strings, strings in lists (choices), and the text of turns.
+
+    `inputs` narrows them.
+    """
     texts: list[str] = []
     for name in inputs or example.inputs:
         texts.extend(_texts_in(example.inputs.get(name)))
@@ -173,10 +177,12 @@ def tag_all(
     inputs: Sequence[str] = (),
     by: Analyser | None = None,
 ) -> Iterator[TaggedExample]:
-    """Stream examples with what is found in their texts. One that cannot be analysed comes with the reason.
+    """Stream examples with what is found in their texts.
 
-    `inputs` narrows the texts to these inputs. `by` is the analyser to use, which must be the pack's own (else BadInput);
-    None makes one. Texts are analysed 256 examples at a time.
+    One that cannot be analysed comes with the reason.
+
+    `inputs` narrows the texts to these inputs. `by` is the analyser to use, which must be the
+    pack's own (else BadInput); None makes one. Texts are analysed 256 examples at a time.
     """
     pack_tagger, reader = PackTagger(pack), by or analyser(pack.analyser)
     pack_tagger.check(reader)
@@ -197,7 +203,10 @@ def tag_all(
 def _tag_one(
     example: Example, texts: list[str], pack_tagger: PackTagger, reader: Analyser
 ) -> TaggedExample:
-    """Analyse the texts of one example by themselves; a text that cannot be read becomes the reason."""
+    """Analyse the texts of one example by themselves.
+
+    A text that cannot be read becomes the reason.
+    """
     try:
         tags = [pack_tagger.tags(reader.analyse(text)) for text in texts]
     except BadInput as problem:
@@ -217,7 +226,8 @@ class PackFault(Record, frozen=True, kw_only=True):
 
 
 def check_pack(pack: Pack, by: Analyser | None = None) -> list[PackFault]:
-    """Every fault of a pack: each pattern must match its `hit`, and its tag be absent from its `miss`.
+    """Every fault of a pack: each pattern must match its `hit`, and its tag be absent from its
+    `miss`.
 
     A pattern without sentences is a fault too.
     """

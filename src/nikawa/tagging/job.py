@@ -1,4 +1,6 @@
-"""Tag a dataset: records with the tags a pack finds, a table by split, and how they differ from those the data carries."""
+"""Tag a dataset: records with the tags a pack finds, a table by split, and how they differ from
+those the data carries.
+"""
 
 from __future__ import annotations
 
@@ -109,12 +111,12 @@ def tag(
 ) -> TagReport:
     """Tag a dataset and count its tags by split.
 
-    `text` names the dataset as `load` takes it; `data` is the folder of published data. A records file is streamed, and
-    written as it is read. `on_progress` is called every 500 examples and at the end. Where `options.out` is None nothing
-    is written.
+    `text` names the dataset as `load` takes it; `data` is the folder of published data. A records
+    file is streamed, and written as it is read. `on_progress` is called every 500 examples and at
+    the end. Where `options.out` is None nothing is written.
 
-    Raises BadInput where the output exists already, the pack is of another language, or no example has an input that
-    `options.inputs` names.
+    Raises BadInput where the output exists already, the pack is of another language, or no example
+    has an input that `options.inputs` names.
     """
     options = options or TagOptions()
     out = options.out
@@ -167,7 +169,10 @@ def _choose_pack(name: str | None, dataset: Dataset) -> Pack | None:
 def _tag_splits(
     pairs: SplitExamples, pack: Pack | None, inputs: tuple[str, ...]
 ) -> Iterator[tuple[str, TaggedExample]]:
-    """The examples of each split with what the pack finds in them; without a pack nothing is found."""
+    """The examples of each split with what the pack finds in them.
+
+    Without a pack nothing is found.
+    """
     for split, part in groupby(pairs, itemgetter(0)):
         examples = (example for _, example in part)
         tagged_examples: Iterable[TaggedExample]
@@ -223,9 +228,11 @@ class Tally:
     carried: Counter[tuple[str, str]] = field(default_factory=Counter)
     """The same for tags of the data that the pack does not know."""
     both: Counter[str] = field(default_factory=Counter)
-    """Tag of the pack to examples that carry it and that it was found in; only where they are compared."""
+    """Tag of the pack to examples that carry it and that it was found in; only where they are
+    compared."""
     known: Counter[str] = field(default_factory=Counter)
-    """Tag of the pack to examples that carry it, under its name or alias; only where they are compared."""
+    """Tag of the pack to examples that carry it, under its name or alias; only where they are
+    compared."""
     skipped: list[Skipped] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
 

@@ -1,6 +1,7 @@
 """A tag pack: one TOML file that says which morphemes speak of which phenomenon.
 
-The packs in the folder `packs` are found by their file names; a user's own pack is named by its path.
+The packs in the folder `packs` are found by their file names; a user's own pack is named by its
+path.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Pattern(Record, frozen=True, kw_only=True, omit_defaults=True):
     pos: str
     """The analyser's tag fields joined by commas; alternatives and `...` as in `base`."""
     before: str = ""
-    """Terms `base/pos` that the morphemes right before must meet, in text order; `!` negates one."""
+    """Terms `base/pos` that the morphemes right before must meet, in text order; `!` negates one.
+    """
     after: str = ""
     """The same for the morphemes right after."""
     hit: str = ""
@@ -82,7 +84,9 @@ class Pack(Record, frozen=True, kw_only=True):
 
 @cache
 def pack_files() -> Registry[Path]:
-    """The files of the packs that come with Nikawa, and of those that other packages name as entry points."""
+    """The files of the packs that come with Nikawa, and of those that other packages name as entry
+    points.
+    """
     table: Registry[Path] = Registry("tag pack")
     files = [
         *FOLDER.glob(f"*{SUFFIX}"),
@@ -158,7 +162,10 @@ def read_pack(path: Path) -> Pack:
 
 
 def decode_pack(text: str, path: Path) -> Pack:
-    """The pack of a TOML text. A fault names the line: that of the text, or of the pattern it is in."""
+    """The pack of a TOML text.
+
+    A fault names the line: that of the text, or of the pattern it is in.
+    """
     raw: dict[str, Any] = {}
     try:
         raw = tomllib.loads(text)
@@ -188,7 +195,9 @@ def line_of(text: str, pattern: int) -> int | None:
 
 
 def _check_head(pack: Pack, path: Path) -> None:
-    """Refuse empty fields, an unknown analyser, names that two tags share, and tags without a pattern."""
+    """Refuse empty fields, an unknown analyser, names that two tags share, and tags without a
+    pattern.
+    """
     for field in ("name", "title", "language", "analyser", "licence", "provenance"):
         if not str(getattr(pack, field)).strip():
             raise _fault(f"{field} is empty", path, GUIDE)

@@ -1,4 +1,6 @@
-"""The small language of patterns: `a|b` is either, a final `...` is "begins so", `!base/pos` is "not this one"."""
+"""The small language of patterns: `a|b` is either, a final `...` is "begins so", `!base/pos` is
+"not this one".
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,8 @@ from dataclasses import dataclass
 from nikawa.text import Token
 
 ANY = "..."
-"""Alone: anything. At the end: anything that begins so. The dictionaries' own `*` is a field like any other."""
+"""Alone: anything. At the end: anything that begins so. The dictionaries' own `*` is a field like
+any other."""
 EITHER = "|"
 NOT = "!"
 

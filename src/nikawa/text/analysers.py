@@ -52,8 +52,9 @@ for _info in (
 def analyser(name: str, *, cache: int = CACHE_CHARACTERS) -> Analyser:
     """The analyser called `name`, or the default of a language (`ja`, `ko`).
 
-    Its dictionary is loaded at once, once a process. `cache` is how many characters of text it remembers the
-    analyses of; 0 remembers none. Raises `MissingExtra` where its packages are not installed.
+    Its dictionary is loaded at once, once a process. `cache` is how many characters of text it
+    remembers the analyses of; 0 remembers none. Raises `MissingExtra` where its packages are not
+    installed.
 
     >>> [token.surface for token in analyser("whitespace").analyse("곰이 잔다")]
     ['곰이', '잔다']
@@ -84,7 +85,10 @@ def _named_analyser(name: str, cache: int) -> LoadedAnalyser:
 
 @once
 def _shared_engine(name: str) -> SharedEngine:
-    """The engine that all analysers of this name use, whatever their caches; it is loaded at its first use."""
+    """The engine that all analysers of this name use, whatever their caches.
+
+    It is loaded at its first use.
+    """
 
     def load() -> Engine:
         module, function = ANALYSERS[name].loader.split(":")

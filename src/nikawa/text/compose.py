@@ -1,6 +1,8 @@
-"""Hangul and kana that were written in parts (NFD, as macOS writes file names): every syllable one character again.
+"""Hangul and kana that were written in parts (NFD, as macOS writes file names): every syllable one
+character again.
 
-Only these two are composed: full NFC would also replace kanji that Unicode calls compatible, such as those of names.
+Only these two are composed: full NFC would also replace kanji that Unicode calls compatible, such
+as those of names.
 """
 
 from __future__ import annotations
@@ -18,7 +20,10 @@ _PARTS = re.compile(
 
 
 def find_compositions(text: str) -> Iterator[tuple[int, int, str]]:
-    """(Start, end, the one character) of parts that make one; か and a half-voiced mark make none."""
+    """(Start, end, the one character) of parts that make one.
+
+    か and a half-voiced mark do not make one.
+    """
     if not _LATER_PART.search(text):
         return
     for parts in _PARTS.finditer(text):

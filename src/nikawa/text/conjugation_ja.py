@@ -3,9 +3,9 @@
     >>> conjugate("行く", "past"), conjugate("生ずる", "te"), conjugate("来る", "negative", "カ変・来ル")
     ('行った', '生じて', '来ない')
 
-First comes the class of a word: some words and endings settle it, a class of the dictionary names it, and the dictionary is
-asked only where the ending leaves it open (every る that is not する, ずる or 来る). Then the table: what each class puts in the
-place of the end of the dictionary form.
+First comes the class of a word: some words and endings settle it, a class of the dictionary names
+it, and the dictionary is asked only where the ending leaves it open (every る that is not する, ずる or
+来る). Then the table: what each class puts in the place of the end of the dictionary form.
 """
 
 from __future__ import annotations
@@ -128,8 +128,9 @@ _I_E = frozenset("いきぎしじちにひびみりえけげせぜてでねへ�
 def conjugate(word: str, form: str, ctype: str | None = None) -> str:
     """A form (a name of `FORMS`) of a word in its dictionary form. 行く, past: 行った.
 
-    `ctype` is the class as IPADIC or UniDic names it; without it the analyser is asked where the spelling leaves a doubt.
-    Raises `BadInput` for an unknown form, a form the word does not have, and a word that does not conjugate.
+    `ctype` is the class as IPADIC or UniDic names it; without it the analyser is asked where the
+    spelling leaves a doubt. Raises `BadInput` for an unknown form, a form the word does not have,
+    and a word that does not conjugate.
     """
     if form not in FORMS:
         raise unknown("form", form, FORMS)
@@ -157,7 +158,9 @@ def _forms(word: str, ctype: str) -> dict[str, str]:
 
 
 def conjugation_class(word: str, ctype: str | None = None) -> str:
-    """The class: 五段 and its row (`五段・カ`), `一段`, `サ変`, `カ変`, `形容詞`, `形容動詞`, or an irregular of its own."""
+    """The class: 五段 and its row (`五段・カ`), `一段`, `サ変`, `カ変`, `形容詞`, `形容動詞`, or an irregular of its
+    own.
+    """
     if word in SPECIAL:
         return SPECIAL[word]
     for endings, name in SPECIAL_ENDINGS:
@@ -209,7 +212,10 @@ def class_by_ending(word: str) -> str | None:
 
 
 def _look_up_class(word: str) -> str:
-    """What IPADIC says of the last word of the text; the bare word may be taken for another, a sentence seldom."""
+    """What IPADIC says of the last word of the text.
+
+    A bare word may be taken for another; inside a sentence it seldom is.
+    """
     if not word:
         return ""
     from nikawa.text.analysers import analyser
@@ -236,7 +242,8 @@ ROWS = {
 """五段: the four vowels other than ウ, and the past with its 音便."""
 
 _SOFT = frozenset("愛訳略適属課解害介託辞資服復博約要有擁呈廃配排賭帰記模供化科称制評抗利期食目")
-"""Characters whose する verb has moved to 五段 but for its dictionary form: 愛さない, 適さない. After ッ and ン it has not: 達しない."""
+"""Characters whose する verb has moved to 五段 but for its dictionary form: 愛さない, 適さない. After ッ and ン
+it has not: 達しない."""
 
 
 class VerbBases(NamedTuple):

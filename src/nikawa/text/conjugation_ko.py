@@ -3,12 +3,14 @@
     >>> attach("학교", "을/를"), attach("서울", "(으)로"), copula("의사", "past"), inflect("돕다", "past")
     ('학교를', '서울로', '의사였다', '도왔다')
 
-Rules and short lists of the irregular stems do it, so that it works without a dictionary; `join_by_kiwi` hands any row of
-morphemes to Kiwi, against which the rules are tested. The file has three parts: particles and forms; stems before endings (vowel
-harmony, contraction, the irregular classes); Hangul syllables as numbers, and the sound a word ends in, whatever it is written with.
+Rules and short lists of the irregular stems do it, so that it works without a dictionary;
+`join_by_kiwi` hands any row of morphemes to Kiwi, against which the rules are tested. The file has
+three parts: particles and forms; stems before endings (vowel harmony, contraction, the irregular
+classes); Hangul syllables as numbers, and the sound a word ends in, whatever it is written with.
 
-An ending is written by what it starts with: 어… asks for harmony (아, 어, 여), 으… loses 으 after a vowel or ㄹ, the rest is added
-as it is, with ㄹ lost before ㄴ, ㅅ and ㅂ. ㄴ and ㄹ after 으 close the syllable before: 가 + 으ㄴ is 간.
+An ending is written by what it starts with: 어… asks for harmony (아, 어, 여), 으… loses 으 after a vowel
+or ㄹ, the rest is added as it is, with ㄹ lost before ㄴ, ㅅ and ㅂ. ㄴ and ㄹ after 으 close the syllable
+before: 가 + 으ㄴ is 간.
 """
 
 from __future__ import annotations
@@ -156,16 +158,21 @@ _STATES = ("있", "없")
 
 
 def has_final(word: str) -> bool | None:
-    """Whether the word, as it is read, ends in a consonant; None where that is unknown (a kanji, an emoji)."""
+    """Whether the word, as it is read, ends in a consonant; None where that is unknown (a kanji, an
+    emoji).
+    """
     sound = final_sound(word)
     return None if sound is None else sound != "\0"
 
 
 def attach(noun: str, particle: str, like: str = "") -> str:
-    """The noun with the particle in its right shape; the particle may be given in either shape or as `은/는`, `(으)로`.
+    """The noun with the particle in its right shape.
 
-    `like` is a particle that somebody wrote after this noun: it tells how MP3 is read (MP3가, so MP3를). Where the reading is
-    unknown both shapes are written, as Korean does: 은(는). Others are added as they are.
+    The particle may be given in either shape or as `은/는`, `(으)로`.
+
+    `like` is a particle that somebody wrote after this noun: it tells how MP3 is read (MP3가, so
+    MP3를). Where the reading is unknown both shapes are written, as Korean does: 은(는). Others are
+    added as they are.
     """
     pair = _SHAPES.get(particle)
     if pair is None:
@@ -209,7 +216,8 @@ def copula(noun: str, form: str = "dictionary") -> str:
 def inflect(verb: str, form: str, adjective: bool = False, irregular: str | None = None) -> str:
     """A form of a verb (or adjective) given in its dictionary form, which ends in 다.
 
-    `irregular` names the class (`ㄷ ㅂ ㅅ ㅎ 르 러`, "" for regular) where two verbs share a spelling: 묻다 is to ask, unless "".
+    `irregular` names the class (`ㄷ ㅂ ㅅ ㅎ 르 러`, "" for regular) where two verbs share a spelling: 묻다
+    is to ask, unless "".
 
     >>> inflect("묻다", "past"), inflect("묻다", "past", irregular=""), inflect("예쁘다", "modifier", adjective=True)
     ('물었다', '묻었다', '예쁜')
@@ -242,7 +250,9 @@ def inflect(verb: str, form: str, adjective: bool = False, irregular: str | None
 
 
 def join_by_kiwi(morphemes: Iterable[tuple[str, str]]) -> str:
-    """Kiwi's own joining of (form, tag) morphemes: [("돕", "VV-I"), ("었", "EP"), ("다", "EF")] gives 도왔다."""
+    """Kiwi's own joining of (form, tag) morphemes: [("돕", "VV-I"), ("었", "EP"), ("다", "EF")] gives
+    도왔다.
+    """
     from nikawa.text.korean import join_morphemes
 
     return join_morphemes(list(morphemes))
@@ -274,7 +284,10 @@ _SHORT_I = frozenset("기끼띠미비삐시이피")
 
 
 def irregular_class(stem: str) -> str:
-    """`ㄷ ㅂ ㅅ ㅎ 르 러 여 우`, or "" for a regular stem. Of two homographs the commoner: 묻다 is to ask, 걷다 to walk."""
+    """`ㄷ ㅂ ㅅ ㅎ 르 러 여 우`, or "" for a regular stem.
+
+    Of two homographs it is the class of the commoner: 묻다 is to ask, 걷다 to walk.
+    """
     if stem.endswith("하"):
         return "여"
     if stem.endswith("르") and len(stem) > 1:
@@ -294,7 +307,10 @@ def irregular_class(stem: str) -> str:
 
 
 def _add_ending(stem: str, ending: str, irregular: str | None = None) -> str:
-    """The stem with the ending. `irregular` overrides the class where the dictionary has two verbs of one spelling."""
+    """The stem with the ending.
+
+    `irregular` overrides the class where the dictionary has two verbs of one spelling.
+    """
     kind = irregular_class(stem) if irregular is None else irregular
     tail, rest = split_syllable(stem[-1])[2], ending[1:]
     if ending.startswith("어"):
@@ -422,9 +438,11 @@ def replace_tail(text: str, tail: str) -> str:
 
 
 def final_sound(text: str) -> str | None:
-    """The consonant a word ends in as it is read, NUL after a vowel, None where the reading is unknown.
+    """The consonant a word ends in as it is read, NUL after a vowel, None where the reading is
+    unknown.
 
-    Closing quotes and brackets do not count; 서울(Seoul) ends as 서울 does; 3 is read 삼, 10 십, L 엘, km 킬로미터.
+    Closing quotes and brackets do not count; 서울(Seoul) ends as 서울 does; 3 is read 삼, 10 십, L 엘, km
+    킬로미터.
     """
     text = _strip_closers(text)
     if not text:
@@ -447,7 +465,9 @@ def final_sound(text: str) -> str | None:
 
 
 def _strip_closers(text: str) -> str:
-    """The text in NFC and half width, without closing quotes, brackets and what stands in brackets at its end."""
+    """The text in NFC and half width, without closing quotes, brackets and what stands in brackets
+    at its end.
+    """
     text, before = unicodedata.normalize("NFC", text).translate(_HALF_WIDTH), None
     while text != before:
         before = text
@@ -468,7 +488,9 @@ def final_of_number(number: str) -> str:
 
 
 def final_of_latin(word: str) -> str:
-    """Letters one by one when in capitals; else a guess from English spelling: Seoul ㄹ, Tom ㅁ, book ㄱ, test none."""
+    """Letters one by one when in capitals; else a guess from English spelling: Seoul ㄹ, Tom ㅁ, book
+    ㄱ, test none.
+    """
     if word.isupper() or len(word) == 1:
         return _LETTERS.get(word[-1].lower(), "\0")
     word = word.lower()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 
 def edit_distance(one: str, other: str) -> int:
-    """Levenshtein distance, a column of the table at a time as the bits of whole numbers (Myers 1999, Hyyrö 2003).
+    """Levenshtein distance, a column of the table at a time as the bits of whole numbers (Myers
+    1999, Hyyrö 2003).
 
     >>> edit_distance("猫が寝る", "犬が寝た")
     2

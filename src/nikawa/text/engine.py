@@ -1,4 +1,6 @@
-"""Around every engine: checks, pieces for long texts, a bounded cache, one dictionary a process, locks that survive a fork."""
+"""Around every engine: checks, pieces for long texts, a bounded cache, one dictionary a process,
+locks that survive a fork.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from nikawa.errors import BadInput, missing_extra
 from nikawa.text.protocol import Engine, Token
 
 MAX_PIECE = 8_000
-"""Longest text handed to an engine. MeCab crashes or drops tokens when a length passes 16 bits, Sudachi refuses."""
+"""Longest text handed to an engine. MeCab crashes or drops tokens when a length passes 16 bits,
+Sudachi refuses."""
 TEXTS_AT_ONCE = 128
 """Texts that an engine gets together."""
 CACHE_CHARACTERS = 1_000_000
@@ -61,7 +64,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def require(module: str, extra: str) -> Any:
-    """Import an optional module; raises `MissingExtra`, which names the extra that brings it, where it is not there."""
+    """Import an optional module.
+
+    Raises `MissingExtra`, which names the extra to install, if it is missing.
+    """
     try:
         return import_module(module)
     except ImportError:
@@ -69,7 +75,9 @@ def require(module: str, extra: str) -> Any:
 
 
 def space_for_mecab(text: str) -> str:
-    """The text as MeCab must see it, of the same length, so that white space and nothing else is dropped."""
+    """The text as MeCab must see it, of the same length, so that white space and nothing else is
+    dropped.
+    """
     return text.translate(_PUT_RIGHT) if _MISTAKEN.search(text) else text
 
 
@@ -137,7 +145,9 @@ def check_text(text: str) -> None:
 
 
 def find_cuts(text: str, limit: int = MAX_PIECE) -> list[int]:
-    """Where to cut a long text: after the last line, sentence or word that fits; 0 and its length included."""
+    """Where to cut a long text: after the last line, sentence or word that fits; 0 and its length
+    included.
+    """
     places, start = [0], 0
     while len(text) - start > limit:
         end = start + limit

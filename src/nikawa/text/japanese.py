@@ -1,7 +1,7 @@
 """Japanese by MeCab (fugashi) with one of three dictionaries: IPADIC, UniDic, JumanDIC.
 
-MeCab drops white space, so offsets are found again in the original text; a base form `*` (unknown word) is the surface,
-which makes IPADIC's analysis the same as janome's.
+MeCab drops white space, so offsets are found again in the original text; a base form `*` (unknown
+word) is the surface, which makes IPADIC's analysis the same as janome's.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ def load_juman() -> Engine:
 
 
 def _mecab(fugashi: Any, folder: str, entry: Callable[[str], Entry]) -> Engine:
-    """MeCab with the dictionary in `folder`, whose entries `entry` reads; each is read once and kept."""
+    """MeCab with the dictionary in `folder`, whose entries `entry` reads.
+
+    Each is read once and kept.
+    """
     parse = fugashi.GenericTagger(f'-r {os.devnull} -d "{folder}" {_FORMAT}').parse
     known = lru_cache(maxsize=1 << 16)(entry)
 

@@ -1,9 +1,10 @@
 """Japanese by the program Juman++ (version 2), kept running and asked line by line.
 
-Its output is a morpheme a line (surface, reading, lemma, then four tags each with its number, then the semantics in
-quotes or NIL), further entries of the same morpheme on lines that begin with `@ `, and EOS. Half-width characters break
-that format and its dictionary has none, so the program sees a full-width copy of the text, as the pipelines of the
-encoders trained with it do; offsets are those of the text as given.
+Its output is a morpheme a line (surface, reading, lemma, then four tags each with its number, then
+the semantics in quotes or NIL), further entries of the same morpheme on lines that begin with `@ `,
+and EOS. Half-width characters break that format and its dictionary has none, so the program sees a
+full-width copy of the text, as the pipelines of the encoders trained with it do; offsets are those
+of the text as given.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from nikawa.text.protocol import Engine, Token
 from nikawa.text.sentences import sentences
 
 MAX_SILENCE_SECONDS = 120.0
-"""Seconds without a word after which a program that owes an answer is given up; a model is read in far less."""
+"""Seconds without a word after which a program that owes an answer is given up; a model is read in
+far less."""
 MAX_EXIT_SECONDS = 1.0
 """Seconds a program has to end once its input has."""
 BLOCK_BYTES = 1 << 16
@@ -43,7 +45,10 @@ _ALL: WeakSet[LineProgram] = WeakSet()
 
 
 class LineProgram:
-    """A program under its name. It ends with this process, is not shared with a forked one, and starts again when asked."""
+    """A program under its name.
+
+    It ends with this process, is not shared with a forked one, and starts again when asked.
+    """
 
     def __init__(self, name: str, program: str) -> None:
         self.name, self.program = name, program
@@ -56,7 +61,8 @@ class LineProgram:
     def ask(self, lines: Sequence[str]) -> list[list[str]]:
         """What the program answers to each line, its `EOS` left out. No line may hold a line break.
 
-        Raises `BadInput` where the program cannot be started, ends early, or keeps silent for `MAX_SILENCE_SECONDS`.
+        Raises `BadInput` where the program cannot be started, ends early, or keeps silent for
+        `MAX_SILENCE_SECONDS`.
         """
         if not lines:
             return []
@@ -172,7 +178,10 @@ def _number(stream: IO[bytes] | None) -> int:
 
 
 def _write_some(place: int, data: memoryview) -> int:
-    """How much of `data` went out; all of it where nobody is left to read, which the silent other side will tell."""
+    """How much of `data` went out.
+
+    If nobody is left to read, all of it counts as sent: reading notices the end.
+    """
     try:
         return os.write(place, data[:BLOCK_BYTES])
     except BlockingIOError:
@@ -211,7 +220,8 @@ if hasattr(os, "register_at_fork"):
 PROGRAM, NAMED_BY = "jumanpp", "JUMANPP"
 HOME = "https://github.com/ku-nlp/jumanpp/releases"
 MAX_LINE_BYTES = 4096
-"""Bytes of a line the program takes; a longer one is an error to it, one of 65,536 not even that."""
+"""Bytes of a line the program takes; a longer one is an error to it, one of 65,536 not even that.
+"""
 
 UNKNOWN, ERROR = "未定義語", "# ERROR"
 WIDE = "\u3000"
@@ -228,7 +238,9 @@ _Answer = tuple[str, Entry]
 
 
 class _WideCopy(NamedTuple):
-    """A text and the copy of it that the program sees, with where each character came from where that differs."""
+    """A text and the copy of it that the program sees, with where each character came from where
+    that differs.
+    """
 
     text: str
     copy: str
@@ -236,14 +248,19 @@ class _WideCopy(NamedTuple):
 
     @classmethod
     def make(cls, text: str) -> _WideCopy:
-        """Character by character to full width, white space but line breaks to the full-width space; ｶﾞ becomes one, ガ."""
+        """Character by character to full width, white space but line breaks to the full-width
+        space; ｶﾞ becomes one, ガ.
+        """
         blanked = text.translate(_TO_WIDE)
         copy = normalise(blanked, "fullwidth")
         same = len(copy) == len(text)  # only the pairs make it shorter, and nothing makes it longer
         return cls(text, copy, None if same else normalise_with_offsets(blanked, "fullwidth"))
 
     def lines(self) -> Iterator[tuple[int, int]]:
-        """The lines of the copy; one that is too long is cut after the last sentence that fits, else where a clause ends."""
+        """The lines of the copy.
+
+        One that is too long is cut after the last sentence that fits, else where a clause ends.
+        """
         for line in _LINE.finditer(self.copy):
             start, end = line.span()
             ends: list[int] | None = None
@@ -265,7 +282,9 @@ class _WideCopy(NamedTuple):
         return len(line[:MAX_LINE_BYTES].decode("utf-8", "ignore"))
 
     def find(self, surface: str, at: int, stop: int) -> int:
-        """Where a surface is in what is left of a line: at once, or after blanks; -1 where it is not."""
+        """Where a surface is in what is left of a line: at once, or after blanks; -1 where it is
+        not.
+        """
         while True:
             end = at + len(surface)
             if end <= stop:
@@ -278,7 +297,9 @@ class _WideCopy(NamedTuple):
             at += 1
 
     def token(self, start: int, end: int, entry: Entry) -> Token | None:
-        """The token on characters of the copy; None for white space, but not for the full-width space of the text."""
+        """The token on characters of the copy; None for white space, but not for the full-width
+        space of the text.
+        """
         first, last = start, end
         if self.places is not None:
             first, last = self.places.original(start, end)

@@ -1,7 +1,8 @@
 """Korean by Kiwi or by MeCab with mecab-ko-dic.
 
-Kiwi takes contractions apart (했 is 하 and 었), so its tokens may share characters: `surface` is what the text has,
-`form` the morpheme. mecab-ko keeps the contraction as one token whose `form` joins the parts: 하+았.
+Kiwi takes contractions apart (했 is 하 and 었), so its tokens may share characters: `surface` is what
+the text has, `form` the morpheme. mecab-ko keeps the contraction as one token whose `form` joins
+the parts: 하+았.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Where morphemes begin, and nothing else: MeCab's own short output is several times as fast as whole tokens."""
+"""Where morphemes begin, and nothing else: MeCab's own short output is several times as fast as
+whole tokens.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,11 @@ _MECAB = {
 
 
 def find_starts(texts: Sequence[str], name: str) -> list[list[int]]:
-    """For each text the places, ascending, at which a morpheme begins, by the analyser called `name` (or of a language).
+    """For each text the places, ascending, at which a morpheme begins, by the analyser called
+    `name` (or of a language).
 
-    The same as the starts of `analyse`, less those of Korean morphemes that share a character with the one before.
+    The same as the starts of `analyse`, less those of Korean morphemes that share a character with
+    the one before.
     """
     name = DEFAULTS.get(name, name)
     if name in _MECAB:
@@ -50,7 +54,10 @@ def _mecab_splitter(name: str) -> Callable[[str], str]:
 
 
 def find_starts_by_mecab(text: str, parse: Callable[[str], str]) -> list[int]:
-    """The starts of one text; `parse` is MeCab with the output `wakati`, words with blanks between them."""
+    """The starts of one text.
+
+    `parse` is MeCab with the output `wakati`, words with blanks between them.
+    """
     check_text(text)
     safe, starts = space_for_mecab(text), list[int]()
     for first, last in pairwise(find_cuts(text)):

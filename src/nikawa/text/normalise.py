@@ -1,8 +1,9 @@
 """Forms of a text, with the way back to the original characters.
 
-`nfc`, `nfkc`: Unicode. `fullwidth`, `halfwidth`: ASCII, digits and katakana to one width, as the library zenhan does it
-(JGLUE's preprocessing): quotes become ” and ’, backslash ￥, backquote ‘. `spaces`: runs of white space to one space,
-none at the ends. Several forms are joined by `+` and applied from left to right: `nfkc+spaces`.
+`nfc`, `nfkc`: Unicode. `fullwidth`, `halfwidth`: ASCII, digits and katakana to one width, as the
+library zenhan does it (JGLUE's preprocessing): quotes become ” and ’, backslash ￥, backquote ‘.
+`spaces`: runs of white space to one space, none at the ends. Several forms are joined by `+` and
+applied from left to right: `nfkc+spaces`.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ def normalise_with_offsets(text: str, form: str = "nfkc") -> Normalised:
 
 
 def _apply_changes(before: Normalised, changes: Iterator[Changed]) -> Normalised:
-    """The text with these changes, which are in order and do not overlap, and the offsets carried on."""
+    """The text with these changes, which are in order and do not overlap, and the offsets carried
+    on.
+    """
     pieces: list[str] = []
     starts: list[int] = []
     ends: list[int] = []

@@ -9,7 +9,9 @@ import msgspec
 
 
 class Token(msgspec.Struct, frozen=True, gc=False):
-    """One morpheme. `text[start:end] == surface` always; only Korean contractions and ligatures share characters."""
+    """One morpheme. `text[start:end] == surface` always; only Korean contractions and ligatures
+    share characters.
+    """
 
     surface: str
     """The characters of the text it stands on."""
@@ -30,11 +32,14 @@ class Token(msgspec.Struct, frozen=True, gc=False):
     form: str = ""
     """The morpheme itself where characters hide it: 하 and 었 both stand on the surface 했."""
     norm: str = ""
-    """Headword without spelling variation (UniDic lemma, Juman representative form, Sudachi normal form)."""
+    """Headword without spelling variation (UniDic lemma, Juman representative form, Sudachi normal
+    form)."""
     notes: str = ""
-    """What else the dictionary says: Juman's semantics, mecab-ko's expression, GiNZA's universal tag."""
+    """What else the dictionary says: Juman's semantics, mecab-ko's expression, GiNZA's universal
+    tag."""
     head: int | None = None
-    """Index of the governing token in the same analysis, its own index for a root; None without a parser."""
+    """Index of the governing token in the same analysis, its own index for a root; None without a
+    parser."""
     deprel: str | None = None
     """The relation to its head, as Universal Dependencies name it; None without a parser."""
 
@@ -45,7 +50,8 @@ class Token(msgspec.Struct, frozen=True, gc=False):
 
 
 Engine = Callable[[Sequence[str]], Iterable[list[Token]]]
-"""What an implementation supplies: texts in, the tokens of each out, in order. Texts are short and checked."""
+"""What an implementation supplies: texts in, the tokens of each out, in order. Texts are short and
+checked."""
 
 
 class Analyser(Protocol):

@@ -1,7 +1,8 @@
 """Splits a text into sentences by the rules of a language.
 
-The rules say what may end a sentence; this file finds the candidates, pairs brackets and quotes (nothing is split inside a
-closed pair), and turns ends into spans. Linear in the length of the text.
+The rules say what may end a sentence; this file finds the candidates, pairs brackets and quotes
+(nothing is split inside a closed pair), and turns ends into spans. Linear in the length of the
+text.
 """
 
 from __future__ import annotations
@@ -27,11 +28,15 @@ class SentenceRules(NamedTuple):
     end: Callable[[str, int, re.Match[str]], int]
     """(text, start of the sentence, mark) -> where the sentence ends, or -1."""
     closed: Callable[[str, int, int, int], int]
-    """(text, start of the sentence, opening, closing) -> where it ends after a closed pair, or -1."""
+    """(text, start of the sentence, opening, closing) -> where it ends after a closed pair, or -1.
+    """
 
 
 def split_by_rules(text: str, rules: SentenceRules, newline: bool) -> list[Span]:
-    """The sentences of a text; `newline`: whether a single line break ends one (a blank line always does)."""
+    """The sentences of a text.
+
+    `newline`: whether a single line break ends one (a blank line always does).
+    """
     events = list(rules.events.finditer(text))
     if not newline:
         events = [e for e in events if e.group()[0] != "\n" or e.group().count("\n") > 1]
@@ -59,12 +64,18 @@ def split_by_rules(text: str, rules: SentenceRules, newline: bool) -> list[Span]
 
 
 def is_blank(text: str, start: int, end: int) -> bool:
-    """Whether only white space lies between; far apart, the answer is no without a look, to stay linear."""
+    """Whether only white space lies between.
+
+    Places far apart count as not, without a look, so that the time stays linear.
+    """
     return end - start < 100 and not text[start:end].strip()
 
 
 def pair_brackets(events: list[re.Match[str]], pairs: dict[str, str]) -> dict[int, int]:
-    """Indices of brackets that have a partner on the same line; a lone one is text like any other."""
+    """Indices of brackets that have a partner on the same line.
+
+    A lone bracket is plain text.
+    """
     partner: dict[int, int] = {}
     closing = set(pairs.values())
     stack: list[tuple[str, int]] = []

@@ -1,4 +1,6 @@
-"""Sentence boundaries as offsets: `text[span.start:span.end]` is a sentence, and only white space lies between two."""
+"""Sentence boundaries as offsets: `text[span.start:span.end]` is a sentence, and only white space
+lies between two.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ Method = Literal["rules", "kiwi"]
 def sentences(
     text: str, language: str, *, newline: bool = True, method: Method = "rules"
 ) -> list[Span]:
-    """The sentences of `text`. `newline`: whether a single line break ends one (a blank line always does).
+    """The sentences of `text`.
+
+    `newline`: whether a single line break ends one (a blank line always does).
 
     `method="kiwi"` asks Kiwi, which also finds ends without a full stop (Korean only, slower).
 

@@ -1,8 +1,8 @@
 """Where Japanese sentences end.
 
-。 ends one; ！ and ？ do unless a quotation goes on (すごい！と叫んだ); ． and . do after Japanese (である．次に) but not in
-numbers and names; an ellipsis does only before a space. Laughter and emoji end a sentence after a final form and stay
-with it. 「…。」 followed by a particle goes on.
+。 ends one; ！ and ？ do unless a quotation goes on (すごい！と叫んだ); ． and . do after Japanese (である．次に) but
+not in numbers and names; an ellipsis does only before a space. Laughter and emoji end a sentence
+after a final form and stay with it. 「…。」 followed by a particle goes on.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ def _skip_closers(text: str, end: int) -> int:
 
 
 def find_end_at_point(text: str, start: int, at: int, end: int) -> int:
-    """Where a sentence ends by a point: after Japanese, not in numbers, names and Latin words; else -1."""
+    """Where a sentence ends by a point: after Japanese, not in numbers, names and Latin words; else
+    -1.
+    """
     before, after = text[max(start, at - 1) : at], text[end : end + 1]
     if end - at > 1:
         return end if after.isspace() else -1

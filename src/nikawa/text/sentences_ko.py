@@ -1,8 +1,9 @@
 """Where Korean sentences end.
 
-A full stop ends one before white space unless it belongs to a number, a date, a list number or an abbreviation; without
-white space (했다.그리고) only after a final ending. ? and ! end one unless a quotation goes on; an ellipsis only after a
-final ending. ㅋㅋ, ㅠㅠ and emoji stay with the sentence they follow. "…다." followed by 라고 goes on.
+A full stop ends one before white space unless it belongs to a number, a date, a list number or an
+abbreviation; without white space (했다.그리고) only after a final ending. ? and ! end one unless a
+quotation goes on; an ellipsis only after a final ending. ㅋㅋ, ㅠㅠ and emoji stay with the sentence
+they follow. "…다." followed by 라고 goes on.
 """
 
 from __future__ import annotations
@@ -80,13 +81,17 @@ def _is_hangul(character: str) -> bool:
 
 
 def _add_tail(text: str, end: int) -> int:
-    """What belongs to the sentence after its mark: laughter, emoji, closing marks without an opening one."""
+    """What belongs to the sentence after its mark: laughter, emoji, closing marks without an
+    opening one.
+    """
     tail = _TAIL.match(text, end)
     return tail.end() if tail else end
 
 
 def find_end_at_stop(text: str, start: int, at: int, end: int) -> int:
-    """Where a sentence ends by a full stop, or -1: a number, a list mark or an abbreviation has one too."""
+    """Where a sentence ends by a full stop, or -1: a number, a list mark or an abbreviation has one
+    too.
+    """
     before = text[at - 1]
     if before.isdigit():
         return -1

@@ -70,7 +70,10 @@ def _sudachi(mode: str) -> Engine:
 
 
 def _look_up_word(m: Any, known: dict[int, _Word]) -> _Word:
-    """What the dictionary says of a word, asked once; unknown words share ids and are asked every time."""
+    """What the dictionary says of a word, asked once.
+
+    Unknown words share ids and are asked every time.
+    """
     number = m.word_id()
     if (word := known.get(number)) is not None:
         return word

@@ -1,7 +1,8 @@
 """A model behind an OpenAI-compatible server: `chat:NAME` with the setting `base_url`.
 
-The prompt of each kind of task is a file in `models/prompts/`, its questions are in `questions.py`, and how an answer is drawn out of
-a server is in `abilities.py`. A request that fails is an error, never an answer; the run goes on from its journal.
+The prompt of each kind of task is a file in `models/prompts/`, its questions are in `questions.py`,
+and how an answer is drawn out of a server is in `abilities.py`. A request that fails is an error,
+never an answer; the run goes on from its journal.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""What a server can do, found by asking it once with small questions of our own; the journal remembers.
+"""What a server can do, found by asking it once with small questions of our own; the journal
+remembers.
 
-Log-probabilities come first for a choice, then those of an echoed prompt, then a schema, then a free answer.
+Log-probabilities come first for a choice, then those of an echoed prompt, then a schema, then a
+free answer.
 """
 
 from __future__ import annotations

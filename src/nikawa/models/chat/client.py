@@ -1,6 +1,8 @@
-"""One server: a request goes out, again where that helps, and comes back as a `Reply` or as a `RequestProblem`.
+"""One server: a request goes out, again where that helps, and comes back as a `Reply` or as a
+`RequestProblem`.
 
-How many requests are in flight adapts: halved when the server says it is too many, one more after as many good answers.
+How many requests are in flight adapts: halved when the server says it is too many, one more after
+as many good answers.
 """
 
 from __future__ import annotations
@@ -85,7 +87,9 @@ class Secret:
 
 
 class _Scrubber(logging.Filter):
-    """Keeps the key out of what the HTTP library logs, also where a server sends it back in a header."""
+    """Keeps the key out of what the HTTP library logs, also where a server sends it back in a
+    header.
+    """
 
     def __init__(self, secret: Secret) -> None:
         super().__init__()
@@ -115,7 +119,9 @@ def hide_secret(secret: Secret) -> Iterator[None]:
 
 
 class ConcurrencyLimit:
-    """At most `limit` requests at a time; none is sent before a pause that the server asked for is over."""
+    """At most `limit` requests at a time; none is sent before a pause that the server asked for is
+    over.
+    """
 
     def __init__(self, max_requests: int) -> None:
         self.max_requests = max_requests
@@ -159,7 +165,10 @@ class ConcurrencyLimit:
 
 
 def open_http(settings: ChatSettings) -> httpx.AsyncClient:
-    """The connections of a run; redirects are not followed, so that the key stays with the server it is for."""
+    """The connections of a run.
+
+    Redirects are not followed, so that the key stays with the server it is for.
+    """
     try:
         import httpx
     except ImportError:
@@ -189,9 +198,12 @@ class Client:
     async def ask(
         self, path: str, body: dict[str, Any], key: str, retries: int | None = None
     ) -> Reply:
-        """The reply, after as many tries as it takes and the settings allow; raises the last `RequestProblem`.
+        """The reply, after as many tries as it takes and the settings allow.
 
-        `retries` is how often a plain 500 is tried again where that may mean that the server cannot do it.
+        Raises the last `RequestProblem`.
+
+        `retries` is how often a plain 500 is tried again where that may mean that the server cannot
+        do it.
         """
         tries, waited = 0, 0.0
         while True:
@@ -221,7 +233,9 @@ class Client:
             await asyncio.sleep(pause)
 
     def _choose_pause(self, problem: RequestProblem, key: str, tries: int) -> float:
-        """What the server asks for, else a random part of a time that doubles; never the same for two requests."""
+        """What the server asks for, else a random part of a time that doubles; never the same for
+        two requests.
+        """
         draw = Random(f"{key}/{tries}").random()  # noqa: S311  (no secret)
         if problem.after is not None:
             return problem.after + max(MIN_PAUSE, draw * min(self.settings.wait, 1.0))

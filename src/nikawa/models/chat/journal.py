@@ -1,4 +1,5 @@
-"""Replies on disk: one JSON line each, only ever appended, so that a killed run loses nothing and asks nothing twice.
+"""Replies on disk: one JSON line each, only ever appended, so that a killed run loses nothing and
+asks nothing twice.
 
 A line that was torn by a crash is passed over. Several processes may append to one file.
 """
@@ -18,7 +19,9 @@ REPLIES_FILE = "replies.jsonl"
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What of a server's reply can matter to an answer or to a bill; never the request, never a key."""
+    """What of a server's reply can matter to an answer or to a bill; never the request, never a
+    key.
+    """
 
     key: str
     """The digest of the request."""

@@ -13,9 +13,10 @@ AROUND_KEY = BLANK + "\"'`*()[]「」.:,。、："
 
 
 def weigh_first_tokens(reply: Reply, keys: Sequence[str]) -> dict[str, float]:
-    """The probability of each key among the likeliest first tokens; empty where none of them is a key.
+    """The probability of each key among the likeliest first tokens.
 
-    A key may stand there in several tokens (with a blank before it, in full width): they count together.
+    Empty where none of them is a key. A key may stand there in several tokens (with a blank before
+    it, in full width): they count together.
     """
     weights: dict[str, float] = {}
     for token, value in reply.first or ():
@@ -26,7 +27,9 @@ def weigh_first_tokens(reply: Reply, keys: Sequence[str]) -> dict[str, float]:
 
 
 def sum_echoed_tokens(reply: Reply, key: str) -> float | None:
-    """The log-probability of the tokens at the end of a prompt that make up `key`, None where they do not."""
+    """The log-probability of the tokens at the end of a prompt that make up `key`, None where they
+    do not.
+    """
     text, total = "", 0.0
     for token, value in reversed(reply.tail or ()):
         text, total = token + text, total + value

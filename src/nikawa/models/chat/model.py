@@ -1,7 +1,8 @@
 """The chat model: one question after the other, and what is kept between calls.
 
-`Asker` has the questions of one task: the messages, the request, and the prediction that its reply makes. `Chat` is the model:
-it opens the journal and the connections, asks all examples, and reports failures and usage.
+`Asker` has the questions of one task: the messages, the request, and the prediction that its reply
+makes. `Chat` is the model: it opens the journal and the connections, asks all examples, and reports
+failures and usage.
 """
 
 from __future__ import annotations
@@ -107,7 +108,9 @@ class Asker:
         return [*messages, {"role": "user", "content": question}]
 
     async def ask(self, session: Session, example: Example) -> Prediction:
-        """The prediction of one example; none, with the reason, where the server says that the question is too long."""
+        """The prediction of one example; none, with the reason, where the server says that the
+        question is too long.
+        """
         options = self.questions.options(example)
         try:
             if self.style.method == "echo" and options is not None:
@@ -226,7 +229,10 @@ class Chat:
         self._pool = examples
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
-        """One answer an example; those asked before, in this run or a killed one, are not asked again."""
+        """One answer an example.
+
+        Those asked before, in this run or a killed one, are not asked again.
+        """
         if self.settings.shots and self._pool is None:
             raise not_fitted_error(self.name, task)
         if not examples:

@@ -1,10 +1,11 @@
 """Prompt files and few-shot examples.
 
-A prompt is plain text in sections, with `{slots}` for what differs from example to example. A file is `KIND.LANGUAGE.txt`, or
-`TASK.LANGUAGE.txt` where a task has words of its own. `== system ==` and `== user ==` are sent; `== labels ==` names the words a
-label is shown by. See docs/chat.md.
+A prompt is plain text in sections, with `{slots}` for what differs from example to example. A file
+is `KIND.LANGUAGE.txt`, or `TASK.LANGUAGE.txt` where a task has words of its own. `== system ==` and
+`== user ==` are sent; `== labels ==` names the words a label is shown by. See docs/chat.md.
 
-Few-shot examples are drawn by seed and item, as many of each label as can be, the same for every question.
+Few-shot examples are drawn by seed and item, as many of each label as can be, the same for every
+question.
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ class Template:
     labels: Mapping[str, str]
 
     def fill(self, section: str, slots: Mapping[str, str]) -> str:
-        """A section with its slots filled; a line that names an input the task leaves out is left out with it."""
+        """A section with its slots filled.
+
+        A line that names an input the task leaves out is left out with it.
+        """
         lines = []
         for line in getattr(self, section):
             if all(name in slots for name in _SLOT.findall(line)):
@@ -149,9 +153,10 @@ def _check_slots(
 def draw_shots(
     task: Task, pool: Sequence[Example], count: int | Literal["all"], seed: int
 ) -> list[Example]:
-    """A first drawn example of each label, then a second, …; all of them in an order of their own in the end.
+    """Draw examples to show: one of each label, then a second of each, and so on.
 
-    One more than `count` is drawn, where there is one, to stand in for an example that is itself the question.
+    Their order does not follow their labels. One more than `count` is drawn, where there is one,
+    to stand in for an example that is itself the question.
     """
     if count == 0:
         return []

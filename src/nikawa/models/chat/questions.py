@@ -1,7 +1,9 @@
-"""How each kind of task is asked and its answers are read: one class a kind, `QUESTIONS` has them all.
+"""How each kind of task is asked and its answers are read: one class a kind, `QUESTIONS` has them
+all.
 
-Tasks that choose one of several answers (labels, choices, relations) are asked by a letter or a name; similarity by a number, reading
-by words of the text; entities, dependency trees and dialogue states by a structure, always as JSON.
+Tasks that choose one of several answers (labels, choices, relations) are asked by a letter or a
+name; similarity by a number, reading by words of the text; entities, dependency trees and dialogue
+states by a structure, always as JSON.
 """
 
 from __future__ import annotations
@@ -86,7 +88,10 @@ class Questions(ABC):
 
     @abstractmethod
     def schema(self, example: Example | None = None) -> dict[str, Any]:
-        """The JSON schema of an answer; the same for all examples, but for those that bring their own options."""
+        """The JSON schema of an answer.
+
+        It is the same for all examples, except those with options of their own.
+        """
 
     def format_gold(self, example: Example, gold: Any, as_json: bool) -> str:
         """The gold as a few-shot example shows it."""
@@ -108,7 +113,9 @@ class Questions(ABC):
         return self.task.labels
 
     def label_options(self, keys: tuple[str, ...]) -> AnswerOptions:
-        """The labels of the task under these keys, by the words of the prompt or by their own names."""
+        """The labels of the task under these keys, by the words of the prompt or by their own
+        names.
+        """
         labels = self.labels()
         words = tuple(self.template.labels.get(label, label) for label in labels)
         return AnswerOptions(keys, words, labels)
@@ -130,7 +137,10 @@ def list_schema(field: str, properties: dict[str, Any]) -> dict[str, Any]:
 
 
 class LabelQuestions(Questions):
-    """One label of the task's; asked for by a letter, or by its name where there are more labels than letters."""
+    """One label of the task's.
+
+    The model answers by letter, or by name where there are more labels than letters.
+    """
 
     is_choice = True
     by_letter = True
@@ -191,7 +201,10 @@ class ChoiceQuestions(LabelQuestions):
 
 
 class RelationQuestions(LabelQuestions):
-    """The relation between two marked entities, by its name; structured output comes before log-probabilities."""
+    """The relation between two marked entities, by its name.
+
+    Structured output comes before log-probabilities.
+    """
 
     by_letter = False
 
@@ -301,7 +314,9 @@ class ReadingQuestions(Questions):
         return object_schema({"answer": {"type": "string"}})
 
     def read(self, example: Example, text: str) -> str:
-        """The first line, without a lead ("答え:") and without quotes around it that the text does not have."""
+        """The first line, without a lead ("答え:") and without quotes around it that the text does
+        not have.
+        """
         fields = find_json(text)
         if fields is not None and len(fields) == 1 and text.lstrip("` json\n").startswith("{"):
             value = next(iter(fields.values()))

@@ -1,7 +1,8 @@
-"""How a free text is read: JSON inside it, an option, a number, spans. What cannot be read is `Unreadable`, with the reason.
+"""How a free text is read: JSON inside it, an option, a number, spans.
 
-Nothing is repaired or guessed: two options are as bad as none, and one entity that is not in the text makes the answer unreadable.
-Nothing here knows of a server or a task.
+What cannot be read is `Unreadable`, with the reason. Nothing is repaired or guessed: two options
+are as bad as none, and one entity that is not in the text makes the answer unreadable. Nothing here
+knows of a server or a task.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class AnswerOptions:
-    """The answers to choose from: the key that is asked for, the word that is shown, the value that is meant."""
+    """The answers to choose from: the key that is asked for, the word that is shown, the value that
+    is meant.
+    """
 
     keys: tuple[str, ...]
     words: tuple[str, ...]
@@ -109,7 +112,10 @@ def _unwrap_json(text: str) -> str:
 
 
 def read_option(text: str, options: AnswerOptions) -> Any:
-    """The value of the one option a text names: by its key, after a cue, or by its word; two are as bad as none."""
+    """The value of the one option a text names: by its key, after a cue, or by its word.
+
+    A text that names two is as unreadable as one that names none.
+    """
     text = _unwrap_json(text)
     folded = unicodedata.normalize("NFKC", text).strip()
     places = _find_option_keys(folded, options.keys) or _find_option_words(folded, options)
@@ -138,7 +144,10 @@ def _find_option_keys(text: str, keys: Sequence[str]) -> set[int]:
 
 
 def _find_option_words(text: str, options: AnswerOptions) -> set[int]:
-    """Places of the options whose word, or own name, stands in the text; a word inside a longer one that matched is not meant."""
+    """Places of the options whose word, or own name, stands in the text.
+
+    A word inside a longer one that matched is not meant.
+    """
     place_of: dict[str, int] = {}
     for place, names in enumerate(zip(options.words, map(str, options.values), strict=True)):
         for name in names:
@@ -179,7 +188,8 @@ def count_occurrence(text: str, span: Span) -> int:
 def find_spans(text: str, entities: Sequence[Any], label_of: dict[str, str]) -> list[Span]:
     """The spans that entities of text, occurrence and label mean, in the order of the text.
 
-    `label_of` has the label by the case-folded name an answer may call it. Entities without an occurrence are counted in order.
+    `label_of` has the label by the case-folded name an answer may call it. Entities without an
+    occurrence are counted in order.
     """
     folded, seen = _FoldedText(text), Counter[str]()
     spans: dict[tuple[int, int], Span] = {}
@@ -209,7 +219,9 @@ def _find_all(text: str, words: str) -> Iterator[int]:
 
 
 class _FoldedText:
-    """A text with its characters taken apart (width, composed syllables), and where each part came from."""
+    """A text with its characters taken apart (width, composed syllables), and where each part came
+    from.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -218,7 +230,10 @@ class _FoldedText:
         self.place_of = [i for i, part in enumerate(parts) for _ in part]
 
     def find(self, words: str, number: Any) -> tuple[int, int]:
-        """Start and end of the n-th place that holds the words, from 1; where there is one place, the number does not matter."""
+        """Start and end of the n-th place that holds the words, from 1.
+
+        Where there is one place, the number does not matter.
+        """
         places = self._find_all(words) or self._find_all(words.strip())
         if not places:
             raise Unreadable(f"{quote(words)} is not in the text")

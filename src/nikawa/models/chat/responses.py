@@ -1,4 +1,5 @@
-"""From the response of a server to a `Reply`, or to the `RequestProblem` it reports and what to do about that.
+"""From the response of a server to a `Reply`, or to the `RequestProblem` it reports and what to do
+about that.
 
 Whatever a server may send, it is read or refused, never guessed.
 """
@@ -31,7 +32,8 @@ _LONG = re.compile(
     r"|token count\b.{0,40}\bexceeds",
     re.IGNORECASE,
 )
-"""The same in the words of servers that have no code for it: vLLM, SGLang, TGI, llama.cpp and hosted services."""
+"""The same in the words of servers that have no code for it: vLLM, SGLang, TGI, llama.cpp and
+hosted services."""
 _LONG_STATUS = (400, 413, 422, 429, 500)
 _FILTER_CODES = ("content_filter", "content_policy_violation")
 MAX_TAIL_TOKENS = 64
@@ -85,7 +87,9 @@ def read_reply(key: str, status: int, headers: Mapping[str, str], body: bytes) -
 
 
 def read_choice(key: str, choice: dict[str, Any], response: dict[str, Any]) -> Reply:
-    """Read the reply in the first choice of a response, with what the response says of all: usage and model."""
+    """Read the reply in the first choice of a response, with what the response says of all: usage
+    and model.
+    """
     message = choice.get("message")
     if not isinstance(message, dict):
         if "text" not in choice:
@@ -143,7 +147,9 @@ def _read_first_tokens(logprobs: dict[str, Any]) -> list[tuple[str, float]] | No
 
 
 def _read_echoed_tail(logprobs: dict[str, Any], generated: Any) -> list[tuple[str, float]] | None:
-    """The end of an echoed prompt, without the token that was generated after it (one, where nothing is said)."""
+    """The end of an echoed prompt, without the token that was generated after it (one, where
+    nothing is said).
+    """
     tokens, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
     if not isinstance(tokens, list) or not isinstance(values, list) or len(tokens) != len(values):
         return None
@@ -156,7 +162,10 @@ def _read_echoed_tail(logprobs: dict[str, Any], generated: Any) -> list[tuple[st
 def problem_of_status(
     status: int, headers: Mapping[str, str], value: Any, body: str
 ) -> RequestProblem:
-    """The problem that a status other than 2xx reports; `value` is the body as JSON, where it is that."""
+    """The problem that a status other than 2xx reports.
+
+    `value` is the body as JSON, where it is that.
+    """
     message = _find_error_message(value, body)
     printable = "".join(c if c.isprintable() else " " for c in message)
     words = clip(" ".join(printable.split()), MAX_SERVER_WORDS_CHARS)
@@ -186,7 +195,9 @@ def choose_action(status: int, code: str) -> Action:
 
 
 def read_retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """The seconds a `Retry-After` asks for: a number, a date, or milliseconds under its second name."""
+    """The seconds a `Retry-After` asks for: a number, a date, or milliseconds under its second
+    name.
+    """
     try:
         if "retry-after-ms" in headers:
             return _bound(float(headers["retry-after-ms"]) / 1000)

@@ -1,4 +1,6 @@
-"""A session with a server: replies from the journal or from the server, many at a time, each request once."""
+"""A session with a server: replies from the journal or from the server, many at a time, each
+request once.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from nikawa.models.chat.usage import Budget
 
 T = TypeVar("T")
 PROBE_RETRIES = 2
-"""Further tries of a question about what the server can do: some answer 500 to what they do not know."""
+"""Further tries of a question about what the server can do: some answer 500 to what they do not
+know."""
 
 
 class Session:
@@ -44,7 +47,10 @@ class Session:
                 self._under_way.pop(key, None)
 
     async def probe(self, path: str, body: dict[str, Any], tokens: int) -> Reply:
-        """The reply to a question about what the server can do; that it cannot is a reply too, and remembered."""
+        """The reply to a question about what the server can do.
+
+        A refusal is a reply too, and is remembered.
+        """
         key = compute_digest("probe", self._address, path, body)
         known = self._find_known(key)
         if known is not None:
@@ -97,7 +103,8 @@ async def run_all(
 ) -> list[T]:
     """The results of `ask(0)`, `ask(1)`, … in that order, `workers` at a time.
 
-    One item that fails alone does not stop the others; what would fail for all lets those in flight end, then stops.
+    One item that fails alone does not stop the others; what would fail for all lets those in flight
+    end, then stops.
     """
     results: dict[int, T] = {}
     problems: dict[int, RequestProblem] = {}

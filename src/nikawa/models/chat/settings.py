@@ -24,7 +24,8 @@ RUNTIME_SETTINGS = (
     "price_out",
     "budget",
 )
-"""Settings that change how questions are sent, never an answer: a run that stopped at its budget goes on under a higher one."""
+"""Settings that change how questions are sent, never an answer: a run that stopped at its budget
+goes on under a higher one."""
 
 
 class ChatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

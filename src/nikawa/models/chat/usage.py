@@ -65,7 +65,9 @@ class Budget:
 
     @asynccontextmanager
     async def reserve(self, size: int, tokens: int) -> AsyncIterator[None]:
-        """Reserve the cost of a request of `size` bytes, which are at least as many as its tokens, and an answer of `tokens`."""
+        """Reserve the cost of a request of `size` bytes, which are at least as many as its tokens,
+        and an answer of `tokens`.
+        """
         if self.settings.budget is None:
             yield
             return

@@ -1,8 +1,10 @@
-"""The state of a dialogue by matching values of an ontology, which is learned with the cues that tell slots apart.
+"""The state of a dialogue by matching values of an ontology, which is learned with the cues that
+tell slots apart.
 
-A state is carried from user turn to user turn. In each, a value that a speaker mentions (or another slot has) goes to
-a slot if a linear model finds its place and the turn's words likely; slots of few values, and `dontcare`, are filled
-by the words of the turn alone. Values of open kinds (numbers, times) need not occur in training.
+A state is carried from user turn to user turn. In each, a value that a speaker mentions (or another
+slot has) goes to a slot if a linear model finds its place and the turn's words likely; slots of few
+values, and `dontcare`, are filled by the words of the turn alone. Values of open kinds (numbers,
+times) need not occur in training.
 """
 
 from __future__ import annotations
@@ -127,7 +129,10 @@ class Ontology:
         return sorted([*mentions, *times])
 
     def find_candidates(self, step: Step) -> list[Candidate]:
-        """What each slot may take: from the user, the system, or another slot; nothing that it has already."""
+        """What each slot may take: from the user, the system, or another slot.
+
+        A value that the slot has already is left out.
+        """
         candidates: dict[tuple[str, str], Candidate] = {}
         for source, text in (("user", step.exchange.user), ("system", step.exchange.system)):
             for mention in self.find_mentions(text):
@@ -225,7 +230,9 @@ class OntologyMatch:
         self._candidate_classifier.fit(hash_features(rows) if rows else None, gold)
 
     def _fit_turns(self, ontology: Ontology, steps: Sequence[tuple[Step, State]]) -> None:
-        """One classifier for each slot whose value the words of a turn may give: keep, or one of its values."""
+        """One classifier for each slot whose value the words of a turn may give: keep, or one of
+        its values.
+        """
         self._turn_classifiers = {}
         if not steps:
             return
@@ -320,8 +327,8 @@ def _choose_values(
 ) -> dict[str, str]:
     """The likeliest value of each slot; what is mentioned once goes to one slot.
 
-    `by_words` are the slots that the words of the turn fill, with probability and value; a candidate must be at
-    least as likely to replace one of them.
+    `by_words` are the slots that the words of the turn fill, with probability and value; a
+    candidate must be at least as likely to replace one of them.
     """
     pairs = list(zip(probabilities, candidates, strict=True))
     pairs.sort(key=lambda pair: (-pair[0], pair[1].slot, pair[1].value))

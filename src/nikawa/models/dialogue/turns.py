@@ -1,4 +1,6 @@
-"""Dialogues as exchanges (what the system said, what the user answered), and states as the value of each slot."""
+"""Dialogues as exchanges (what the system said, what the user answered), and states as the value of
+each slot.
+"""
 
 from __future__ import annotations
 
@@ -73,8 +75,8 @@ def find_training_steps(
 ) -> list[tuple[Step, dict[str, str]]]:
     """The last step of each dialogue, with the slots that it changed.
 
-    The state before it must be known: because the dialogue starts there, or from another example. Dialogues where it
-    is not are left out.
+    The state before it must be known: because the dialogue starts there, or from another example.
+    Dialogues where it is not are left out.
     """
     state_of = dict(zip(dialogues, states, strict=True))
     steps = []

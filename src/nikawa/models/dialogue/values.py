@@ -1,7 +1,8 @@
-"""Finds values of an ontology in what people say: names (blanks and case do not matter), numbers, times of day.
+"""Finds values of an ontology in what people say: names (blanks and case do not matter), numbers,
+times of day.
 
-Korean and Japanese numerals and clock times are read, in digits or in words. A time without its half of the day has
-two readings.
+Korean and Japanese numerals and clock times are read, in digits or in words. A time without its
+half of the day has two readings.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class Mention(NamedTuple):
     end: int
     value: str
     how: str
-    """`name`, `number`, `time`, or `other-half` for a time that is twelve hours away from the plain reading."""
+    """`name`, `number`, `time`, or `other-half` for a time that is twelve hours away from the plain
+    reading."""
 
 
 def fold_text(text: str) -> str:
@@ -131,7 +133,10 @@ class NameFinder:
         self._lengths = {first: sorted(sizes, reverse=True) for first, sizes in lengths.items()}
 
     def find(self, text: str) -> Iterator[Mention]:
-        """Mentions from left to right, none inside another; `text` must be folded by `fold_text`."""
+        """Mentions from left to right, none inside another.
+
+        `text` must be folded by `fold_text`.
+        """
         places = [i for i, character in enumerate(text) if not character.isspace()]
         letters = "".join(text[i] for i in places)
         at = 0

@@ -1,6 +1,8 @@
-"""`encoder:PATH`: a pre-trained encoder with the head of the task, fine-tuned on the training split.
+"""`encoder:PATH`: a pre-trained encoder with the head of the task, fine-tuned on the training
+split.
 
-Importing this package loads neither torch nor transformers: they are needed when a model learns or answers.
+Importing this package loads neither torch nor transformers: they are needed when a model learns or
+answers.
 """
 
 from __future__ import annotations
@@ -42,8 +44,8 @@ class Encoder:
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
         """Fine-tune; resumes from the state in the setup's folder where there is one.
 
-        Raises BadInput for gold, text or a checkpoint that cannot be used, and Diverged if weights are not finite in
-        the end.
+        Raises BadInput for gold, text or a checkpoint that cannot be used, and Diverged if weights
+        are not finite in the end.
         """
         from nikawa.models.encoder.checks import (
             check_coverage,
@@ -53,7 +55,7 @@ class Encoder:
             sample_texts,
         )
         from nikawa.models.encoder.train import (
-            Training,
+            TrainingJob,
             find_evaluation_notes,
             make_evaluation,
             merge_adapters,
@@ -76,7 +78,7 @@ class Encoder:
         self._model = model
         self._work = work
         self.history = []
-        training = Training(
+        training = TrainingJob(
             model,
             rows,
             self._head.loss,
@@ -125,7 +127,10 @@ class Encoder:
         return replace(work, known=getattr(model, "known", None)), model
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
-        """The answers, in the order of the examples; an answer whose scores are not finite is empty, with the reason."""
+        """The answers, in the order of the examples.
+
+        An answer whose scores are not finite is empty, with the reason.
+        """
         if self._model is None and self.settings.epochs > 0:
             raise not_fitted_error(self.name, task)
         if not examples:
@@ -160,7 +165,9 @@ class Encoder:
         return answers
 
     def save(self, folder: Path | str, *, overwrite: bool = False) -> None:
-        """Weights (safetensors), configuration and tokenizer, as plain transformers reads them; all or nothing."""
+        """Weights (safetensors), configuration and tokenizer, as plain transformers reads them; all
+        or nothing.
+        """
         if self._model is None:
             raise BadInput("there is nothing to save yet", cure="call fit first")
         with write_model_folder(Path(folder), overwrite) as draft:

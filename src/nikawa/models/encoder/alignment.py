@@ -1,12 +1,13 @@
 """Which characters of a text each sub-word stands for.
 
-`align_subwords` is for tokenizers that do not say. Sub-words may have lost marks (`##`, `▁`), case, width or accents,
-and unknown ones say nothing. Both sides are decomposed (NFKD) and case-folded. Runs of known sub-words must be found
-in the text as they are; where a run could stand in several places, the place is taken that leaves each unknown
-sub-word a word of its own (a beam search over runs, by cost).
+`align_subwords` is for tokenizers that do not say. Sub-words may have lost marks (`##`, `▁`), case,
+width or accents, and unknown ones say nothing. Both sides are decomposed (NFKD) and case-folded.
+Runs of known sub-words must be found in the text as they are; where a run could stand in several
+places, the place is taken that leaves each unknown sub-word a word of its own (a beam search over
+runs, by cost).
 
-`make_disjoint` makes the spans exact, whether they come from here or from the tokenizer: each character belongs to one
-sub-word at most.
+`make_disjoint` makes the spans exact, whether they come from here or from the tokenizer: each
+character belongs to one sub-word at most.
 """
 
 from __future__ import annotations
@@ -37,13 +38,15 @@ UNITS = (
     re.compile(r"[一-鿿㐀-䶿々〆]|[^\W_一-鿿㐀-䶿々〆]+|[^\w\s]|_"),
     re.compile(r"\S"),
 )
-"""What an unknown sub-word may stand for, from the largest: a word, a part of one script or a sign, a character."""
+"""What an unknown sub-word may stand for, from the largest: a word, a part of one script or a sign,
+a character."""
 
 
 def align_subwords(text: str, subwords: Sequence[str], unknown: str | None) -> list[Place]:
     """Start and end (exclusive) in `text` of every sub-word; empty where one stands for nothing.
 
-    `subwords` are names as the vocabulary has them; `unknown` is the name of the one for unknown text.
+    `subwords` are names as the vocabulary has them; `unknown` is the name of the one for unknown
+    text.
 
     >>> align_subwords("뷁뷁이 왔다", ["[UNK]", "왔", "##다"], "[UNK]")
     [(0, 3), (4, 5), (5, 6)]
@@ -56,10 +59,11 @@ def align_subwords(text: str, subwords: Sequence[str], unknown: str | None) -> l
 
 
 def make_disjoint(text: str, spans: Sequence[Place]) -> tuple[list[Place], str]:
-    """Spans that share no character and have no outer white space, and the characters that none of them has.
+    """Spans that share no character and have no outer white space, and the characters that none of
+    them has.
 
-    A character that several sub-words make up (bytes, the parts of ㍿) goes to the first of them; a mark that joins
-    the character before it goes where that went.
+    A character that several sub-words make up (bytes, the parts of ㍿) goes to the first of them; a
+    mark that joins the character before it goes where that went.
     """
     disjoint: list[Place] = []
     lost: list[str] = []
@@ -78,7 +82,10 @@ def make_disjoint(text: str, spans: Sequence[Place]) -> tuple[list[Place], str]:
 
 
 def _close_gap(text: str, spans: list[Place], start: int, end: int) -> list[str]:
-    """Give the marks at the start of a gap to the span before it; what else is not white space is lost."""
+    """Give the marks at the start of a gap to the span before it.
+
+    Other characters of the gap, except white space, are lost.
+    """
     if start < end and spans and spans[-1][1] == start:
         stop = start
         while stop < end and _joins_previous(text[stop]):
@@ -92,7 +99,9 @@ def _close_gap(text: str, spans: list[Place], start: int, end: int) -> list[str]
 
 
 def _joins_previous(character: str) -> bool:
-    """Whether it joins the character before it: accents and marks, and vowels and finals of decomposed Hangul."""
+    """Whether it joins the character before it: accents and marks, and vowels and finals of
+    decomposed Hangul.
+    """
     if "\u1160" <= character <= "\u11ff" or "\ud7b0" <= character <= "\ud7ff":
         return True
     return not fold_character(character, True) and not character.isspace()
@@ -121,7 +130,10 @@ def _fold(text: str, strip_accents: bool) -> tuple[str, list[int]]:
 def _fold_subwords(
     subwords: Sequence[str], unknown: str | None, strip_accents: bool
 ) -> list[str | None]:
-    """The folded text of every sub-word; None for unknown ones. The first of bytes in a row has the text of them all."""
+    """The folded text of every sub-word; None for unknown ones.
+
+    The first of bytes in a row has the text of them all.
+    """
     texts: list[str | None] = []
     raw: list[int] = []
     for i, subword in enumerate(subwords):
@@ -245,7 +257,9 @@ def _find_run_places(whole: str, run: SubwordRun, end: int, folded: str) -> list
 
 
 def cost_of_gap(run: SubwordRun, units: UnitCounts, start: int, end: int) -> float:
-    """How ill the gap before a run fits the unknown sub-words in it, and the place fits the run's first sub-word."""
+    """How ill the gap before a run fits the unknown sub-words in it, and the place fits the run's
+    first sub-word.
+    """
     if not run.unknown:
         return 0.0
     text = units.text
@@ -278,7 +292,9 @@ def place_subwords(
 
 
 def _share_out(text: str, start: int, end: int, parts: int) -> list[Place]:
-    """A stretch of text shared out to unknown sub-words: words, or parts of words where there are not enough."""
+    """A stretch of text shared out to unknown sub-words: words, or parts of words where there are
+    not enough.
+    """
     if not parts:
         return []
     places: list[Place] = []

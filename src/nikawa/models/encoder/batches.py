@@ -1,7 +1,8 @@
 """Rows of sub-words, stored flat and gathered into padded batches of a few fixed lengths.
 
-Every sequence lies in one long array; a batch is gathered by offsets where the data lies (on the GPU, inside a
-captured graph), so no row is padded twice and no batch is copied to the device while training.
+Every sequence lies in one long array; a batch is gathered by offsets where the data lies (on the
+GPU, inside a captured graph), so no row is padded twice and no batch is copied to the device while
+training.
 """
 
 from __future__ import annotations
@@ -25,11 +26,15 @@ MIN_BATCHES_FOR_LENGTH = 100
 
 @dataclass
 class Rows:
-    """What a head makes of examples; each row has `width` sequences (5 for five choices, else 1)."""
+    """What a head makes of examples.
+
+    Each row has `width` sequences (5 for five choices, else 1).
+    """
 
     width: int = 1
     tokens: dict[str, list[np.ndarray]] = field(default_factory=dict)
-    """By name, one array a sequence, all names of one sequence of equal length (`input_ids`, `token_type_ids`)."""
+    """By name, one array a sequence, all names of one sequence of equal length (`input_ids`,
+    `token_type_ids`)."""
     dense: dict[str, np.ndarray] = field(default_factory=dict)
     """By name, one entry a row: labels, positions."""
     pads: dict[str, int] = field(default_factory=dict)
@@ -53,7 +58,9 @@ class Rows:
 
 
 class RowStore:
-    """The rows as tensors on one device, with a last empty row that fills incomplete batches and counts for nothing."""
+    """The rows as tensors on one device, with a last empty row that fills incomplete batches and
+    counts for nothing.
+    """
 
     def __init__(self, rows: Rows, device: Any) -> None:
         import torch
@@ -87,7 +94,10 @@ class RowStore:
         return longest
 
     def gather(self, rows: Any, length: int) -> dict[str, Any]:
-        """The batch of these rows (a tensor of row numbers), padded to `length`; can be captured in a CUDA graph."""
+        """The batch of these rows (a tensor of row numbers), padded to `length`.
+
+        Can be captured in a CUDA graph.
+        """
         import torch
 
         width = self.width
@@ -133,8 +143,8 @@ def plan_batches(
 ) -> list[Batch]:
     """Batches of rows alike in length, in the order given; as many as without fixed lengths.
 
-    A row is padded to the smallest of `lengths` that holds it, but to no more than `longest`. What is left over of a
-    length moves up to the next, so that one batch at most is incomplete.
+    A row is padded to the smallest of `lengths` that holds it, but to no more than `longest`. What
+    is left over of a length moves up to the next, so that one batch at most is incomplete.
     """
     allowed = [length for length in (*lengths, longest) if length <= longest]
     waiting: dict[int, list[int]] = {}

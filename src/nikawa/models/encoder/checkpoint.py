@@ -1,7 +1,8 @@
-"""Checkpoints: find one by its name, read its configuration, tokenizer and weights, check that they fit, save one.
+"""Checkpoints: find one by its name, read its configuration, tokenizer and weights, check that they
+fit, save one.
 
-A checkpoint is a folder, a bare name that lies in one of `model_folders`, or a name in the local cache of
-transformers; nothing is fetched. Whatever cannot be used raises BadInput with one line.
+A checkpoint is a folder, a bare name that lies in one of `model_folders`, or a name in the local
+cache of transformers; nothing is fetched. Whatever cannot be used raises BadInput with one line.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ SHIFTED_POSITIONS = frozenset(
 
 
 def model_folders() -> list[Path]:
-    """Where bare names are looked up: `NIKAWA_MODELS`, `models` in this folder, the user's data folder."""
+    """Where bare names are looked up: `NIKAWA_MODELS`, `models` in this folder, the user's data
+    folder.
+    """
     chosen = os.environ.get(FOLDER_VARIABLE)
     home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     folders = [Path("models"), Path(home) / "nikawa" / "models"]
@@ -93,7 +96,10 @@ def _is_cached(source: str) -> bool:
 
 
 def open_backbone(source: str) -> Backbone:
-    """Read the configuration and the tokenizer of a checkpoint; the weights are read by `Backbone.model`."""
+    """Read the configuration and the tokenizer of a checkpoint.
+
+    The weights are read by `Backbone.model`.
+    """
     try:
         import transformers
     except ImportError:
@@ -120,8 +126,8 @@ class Backbone:
     def model(self, auto: str, settings: EncoderSettings, **changes: Any) -> Any:
         """The checkpoint under one of transformers' automatic classes, ready to be trained.
 
-        `changes` replace entries of the configuration. Raises BadInput for an architecture without this class, and
-        for weights, a head or a vocabulary that do not fit.
+        `changes` replace entries of the configuration. Raises BadInput for an architecture without
+        this class, and for weights, a head or a vocabulary that do not fit.
         """
         import transformers
 
@@ -163,7 +169,8 @@ class Backbone:
     ) -> None:
         """Refuse weights that would be random where trained ones are expected.
 
-        Only a head may be new, and only if it is trained; otherwise a random model would pass for a poor one.
+        Only a head may be new, and only if it is trained; otherwise a random model would pass for a
+        poor one.
         """
         missing = list(loading["missing_keys"])
         mismatched = [key[0] for key in loading["mismatched_keys"]]
@@ -181,7 +188,8 @@ class Backbone:
     def order_classes(self, classes: tuple[str, ...], settings: EncoderSettings) -> tuple[str, ...]:
         """The classes in the checkpoint's order where it has the same, else in their own.
 
-        Raises BadInput for other classes where the checkpoint answers without being trained further.
+        Raises BadInput for other classes where the checkpoint answers without being trained
+        further.
         """
         names = getattr(self.config, "id2label", None) or {}
         own = tuple(names[i] for i in sorted(names))
@@ -282,8 +290,9 @@ def _unreadable_error(source: str, problem: Exception) -> BadInput:
 
 @contextmanager
 def write_model_folder(folder: Path, overwrite: bool) -> Iterator[Path]:
-    """A folder to save a model in, which appears as `folder` when all is written; an empty one may be there already.
+    """A folder to save a model in, which appears as `folder` when all is written.
 
+    An empty one may be there already.
     Raises BadInput if it cannot be written; then `folder` is as it was.
     """
     from safetensors import SafetensorError

@@ -1,8 +1,8 @@
 """What is refused before training: gold of a wrong shape, and text that a checkpoint cannot read.
 
-A checkpoint of another language, or a tokenizer that loses characters, must not pass for a poor model. A vocabulary of
-another language that falls back on bytes knows every character and reads none: each takes three sub-words, where
-its own language needs one or fewer.
+A checkpoint of another language, or a tokenizer that loses characters, must not pass for a poor
+model. A vocabulary of another language that falls back on bytes knows every character and reads
+none: each takes three sub-words, where its own language needs one or fewer.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ if TYPE_CHECKING:  # gold is checked before torch, which heads need, is looked f
     from nikawa.models.encoder.heads._base import Work
 
 MAX_UNKNOWN_SHARE, MAX_LOST_SHARE = 0.8, 0.1
-"""Unknown sub-words, and characters without a sub-word, as shares of all sub-words: more is refused."""
+"""Unknown sub-words, and characters without a sub-word, as shares of all sub-words: more is
+refused."""
 MAX_SAMPLED_TEXTS = 256
 """Texts that are compared with their sub-words where the head itself reads no characters."""
 BYTES_PER_CHARACTER, MANY_PER_CHARACTER = 2.5, 1.5
-"""Sub-words per character: above the first a text is spelled in bytes, above the second much of it is."""
+"""Sub-words per character: above the first a text is spelled in bytes, above the second much of it
+is."""
 MIN_VOCABULARY = 512
 """A smaller vocabulary consists of bytes on purpose."""
 MIN_CHARACTERS = 20
@@ -46,7 +48,9 @@ HANGUL = re.compile("[\uac00-\ud7a3]")
 
 
 def check_gold(task: Task, examples: Sequence[Example]) -> None:
-    """Raise BadInput for gold of another shape than the task's, or outside the text that it is about."""
+    """Raise BadInput for gold of another shape than the task's, or outside the text that it is
+    about.
+    """
     for example, gold in zip(examples, get_gold(task, examples), strict=True):
         if problem := find_gold_problem(task.kind, example, gold):
             what = f"example {example.id!r} has {gold!r} for {task.question!r}, which is {problem}"
@@ -118,7 +122,9 @@ def sample_texts(work: Work, examples: Sequence[Example]) -> list[str]:
 
 
 def check_coverage(work: Work, rows: Rows, examples: Sequence[Example], source: str) -> None:
-    """Raise BadInput for a tokenizer that knows too few sub-words of the rows, or loses too many characters."""
+    """Raise BadInput for a tokenizer that knows too few sub-words of the rows, or loses too many
+    characters.
+    """
     tokenizer = work.reader.tokenizer
     ids = np.concatenate(rows.tokens["input_ids"])
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
@@ -157,10 +163,10 @@ def check_vectors(model: Any, rows: Rows, source: str) -> None:
 
 
 def check_language(work: Work, rows: Rows, source: str, texts: Sequence[str]) -> list[str]:
-    """Notes on how well a checkpoint suits the language of the texts; their costs are stored in the rows.
+    """Notes on how well a checkpoint suits the language of the texts.
 
-    Raises BadInput for a vocabulary that spells them in bytes, unless the settings, or the checkpoint's own folder, say
-    that it is meant for them.
+    Their costs are stored in the rows. Raises BadInput for a vocabulary that spells them in bytes,
+    unless the settings, or the checkpoint's own folder, say that it is meant for them.
     """
     if rows.cost is None:
         parts = [part for text in texts for part in NOT_ASCII.findall(text)]
@@ -207,7 +213,9 @@ def detect_language(texts: Iterable[str]) -> str:
 
 
 def read_languages(source: str) -> frozenset[str]:
-    """The languages that a checkpoint's folder or model card names; none where it names none, or many."""
+    """The languages that a checkpoint's folder or model card names; none where it names none, or
+    many.
+    """
     folder = Path(source)
     try:
         return frozenset({str(json.loads((folder / "vocabulary.json").read_bytes())["language"])})

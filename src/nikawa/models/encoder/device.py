@@ -1,4 +1,7 @@
-"""Where to compute and in which precision; randomness that is put back; errors of a device in one line."""
+"""Where to compute and in which precision; randomness that is put back.
+
+Errors of a device are reported in one line.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Outputs of a trained model: rows alike in length together, in large batches of few shapes, back in their order."""
+"""Outputs of a trained model: rows alike in length together, in large batches of few shapes, back
+in their order.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,10 @@ def compute_outputs(
 def _plan_answer_batches(
     sizes: np.ndarray, width: int, on_gpu: bool
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Rows of one fixed length together; on a GPU filled up with the empty row to a power of two."""
+    """Rows of one fixed length together.
+
+    On a GPU they are padded with the empty row to a power of two.
+    """
     longest = int(sizes.max())
     lengths = np.array([*(n for n in LENGTHS if n < longest), longest])
     classes = np.searchsorted(lengths, sizes)

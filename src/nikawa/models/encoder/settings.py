@@ -56,13 +56,16 @@ class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     n_best: Annotated[int, msgspec.Meta(ge=1)] = 20
     """Answers of reading comprehension that are compared and stored with their scores."""
     segmentation: str = "none"
-    """The analyser whose words the tokenizer was trained on (`ja-ipadic`, `ko-kiwi`, …); `none` where it needs none."""
+    """The analyser whose words the tokenizer was trained on (`ja-ipadic`, `ko-kiwi`, …); `none`
+    where it needs none."""
     markers: Literal["typed", "untyped"] = "typed"
     """Entity markers of relation extraction: with the entity's type or not."""
     relation_reads: Literal["cls", "markers"] = "cls"
-    """Where relations are read: at the first position, as the reference does, or at the two opening markers."""
+    """Where relations are read: at the first position, as the reference does, or at the two opening
+    markers."""
     decode: Literal["tree", "argmax"] = "tree"
-    """How dependency heads are chosen: the best tree, or each word's best head as the reference does."""
+    """How dependency heads are chosen: the best tree, or each word's best head as the reference
+    does."""
     checks: Annotated[int, msgspec.Meta(ge=1)] = 1
     """Evaluations on dev in an epoch, where dev is evaluated."""
     early_stop: Annotated[int, msgspec.Meta(ge=0)] = 0
@@ -78,7 +81,8 @@ class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     checkpoint_steps: Annotated[int, msgspec.Meta(ge=1)] = 500
     """Steps between two states on disk, from which a killed run resumes."""
     any_language: bool = False
-    """Train an encoder on text that its vocabulary spells in bytes, as that of another language does."""
+    """Train an encoder on text that its vocabulary spells in bytes, as that of another language
+    does."""
     scratch: bool = False
     """Random weights instead of the checkpoint's: what pre-training is worth."""
     lora: Annotated[int, msgspec.Meta(ge=0)] = 0
@@ -88,7 +92,8 @@ class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 def make_word_finder(segmentation: str) -> WordFinder | None:
-    """A function from a text to the places of an analyser's words, for vocabularies that were learned on words.
+    """A function from a text to the places of an analyser's words, for vocabularies that were
+    learned on words.
 
     `segmentation` is the name of an analyser or of the extra that brings it; None for `none`.
     """

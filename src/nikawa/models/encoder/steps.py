@@ -1,7 +1,8 @@
-"""How one batch is learned: plainly, or as a captured CUDA graph for each length; and the optimiser, AdamW.
+"""How one batch is learned: plainly, or as a captured CUDA graph for each length; and the
+optimiser, AdamW.
 
-With bf16 the model computes in bf16 and float32 master weights take the updates. Nothing in a step of the optimiser
-waits for the device, so that it can be captured in a graph.
+With bf16 the model computes in bf16 and float32 master weights take the updates. Nothing in a step
+of the optimiser waits for the device, so that it can be captured in a graph.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from nikawa.models.encoder.settings import EncoderSettings
 Loss = Callable[[Any, dict[str, Any]], Any]
 """The mean loss of a model on a batch, over the rows that count."""
 WARM_UP_STEPS = 3
-"""Steps run before the first graph is captured, as capturing requires; one before each further, for its own kernels."""
+"""Steps run before the first graph is captured, as capturing requires; one before each further, for
+its own kernels."""
 
 
 class Steps(ABC):
@@ -185,7 +187,8 @@ class GraphSteps(Steps):
 
 
 def learning_rates(settings: EncoderSettings, steps: int) -> list[float]:
-    """The learning rate of each step: a straight rise over the warm-up, then a straight fall to zero.
+    """The learning rate of each step: a straight rise over the warm-up, then a straight fall to
+    zero.
 
     The warm-up is rounded up, as transformers' trainer does.
     """
@@ -206,7 +209,8 @@ def has_weight_decay(name: str, parameter: Any) -> bool:
 
 
 class Optimiser:
-    """AdamW with clipping and a learning rate that rises and falls, over the parameters that have a gradient.
+    """AdamW with clipping and a learning rate that rises and falls, over the parameters that have a
+    gradient.
 
     `apply` is one step. State and rate are kept on the device.
     """

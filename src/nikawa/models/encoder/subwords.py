@@ -1,4 +1,6 @@
-"""Text to sub-words with the characters each stands for, and sub-words to framed inputs of one or two texts."""
+"""Text to sub-words with the characters each stands for, and sub-words to framed inputs of one or
+two texts.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ Framed = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Subwords:
-    """The sub-words of one text; `spans[i]` are the characters sub-word i stands for (empty where none)."""
+    """The sub-words of one text.
+
+    `spans[i]` are the characters sub-word i stands for (empty where none).
+    """
 
     ids: list[int]
     spans: list[Place]
@@ -35,13 +40,17 @@ class Frame:
     one: tuple[list[int], list[int]]
     two: tuple[list[int], list[int], list[int]]
     segments: tuple[int, int]
-    """The segment of the first and of the second text; special tokens take that of the text before them."""
+    """The segment of the first and of the second text; special tokens take that of the text before
+    them."""
     typed: bool
     """Whether the model takes segments at all."""
 
     @classmethod
     def learn(cls, tokenizer: Any, segments: int | None) -> Frame:
-        """Learn the special tokens by framing a known text; a model of fewer segments than they have is given none."""
+        """Learn the special tokens by framing a known text.
+
+        A model of fewer segments than they have is given none.
+        """
         bare = tokenizer("1", add_special_tokens=False)["input_ids"]
         if not bare:
             raise BadInput("the tokenizer makes nothing of '1'", cure="take another tokenizer")
@@ -98,7 +107,9 @@ class SubwordReader:
         return ids
 
     def read(self, texts: Sequence[str]) -> list[Subwords]:
-        """The sub-words of many texts with the characters each stands for, counted in the text as given."""
+        """The sub-words of many texts with the characters each stands for, counted in the text as
+        given.
+        """
         if not texts:
             return []
         segmented = [self.segment(text) for text in texts]
@@ -130,7 +141,9 @@ class SubwordReader:
         return aligned
 
     def segment(self, text: str) -> tuple[str, list[int] | None]:
-        """The text with a blank between words, and the place each character (and the end) had before."""
+        """The text with a blank between words, and the place each character (and the end) had
+        before.
+        """
         if self._find_words is None:
             return text, None
         parts: list[str] = []
@@ -155,7 +168,9 @@ class SubwordReader:
     def frame_texts(
         self, first: Sequence[int], second: Sequence[int] | None, longest: int
     ) -> Framed:
-        """Input ids and segments of one or two texts with special tokens, the longer text cut first until they fit."""
+        """Input ids and segments of one or two texts with special tokens, the longer text cut first
+        until they fit.
+        """
         frame = self.frame
         if second is None:
             before, after = frame.one
@@ -171,7 +186,10 @@ class SubwordReader:
         return np.array(ids), segments
 
     def add_tokens(self, rows: Rows, pairs: Sequence[Framed]) -> Rows:
-        """Put input ids, and segments where the model takes them, into the rows; `pairs` are those of each sequence."""
+        """Put input ids, and segments where the model takes them, into the rows.
+
+        `pairs` are those of each sequence.
+        """
         rows.tokens["input_ids"] = [ids for ids, _ in pairs]
         if self.frame.typed:
             rows.tokens["token_type_ids"] = [segments for _, segments in pairs]
@@ -180,7 +198,8 @@ class SubwordReader:
 
 
 def cover_text(text: str, words: Iterable[Place]) -> list[Place]:
-    """Words that share no character, with what lies between them: each character but white space is in one.
+    """Words that share no character, with what lies between them: each character but white space is
+    in one.
 
     Korean morphemes may share a syllable; it stays with the first.
     """
@@ -199,7 +218,9 @@ def cover_text(text: str, words: Iterable[Place]) -> list[Place]:
 
 
 def _fit_lengths(first: int, second: int, room: int) -> tuple[int, int]:
-    """How much of two texts to keep: sub-words are cut from the longer, from the second where they are equal."""
+    """How much of two texts to keep: sub-words are cut from the longer, from the second where they
+    are equal.
+    """
     over = first + second - room
     if over <= 0:
         return first, second

@@ -1,10 +1,11 @@
 """Fine-tuning: the loop over epochs, evaluation on dev, the state on disk, and low-rank adapters.
 
-A killed training resumes from its last state and ends with the same weights, bit for bit. The state file is written
-whole or not at all.
+A killed training resumes from its last state and ends with the same weights, bit for bit. The state
+file is written whole or not at all.
 
-Low-rank adapters (Hu et al. 2022): small matrices beside the encoder's are trained, and added to them afterwards. The
-head is trained whole. What is saved is a plain checkpoint, whatever was trained.
+Low-rank adapters (Hu et al. 2022): small matrices beside the encoder's are trained, and added to
+them afterwards. The head is trained whole. What is saved is a plain checkpoint, whatever was
+trained.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ NO_EVALUATION = "best_by was not used: it goes with keep=best or early_stop"
 
 
 @dataclass
-class Training:
+class TrainingJob:
     """One training: what is learned, how, and how it is evaluated."""
 
     model: Any
@@ -58,7 +59,7 @@ class Training:
     """Whether a weight is not finite in the end."""
 
 
-def train(training: Training) -> None:
+def train(training: TrainingJob) -> None:
     """Train the model in place; a killed training resumes from the last state in the folder."""
     import torch
 
@@ -75,7 +76,7 @@ def train(training: Training) -> None:
 class TrainingLoop:
     """The epochs of one training."""
 
-    def __init__(self, training: Training) -> None:
+    def __init__(self, training: TrainingJob) -> None:
         import torch
 
         self._training, settings = training, training.settings
@@ -83,7 +84,8 @@ class TrainingLoop:
         self._model_key = model_key(model) if training.folder is not None else ""
         bf16 = uses_bf16(settings, device)
         self._exact: dict[str, Any] = {}
-        """With bf16 the weights as they were before rounding, of parameters that are not trained."""
+        """With bf16 the weights as they were before rounding, of parameters that are not trained.
+        """
         if bf16:
             self._exact = {n: p.detach().float().clone() for n, p in model.named_parameters()}
         model.to(device, torch.bfloat16 if bf16 else torch.float32).train()
@@ -243,13 +245,18 @@ class TrainingLoop:
 
 
 def count_updates(total: int, epoch_size: int, accumulate: int) -> int:
-    """Steps of the optimiser for `total` batches: what is left over at the end of an epoch makes one too."""
+    """Steps of the optimiser for `total` batches: what is left over at the end of an epoch makes
+    one too.
+    """
     epochs, rest = divmod(total, epoch_size)
     return epochs * -(-epoch_size // accumulate) + -(-rest // accumulate)
 
 
-def training_key(training: Training) -> str:
-    """What a training is known by: its rows, settings and seed. A state with another key is not resumed."""
+def training_key(training: TrainingJob) -> str:
+    """What a training is known by: its rows, settings and seed.
+
+    A state with another key is not resumed.
+    """
     settings = msgspec.to_builtins(
         msgspec.structs.replace(training.settings, **dict.fromkeys(RUNTIME_SETTINGS, 0))
     )
@@ -288,7 +295,10 @@ class SavedState(NamedTuple):
 def save_state(
     folder: Path, state: dict[str, Any], best_state: dict[str, Any] | None, marks: dict[str, Any]
 ) -> None:
-    """Replace the state in the folder; raises BadInput and leaves the old one if it cannot be written."""
+    """Replace the state in the folder.
+
+    Raises BadInput and leaves the old one if it cannot be written.
+    """
     import torch
 
     random = {"cpu": torch.get_rng_state()}
@@ -326,7 +336,9 @@ def _copy_to_cpu(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def load_state(folder: Path, device: Any, keys: Mapping[str, str]) -> SavedState | None:
-    """The state that the training of these keys left, with the random numbers put back; None without one."""
+    """The state that the training of these keys left, with the random numbers put back; None
+    without one.
+    """
     import torch
 
     path = folder / STATE_FILE
@@ -375,7 +387,10 @@ def make_evaluation(
     dev: Sequence[Example],
     predict: Callable[[Sequence[Example]], list[Prediction]],
 ) -> Callable[[], float]:
-    """A function that scores the present answers to dev; nan where some are missing: no state is the best by that."""
+    """A function that scores the present answers to dev.
+
+    It returns nan if answers are missing: such a state is never the best.
+    """
     without_gold = [msgspec.structs.replace(example, gold={}) for example in dev]
 
     def evaluate() -> float:
@@ -395,7 +410,8 @@ def find_evaluation_notes(settings: EncoderSettings, has_dev: bool) -> list[str]
 
 
 def add_adapters(model: Any, settings: EncoderSettings) -> Any:
-    """The model with adapters beside every linear layer of its encoder, which alone are trained there.
+    """The model with adapters beside every linear layer of its encoder, which alone are trained
+    there.
 
     With `lora=0` the model as it is. Raises BadInput for an architecture without linear layers.
     """

@@ -1,8 +1,9 @@
-"""Dependency parsers: `right-headed`, the chain that a parser must beat, and `tree-graph`, a first-order graph parser.
+"""Dependency parsers: `right-headed`, the chain that a parser must beat, and `tree-graph`, a
+first-order graph parser.
 
-The chain: every word depends on the next one and the last on the root, as is usual in a head-final language. Labels
-are the most frequent of the word's tags in the examples; unseen tags fall back on their last two, on the last one,
-then on the most frequent label of all.
+The chain: every word depends on the next one and the last on the root, as is usual in a head-final
+language. Labels are the most frequent of the word's tags in the examples; unseen tags fall back on
+their last two, on the last one, then on the most frequent label of all.
 """
 
 from __future__ import annotations

@@ -1,13 +1,16 @@
-"""The best tree of a sentence with scored arcs: projective (Eisner), or with crossing arcs (Chu-Liu/Edmonds).
+"""The best tree of a sentence with scored arcs: projective (Eisner), or with crossing arcs
+(Chu-Liu/Edmonds).
 
-`best_projective_tree`: Eisner (1996), in the form of McDonald, Crammer & Pereira (2005). Spans with their head at the
-left or right end are joined from short to long, O(n³); the spans of one length are worked on together.
+`best_projective_tree`: Eisner (1996), in the form of McDonald, Crammer & Pereira (2005). Spans with
+their head at the left or right end are joined from short to long, O(n³); the spans of one length
+are worked on together.
 
-`best_tree`: Chu & Liu (1965), Edmonds (1967). Every word takes its best head; a cycle becomes one node whose incoming
-arcs are scored by what they gain over the arc they break, and the smaller problem is solved the same way.
+`best_tree`: Chu & Liu (1965), Edmonds (1967). Every word takes its best head; a cycle becomes one
+node whose incoming arcs are scored by what they gain over the arc they break, and the smaller
+problem is solved the same way.
 
-In both the root has one word. Scores are an array `scores[word - 1, head]` with words and heads counted from 1 and 0
-for the root; heads come back in the same form.
+In both the root has one word. Scores are an array `scores[word - 1, head]` with words and heads
+counted from 1 and 0 for the root; heads come back in the same form.
 """
 
 from __future__ import annotations
@@ -78,7 +81,10 @@ def find_splits(n: int, length: int) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 def best_tree(scores: Floats) -> list[int]:
-    """The heads of words 1…n in the best tree, crossing arcs allowed; scores that are not finite count as none."""
+    """The heads of words 1…n in the best tree, crossing arcs allowed.
+
+    Scores that are not finite count as none.
+    """
     n = len(scores)
     if not n:
         return []

@@ -1,8 +1,10 @@
-"""What the graph parser sees of a sentence: numbers of the features of every possible arc, and of every label.
+"""What the graph parser sees of a sentence: numbers of the features of every possible arc, and of
+every label.
 
-A word is a row of atoms (tags and morphemes from its ends, marks around it). A feature joins atoms of dependent, head
-and neighbours, or what lies between the two; it is hashed to a number, so that no table of names is kept. All arcs of a
-sentence are worked on together: an array of dependents by heads by templates.
+A word is a row of atoms (tags and morphemes from its ends, marks around it). A feature joins atoms
+of dependent, head and neighbours, or what lies between the two; it is hashed to a number, so that
+no table of names is kept. All arcs of a sentence are worked on together: an array of dependents by
+heads by templates.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ Atoms = NDArray[np.uint64]
 BITS = 22
 """Bits of the number of a feature: 4 million weights."""
 FIRST, LAST, TWO, ALL, STEM, END, MARK, OPEN, TAGSTEM = range(9)
-"""Columns of the atoms: first tag, last, last two, all; first morpheme, last; marks behind and before; the first tag with its morpheme."""
+"""Columns of the atoms: first tag, last, last two, all; first morpheme, last; marks behind and
+before; the first tag with its morpheme."""
 _MIX = (
     np.uint64(0x9E3779B97F4A7C15),
     np.uint64(0xC2B2AE3D27D4EB4F),
@@ -89,7 +92,9 @@ def word_atoms(word: Mapping[str, Any]) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def make_word_atoms(form: str, lemma: str, pos: str) -> tuple[int, ...]:
-    """Make the atoms of a word from its form, its morphemes (between blanks) and their tags (between `+`)."""
+    """Make the atoms of a word from its form, its morphemes (between blanks) and their tags
+    (between `+`).
+    """
     morphemes = lemma.split(" ") if lemma else [form]
     tags = pos.split("+") if pos else []
     if len(morphemes) != len(tags):  # some published words have more of one than of the other
@@ -145,7 +150,9 @@ class Templates:
         self._features.append(total)
 
     def stack(self, *shape: int) -> Ids:
-        """The numbers of all features: what they describe (words, or dependents by heads) by templates."""
+        """The numbers of all features: what they describe (words, or dependents by heads) by
+        templates.
+        """
         every = [np.broadcast_to(part, shape) for part in self._features]
         return ((np.stack(every, axis=-1) * _MIX[0]) >> _SHIFT).astype(np.int32)
 
@@ -228,7 +235,9 @@ def _places_between(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _count_like(atoms: Atoms, column: int, *, of_head: bool) -> Atoms:
-    """For every arc the words between that have the same atom as the head or the dependent; 4 stands for more."""
+    """For every arc the words between that have the same atom as the head or the dependent; 4
+    stands for more.
+    """
     n = len(atoms) - 2
     values = atoms[: n + 1, column]
     same = np.zeros((n + 1, n + 2), dtype=np.int64)

@@ -1,9 +1,10 @@
 """A graph parser: the projective tree whose arcs score best together.
 
-A tree's score is the sum over its arcs of w·f(dependent, head), as in McDonald, Crammer & Pereira (2005). The weights
-make the right head of each word likely, p(h|d) ∝ exp w·f(d, h), by stochastic gradient steps whose size shrinks a
-weight at a time (AdaGrad: Duchi, Hazan & Singer 2011). If no tree of the examples has a head to the left, as in Korean
-and Japanese, none is answered. Labels come from logistic regression afterwards.
+A tree's score is the sum over its arcs of w·f(dependent, head), as in McDonald, Crammer & Pereira
+(2005). The weights make the right head of each word likely, p(h|d) ∝ exp w·f(d, h), by stochastic
+gradient steps whose size shrinks a weight at a time (AdaGrad: Duchi, Hazan & Singer 2011). If no
+tree of the examples has a head to the left, as in Korean and Japanese, none is answered. Labels
+come from logistic regression afterwards.
 """
 
 from __future__ import annotations
@@ -81,7 +82,10 @@ class GraphParser:
         self._labels.fit(atoms, heads, [tree["labels"] for tree in trees])
 
     def _bar_arcs(self, scores: Scores) -> Scores:
-        """No word is its own head; where heads are to the right, only the last word depends on the root."""
+        """No word is its own head.
+
+        Where heads are to the right, only the last word depends on the root.
+        """
         n = len(scores)
         place = np.arange(1, n + 1)[:, None]
         head = np.arange(n + 1)[None, :]
@@ -169,7 +173,9 @@ class ArcLearner:
 
 
 class LabelClassifier:
-    """Logistic regression for the labels of arcs: a row of weights a known feature, a column a label."""
+    """Logistic regression for the labels of arcs: a row of weights a known feature, a column a
+    label.
+    """
 
     def __init__(self) -> None:
         self._names: list[str] = []

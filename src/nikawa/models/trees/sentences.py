@@ -16,7 +16,8 @@ KINDS: tuple[Kind, ...] = ("tree",)
 def get_words(task: Task, example: Example) -> Sequence[Mapping[str, Any]]:
     """The words of a sentence, each with its form and perhaps lemma and pos.
 
-    Where the task hides them, the parts of its text between blanks. Raises BadInput if it hides the text too.
+    Where the task hides them, the parts of its text between blanks. Raises BadInput if it hides the
+    text too.
     """
     inputs = get_inputs(task, example)
     if isinstance(inputs.get("words"), list | tuple):

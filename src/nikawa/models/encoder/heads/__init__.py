@@ -1,6 +1,8 @@
-"""One file a head: how a kind of task becomes rows, what is learned, and how the answer is read back.
+"""One file a head: how a kind of task becomes rows, what is learned, and how the answer is read
+back.
 
-Rows are made once for all runs of a process that need the same: a grid and its seeds read a text once.
+Rows are made once for all runs of a process that need the same: a grid and its seeds read a text
+once.
 """
 
 from __future__ import annotations
@@ -48,7 +50,10 @@ def kinds() -> tuple[Kind, ...]:
 
 
 def head_for(task: Task, name: str = "auto") -> Head:
-    """The default head of a task's kind, or the one of this name; raises BadInput if it does not answer the kind."""
+    """The default head of a task's kind, or the one of this name.
+
+    Raises BadInput if it does not answer the kind.
+    """
     if name not in {"auto", *_heads()}:
         raise unknown("head", name, _heads())
     able = {own: head for own, head in _heads().items() if task.kind in head.kinds}

@@ -1,7 +1,8 @@
-"""What a head does, and what several of them share: rows of texts, losses, labels, layers of their own.
+"""What a head does, and what several of them share: rows of texts, losses, labels, layers of their
+own.
 
-A head that transformers does not have is a `HeadModel`: the encoder is saved as transformers saves it, the head's
-layers in two files beside it.
+A head that transformers does not have is a `HeadModel`: the encoder is saved as transformers saves
+it, the head's layers in two files beside it.
 """
 
 from __future__ import annotations
@@ -62,12 +63,17 @@ class Head(ABC):
     """The kinds of task that it answers."""
 
     def classes(self, task: Task) -> tuple[str, ...]:
-        """What the model chooses among, for a head with a closed set in the encoder's configuration; empty for others."""
+        """What the model chooses among, for a head with a closed set in the encoder's
+        configuration; empty for others.
+        """
         return ()
 
     @abstractmethod
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
-        """The checkpoint with this head on it; `train` shows what the head must know (an ontology)."""
+        """The checkpoint with this head on it.
+
+        `train` shows what the head must know (an ontology).
+        """
 
     @abstractmethod
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
@@ -75,10 +81,16 @@ class Head(ABC):
 
     @abstractmethod
     def loss(self, model: Any, batch: Batch) -> Any:
-        """The mean loss over the rows that count; called with tensors, inside a captured graph too."""
+        """The mean loss over the rows that count.
+
+        Called with tensors, inside a captured graph too.
+        """
 
     def outputs(self, model: Any, batch: Batch) -> tuple[Any, ...]:
-        """What the answers are read from: tensors with one entry a row; the logits, unless a head says otherwise."""
+        """What the answers are read from: tensors with one entry a row.
+
+        These are the logits, unless a head overrides this.
+        """
         return (model(**model_inputs(batch)).logits,)
 
     @abstractmethod
@@ -143,13 +155,19 @@ def mean_cross_entropy(logits: Any, labels: Any) -> Any:
 
 
 def gather_vectors(vectors: Any, places: Any) -> Any:
-    """The vectors at some places of each row; a place that is not there (`IGNORED`) gives the first."""
+    """The vectors at some places of each row.
+
+    A place that is not there (`IGNORED`) gives the first.
+    """
     indexes = places.clamp(min=0)[..., None].expand(-1, -1, vectors.shape[-1])
     return vectors.gather(1, indexes)
 
 
 def label_indexes(work: Work, examples: Sequence[Example], gold: Sequence[Any]) -> np.ndarray:
-    """The place of each gold label among the model's classes; raises BadInput for one that is not there."""
+    """The place of each gold label among the model's classes.
+
+    Raises BadInput for one that is not there.
+    """
     place = {label: i for i, label in enumerate(work.labels)}
     for example, label in zip(examples, gold, strict=True):
         if label not in place:
@@ -182,9 +200,12 @@ def softmax(values: np.ndarray) -> np.ndarray:
 
 
 class HeadModel(torch.nn.Module):  # type: ignore[misc]  # torch is not followed by the type checker
-    """An encoder and layers over its vectors; `known` is what was learned beside weights (tags, slots, values).
+    """An encoder and layers over its vectors.
 
-    `known` must be JSON. A subclass names its `kind`, by which its files are recognised, and what `known` must have.
+    `known` is what was learned beside weights (tags, slots, values).
+
+    `known` must be JSON. A subclass names its `kind`, by which its files are recognised, and what
+    `known` must have.
     """
 
     kind: ClassVar[str] = ""
@@ -226,7 +247,10 @@ class HeadModel(torch.nn.Module):  # type: ignore[misc]  # torch is not followed
         (Path(folder) / HEAD_FILE).write_text(text + "\n", encoding="utf-8")
 
     def load_head(self, source: str) -> None:
-        """Take over the weights that were saved beside an encoder; raises BadInput if they do not fit."""
+        """Take over the weights that were saved beside an encoder.
+
+        Raises BadInput if they do not fit.
+        """
         from safetensors.torch import load_file
 
         path = Path(source) / HEAD_WEIGHTS
@@ -239,7 +263,8 @@ class HeadModel(torch.nn.Module):  # type: ignore[misc]  # torch is not followed
 
     @classmethod
     def load_known(cls, backbone: Backbone, settings: EncoderSettings) -> dict[str, Any] | None:
-        """What a model of this kind had learned when it was saved with this checkpoint; None where none was.
+        """What a model of this kind had learned when it was saved with this checkpoint; None where
+        none was.
 
         Raises BadInput if there is none and the checkpoint answers without being trained further.
         """
@@ -266,10 +291,11 @@ class HeadModel(torch.nn.Module):  # type: ignore[misc]  # torch is not followed
         settings: EncoderSettings,
         read_known: Callable[[], dict[str, Any]],
     ) -> Self:
-        """The model that was saved with this checkpoint if it knows enough, else one with new layers.
+        """The model that was saved with this checkpoint if it knows enough, else one with new
+        layers.
 
-        `read_known` gives what the training examples need; it is not called if the checkpoint answers without being
-        trained further.
+        `read_known` gives what the training examples need; it is not called if the checkpoint
+        answers without being trained further.
         """
         known = cls.load_known(backbone, settings)
         needed = read_known() if known is None or settings.epochs > 0 else known

@@ -1,4 +1,6 @@
-"""One of several answers to a question: every choice is read with the question, the best-scored wins."""
+"""One of several answers to a question: every choice is read with the question, the best-scored
+wins.
+"""
 
 from __future__ import annotations
 

@@ -1,13 +1,15 @@
-"""The state of a dialogue: for every slot of the ontology a gate, and one of the values the slot had in training.
+"""The state of a dialogue: for every slot of the ontology a gate, and one of the values the slot
+had in training.
 
-Each slot attends to the turns with a query of its own, `c_s = sum_t softmax_t(q_s K h_t / sqrt(d)) h_t`. A linear layer
-over `c_s` tells the gate (no value, any value will do, one of the ontology's), and its product with a vector for each
-value of the slot tells which.
+Each slot attends to the turns with a query of its own, `c_s = sum_t softmax_t(q_s K h_t / sqrt(d))
+h_t`. A linear layer over `c_s` tells the gate (no value, any value will do, one of the ontology's),
+and its product with a vector for each value of the slot tells which.
 
-KLUE's reference code writes values token by token, which can make ones that no slot has, and keeps empty ones; it reads a
-state entry without hyphens as domain, slot and value at once. Here a value is one of the ontology's or there is none (a
-value that first occurs in the test set cannot be found), and an entry that is not `domain-slot-value` is refused. Yes
-and no are values like others. The last turns are read where a dialogue is too long.
+KLUE's reference code writes values token by token, which can make ones that no slot has, and keeps
+empty ones; it reads a state entry without hyphens as domain, slot and value at once. Here a value
+is one of the ontology's or there is none (a value that first occurs in the test set cannot be
+found), and an entry that is not `domain-slot-value` is refused. Yes and no are values like others.
+The last turns are read where a dialogue is too long.
 """
 
 from __future__ import annotations
@@ -62,7 +64,9 @@ class SlotModel(HeadModel):
         self.register_buffer("others", others, persistent=False)
 
     def forward(self, inputs: dict[str, Any]) -> tuple[Any, Any]:
-        """Scores of the gates and of the values (all slots' values, others' ruled out) of every slot."""
+        """Scores of the gates and of the values (all slots' values, others' ruled out) of every
+        slot.
+        """
         hidden = self.encoder(**inputs).last_hidden_state
         products = torch.einsum("sh,bth->bst", self.queries, self.keys(hidden))
         scores = products.float() / hidden.shape[-1] ** 0.5
@@ -135,7 +139,10 @@ class Dialogues(Head):
 
 
 def read_ontology(task: Task, examples: Sequence[Example]) -> dict[str, list[str]]:
-    """The values each slot has in the examples, in order of their names; slots that any value suits have none."""
+    """The values each slot has in the examples, in order of their names.
+
+    Slots that any value suits have none.
+    """
     slots: dict[str, set[str]] = {}
     for example, entries in zip(examples, get_gold(task, examples), strict=True):
         for slot, value in parse_state(entries, example.id).items():

@@ -1,11 +1,13 @@
-"""The relation of two entities of a text: markers around them as new tokens, read at the first position or at the markers.
+"""The relation of two entities of a text: markers around them as new tokens, read at the first
+position or at the markers.
 
-KLUE's reference code writes the text of nested entities twice and refuses entities at the same place. Here markers are
-put where entities begin and end, whatever way they overlap. A text too long is cut where it is farthest from them.
+KLUE's reference code writes the text of nested entities twice and refuses entities at the same
+place. Here markers are put where entities begin and end, whatever way they overlap. A text too long
+is cut where it is farthest from them.
 
-`relation_reads=markers` reads relations from the states of the entity markers (Baldini Soares et al. 2019):
-`W tanh(V [h_subject; h_object])`, with `h` the encoder's state at the marker that opens an entity; the first position
-stands in for an entity that is not shown.
+`relation_reads=markers` reads relations from the states of the entity markers (Baldini Soares et
+al. 2019): `W tanh(V [h_subject; h_object])`, with `h` the encoder's state at the marker that opens
+an entity; the first position stands in for an entity that is not shown.
 """
 
 from __future__ import annotations
@@ -63,7 +65,9 @@ class MarkerModel(HeadModel):
 
 
 class Relations(Head):
-    """Transformers' own model for sequences, over texts with markers; or a `MarkerModel` over the markers' states."""
+    """Transformers' own model for sequences, over texts with markers; or a `MarkerModel` over the
+    markers' states.
+    """
 
     kinds: tuple[Kind, ...] = ("relation",)
 
@@ -72,7 +76,9 @@ class Relations(Head):
         return task.labels
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
-        """The markers join the vocabulary: untyped ones always, typed ones as the training examples have them."""
+        """The markers join the vocabulary: untyped ones always, typed ones as the training examples
+        have them.
+        """
         config = class_config(work.labels)
         labels = list(work.labels)
         holds_head = (Path(backbone.source) / HEAD_FILE).is_file()
@@ -192,7 +198,10 @@ def _make_markers(role: str, label: str) -> tuple[str, str]:
 
 
 def _place_markers(entities: Sequence[Entity]) -> list[tuple[int, str]]:
-    """Where each marker goes. At one place markers close before others open, the inner first; the longer opens first."""
+    """Where each marker goes.
+
+    At one place markers close before others open, the inner first; the longer opens first.
+    """
     markers = []
     for order, (start, end, (opens, closes)) in enumerate(entities):
         markers.append(((start, 1, -end, order), opens))
@@ -203,7 +212,10 @@ def _place_markers(entities: Sequence[Entity]) -> list[tuple[int, str]]:
 def insert_markers(
     text: str, entities: Sequence[Entity], change: Callable[[str], str] = str
 ) -> str:
-    """The text with a marker at each end of each entity; `change` is applied to the text between them."""
+    """The text with a marker at each end of each entity.
+
+    `change` is applied to the text between them.
+    """
     parts: list[str] = []
     at = 0
     for place, marker in _place_markers(entities):
@@ -215,7 +227,9 @@ def insert_markers(
 def _join_particles(
     tokenizer: Any, ids: Sequence[int], marker_ids: set[int], text: str, entities: Sequence[Entity]
 ) -> list[int]:
-    """The sub-words with `##` put back where a marker stands inside a Hangul word: a particle continues it."""
+    """The sub-words with `##` put back where a marker stands inside a Hangul word: a particle
+    continues it.
+    """
     joined = list(ids)
     at_markers = [i for i, subword in enumerate(ids) if subword in marker_ids]
     places = [place for place, _ in _place_markers(entities)]

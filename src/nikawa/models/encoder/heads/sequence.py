@@ -1,4 +1,6 @@
-"""Labels and scores of one text or a pair, from the first position: a linear layer over the pooled vector."""
+"""Labels and scores of one text or a pair, from the first position: a linear layer over the pooled
+vector.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ from nikawa.records import Example, Kind, Prediction, Task
 
 
 class Sequences(Head):
-    """Classification by cross-entropy; similarity by the squared error, kept on the task's scale when it answers."""
+    """Classification by cross-entropy.
+
+    Similarity uses the squared error; its answers are kept on the task's scale.
+    """
 
     kinds: tuple[Kind, ...] = ("text", "inference", "similarity")
 

@@ -1,7 +1,9 @@
-"""The answer as a stretch of the paragraph: a start and an end score a sub-word, over overlapping windows.
+"""The answer as a stretch of the paragraph: a start and an end score a sub-word, over overlapping
+windows.
 
-The first position stands for "no answer here"; where training has questions without an answer, that is an answer too.
-Positions are kept as characters of the paragraph, so the answer is cut from the text itself, never put together again.
+The first position stands for "no answer here"; where training has questions without an answer, that
+is an answer too. Positions are kept as characters of the paragraph, so the answer is cut from the
+text itself, never put together again.
 """
 
 from __future__ import annotations
@@ -60,7 +62,9 @@ class Spans(Head):
         return model
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
-        """A row a window; its note: where the paragraph starts in it and the characters of each sub-word."""
+        """A row a window; its note: where the paragraph starts in it and the characters of each
+        sub-word.
+        """
         shows_question = "question" in work.task.inputs
         questions = work.reader.ids(
             [get_text(e, "question") if shows_question else "" for e in examples]
@@ -101,7 +105,9 @@ class Spans(Head):
     def answers(
         self, work: Work, examples: Sequence[Example], rows: Rows, outputs: RowOutputs
     ) -> list[Prediction]:
-        """The best stretch over all windows of each example; none where the first position beats them all."""
+        """The best stretch over all windows of each example; none where the first position beats
+        them all.
+        """
         candidates: list[list[tuple[float, int, int]]] = [[] for _ in examples]
         empty = [float("inf")] * len(examples)  # the score of "no answer", the least of all windows
         for owner, (head, spans), (start, end) in zip(rows.owner, rows.notes, outputs, strict=True):
@@ -141,7 +147,10 @@ def _frame_windows(work: Work, question: list[int], context: Subwords) -> list[W
 
 
 def _find_target_subwords(window: Window, target: Place | None) -> Place:
-    """The sub-words of the answer in this window; the first position where it is not wholly inside."""
+    """The sub-words of the answer in this window.
+
+    If the answer is not wholly inside, it is the first position.
+    """
     spans, head = window.spans, window.head
     if target is None or not spans:
         return 0, 0

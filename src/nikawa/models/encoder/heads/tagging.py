@@ -1,10 +1,12 @@
-"""Spans of a text from tags of its sub-words: B- at the first sub-word of a span, I- inside, O elsewhere.
+"""Spans of a text from tags of its sub-words: B- at the first sub-word of a span, I- inside, O
+elsewhere.
 
-KLUE's reference code reads tags back from words and loses its place there: after a word-final unknown sub-word the next
-word takes its tag again, other sub-words of a word with an unknown one count for one character each, and what is past
-the longest input vanishes from the gold answer too. Here every sub-word knows its characters, long texts are read in
-windows that overlap, and gold is never cut. A sub-word takes the tag of its first character there; here that of the
-span that holds at least half of it.
+KLUE's reference code reads tags back from words and loses its place there: after a word-final
+unknown sub-word the next word takes its tag again, other sub-words of a word with an unknown one
+count for one character each, and what is past the longest input vanishes from the gold answer too.
+Here every sub-word knows its characters, long texts are read in windows that overlap, and gold is
+never cut. A sub-word takes the tag of its first character there; here that of the span that holds
+at least half of it.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ class Tags(Head):
         )
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
-        """A row a window; its note: the first sub-word of the window, and the sub-words' characters."""
+        """A row a window; its note: the first sub-word of the window, and the sub-words'
+        characters.
+        """
         texts = work.reader.read([get_text(e, "text") for e in examples])
         gold = get_gold(work.task, examples) if learn else [()] * len(examples)
         classes = {name: i for i, name in enumerate(work.classes or self.classes(work.task))}
@@ -91,7 +95,10 @@ class Tags(Head):
     def answers(
         self, work: Work, examples: Sequence[Example], rows: Rows, outputs: RowOutputs
     ) -> list[Prediction]:
-        """The spans of each example; where windows overlap, each sub-word is read where it has most around it."""
+        """The spans of each example.
+
+        Where windows overlap, each sub-word is read where it has most around it.
+        """
         classes = work.classes or self.classes(work.task)
         head = len(work.reader.frame.one[0])
         # by example and number of a sub-word: how far it is from the window's edge, its tag and characters
@@ -111,7 +118,10 @@ class Tags(Head):
 
 
 def spans_to_tags(places: Sequence[Place], spans: Sequence[Span]) -> list[str]:
-    """The tag of each sub-word, by the characters it stands for; empty for one that stands for none."""
+    """The tag of each sub-word, by the characters it stands for.
+
+    A sub-word that stands for none has the empty tag.
+    """
     ordered = sorted(spans, key=lambda span: span.start)
     tags: list[str] = []
     open_span, at = -1, 0

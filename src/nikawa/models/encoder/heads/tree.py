@@ -1,11 +1,14 @@
-"""Dependency trees from each word's first and last sub-word and its tags: biaffine scores, the best tree.
+"""Dependency trees from each word's first and last sub-word and its tags: biaffine scores, the best
+tree.
 
-Dozat & Manning (2017): a word is the vectors of its two sub-words and the embeddings of its first and last
-part-of-speech tag; the root is a vector of its own. `arc[i, j] = d_i U h_j + u h_j` tells how well word i depends on j,
-`label[i, j, l] = d_i U_l h_j + V_l [d_i; h_j] + b_l` under which label.
+Dozat & Manning (2017): a word is the vectors of its two sub-words and the embeddings of its first
+and last part-of-speech tag; the root is a vector of its own. `arc[i, j] = d_i U h_j + u h_j` tells
+how well word i depends on j, `label[i, j, l] = d_i U_l h_j + V_l [d_i; h_j] + b_l` under which
+label.
 
-KLUE's reference code takes the best head of every word by itself, which need not make a tree: `decode=argmax` does that too,
-for comparison. A word past the longest input is read from the first position and its tags.
+KLUE's reference code takes the best head of every word by itself, which need not make a tree:
+`decode=argmax` does that too, for comparison. A word past the longest input is read from the first
+position and its tags.
 """
 
 from __future__ import annotations
@@ -79,7 +82,10 @@ class TreeModel(HeadModel):
         }
 
     def score_arcs(self, vectors: dict[str, Any], batch: Batch) -> Any:
-        """A score for every word and head; a word cannot be its own head, nor depend on one that is not there."""
+        """A score for every word and head.
+
+        A word cannot be its own head, nor depend on one that is not there.
+        """
         words = vectors["arc_word"]
         ones = torch.cat([words, torch.ones_like(words[..., :1])], dim=-1)
         scores = (ones @ self.arc @ vectors["arc_head"].transpose(1, 2)).float()
@@ -111,7 +117,9 @@ class Trees(Head):
     kinds: tuple[Kind, ...] = ("tree",)
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
-        """Biaffine scores; tags are those of the training examples, labels those of the task or else of the examples."""
+        """Biaffine scores; tags are those of the training examples, labels those of the task or
+        else of the examples.
+        """
 
         def read_known() -> dict[str, Any]:
             trees = get_trees(work.task, train)
@@ -125,7 +133,9 @@ class Trees(Head):
         return TreeModel.open(backbone, work.settings, read_known)
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
-        """A row an example; places, tags, heads and labels a word, to the number of words of the longest."""
+        """A row an example; places, tags, heads and labels a word, to the number of words of the
+        longest.
+        """
         sentences = [_get_word_mappings(work.task, example) for example in examples]
         most = max((len(words) for words in sentences), default=1) or 1
         forms = [str(word.get("form") or "") for words in sentences for word in words]
@@ -183,7 +193,9 @@ class Trees(Head):
 def _place_words(
     work: Work, words: Sequence[Sequence[int]]
 ) -> tuple[list[int], list[int], list[int]]:
-    """The sub-words of the words in a row, and the places of the first and of the last of each word."""
+    """The sub-words of the words in a row, and the places of the first and of the last of each
+    word.
+    """
     before, after = work.reader.frame.one
     room = work.settings.max_length - len(after)
     unknown = work.reader.tokenizer.unk_token_id or 0
