@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nikawa.aggregation.agree import AgreeOptions, AgreeResult
+    from nikawa.aggregation.agree_job import AgreeOptions, AgreeResult
     from nikawa.aggregation.job import AggregateOptions
     from nikawa.aggregation.report import AggregateResult
     from nikawa.analysis.job import AnalysisOptions
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from nikawa.pairing.job import PairOptions, PairReport
     from nikawa.perturbation.job import PerturbOptions, PerturbReport
     from nikawa.records import Dataset, Example, Judgement, Task
-    from nikawa.reporting.job import Reported, ReportOptions
+    from nikawa.reporting.job import ReportResult, ReportOptions
     from nikawa.runs.job import RunOptions, RunReport
     from nikawa.runs.request import RunRequest
     from nikawa.scoring.compare import Comparison
-    from nikawa.scoring.score import ScoreOptions, ScoreResult
+    from nikawa.scoring.score import ScoreOptions, ScoreResult, VersionReport
     from nikawa.splitting.job import SplitOptions, SplitReport
     from nikawa.tagging.job import TagOptions, TagReport
 
@@ -92,6 +92,23 @@ def score(
     return score(task, answers, split=split, data=data, options=options)
 
 
+def score_versions(
+    task: str,
+    answers: Path,
+    *,
+    split: str | None = None,
+    data: Path | None = None,
+    options: ScoreOptions | None = None,
+) -> VersionReport:
+    """Score the same answers against every published version of the dataset that is in `data`.
+
+    The report also lists the items whose gold differs between the oldest and the newest version.
+    """
+    from nikawa.scoring.score import score_versions
+
+    return score_versions(task, answers, split=split, data=data, options=options)
+
+
 def compare(
     tasks: Sequence[str],
     systems: Mapping[str, Sequence[Path]],
@@ -119,7 +136,7 @@ def agree(
     judgements: str, *, data: Path | None = None, options: AgreeOptions | None = None
 ) -> AgreeResult:
     """Measure how far workers agree: a file of judgements, or a dataset that publishes its judgements."""
-    from nikawa.aggregation.agree import agree
+    from nikawa.aggregation.agree_job import agree
 
     return agree(judgements, data, options)
 
@@ -248,7 +265,7 @@ def analyse(
     )
 
 
-def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None) -> Reported:
+def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None) -> ReportResult:
     """Write a page, tables and figures about stored runs into the folder `out`."""
     from nikawa.reporting.job import report
 

@@ -6,7 +6,7 @@ import pytest
 
 from nikawa.cleaning import steps
 from nikawa.cleaning.engine import Passage
-from nikawa.cleaning.identity import japanese_check, korean_check
+from nikawa.cleaning.national_ids import japanese_check, korean_check
 
 FOUND = [
     ("email", "메일은 gil.dong+1@example.co.kr로 보내라.", "메일은 <email>로 보내라."),

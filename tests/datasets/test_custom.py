@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from nikawa.datasets import load, tasks
-from nikawa.datasets.custom import card_and_language, custom_tasks, find_tasks, typed_name
+from nikawa.datasets.custom import custom_tasks
+from nikawa.datasets.task_lookup import card_and_language, find_tasks, typed_name
 from nikawa.datasets.views import training_views
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nikawa.cli.terminal.app import build
-from nikawa.recipes.forms import FORMS
+from nikawa.recipes.answer_readers import ANSWER_READERS
 from nikawa.recipes.recipe import recipes
 
 TEXT = (Path(__file__).parents[2] / "docs" / "build.md").read_text("utf-8")
@@ -57,7 +57,7 @@ def test_the_recipe_runs(
 
 def test_the_tables_are_whole() -> None:
     section = TEXT.partition("## Forms of questions")[2].partition("## ")[0]
-    assert set(re.findall(r"`([a-z-]+)`(?=.*\|.*\|)", section)) == set(FORMS)
+    assert set(re.findall(r"`([a-z-]+)`(?=.*\|.*\|)", section)) == set(ANSWER_READERS)
     stages = re.findall(
         r"^\| `([\w-]+)` \|", TEXT.partition("## What happens")[2].partition("```")[0], re.M
     )

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nikawa.io.lines import read_lines
-from nikawa.pairing import bags, lcs
+from nikawa.pairing import inverted_index as bags
+from nikawa.pairing import lcs
 from nikawa.pairing.greedy import Variant, algorithm1, best_first, draw_order
 from nikawa.pairing.lcs import Lcs
 from nikawa.pairing.units import encode, encode_bigrams, find_units, split_characters, split_words

@@ -22,6 +22,7 @@ from nikawa.datasets.lineage import find_lineage, read_lineage
 from nikawa.errors import BadInput, UnknownName
 from nikawa.io.lines import read_lines
 from nikawa.recipes import release as _build_release
+from nikawa.recipes.answer_readers import ANSWER_READERS, Question
 from nikawa.recipes.build import (
     BuildOptions,
     BuildReport,
@@ -30,8 +31,7 @@ from nikawa.recipes.build import (
     settings_of,
     show_config,
 )
-from nikawa.recipes.decide import decide, drawn, sorted_into
-from nikawa.recipes.forms import FORMS, Asked
+from nikawa.recipes.decide import assign_splits, decide, draw_examples
 from nikawa.recipes.recipe import (
     Ask,
     Config,
@@ -78,7 +78,7 @@ def read(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 
 def pick(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     RAN["picked"] += 1
-    yield from drawn(inputs.examples("short"), config.count, config.seed, "lines")
+    yield from draw_examples(inputs.examples("short"), config.count, config.seed, "lines")
 
 
 def label(inputs: Inputs, config: Any) -> Iterator[Outcome]:
@@ -89,7 +89,7 @@ def label(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     RAN["parted"] += 1
     sets = {"train": "train", "test": "test"}
-    yield from sorted_into(
+    yield from assign_splits(
         list(inputs.examples("labelled")), "0.5,0.5", config.seed, lambda e: e.id, sets
     )
 
@@ -481,7 +481,7 @@ def test_every_recipe_explains_its_settings(name: str, tmp_path: Path) -> None:
     for stage in recipe.stages:
         assert set(stage.uses) <= fields, stage.name
         if isinstance(stage, Ask):
-            assert stage.form in FORMS
+            assert stage.form in ANSWER_READERS
             assert stage.workers in fields
             assert stage.simulate is not None
 
@@ -510,8 +510,8 @@ def test_every_recipe_explains_its_settings(name: str, tmp_path: Path) -> None:
 )
 def test_answers_take_one_shape(form: str, given: Any, read_as: Any) -> None:
     item = Example(id="1", inputs={"text": "海", "choices": ["s", "t"]})
-    asked = Asked(Ask("n", "t", (), form, "q", "w", labels=("a", "b"), scale=(0, 5)), 1, 2)
-    assert FORMS[form].read(given, asked, item) == read_as
+    asked = Question(Ask("n", "t", (), form, "q", "w", labels=("a", "b"), scale=(0, 5)), 1, 2)
+    assert ANSWER_READERS[form].read(given, asked, item) == read_as
 
 
 @pytest.mark.parametrize(
@@ -539,9 +539,9 @@ def test_answers_take_one_shape(form: str, given: Any, read_as: Any) -> None:
 )
 def test_answers_of_another_shape_are_refused(form: str, given: Any) -> None:
     item = Example(id="1", inputs={"text": "海", "choices": ["s", "t"]})
-    asked = Asked(Ask("n", "t", (), form, "q", "w", labels=("a", "b"), scale=(0, 5)), 1, 2)
+    asked = Question(Ask("n", "t", (), form, "q", "w", labels=("a", "b"), scale=(0, 5)), 1, 2)
     with pytest.raises(ValueError, match=r"."):
-        FORMS[form].read(given, asked, item)
+        ANSWER_READERS[form].read(given, asked, item)
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from nikawa.errors import BadInput
 from nikawa.io.lines import read_lines
 from nikawa.recipes.amend import AmendOptions, amend
 from nikawa.recipes.build import BuildOptions, BuildReport, build
-from nikawa.recipes.decide import decide, sorted_into
+from nikawa.recipes.decide import assign_splits, decide
 from nikawa.recipes.recipe import Ask, Config, Inputs, Kept, Outcome, Recipe, Stage, found_in
 from nikawa.records import Example, Origin
 
@@ -58,7 +58,7 @@ def label(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     sets = {"train": "train", "test": "test"}
     lines = [*inputs.examples("labelled"), *inputs.examples("twice")]
-    yield from sorted_into(lines, "0.5,0.5", config.seed, lambda e: e.id, sets)
+    yield from assign_splits(lines, "0.5,0.5", config.seed, lambda e: e.id, sets)
 
 
 RECIPE = Recipe(

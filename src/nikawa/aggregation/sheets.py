@@ -19,9 +19,9 @@ from unicodedata import normalize
 from nikawa.aggregation.judgements import load_examples
 from nikawa.aggregation.table import Table
 from nikawa.errors import BadInput, suggest
-from nikawa.io.by_hand import read_lines
+from nikawa.io.hand_edited import read_lines
 from nikawa.io.json import encode_json
-from nikawa.io.judgements.guard import guard_cell, unguard_cell
+from nikawa.io.judgements.formula_escape import guard_cell, unguard_cell
 from nikawa.io.tsv import check_header
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -32,7 +32,7 @@ from nikawa.cli.terminal.output import (
 )
 
 if TYPE_CHECKING:
-    from nikawa.aggregation.agree import AgreeReport, MeasureRow
+    from nikawa.aggregation.agree_job import AgreeReport, MeasureRow
     from nikawa.aggregation.plan import Plan
 
 PANEL = "Build"
@@ -138,7 +138,7 @@ def agree(
     quiet: Quiet = False,
 ) -> None:
     """Measure how far workers agree: alpha, kappas, shares, variance, F1 of spans, each with a 95% interval over items."""
-    from nikawa.aggregation.agree import AgreeOptions, plan_from_pilot, save_judgements
+    from nikawa.aggregation.agree_job import AgreeOptions, plan_from_pilot, save_judgements
     from nikawa.aggregation.plan import PlanGoal
     from nikawa.io.judgements import QUESTION, JudgementOptions, parse_map
 

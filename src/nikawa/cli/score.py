@@ -91,7 +91,7 @@ def score(
     """Score answers exactly as the official scorer does, with 95% intervals."""
     from nikawa.io.atomic import atomic_write, refuse_existing
     from nikawa.io.json import encode_json
-    from nikawa.scoring.score import ScoreOptions, list_item_details, score_versions
+    from nikawa.scoring.score import ScoreOptions, list_item_details
 
     options = ScoreOptions(
         by=tuple(by or ()), partial=partial, metrics=tuple(metric or ()), form=form, hidden=hidden
@@ -102,9 +102,9 @@ def score(
                 "--per-item tells of one version", cure="leave --per-item or --versions out"
             )
         with status(f"scoring {answers}", quiet or json):
-            report = score_versions(task, answers, split=split, data=data, options=options)
+            report = api.score_versions(task, answers, split=split, data=data, options=options)
         return print_result(
-            report, lambda r: show_versions(r, style, confusion), json=json, quiet=quiet
+            report, lambda r: _show_versions(r, style, confusion), json=json, quiet=quiet
         )
     if per_item is not None:
         refuse_existing(per_item, overwrite, [Path(answers)])
@@ -115,17 +115,17 @@ def score(
             for item in list_item_details(scored):
                 stream.write(encode_json(item) + b"\n")
     print_result(
-        scored.report, lambda report: show_report(report, style, confusion), json=json, quiet=quiet
+        scored.report, lambda report: _show_report(report, style, confusion), json=json, quiet=quiet
     )
     return None
 
 
-def show_report(report: ScoreReport, style: str | None, confusion: bool) -> None:
+def _show_report(report: ScoreReport, style: str | None, confusion: bool) -> None:
     """Print the scores of one version, and with `confusion` which label was answered for which."""
     _refuse_confusion(report, confusion)
-    show(report, style)
+    _show_scores(report, style)
     if confusion:
-        show_confusion(report, style)
+        _show_confusion(report, style)
 
 
 def _refuse_confusion(report: ScoreReport, confusion: bool) -> None:
@@ -133,25 +133,25 @@ def _refuse_confusion(report: ScoreReport, confusion: bool) -> None:
         raise BadInput(f"{report.task} has no labels to confuse", cure="leave --confusion out")
 
 
-def show(report: ScoreReport, style: str | None) -> None:
+def _show_scores(report: ScoreReport, style: str | None) -> None:
     """The scores as a table, what was counted, and where the official code and the paper part ways."""
-    columns, rows = tabulate_scores(report, style)
+    columns, rows = _tabulate_scores(report, style)
     if style is not None:
         return print_rendered(columns, rows, style, numbers=("score", "n"))
-    typer.echo(f"{report.task} {report.split}, version {report.version}: {format_counts(report)}")
-    for line in format_oddities(report):
+    typer.echo(f"{report.task} {report.split}, version {report.version}: {_format_counts(report)}")
+    for line in _format_oddities(report):
         typer.echo(line)
     print_table(columns, rows, numbers=("score", "n"))
-    if any(lacks_interval(score) for score in report.scores):
+    if any(_lacks_interval(score) for score in report.scores):
         typer.echo(f"{NO_INTERVAL}: {TOO_FEW}")
-    for line in explain_undefined(report):
+    for line in _explain_undefined(report):
         typer.echo(line)
     for note in report.notes:
         typer.echo(f"{note.metric}: {note.difference}")
     return None
 
 
-def explain_undefined(report: ScoreReport) -> Iterator[str]:
+def _explain_undefined(report: ScoreReport) -> Iterator[str]:
     """Why metrics have no value, a line each."""
     from nikawa.metrics import metrics
 
@@ -159,7 +159,7 @@ def explain_undefined(report: ScoreReport) -> Iterator[str]:
         yield f"{name} is {UNDEFINED}: {metrics()[name].undefined}"
 
 
-def show_confusion(report: ScoreReport, style: str | None, gold: str = "gold") -> None:
+def _show_confusion(report: ScoreReport, style: str | None, gold: str = "gold") -> None:
     """Print gold labels against answers; `gold` is what the corner of the table calls them."""
     answers = list(next(iter(report.confusion.values())))
     columns, numbers = (f"{gold} \\ answer", *answers, "total"), (*answers, "total")
@@ -173,7 +173,7 @@ def show_confusion(report: ScoreReport, style: str | None, gold: str = "gold") -
     return print_rendered(columns, [tuple(map(str, row)) for row in rows], style, numbers=numbers)
 
 
-def format_oddities(report: ScoreReport) -> Iterator[str]:
+def _format_oddities(report: ScoreReport) -> Iterator[str]:
     """The first ids without an answer, unknown or repeated, and the first answers that could not be read."""
     for word, ids in (
         ("missing", report.missing_ids),
@@ -181,23 +181,23 @@ def format_oddities(report: ScoreReport) -> Iterator[str]:
         ("repeated ids", report.duplicate_ids),
     ):
         if ids:
-            yield f"{word}: {', '.join(ids[:MAX_IDS_NAMED])}{format_more(len(ids))}"
+            yield f"{word}: {', '.join(ids[:MAX_IDS_NAMED])}{_format_more(len(ids))}"
     for item in report.unparsed_items[:MAX_IDS_NAMED]:
         from nikawa.scoring.match import shorten
 
         yield f"unreadable: {item.example}: {shorten(item.raw)!r} ({item.why})"
     if len(report.unparsed_items) > MAX_IDS_NAMED:
-        yield f"unreadable:{format_more(len(report.unparsed_items))}"
+        yield f"unreadable:{_format_more(len(report.unparsed_items))}"
 
 
-def format_more(count: int) -> str:
+def _format_more(count: int) -> str:
     """How many ids are not named on the terminal; empty where all are."""
     return (
         f" and {count - MAX_IDS_NAMED:,} more (--json names all)" if count > MAX_IDS_NAMED else ""
     )
 
 
-def format_counts(report: ScoreReport) -> str:
+def _format_counts(report: ScoreReport) -> str:
     """How many items were answered, and what became of the rest."""
     parts = [f"{report.answered:,} of {report.n:,} answered"]
     parts += [
@@ -214,38 +214,36 @@ def format_counts(report: ScoreReport) -> str:
     return ", ".join(parts) + ("; partial: the missing ones are left out" if report.partial else "")
 
 
-def tabulate_scores(
+def _tabulate_scores(
     report: ScoreReport, style: str | None = None
 ) -> tuple[Sequence[str], list[tuple[str, ...]]]:
     """The scores for people; as CSV they are data, with all digits."""
     if style == "csv":
-        return DATA, [format_data_row(s) for s in report.scores]
+        rows = []
+        for s in report.scores:
+            values = (s.where or "all", s.metric, s.mode, s.unit, s.value, s.low, s.high, s.n)
+            rows.append(tuple(map(format_data_cell, values)))
+        return DATA, rows
     columns = COLUMNS if any(s.where for s in report.scores) else COLUMNS[1:]
-    return columns, [format_row(s)[len(COLUMNS) - len(columns) :] for s in report.scores]
+    return columns, [_format_row(s)[len(COLUMNS) - len(columns) :] for s in report.scores]
 
 
-def format_data_row(s: Score) -> tuple[str, ...]:
-    """A score as data: unit and all digits."""
-    values = (s.where or "all", s.metric, s.mode, s.unit, s.value, s.low, s.high, s.n)
-    return tuple(map(format_data_cell, values))
-
-
-def format_row(s: Score) -> tuple[str, ...]:
+def _format_row(s: Score) -> tuple[str, ...]:
     """A score for people: as many digits as its unit has, and its interval."""
     d = score_digits(s.unit)
-    span = NO_INTERVAL if lacks_interval(s) else ""
+    span = NO_INTERVAL if _lacks_interval(s) else ""
     if s.low is not None and s.high is not None:
         span = f"{s.low:.{d}f} to {s.high:.{d}f}"
     shown = UNDEFINED if isnan(s.value) else f"{s.value:.{d}f}"
     return s.where or "all", s.metric, s.mode, shown, span, f"{s.n:,}"
 
 
-def lacks_interval(s: Score) -> bool:
+def _lacks_interval(s: Score) -> bool:
     """Whether a score has no interval although it is defined."""
     return s.low is None and not isnan(s.value)
 
 
-def show_versions(versions: VersionReport, style: str | None, confusion: bool) -> None:
+def _show_versions(versions: VersionReport, style: str | None, confusion: bool) -> None:
     """Print the scores of every version, and the items whose gold moved."""
     for report in versions.reports:
         _refuse_confusion(report, confusion)
@@ -253,18 +251,18 @@ def show_versions(versions: VersionReport, style: str | None, confusion: bool) -
     columns = ("item", f"gold in {oldest}", f"gold in {newest}", "answer")
     rows = [(m.example, m.older, m.newer, m.answer) for m in versions.moved]
     if style is not None:
-        return render_versions(versions, style, confusion, (columns, rows))
+        return _render_versions(versions, style, confusion, (columns, rows))
     for version, report in zip(versions.versions, versions.reports, strict=True):
         if version != report.version:
             typer.echo(f"the files called {version} hold version {report.version}:")
-        show_report(report, None, confusion)
+        _show_report(report, None, confusion)
     if rows:
         print_table(columns, rows)
     typer.echo(f"{len(rows)} items have another gold answer in {newest} than in {oldest}")
     return None
 
 
-def render_versions(
+def _render_versions(
     versions: VersionReport,
     style: str,
     confusion: bool,
@@ -272,13 +270,13 @@ def render_versions(
 ) -> None:
     """One table of all versions, which a row names; then the others, an empty line between."""
     reports = list(zip(versions.versions, versions.reports, strict=True))
-    columns = tabulate_scores(versions.reports[0], style)[0]
+    columns = _tabulate_scores(versions.reports[0], style)[0]
     rows = [
-        (version, *row) for version, report in reports for row in tabulate_scores(report, style)[1]
+        (version, *row) for version, report in reports for row in _tabulate_scores(report, style)[1]
     ]
     print_rendered(("version", *columns), rows, style, numbers=("score", "n"))
     for version, report in reports if confusion else ():
-        show_confusion(report, style, f"gold in {version}")
+        _show_confusion(report, style, f"gold in {version}")
     if moved[1]:
         typer.echo()
         print_rendered(

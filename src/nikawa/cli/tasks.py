@@ -29,7 +29,7 @@ def tasks(
 ) -> None:
     """List the tasks: kind, inputs, labels and metrics."""
     from nikawa.datasets import tasks as table
-    from nikawa.datasets.custom import find_tasks
+    from nikawa.datasets.task_lookup import find_tasks
 
     listed = find_tasks(name) if name else table().values()
     if json:

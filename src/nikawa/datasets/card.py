@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.datasets.custom import EXAMPLES_PEEKED
 from nikawa.datasets.load import guess_language
+from nikawa.datasets.task_lookup import EXAMPLES_PEEKED
 from nikawa.errors import BadInput, suggest
 from nikawa.io.cards import (
     CARD,

@@ -14,20 +14,17 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from nikawa.datasets.base import RunProtocol
-from nikawa.datasets.load import load, peek
-from nikawa.datasets.names import SPLIT_ALIASES, benchmarks, suites, tasks, tasks_of
+from nikawa.datasets.load import load
+from nikawa.datasets.names import SPLIT_ALIASES, benchmarks, suites, tasks
 from nikawa.datasets.views import SEEN
 from nikawa.errors import BadInput
-from nikawa.records import Card, Dataset, Example, Kind, Span, Task
+from nikawa.records import Dataset, Example, Kind, Span, Task
 from nikawa.spec import name_and_split
 
-EXAMPLES_PEEKED = 20
-"""Examples of each split that tell the language of a file without a card."""
 SHAPES_PAGE = "docs/records.md shows the shapes of tasks"
 NLI = ("entailment", "contradiction", "neutral")
 """The order of inference labels, as in the papers' tables."""
-NONE = "no_relation"
+NO_RELATION = "no_relation"
 """The relation that is none: it comes first, where F1 leaves it out."""
 SHAPES: Mapping[Kind, tuple[str, ...]] = {
     "relation": ("text", "subject", "object"),
@@ -40,7 +37,7 @@ SHAPES: Mapping[Kind, tuple[str, ...]] = {
     "text": ("text",),
 }
 """Kind to the inputs that tell it, the more telling first."""
-METRICS: Mapping[Kind, tuple[str, ...]] = {
+USUAL_METRICS: Mapping[Kind, tuple[str, ...]] = {
     "text": ("accuracy", "macro-f1"),
     "inference": ("accuracy", "macro-f1"),
     "similarity": ("pearson", "spearman"),
@@ -52,9 +49,9 @@ METRICS: Mapping[Kind, tuple[str, ...]] = {
     "dialogue": ("jga", "slot-f1"),
 }
 """The usual metrics of a kind."""
-KOREAN_READING = ("klue-em", "rouge-w")
+KOREAN_READING_METRICS = ("klue-em", "rouge-w")
 """The metrics of reading in Korean: those of KLUE-MRC."""
-RELATIONS = ("relation-micro-f1", "macro-f1")
+RELATION_METRICS = ("relation-micro-f1", "macro-f1")
 """The metrics of relations among which `NONE` is one."""
 
 ByQuestion = dict[str, dict[Kind | None, list[tuple[str, Example]]]]
@@ -64,31 +61,6 @@ ByQuestion = dict[str, dict[Kind | None, list[tuple[str, Example]]]]
 def is_custom(dataset: str) -> bool:
     """Whether a task's dataset is a path, not the name of a registered one."""
     return dataset not in benchmarks()
-
-
-def find_tasks(name: str, read: Callable[[str], Dataset] = load) -> list[Task]:
-    """The tasks a name stands for: as registered, else those of a dataset folder or records file.
-
-    `my-data` has all its tasks, `my-data-label` the one that asks for the label. `read` loads a path.
-    """
-    if name in tasks() or name in benchmarks() or name in suites():
-        return tasks_of(name)
-    if name.strip() and Path(name).exists():
-        return custom_tasks(name, read)
-    for dash in reversed(list(re.finditer("-", name))):
-        path, question = name[: dash.start()], name[dash.end() :]
-        if path.strip() and Path(path).exists():
-            chosen = [task for task in custom_tasks(path, read) if task.question == question]
-            if chosen:
-                return chosen
-    head, _ = name_and_split(name)
-    if head != name and head.strip() and Path(head).exists():
-        raise BadInput(
-            f"{name} names a split", cure=f"a task is asked of a whole dataset: write {head}"
-        )
-    if "/" in name:
-        raise BadInput("no such file or folder", file=name, cure="check the path")
-    return tasks_of(name)
 
 
 def custom_tasks(path: str, read: Callable[[str], Dataset] = load) -> list[Task]:
@@ -112,7 +84,7 @@ def custom_tasks(path: str, read: Callable[[str], Dataset] = load) -> list[Task]
     made = made or list(inferred_tasks(dataset, by_question, place))
     if not made:
         raise _no_tasks(by_question, place)
-    name = _name_after(place)
+    name = custom_name(place)
     if len(made) == 1:
         return [replace(made[0], name=name, dataset=place)]
     return [replace(task, name=f"{name}-{task.question}", dataset=place) for task in made]
@@ -181,21 +153,7 @@ def _no_tasks(by_question: ByQuestion, place: str) -> BadInput:
     return BadInput(what, file=place, cure=SHAPES_PAGE)
 
 
-def typed_name(task: Task) -> str:
-    """What a user types for a task: its name, or the path of its dataset, with the question where there are several."""
-    if not is_custom(task.dataset):
-        return task.name
-    if task.name == _name_after(task.dataset):
-        return task.dataset
-    return f"{task.dataset}-{task.question}"
-
-
-def dataset_title(dataset: str) -> str:
-    """What a dataset is called in titles: its name, or that of its folder or file, in characters that fit everywhere."""
-    return _name_after(dataset) if is_custom(dataset) else dataset
-
-
-def _name_after(place: str) -> str:
+def custom_name(place: str) -> str:
     """A name after a file or folder that no registered thing has."""
     base = Path(place).resolve().name
     stem = base if Path(place).is_dir() else base.split(".")[0]
@@ -225,28 +183,6 @@ def divide_by_marks(
     if not split or any(example.meta.get(split) not in SEEN for example in examples):
         return {}
     return {mark: [e for e in examples if e.meta[split] == mark] for mark in SEEN}
-
-
-def declared_protocol(dataset: str) -> RunProtocol:
-    """How models are run on a dataset, registered or custom."""
-    if is_custom(dataset):
-        return RunProtocol(divide=divide_by_marks)
-    return benchmarks()[dataset].protocol
-
-
-def has_numbered_labels(task: Task) -> bool:
-    """Whether answers without ids that are numbers mean places in the task's labels, as official tools write them."""
-    if is_custom(task.dataset) or not task.labels:
-        return False
-    return benchmarks()[task.dataset].numbered_labels
-
-
-def card_and_language(dataset: str) -> tuple[Card, str]:
-    """The card of a dataset, registered or custom, and its language."""
-    if not is_custom(dataset):
-        return benchmarks()[dataset].card, benchmarks()[dataset].language
-    first = peek(dataset, EXAMPLES_PEEKED)
-    return first.card, first.language
 
 
 def kind_of(inputs: Mapping[str, Any], question: str, value: Any) -> Kind | None:
@@ -306,7 +242,7 @@ def labels_of(kind: Kind, question: str, examples: Iterable[Example]) -> tuple[s
         met = {label for tree in golds for label in tree["labels"]}
     else:
         return ()
-    first = [label for label in (*NLI, NONE) if label in met]
+    first = [label for label in (*NLI, NO_RELATION) if label in met]
     return (*first, *sorted(met - set(first)))
 
 
@@ -330,5 +266,5 @@ def metrics_of(kind: Kind, labels: Sequence[str], language: str) -> tuple[str, .
     ('klue-em', 'rouge-w')
     """
     if kind == "reading" and language == "ko":
-        return KOREAN_READING
-    return RELATIONS if kind == "relation" and NONE in labels else METRICS[kind]
+        return KOREAN_READING_METRICS
+    return RELATION_METRICS if kind == "relation" and NO_RELATION in labels else USUAL_METRICS[kind]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nikawa.datasets.export_croissant import sha256, write_croissant
 from nikawa.datasets.export_hf import lay_out, write_hf
-from nikawa.datasets.hidden import drop_hidden, hide_inherited
+from nikawa.datasets.hidden import remove_hidden_labels, hide_inherited
 from nikawa.errors import BadInput, unknown
 from nikawa.io.atomic import atomic_folder, atomic_write, refuse_existing
 from nikawa.io.folders import check_split_name, write_folder
@@ -45,7 +45,7 @@ def export(
     refuse_strangers(out)
     for split in dataset.splits:
         check_split_name(split)
-    public = drop_hidden(hide_inherited(dataset))
+    public = remove_hidden_labels(hide_inherited(dataset))
     with atomic_folder(out, overwrite=overwrite) as folder:
         if to in ("jsonl", "parquet"):
             write_folder(public, folder, suffix=f".{to}")

@@ -66,7 +66,7 @@ class Unreachable(BadInput):
     """A server that brought nothing, however often it was asked."""
 
 
-class Interrupted(Exception):
+class TransferBreak(Exception):
     """The transfer stopped for a reason that may pass."""
 
 
@@ -77,7 +77,7 @@ def download(job: Download, on_progress: Callable[[int, int | None], None]) -> N
         before = _bytes_here(job)
         try:
             return attempt_download(job, on_progress)
-        except Interrupted as problem:
+        except TransferBreak as problem:
             if _bytes_here(job) > before:
                 left, pause = job.tries, 1.0
             left -= 1
@@ -108,7 +108,7 @@ def attempt_download(job: Download, on_progress: Callable[[int, int | None], Non
             resumed = have > 0 and response.status == 206 and span.startswith(f"bytes {have}-")
             if have and response.status == 206 and not resumed:
                 job.part.unlink()
-                raise Interrupted("the server answered with another range")
+                raise TransferBreak("the server answered with another range")
             copy_response(job, response, have if resumed else 0, on_progress)
     except urllib.error.HTTPError as problem:
         with problem:
@@ -125,7 +125,7 @@ def attempt_download(job: Download, on_progress: Callable[[int, int | None], Non
         ConnectionError,
     ) as problem:
         reason = getattr(problem, "reason", problem)
-        raise Interrupted(str(reason) or type(reason).__name__) from None
+        raise TransferBreak(str(reason) or type(reason).__name__) from None
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
@@ -181,7 +181,7 @@ def copy_response(
         out.flush()
         os.fsync(out.fileno())
     if total is not None and done < total:
-        raise Interrupted(f"{done} of {total} bytes came")
+        raise TransferBreak(f"{done} of {total} bytes came")
 
 
 def _too_long(job: Download) -> BadInput:
@@ -199,16 +199,16 @@ def _read_chunk(response: http.client.HTTPResponse) -> bytes:
     try:
         return response.read1(CHUNK_BYTES)
     except (http.client.HTTPException, TimeoutError, ConnectionError) as problem:
-        raise Interrupted(str(problem) or type(problem).__name__) from None
+        raise TransferBreak(str(problem) or type(problem).__name__) from None
 
 
 def explain_status(job: Download, code: int, have: int) -> Exception:
     """The error for an HTTP status; some may pass."""
     if code == 416 and have:
         job.part.unlink()  # the part is longer than the file: it is of another version
-        return Interrupted("the part did not fit")
+        return TransferBreak("the part did not fit")
     if code in _TRANSIENT:
-        return Interrupted(f"the server answered {code}")
+        return TransferBreak(f"the server answered {code}")
     meaning = {404: "is not there (404)", 401: "asks for a login (401)", 403: "is forbidden (403)"}
     return BadInput(f"{job.url} {meaning.get(code, f'was refused ({code})')}", cure=job.cure)
 

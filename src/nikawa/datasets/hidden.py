@@ -44,7 +44,7 @@ def hide_inherited(
     return _hide_inherited(dataset, place, data, frozenset())
 
 
-def drop_hidden(dataset: Dataset) -> Dataset:
+def remove_hidden_labels(dataset: Dataset) -> Dataset:
     """The dataset without the labels that are hidden, whether or not the copy at hand holds them.
 
     What the meta says of inherited labels goes with them.
@@ -69,7 +69,7 @@ def _hide_inherited(
     """As `hide_inherited`; `seen` are the places whose datasets are being looked at already."""
     names = {dataset.name, dataset.card.name}
     hidden: set[str] = set()
-    if place is not None and (elsewhere := other_originals(dataset)):
+    if place is not None and (elsewhere := _other_originals(dataset)):
         seen |= {place.resolve()}
         for name in sorted(elsewhere):
             for original, path in find_originals(name, place, data, seen):
@@ -81,7 +81,7 @@ def _hide_inherited(
         if not hidden:
             return dataset
         splits = {
-            split: tuple(hide_children(examples, hidden))
+            split: tuple(_hide_children(examples, hidden))
             for split, examples in dataset.splits.items()
         }
         if splits == dataset.splits:
@@ -98,7 +98,7 @@ def _hidden_references(dataset: Dataset, names: Iterable[str]) -> set[str]:
     return {reference(name, split, example) for name in names for split, example in places}
 
 
-def hide_children(examples: Iterable[Example], hidden: set[str]) -> Iterator[Example]:
+def _hide_children(examples: Iterable[Example], hidden: set[str]) -> Iterator[Example]:
     """The examples, where those are hidden that inherited their label from one of `hidden`."""
     for example in examples:
         origin = example.origin
@@ -108,7 +108,7 @@ def hide_children(examples: Iterable[Example], hidden: set[str]) -> Iterator[Exa
             yield replace(example, origin=replace(origin, gold="hidden"))
 
 
-def other_originals(dataset: Dataset) -> set[str]:
+def _other_originals(dataset: Dataset) -> set[str]:
     """Names of the datasets that labels were inherited from, as far as the originals are not in this one."""
     names = {dataset.name, dataset.card.name}
     own = {f"{name}:{split}" for name in names for split in dataset.splits}

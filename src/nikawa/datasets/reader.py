@@ -12,11 +12,12 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from nikawa.datasets.base import Examples
-from nikawa.datasets.custom import declared_protocol, is_custom, with_usual_splits
+from nikawa.datasets.custom import is_custom, with_usual_splits
 from nikawa.datasets.hidden import load_and_hide
 from nikawa.datasets.load import pick_split
 from nikawa.datasets.locate import data_root, files_here, missing_data
 from nikawa.datasets.names import benchmarks, canonical_split, custom_path
+from nikawa.datasets.task_lookup import declared_protocol
 from nikawa.datasets.views import training_views
 from nikawa.errors import BadInput
 from nikawa.io.json import encode_json

@@ -452,7 +452,7 @@ def simulate_judgements(examples: tuple[Example, ...]) -> Iterator[Judgement]:
 
 def measure_agreement(path: Path, gold: dict[str, str]) -> Outcome:
     """How far the workers of a file agree, and how often their majority is the gold they were given."""
-    from nikawa.aggregation.agree import agree
+    from nikawa.aggregation.agree_job import agree
     from nikawa.aggregation.job import aggregate
 
     report = agree(str(path)).report

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from nikawa.pairing.bags import SLACK, Bags, Matches, compute_rouge
+from nikawa.pairing.inverted_index import SLACK, Bags, Matches, compute_rouge
 from nikawa.pairing.lcs import Lcs
 from nikawa.pairing.units import CodedSentences, Ints, encode_bigrams
 

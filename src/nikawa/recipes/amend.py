@@ -26,7 +26,7 @@ from nikawa.io.folders import CARD, split_files, write_card
 from nikawa.io.json import pack_json, read_json
 from nikawa.io.records import write_records
 from nikawa.recipes.changelog import Release, changelog, versions
-from nikawa.recipes.corrections import Checker, Corrected, read_relabels
+from nikawa.recipes.corrections import Checker, CorrectionSet, read_relabels
 from nikawa.recipes.figures import plain_figures, recount_labels
 from nikawa.recipes.release import CHANGELOG, CHANGES, PAGE, release_files
 from nikawa.recipes.score_changes import Versions, known_tasks, moved_scores, shaped_tasks
@@ -37,7 +37,7 @@ from nikawa.version import __version__
 
 
 def amended_lineage(
-    before: Dataset, folder: Path | None, release: Release, corrected: Corrected
+    before: Dataset, folder: Path | None, release: Release, corrected: CorrectionSet
 ) -> Iterator[Lineage]:
     """An entry for every example; one without a lineage so far gets one that says so."""
     changes: dict[str, list[Change]] = {}
@@ -239,7 +239,7 @@ def _order(version: re.Match[str]) -> tuple[int, ...]:
     return tuple(int(part or 0) for part in version.groups()[1:])
 
 
-def correct_dataset(dataset: Dataset, corrected: Corrected, version: str) -> Dataset:
+def correct_dataset(dataset: Dataset, corrected: CorrectionSet, version: str) -> Dataset:
     """The dataset with its corrections, under a new version, with a notice among its known problems."""
     splits = {
         split: tuple(corrected.example(split, example) for example in examples)
@@ -252,7 +252,7 @@ def correct_dataset(dataset: Dataset, corrected: Corrected, version: str) -> Dat
 
 
 def write_amended(
-    origin: Origin, after: Dataset, release: Release, corrected: Corrected, out: Path
+    origin: Origin, after: Dataset, release: Release, corrected: CorrectionSet, out: Path
 ) -> None:
     """Write all files of the release, the card last, into a new folder or in place of the release that is there."""
     releases, built = (release, *origin.releases), origin.built

@@ -22,7 +22,7 @@ from nikawa.io.folders import CARD
 from nikawa.io.json import plain_fault
 from nikawa.io.lines import read_whole
 from nikawa.io.locks import lock_file
-from nikawa.recipes.people import Waiting, ask
+from nikawa.recipes.annotation import Waiting, collect_answers
 from nikawa.recipes.recipe import Ask, Config, Recipe, Stage, find_recipe
 from nikawa.recipes.release import Released, release, released_before
 from nikawa.recipes.store import WORK, Done, Store, run_stage
@@ -134,7 +134,7 @@ def _step(
     if key is None:
         return _report(stage, "blocked", None), None
     if isinstance(stage, Ask):
-        done = ask(store, stage, simulate)
+        done = collect_answers(store, stage, simulate)
         if isinstance(done, Waiting):
             return _report(stage, "waiting", None), done
     else:

@@ -39,7 +39,7 @@ JSON_LINES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 ITEMS, SUMMARY, ACCEPTED = "items.jsonl", "summary.json", "accepted"
 
 
-class Settled(msgspec.Struct, frozen=True):
+class GoldItem(msgspec.Struct, frozen=True):
     """An item of a folder of gold: what became of it, by which step, on what votes."""
 
     example: str
@@ -103,7 +103,7 @@ def read_gold_folder(folder: Path) -> Iterator[Relabel]:
         raise BadInput(f"holds no {ITEMS}", file=folder, cure=cure)
     workers = read_json(folder / SUMMARY, dict[str, Any]).get("workers", "several")
     is_empty = True
-    for line, row in read_json_lines(path, Settled):
+    for line, row in read_json_lines(path, GoldItem):
         if row.verdict == ACCEPTED:
             is_empty = False
             yield Relabel(
@@ -179,7 +179,7 @@ MAX_LABELS = 100
 
 
 @dataclass
-class Corrected:
+class CorrectionSet:
     """The corrections, by where they belong."""
 
     corrections: list[Correction] = field(default_factory=list)
@@ -230,13 +230,13 @@ class Checker:
                     labels = (value,) if isinstance(value, str) else inner_labels(value)
                     self.labels.setdefault(question, set()).update(labels)
 
-    def check(self, wanted: Sequence[Relabel]) -> Corrected:
+    def check(self, wanted: Sequence[Relabel]) -> CorrectionSet:
         """All corrections, by where they belong.
 
         Raises:
             BadInput: the first fault, with its line; or no answer changes.
         """
-        corrected, lines = Corrected(), dict[tuple[str, str, str], int]()
+        corrected, lines = CorrectionSet(), dict[tuple[str, str, str], int]()
         for one in wanted:
             split, example = self._find(one)
             question = self._question(one, example)

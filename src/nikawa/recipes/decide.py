@@ -29,17 +29,17 @@ class Named(Protocol):
 Item = TypeVar("Item", bound=Named)
 
 
-def draw(seed: int, *names: str) -> bytes:
+def random_key(seed: int, *names: str) -> bytes:
     """A random key that depends on the names and the seed alone: to sort by, or to compare with a share."""
     return blake2b("\0".join((str(seed), *names)).encode(), digest_size=8).digest()
 
 
-def chance(seed: int, *names: str) -> Random:
+def seeded_random(seed: int, *names: str) -> Random:
     """A source of chance that depends on the names and the seed alone."""
-    return Random(int.from_bytes(draw(seed, *names)))  # noqa: S311  (not a secret)
+    return Random(int.from_bytes(random_key(seed, *names)))  # noqa: S311  (not a secret)
 
 
-def drawn(examples: Iterable[Example], count: int, seed: int, what: str) -> Outcomes:
+def draw_examples(examples: Iterable[Example], count: int, seed: int, what: str) -> Outcomes:
     """So many items by chance, in their order; the rest is dropped as not drawn."""
     items = list(examples)
     chosen = {example.id for example in shuffle(items, seed, what)[:count]}
@@ -50,7 +50,7 @@ def drawn(examples: Iterable[Example], count: int, seed: int, what: str) -> Outc
 
 def shuffle(items: Iterable[Item], seed: int, what: str) -> list[Item]:
     """The items in an order that depends on their ids, the seed and `what` alone: what is drawn comes first."""
-    return sorted(items, key=lambda item: (draw(seed, what, item.id), item.id))
+    return sorted(items, key=lambda item: (random_key(seed, what, item.id), item.id))
 
 
 def answers_of(judgements: Iterable[Judgement]) -> dict[str, list[Judgement]]:
@@ -105,7 +105,7 @@ def most_voted(answers: Iterable[Any], least: int = 1) -> Any:
     return counts[0][0]
 
 
-def sorted_into(
+def assign_splits(
     examples: Sequence[Example],
     sizes: str,
     seed: int,
@@ -122,7 +122,7 @@ def sorted_into(
     first, *others = sets
     groups = group_by(examples, group)
     home, counts = {}, dict.fromkeys(sets, 0)
-    for name in sorted(groups, key=lambda name: (draw(seed, "split", name), name)):
+    for name in sorted(groups, key=lambda name: (random_key(seed, "split", name), name)):
         home[name] = next((part for part in others if counts[part] < limits[part]), first)
         counts[home[name]] += len(groups[name])
     for example in examples:
@@ -138,7 +138,7 @@ def split_groups(
     ids: Callable[[Example], set[str]] = lambda example: {example.id},
     sets: Mapping[str, str] = SPLITS,
 ) -> Outcomes:
-    """Sort the items of the sets `names` into splits of the sizes that the setting `split` gives; see `sorted_into`.
+    """Sort the items of the sets `names` into splits of the sizes that the setting `split` gives; see `assign_splits`.
 
     The setting `removed`, where the stage uses it, names items deleted by hand, by any of their `ids`; the setting
     `tags` names the tag pack whose tags they get.
@@ -154,7 +154,7 @@ def split_groups(
             yield Dropped(example, "deleted by hand")
     if kept:
         tagged = list(add_tags(kept, getattr(config, "tags", "none")))
-        yield from sorted_into(tagged, config.split, config.seed, group, sets)
+        yield from assign_splits(tagged, config.split, config.seed, group, sets)
 
 
 def check_split(config: Any, parts: int = 3) -> None:
@@ -213,7 +213,7 @@ def add_tags(examples: Iterable[Example], pack: str) -> Iterator[Example]:
         yield replace(example.example, tags=example.example.tags | example.tags)
 
 
-def need(value: Any, what: str, path: Any, line: int) -> Any:
+def require_value(value: Any, what: str, path: Any, line: int) -> Any:
     """A value a source line must have.
 
     Raises:

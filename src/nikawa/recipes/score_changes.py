@@ -10,12 +10,13 @@ from pathlib import Path
 from statistics import fmean
 
 from nikawa.datasets import benchmarks
-from nikawa.datasets.custom import custom_tasks, has_numbered_labels
+from nikawa.datasets.custom import custom_tasks
 from nikawa.datasets.reader import digest_examples
+from nikawa.datasets.task_lookup import has_numbered_labels
 from nikawa.errors import BadInput, list_names
 from nikawa.io.answers import read_answers
 from nikawa.recipes.changelog import ScoreMove
-from nikawa.recipes.corrections import Corrected
+from nikawa.recipes.corrections import CorrectionSet
 from nikawa.records import Dataset, Example, Prediction, Task, Unit
 from nikawa.runs.load import find_runs
 from nikawa.runs.records import RunSpec
@@ -46,7 +47,7 @@ class Versions:
 
     before: Dataset
     after: Dataset
-    corrected: Corrected
+    corrected: CorrectionSet
     tasks: tuple[Task, ...]
     """Its tasks; none where neither its name nor its records tell them."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nikawa.datasets.custom import has_numbered_labels
+from nikawa.datasets.task_lookup import has_numbered_labels
 from nikawa.errors import BadInput
 from nikawa.io.answers import Answers, read_answers
 from nikawa.records import Example, Kind, Span, Task

@@ -13,7 +13,7 @@ from nikawa.datasets.lineage import find_lineage
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
 from nikawa.recipes.build import BuildOptions, BuildReport, build
-from nikawa.recipes.jglue.jcommonsenseqa import FORWARD, folded, question_fault, read_triples
+from nikawa.recipes.jglue.jcommonsenseqa import FORWARD, fold_spelling, question_fault, read_triples
 from nikawa.records import Example
 
 Run = Callable[[], BuildReport]
@@ -322,7 +322,7 @@ def test_juman_tells_spelling_variants() -> None:
 
     one, other = analyser("juman").analyse_many(["林檎", "りんご"])
     assert [token.norm for token in one] == [token.norm for token in other]
-    assert folded("ＮＥＫＯネコ") == folded("nekoねこ")
+    assert fold_spelling("ＮＥＫＯネコ") == fold_spelling("nekoねこ")
 
 
 def test_a_broken_line_of_triples_is_named(tmp_path: Path) -> None:

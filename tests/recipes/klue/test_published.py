@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from nikawa.datasets import benchmarks, load
-from nikawa.recipes.klue.klue_nli import fault, label
-from nikawa.recipes.klue.klue_sts import score
+from nikawa.recipes.klue.klue_nli import fault, label_pairs
+from nikawa.recipes.klue.klue_sts import score_pairs
 from nikawa.recipes.recipe import Kept, Outcome
 from nikawa.records import Example, Judgement
 
@@ -42,7 +42,7 @@ def test_means_of_klue_sts(shared_data: Path) -> None:
     config = SimpleNamespace(
         least_r=-1.0, least_alpha=-1.0, ratings=5, deviation=2.0, paraphrase=3.0
     )
-    made = outcomes("klue-sts", shared_data, score, config, lambda _: True)
+    made = outcomes("klue-sts", shared_data, score_pairs, config, lambda _: True)
     published = gold("klue-sts", shared_data)
     assert len(made) == 519
     for outcome in made:
@@ -57,7 +57,7 @@ def test_means_of_klue_sts(shared_data: Path) -> None:
 def test_votes_of_klue_nli(shared_data: Path) -> None:
     config = SimpleNamespace(votes=3)
     made = outcomes(
-        "klue-nli", shared_data, label, config, lambda judgement: judgement.worker != "author"
+        "klue-nli", shared_data, label_pairs, config, lambda judgement: judgement.worker != "author"
     )
     published = gold("klue-nli", shared_data)
     assert len(made) == 3000

@@ -9,7 +9,7 @@ import pytest
 
 from nikawa.errors import BadInput
 from nikawa.io.records import write_records
-from nikawa.recipes.klue.taggers import apart, tagger_of
+from nikawa.recipes.klue.taggers import drop_overlaps, tagger_of
 from nikawa.records import Example, Span
 
 TYPES = ("PS", "LC", "DT")
@@ -51,7 +51,7 @@ def test_a_program_answers_line_by_line(program: Path) -> None:
 
 def test_of_spans_that_overlap_the_longer_stays() -> None:
     spans = [Span(0, 2, "PS"), Span(1, 5, "LC"), Span(5, 6, "DT"), Span(0, 2, "LC")]
-    assert apart(spans) == [Span(1, 5, "LC"), Span(5, 6, "DT")]
+    assert drop_overlaps(spans) == [Span(1, 5, "LC"), Span(5, 6, "DT")]
 
 
 @pytest.mark.parametrize(

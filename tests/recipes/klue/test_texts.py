@@ -12,7 +12,7 @@ import pytest
 
 from nikawa.errors import BadInput
 from nikawa.recipes.decide import most_voted
-from nikawa.recipes.klue.texts import counts_of, drawn_by, texts, words_of
+from nikawa.recipes.klue.texts import counts_of, draw_by_group, take_texts, words_of
 from nikawa.recipes.recipe import Dropped, Kept, Outcome
 from nikawa.records import Example
 
@@ -26,7 +26,7 @@ def read(tmp_path: Path) -> Any:
     ) -> list[Outcome]:
         path = tmp_path / "s.jsonl"
         path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
-        return list(texts(path, "r", needed, SimpleNamespace(cleaning=cleaning)))
+        return list(take_texts(path, "r", needed, SimpleNamespace(cleaning=cleaning)))
 
     return make
 
@@ -112,7 +112,7 @@ def test_draws_depend_on_names_alone() -> None:
     limits = {"a": 5}
 
     def chosen(some: list[Example]) -> set[str]:
-        found = drawn_by(some, lambda e: str(e.meta["kind"]), limits.get, 7)
+        found = draw_by_group(some, lambda e: str(e.meta["kind"]), limits.get, 7)
         return {o.example.id for o in found if isinstance(o, Kept)}
 
     whole = chosen(examples)

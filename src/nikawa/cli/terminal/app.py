@@ -32,7 +32,7 @@ def explain_usage(problem: Exception, words: Sequence[str], root: Any) -> BadInp
     if type(problem).__name__ == "NoArgsIsHelpError":
         return None
     ctx = getattr(problem, "ctx", None)
-    path, command = (ctx.command_path, ctx.command) if ctx else find_reached_verb(words, root)
+    path, command = (ctx.command_path, ctx.command) if ctx else _find_reached_verb(words, root)
     if hasattr(problem, "possibilities") and hasattr(problem, "option_name"):
         name = str(problem.option_name)
         typed = next(
@@ -41,17 +41,17 @@ def explain_usage(problem: Exception, words: Sequence[str], root: Any) -> BadInp
         known = [
             option for param in command.params for option in (*param.opts, *param.secondary_opts)
         ]
-        near = find_near_options(typed, {*known, "--help"})
+        near = _find_near_options(typed, {*known, "--help"})
         cure = f"did you mean {near}?" if near else _help(path)
         if not near and hasattr(command, "commands"):
             cure = f"the options of a verb stand after it; {cure}"
         return BadInput(f"there is no option {_quoted(typed)}", cure=cure)
     if hasattr(problem, "option_name"):
-        return explain_lone_option(problem, path, command)
+        return _explain_lone_option(problem, path, command)
     if hasattr(problem, "param_type"):
-        return explain_missing(problem, path, command)
+        return _explain_missing(problem, path, command)
     if getattr(problem, "param", None) is not None:
-        return explain_wrong_value(problem, path)
+        return _explain_wrong_value(problem, path)
     message = _message(problem)
     if match := re.match(r"No such command (['\"])(.*?)\1", message):
         verb = f"{path} {match[2]}".removeprefix("nikawa ")
@@ -65,7 +65,7 @@ def explain_usage(problem: Exception, words: Sequence[str], root: Any) -> BadInp
     return BadInput(message, cure=_help(path))
 
 
-def find_near_options(typed: str, known: Iterable[str]) -> str:
+def _find_near_options(typed: str, known: Iterable[str]) -> str:
     """The known options nearest to what was typed; with a dash too few or too many that option alone."""
     folded = {option.casefold(): option for option in sorted(known)}
     bare = typed.lstrip("-").partition("=")[0].replace("_", "-").casefold()
@@ -76,7 +76,7 @@ def find_near_options(typed: str, known: Iterable[str]) -> str:
     return " or ".join(folded[option] for option in near)
 
 
-def explain_lone_option(problem: Any, path: str, command: Any) -> BadInput:
+def _explain_lone_option(problem: Any, path: str, command: Any) -> BadInput:
     """The line for an option that lacks its value or takes none."""
     name = str(problem.option_name)
     what = _message(problem).replace(f"Option {name!r}", name)
@@ -84,7 +84,7 @@ def explain_lone_option(problem: Any, path: str, command: Any) -> BadInput:
     return BadInput(what, cure=_meaning(param, path))
 
 
-def explain_missing(problem: Any, path: str, command: Any) -> BadInput:
+def _explain_missing(problem: Any, path: str, command: Any) -> BadInput:
     """The line for an argument or option that the verb cannot do without."""
     param = problem.param
     kind = str(problem.param_type or getattr(param, "param_type_name", "argument"))
@@ -92,7 +92,7 @@ def explain_missing(problem: Any, path: str, command: Any) -> BadInput:
     return BadInput(f"the {kind} {name} is missing", cure=_example(path, command))
 
 
-def explain_wrong_value(problem: Any, path: str) -> BadInput:
+def _explain_wrong_value(problem: Any, path: str) -> BadInput:
     """The line for a value of the wrong kind or outside its range."""
     message = _message(problem, whole=False).partition(", unable to parse")[0]
     if hasattr(problem.__cause__, "errors"):  # what was typed stands in the cause alone
@@ -101,7 +101,7 @@ def explain_wrong_value(problem: Any, path: str) -> BadInput:
     return BadInput(f"{_name(problem.param)}: {message}", cure=_meaning(problem.param, path))
 
 
-def find_reached_verb(words: Sequence[str], root: Any) -> tuple[str, Any]:
+def _find_reached_verb(words: Sequence[str], root: Any) -> tuple[str, Any]:
     """The verb that the words lead to, for errors that do not tell."""
     path, command = "nikawa", root
     for word in words:
@@ -157,13 +157,13 @@ def build(only: str | None = None) -> typer.Typer:
         rich_markup_mode="rich",
     )
     app.callback(help=app.info.help)(_root)
-    modules = [import_module(f"{PACKAGE}.{verb}") for verb in ([only] if only else verb_files())]
+    modules = [import_module(f"{PACKAGE}.{verb}") for verb in ([only] if only else _verb_files())]
     for module in sorted(modules, key=lambda module: PANELS.index(module.PANEL)):
-        attach(module, app)
+        _attach_verb(module, app)
     return app
 
 
-def attach(module: Any, app: typer.Typer) -> None:
+def _attach_verb(module: Any, app: typer.Typer) -> None:
     """Attach the verb of a file: the function that has the file's name, with the file's `PANEL` and `EXAMPLE`.
 
     A verb with parts of its own, such as `nikawa data list`, has a `register(app)` instead.
@@ -192,7 +192,7 @@ def build_overview() -> typer.Typer:
     return app
 
 
-def verb_files() -> list[str]:
+def _verb_files() -> list[str]:
     """The verbs that have a file, by name."""
     return sorted(file.stem for file in FOLDER.glob("*.py") if file.stem != "__init__")
 
@@ -200,7 +200,7 @@ def verb_files() -> list[str]:
 def find_requested_verb(words: Sequence[str]) -> str | None:
     """The verb that is asked for; None when all are needed: for help, completion, an unknown verb."""
     verb = words[0] if words and "_NIKAWA_COMPLETE" not in os.environ else None
-    return verb if verb in verb_files() else None
+    return verb if verb in _verb_files() else None
 
 
 def _print_version(wanted: bool) -> None:
@@ -233,11 +233,11 @@ def main() -> None:
     ):  # end quietly in `nikawa … | head`; a server must take the signal back
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
-        sys.exit(run_words(sys.argv[1:]))
+        sys.exit(_run_words(sys.argv[1:]))
     except NikawaError as problem:
-        print_error(str(problem))
+        _print_error(str(problem))
     except typer.Abort:  # a question was left without an answer
-        print_error("nothing was done; answer the question, or give the answer as an option")
+        _print_error("nothing was done; answer the question, or give the answer as an option")
         sys.exit(1)
     except BrokenPipeError:  # where the signal is held back, while processes help
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -251,11 +251,11 @@ def main() -> None:
             errno.ENAMETOOLONG: "choose a shorter name",
         }
         cure = cures.get(problem.errno or 0, "")
-        print_error(f"{place}{problem.strerror or problem}{'; ' + cure if cure else ''}")
+        _print_error(f"{place}{problem.strerror or problem}{'; ' + cure if cure else ''}")
     sys.exit(2)
 
 
-def run_words(words: Sequence[str]) -> int:
+def _run_words(words: Sequence[str]) -> int:
     """Do what the words ask for; the exit status."""
     completes = "_NIKAWA_COMPLETE" in os.environ
     wants_overview = not completes and list(words) in ([], ["--help"], ["-h"])
@@ -271,6 +271,6 @@ def run_words(words: Sequence[str]) -> int:
     )  # a verb returns nothing; what typer.Exit carries comes back instead of being raised
 
 
-def print_error(line: str) -> None:
+def _print_error(line: str) -> None:
     """One line on stderr, as every error is printed."""
     print(f"nikawa: {line}", file=sys.stderr)  # noqa: T201  (the one place that speaks to stderr)

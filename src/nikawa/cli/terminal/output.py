@@ -72,7 +72,7 @@ def print_table(
         short.extend([Text()] * (len(columns) - len(short)))
     parts: list[dict[int, int]] = [dict.fromkeys(range(len(columns)), UNFOLDED_WIDTH)]
     if screen.width < UNFOLDED_WIDTH and columns:
-        parts = fit_columns(columns, [[cell.plain for cell in row] for row in cells], screen.width)
+        parts = _fit_columns(columns, [[cell.plain for cell in row] for row in cells], screen.width)
     for number, part in enumerate(parts):
         name = title if not number else ""
         table = Table(title=name or None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
@@ -241,7 +241,7 @@ class Column(NamedTuple):
     """Whether it holds anything but numbers: such columns give way first."""
 
 
-def measure_column(header: str, cells: Sequence[str], limit: int) -> Column:
+def _measure_column(header: str, cells: Sequence[str], limit: int) -> Column:
     """The widths of a column on a terminal of `limit` columns."""
     natural = max(
         (_width(line) for text in (header, *cells) for line in text.split("\n")), default=0
@@ -253,12 +253,12 @@ def measure_column(header: str, cells: Sequence[str], limit: int) -> Column:
     return Column(min(natural, limit), min(max(least, heads, 1), limit - LINE_MARGIN), words)
 
 
-def fit_columns(
+def _fit_columns(
     header: Sequence[str], rows: Sequence[Sequence[str]], limit: int
 ) -> list[dict[int, int]]:
     """The tables a table becomes on a terminal of `limit` columns: each is its columns, by number, and their widths."""
     columns = [
-        measure_column(name, [row[i] for row in rows], limit) for i, name in enumerate(header)
+        _measure_column(name, [row[i] for row in rows], limit) for i, name in enumerate(header)
     ]
     if (
         sum(column.natural for column in columns) + COLUMN_GAP * (len(columns) - 1) + LINE_MARGIN
@@ -266,12 +266,12 @@ def fit_columns(
     ):
         return [{i: column.natural for i, column in enumerate(columns)}]
     return [
-        dict(zip(block, share_width([columns[i] for i in block], limit), strict=True))
-        for block in split_columns(columns, count_key_columns(columns, rows, limit), limit)
+        dict(zip(block, _share_width([columns[i] for i in block], limit), strict=True))
+        for block in _split_columns(columns, _count_key_columns(columns, rows, limit), limit)
     ]
 
 
-def count_key_columns(columns: Sequence[Column], rows: Sequence[Sequence[str]], limit: int) -> int:
+def _count_key_columns(columns: Sequence[Column], rows: Sequence[Sequence[str]], limit: int) -> int:
     """How many of the first columns tell the rows apart, and so stand in every block; one where they have no room."""
     needed = LINE_MARGIN
     for n, column in enumerate(columns, start=1):
@@ -283,7 +283,7 @@ def count_key_columns(columns: Sequence[Column], rows: Sequence[Sequence[str]], 
     return 1
 
 
-def split_columns(columns: Sequence[Column], keys: int, limit: int) -> list[list[int]]:
+def _split_columns(columns: Sequence[Column], keys: int, limit: int) -> list[list[int]]:
     """The columns that stand beside each other, block by block; the first `keys` stand in every block."""
     first = list(range(keys))
     start = LINE_MARGIN + sum(columns[i].least for i in first) + COLUMN_GAP * (keys - 1)
@@ -298,7 +298,7 @@ def split_columns(columns: Sequence[Column], keys: int, limit: int) -> list[list
     return blocks
 
 
-def share_width(columns: Sequence[Column], limit: int) -> list[int]:
+def _share_width(columns: Sequence[Column], limit: int) -> list[int]:
     """The width of each column of a block: the widest gives way first, words before numbers."""
     widths = [column.natural for column in columns]
     excess = sum(widths) + COLUMN_GAP * (len(widths) - 1) + LINE_MARGIN - limit
@@ -316,10 +316,10 @@ def fold_text(text: str, width: int) -> str:
     >>> fold_text("0.712 to 0.754", 8)
     '0.712 to\\n0.754'
     """
-    return "\n".join(line for part in text.split("\n") for line in fold_line(part, width))
+    return "\n".join(line for part in text.split("\n") for line in _fold_line(part, width))
 
 
-def fold_line(text: str, width: int) -> list[str]:
+def _fold_line(text: str, width: int) -> list[str]:
     """One line of text, folded; a word too long for any line is cut."""
     lines, room = [""], width
     for token in _TOKEN.findall(text):

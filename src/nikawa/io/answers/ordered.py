@@ -42,12 +42,7 @@ def read_glue(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
         yield RawAnswer(number, None, cells[1], order=int(index))
 
 
-def parse_values(path: Path) -> Rows:
-    """One JSON value a line."""
-    return read_json_lines(path, object)
-
-
-def parse_list(path: Path) -> Rows:
+def _parse_list(path: Path) -> Rows:
     """One JSON array of answers."""
     return enumerate(read_json(path, cast("type[list[Any]]", list)), start=1)
 
@@ -76,6 +71,8 @@ def read_numpy(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
 
 TEXT = AnswerForm("text", read_lines, read_in_order, ordered=True)
 GLUE = AnswerForm("glue", read_lines, read_glue, ordered=True)
-VALUES = AnswerForm("values", parse_values, read_in_order, ordered=True)
-LIST = AnswerForm("list", parse_list, read_in_order, "record", ordered=True)
+VALUES = AnswerForm(
+    "values", lambda path: read_json_lines(path, object), read_in_order, ordered=True
+)
+LIST = AnswerForm("list", _parse_list, read_in_order, "record", ordered=True)
 NUMPY = AnswerForm("numpy", parse_numpy, read_numpy, "row", ordered=True)

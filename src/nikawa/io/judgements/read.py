@@ -12,7 +12,7 @@ from nikawa.errors import BadInput, unknown
 from nikawa.io.judgements.base import Notes, Reading, parse_answer_cell
 from nikawa.io.judgements.crowd import DIALECTS, recognise_columns, write_results
 from nikawa.io.judgements.doccano import read_doccano, write_doccano
-from nikawa.io.judgements.guard import unguard_judgements
+from nikawa.io.judgements.formula_escape import unguard_judgements
 from nikawa.io.judgements.label_studio import read_label_studio, write_label_studio
 from nikawa.io.judgements.sheets import (
     MAP_CURE,

@@ -28,9 +28,9 @@ from nikawa.recipes.decide import (
     check_tags,
     check_votes,
     decide,
-    draw,
-    drawn,
-    need,
+    draw_examples,
+    random_key,
+    require_value,
     split_groups,
 )
 from nikawa.recipes.recipe import (
@@ -123,7 +123,13 @@ def _lines(path: Path) -> Iterator[Row]:
         more = {
             key: str(getattr(line, key) or line.meta.get(key, "")) for key in ("url", "licence")
         }
-        yield number, str(line.id), image, str(need(text, "text", path, number)).strip(), more
+        yield (
+            number,
+            str(line.id),
+            image,
+            str(require_value(text, "text", path, number)).strip(),
+            more,
+        )
 
 
 def _coco(path: Path) -> Iterator[Row]:
@@ -250,10 +256,12 @@ def pair_similar(inputs: Inputs, config: Any) -> Outcomes:
     pairs = []
     for image, captions in group_by(inputs.examples("sentences"), lambda e: e.group).items():
         for two in combinations(captions, 2):
-            first, second = sorted(two, key=lambda caption: draw(config.seed, "order", caption.id))
+            first, second = sorted(
+                two, key=lambda caption: random_key(config.seed, "order", caption.id)
+            )
             name = f"{image}-{first.id}-{second.id}"
             pairs.append(make_pair(name, first, second, "A", (first.id, second.id)))
-    yield from drawn(pairs, config.similar_pairs, config.seed, "similar")
+    yield from draw_examples(pairs, config.similar_pairs, config.seed, "similar")
 
 
 def pair_different(inputs: Inputs, config: Any) -> Outcomes:
@@ -265,12 +273,12 @@ def pair_different(inputs: Inputs, config: Any) -> Outcomes:
         first, second = captions[one], captions[other]
         name = f"{first.group}_{second.group}-{first.id}-{second.id}"
         pairs.append(make_pair(name, first, second, "B", (first.id, second.id)))
-    yield from drawn(pairs, config.different_pairs, config.seed, "different")
+    yield from draw_examples(pairs, config.different_pairs, config.seed, "different")
 
 
 def draw_captions(inputs: Inputs, config: Any) -> Outcomes:
     """The captions for which contradictions are written."""
-    yield from drawn(
+    yield from draw_examples(
         inputs.examples("sentences"), config.contradicted_captions, config.seed, "contradicted"
     )
 

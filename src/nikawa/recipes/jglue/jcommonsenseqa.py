@@ -20,13 +20,13 @@ from nikawa.errors import BadInput
 from nikawa.io.lines import read_lines
 from nikawa.recipes.decide import (
     answers_of,
-    chance,
     check_split,
     check_votes,
     decide,
     describe_answers,
-    draw,
-    drawn,
+    draw_examples,
+    random_key,
+    seeded_random,
     split_groups,
 )
 from nikawa.recipes.recipe import (
@@ -114,7 +114,7 @@ def read_triples(path: Path, language: str) -> Iterator[Example]:
             )
 
 
-def folded(text: str) -> str:
+def fold_spelling(text: str) -> str:
     """A word without width, and with hiragana for katakana.
 
     >>> folded("ネコ") == folded("ﾈｺ") == "ねこ"
@@ -197,14 +197,14 @@ class Jcqa(Config, kw_only=True):
     """Sizes of train, dev and test; the published ones come to these shares."""
 
 
-def take(inputs: Inputs, config: Any) -> Outcomes:
+def take_triples(inputs: Inputs, config: Any) -> Outcomes:
     """The triples of two concepts of the language, of the relations used."""
     for triple in read_triples(inputs.file("triples"), config.language):
         used = triple.inputs["relation"] in config.relations
         yield Kept(triple, "a relation used") if used else Dropped(triple, "a relation not used")
 
 
-def gather(inputs: Inputs, config: Any) -> Outcomes:
+def gather_question_sets(inputs: Inputs, config: Any) -> Outcomes:
     """Question sets: a source and targets of one relation, forward or backward; each target in one set of its source."""
     linked: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for triple in inputs.examples("known"):
@@ -214,7 +214,9 @@ def gather(inputs: Inputs, config: Any) -> Outcomes:
             linked[end, f"{relation}-1"].setdefault(start, triple.id)
     sets = []
     for (source, relation), targets in linked.items():
-        order = sorted(targets, key=lambda name: (draw(config.seed, source, relation, name), name))
+        order = sorted(
+            targets, key=lambda name: (random_key(config.seed, source, relation, name), name)
+        )
         for number in range(len(order) // config.targets):
             chosen = order[number * config.targets : (number + 1) * config.targets]
             name = f"{source}.{relation}.{number}"
@@ -228,14 +230,14 @@ def gather(inputs: Inputs, config: Any) -> Outcomes:
                     origin=Origin(recipe="jcommonsenseqa", parents=tuple(parents)),
                 )
             )
-    yield from drawn(sets, config.question_sets, config.seed, "sets")
+    yield from draw_examples(sets, config.question_sets, config.seed, "sets")
 
 
-def tell_apart(inputs: Inputs, config: Any) -> Outcomes:
+def drop_similar_targets(inputs: Inputs, config: Any) -> Outcomes:
     """Sets two of whose targets are one word in two spellings are left out."""
     sets = list(inputs.examples("sets"))
     spelt = {
-        target: {folded(target)}
+        target: {fold_spelling(target)}
         for question_set in sets
         for target in question_set.inputs["targets"]
     }
@@ -255,7 +257,7 @@ def tell_apart(inputs: Inputs, config: Any) -> Outcomes:
             yield Kept(question_set, "no spelling variants")
 
 
-def adopt(inputs: Inputs, config: Any) -> Outcomes:
+def adopt_question_sets(inputs: Inputs, config: Any) -> Outcomes:
     """Sets in which most workers see no synonym."""
     for outcome in decide(inputs, "apart", "synonyms", "majority", only=("no",)):
         plain = replace(outcome.example, gold={})
@@ -265,7 +267,7 @@ def adopt(inputs: Inputs, config: Any) -> Outcomes:
             yield outcome._replace(example=plain)
 
 
-def assign(inputs: Inputs, config: Any) -> Outcomes:
+def assign_targets(inputs: Inputs, config: Any) -> Outcomes:
     """A question is to be written for each target of a set."""
     for question_set in inputs.examples("adopted"):
         source, targets = question_set.inputs["source"], question_set.inputs["targets"]
@@ -300,14 +302,14 @@ def take_questions(inputs: Inputs, config: Any) -> Outcomes:
                 yield Kept(made, "question meets the three rules")
 
 
-def complete(inputs: Inputs, config: Any) -> Outcomes:
+def add_distractors(inputs: Inputs, config: Any) -> Outcomes:
     """Questions with their distractors, unless one is in the question or is a choice already; choices in drawn order."""
     added = answers_of(inputs.judgements("distractors"))
     for item in inputs.examples("asked"):
         new = [text for judgement in added[item.id] for text in judgement.answer]
         question, old = item.inputs["question"], item.inputs["choices"]
         choices = [*old, *new]
-        chance(config.seed, "choices", item.id).shuffle(choices)
+        seeded_random(config.seed, "choices", item.id).shuffle(choices)
         made = replace(
             item,
             inputs={"question": question, "choices": choices},
@@ -321,7 +323,7 @@ def complete(inputs: Inputs, config: Any) -> Outcomes:
             yield Kept(made, "distractors are new")
 
 
-def solve(inputs: Inputs, config: Any) -> Outcomes:
+def keep_solved_questions(inputs: Inputs, config: Any) -> Outcomes:
     """Questions that enough workers answer as the writer meant them."""
     answered = answers_of(inputs.judgements("check"))
     for item in inputs.examples("complete"):
@@ -413,25 +415,33 @@ RECIPE = Recipe(
     sources=("triples",),
     stages=(
         Stage(
-            "known", "triples of the relations used", take, ("triples",), ("relations", "language")
+            "known",
+            "triples of the relations used",
+            take_triples,
+            ("triples",),
+            ("relations", "language"),
         ),
         Stage(
             "sets",
             "a source and three targets of one relation, both ways, drawn by chance",
-            gather,
+            gather_question_sets,
             ("known",),
             ("targets", "question_sets", "seed"),
         ),
         Stage(
             "apart",
             "no two targets are spellings of one word",
-            tell_apart,
+            drop_similar_targets,
             ("sets",),
             ("analyser",),
         ),
         ASK_SYNONYMS,
-        Stage("adopted", "most workers see no synonyms", adopt, ("apart", "synonyms")),
-        Stage("assigned", "each target is the answer of one question", assign, ("adopted",)),
+        Stage(
+            "adopted", "most workers see no synonyms", adopt_question_sets, ("apart", "synonyms")
+        ),
+        Stage(
+            "assigned", "each target is the answer of one question", assign_targets, ("adopted",)
+        ),
         ASK_QUESTIONS,
         Stage(
             "asked",
@@ -443,12 +453,18 @@ RECIPE = Recipe(
         Stage(
             "complete",
             "distractors that are neither in the question nor a choice already",
-            complete,
+            add_distractors,
             ("asked", "distractors"),
             ("seed",),
         ),
         ASK_CHECK,
-        Stage("solved", "enough workers answer right", solve, ("complete", "check"), ("right",)),
+        Stage(
+            "solved",
+            "enough workers answer right",
+            keep_solved_questions,
+            ("complete", "check"),
+            ("right",),
+        ),
         splits_stage(
             "train, dev and test, the questions of a set together",
             split,

@@ -37,7 +37,7 @@ def reverse_pair(example: Example, gold: dict[str, Any]) -> Example:
     return replace(example, id=name, inputs=inputs, gold=gold, meta=meta, origin=origin)
 
 
-def direct(inputs: Inputs, config: Any) -> Outcomes:
+def pair_both_ways(inputs: Inputs, config: Any) -> Outcomes:
     """Both directions of every pair of flow A, its similarity left behind, every sentence with its stop."""
     for pair in inputs.examples("scored-a"):
         premise, hypothesis = (add_stop(pair.inputs[name]) for name in ("sentence1", "sentence2"))
@@ -46,7 +46,7 @@ def direct(inputs: Inputs, config: Any) -> Outcomes:
         yield Kept(reverse_pair(forth, {}), "backward")
 
 
-def reverse(inputs: Inputs, config: Any) -> Outcomes:
+def reverse_contradictions(inputs: Inputs, config: Any) -> Outcomes:
     """Contradiction has no direction: the opposite one gets the label without being asked."""
     for pair in inputs.examples("confirmed"):
         yield Kept(pair, "as judged")
@@ -76,7 +76,7 @@ RECIPE = Recipe(
     sources=("captions",),
     stages=(
         *FLOW_A,
-        Stage("directed", "both directions of a pair", direct, ("scored-a",)),
+        Stage("directed", "both directions of a pair", pair_both_ways, ("scored-a",)),
         *judge_inference(
             "directed",
             "a",
@@ -88,7 +88,7 @@ RECIPE = Recipe(
         Stage(
             "contradicting",
             "contradiction assigned in the opposite direction too",
-            reverse,
+            reverse_contradictions,
             ("confirmed",),
         ),
         split_pairs(

@@ -16,8 +16,8 @@ from nikawa.recipes.decide import (
     answers_of,
     check_removed,
     check_split,
-    drawn,
-    need,
+    draw_examples,
+    require_value,
     split_groups,
 )
 from nikawa.recipes.recipe import (
@@ -80,7 +80,7 @@ class Line(msgspec.Struct):
 def read_articles(path: Path) -> Iterator[Example]:
     """The articles of a file with their ranks."""
     for number, row in read_json_lines(path, Line):
-        title = str(need(row.title.strip(), "title", path, number))
+        title = str(require_value(row.title.strip(), "title", path, number))
         rank = number if row.rank is None else row.rank
         yield Example(
             id=f"a{row.id}" if row.id != "" else f"a{number}",
@@ -90,7 +90,7 @@ def read_articles(path: Path) -> Iterator[Example]:
         )
 
 
-def rank(inputs: Inputs, config: Any) -> Outcomes:
+def rank_articles(inputs: Inputs, config: Any) -> Outcomes:
     """The articles of the highest rank."""
     articles = list(read_articles(inputs.file("articles")))
     order = sorted(articles, key=lambda article: (article.meta["rank"], article.id))
@@ -101,17 +101,19 @@ def rank(inputs: Inputs, config: Any) -> Outcomes:
             yield Dropped(article, f"not among the best {config.best}")
 
 
-def choose(inputs: Inputs, config: Any) -> Outcomes:
+def draw_articles(inputs: Inputs, config: Any) -> Outcomes:
     """So many of them by chance."""
-    yield from drawn(inputs.examples("ranked"), config.articles_drawn, config.seed, "articles")
+    yield from draw_examples(
+        inputs.examples("ranked"), config.articles_drawn, config.seed, "articles"
+    )
 
 
-def part(inputs: Inputs, config: Any) -> Outcomes:
+def split_articles(inputs: Inputs, config: Any) -> Outcomes:
     """Articles in splits, so that no article is in two."""
     yield from split_groups(inputs, config, ("chosen",), lambda article: article.id, sets=SETS)
 
 
-def divide(inputs: Inputs, config: Any) -> Outcomes:
+def take_paragraphs(inputs: Inputs, config: Any) -> Outcomes:
     """The paragraphs of the articles that are neither too short nor too long."""
     for split, name in SETS.items():
         for article in inputs.examples(name):
@@ -219,14 +221,20 @@ RECIPE = Recipe(
     config=Jsquad,
     sources=("articles",),
     stages=(
-        Stage("ranked", "the articles of the highest rank", rank, ("articles",), ("best",)),
         Stage(
-            "chosen", "articles drawn by chance", choose, ("ranked",), ("articles_drawn", "seed")
+            "ranked", "the articles of the highest rank", rank_articles, ("articles",), ("best",)
+        ),
+        Stage(
+            "chosen",
+            "articles drawn by chance",
+            draw_articles,
+            ("ranked",),
+            ("articles_drawn", "seed"),
         ),
         Stage(
             "parts",
             "articles of train, dev and test",
-            part,
+            split_articles,
             ("chosen",),
             ("split", "seed"),
             tuple(SETS.values()),
@@ -234,7 +242,7 @@ RECIPE = Recipe(
         Stage(
             "paragraphs",
             "paragraphs that are neither too short nor too long",
-            divide,
+            take_paragraphs,
             tuple(SETS.values()),
             ("shortest", "longest"),
         ),

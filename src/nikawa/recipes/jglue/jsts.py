@@ -27,7 +27,7 @@ class Jsts(Captions, kw_only=True):
     """Pairs of captions of two images that are judged (JGLUE 3.2.2, step 2)."""
 
 
-def compare(inputs: Inputs, config: Any) -> Outcomes:
+def take_contradictions(inputs: Inputs, config: Any) -> Outcomes:
     """The confirmed contradictions, one way, to be judged for similarity (step 5)."""
     for pair in inputs.examples("confirmed"):
         texts = {"sentence1": pair.inputs["premise"], "sentence2": pair.inputs["hypothesis"]}
@@ -63,7 +63,12 @@ RECIPE = Recipe(
         ),
         *judge_similarity("different", "b"),
         *FLOW_C,
-        Stage("compared", "confirmed contradictions, one way (flow C)", compare, ("confirmed",)),
+        Stage(
+            "compared",
+            "confirmed contradictions, one way (flow C)",
+            take_contradictions,
+            ("confirmed",),
+        ),
         *judge_similarity("compared", "c"),
         split_pairs("train, dev and test", "scored-a", "scored-b", "scored-c"),
     ),

@@ -14,7 +14,7 @@ from nikawa.datasets.jglue.marc_ja import DATASET
 from nikawa.datasets.jglue.marc_ja_raw import LABELS, mostly_ascii, plain_text, read_raw_rows
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
-from nikawa.recipes.decide import check_split, check_votes, decide, need, sorted_into
+from nikawa.recipes.decide import assign_splits, check_split, check_votes, decide, require_value
 from nikawa.recipes.recipe import (
     Ask,
     Config,
@@ -78,7 +78,7 @@ Row = tuple[int, str, str, int, dict[str, str]]
 
 def _json(path: Path) -> Iterator[Row]:
     for line, row in read_json_lines(path, Line):
-        text = str(need(row.text, "text", path, line))
+        text = str(require_value(row.text, "text", path, line))
         yield line, str(row.id), text, row.stars, {"url": row.url, "licence": row.licence}
 
 
@@ -97,7 +97,7 @@ def label_of(review: Example) -> str:
     return LABELS[0] if review.meta["stars"] >= 4 else LABELS[1]
 
 
-def take(inputs: Inputs, config: Any) -> Outcomes:
+def take_reviews(inputs: Inputs, config: Any) -> Outcomes:
     """Reviews of 1 and 2 stars are negative, of 4 and 5 positive; 3 stars, ASCII and long ones are left out."""
     for review in read_reviews(inputs.file("reviews")):
         text, stars = review.inputs["text"], review.meta["stars"]
@@ -112,14 +112,14 @@ def take(inputs: Inputs, config: Any) -> Outcomes:
             yield Kept(replace(review, gold={"label": label}), f"{stars} stars: {label}")
 
 
-def part(inputs: Inputs, config: Any) -> Outcomes:
+def split_reviews(inputs: Inputs, config: Any) -> Outcomes:
     """Train, and what is judged for dev and test."""
     sets = {"train": "train", "dev": "asked-dev", "test": "asked-test"}
     reviews = list(inputs.examples("reviewed"))
-    yield from sorted_into(reviews, config.split, config.seed, lambda review: review.id, sets)
+    yield from assign_splits(reviews, config.split, config.seed, lambda review: review.id, sets)
 
 
-def judge(inputs: Inputs, config: Any) -> Outcomes:
+def judge_reviews(inputs: Inputs, config: Any) -> Outcomes:
     """Reviews on which enough workers agree get their answer for a label; the others are left out."""
     rule = f"votes:{config.votes}/{config.workers}"
     for name in ("dev", "test"):
@@ -167,14 +167,14 @@ RECIPE = Recipe(
         Stage(
             "reviewed",
             "1 and 2 stars negative, 4 and 5 positive; no 3 stars, ASCII or long reviews",
-            take,
+            take_reviews,
             ("reviews",),
             ("longest",),
         ),
         Stage(
             "parts",
             "train, and the reviews to be judged for dev and test",
-            part,
+            split_reviews,
             ("reviewed",),
             ("split", "seed"),
             ("train", "asked-dev", "asked-test"),
@@ -193,7 +193,7 @@ RECIPE = Recipe(
         Stage(
             "judged",
             "enough equal answers, which become the label",
-            judge,
+            judge_reviews,
             ("asked-dev", "asked-test", "sentiment"),
             ("votes", "workers"),
             ("dev", "test"),

@@ -34,7 +34,7 @@ from nikawa.recipes.decide import (
     decide,
     describe_answers,
     most_voted,
-    need,
+    require_value,
 )
 from nikawa.recipes.jsick.guidelines import NEGATION, departures, fault
 from nikawa.recipes.recipe import (
@@ -111,9 +111,9 @@ def read_pairs(path: Path, licence: str) -> Iterator[Example]:
         if line.relatedness != "":
             gold["relatedness"] = parse_score(str(line.relatedness), path, number)
         yield Example(
-            id=str(need(line.id, "id", path, number)),
+            id=str(require_value(line.id, "id", path, number)),
             inputs={
-                name: " ".join(str(need(getattr(line, name), name, path, number)).split())
+                name: " ".join(str(require_value(getattr(line, name), name, path, number)).split())
                 for name in ("premise", "hypothesis")
             },
             gold=gold,
@@ -145,7 +145,7 @@ KANA = "アイウエオカキクケコサシスセソタチツテトナニノハ
 SMALL = frozenset(("a", "an", "the", "is", "are", "not", "no", "of", "in", "on", "and", "there"))
 
 
-def made_up(word: str) -> str:
+def make_up_word(word: str) -> str:
     """A word of katakana that stands for an English one, the same each time."""
     digits = blake2b(word.encode(), digest_size=3).digest()
     return "".join(KANA[digit % len(KANA)] for digit in digits)
@@ -155,7 +155,7 @@ def simulate_translation(example: Example, config: Any, random: Random) -> str:
     """Made-up words in the order of the English ones, with the particle and the ending that the guidelines ask for."""
     english = str(example.inputs["english"])
     words = re.findall(r"[a-z]+", english.lower())
-    content = [made_up(word) for word in words if word not in SMALL] or [made_up(english)]
+    content = [make_up_word(word) for word in words if word not in SMALL] or [make_up_word(english)]
     particle = "は" if words[:1] == ["the"] else "が"
     if random.random() < 0.05:
         particle = "は" if particle == "が" else "が"
@@ -266,7 +266,7 @@ def check_translations(inputs: Inputs, config: Any) -> Outcomes:
         yield Kept(replace(item, inputs=shown), rule)
 
 
-def validate(inputs: Inputs, config: Any) -> Outcomes:
+def take_validated(inputs: Inputs, config: Any) -> Outcomes:
     """Translations as the bilinguals leave them; what is no Japanese sentence even then is dropped."""
     answers = answers_of(inputs.judgements("validation"))
     for item in inputs.examples("translated"):
@@ -304,18 +304,18 @@ def pair_up(inputs: Inputs, config: Any) -> Outcomes:
             yield Dropped(made, "a sentence has no usable translation")
 
 
-def relate(inputs: Inputs, config: Any) -> Outcomes:
+def average_relatedness(inputs: Inputs, config: Any) -> Outcomes:
     """The mean relatedness."""
     rule = f"mean+round:{config.decimals}"
     yield from decide(inputs, "paired", "relatedness", rule, gold="relatedness")
 
 
-def vote(inputs: Inputs, config: Any) -> Outcomes:
+def sort_by_majority(inputs: Inputs, config: Any) -> Outcomes:
     """Pairs with a majority, and those without."""
     answers = answers_of(inputs.judgements("inference"))
     for pair in inputs.examples("related"):
         given = answers.get(pair.id, [])
-        votes, label = describe_answers(given), majority(given)
+        votes, label = describe_answers(given), majority_label(given)
         made = replace(pair, meta={**pair.meta, VOTES: votes})
         if not given:
             yield Dropped(made, NOBODY)
@@ -326,7 +326,7 @@ def vote(inputs: Inputs, config: Any) -> Outcomes:
             yield Kept(made, f"majority: {votes}", "agreed")
 
 
-def majority(judgements: Sequence[Judgement]) -> str | None:
+def majority_label(judgements: Sequence[Judgement]) -> str | None:
     """The answer given more often than any other."""
     label: str | None = most_voted(str(judgement.answer) for judgement in judgements)
     return label
@@ -343,7 +343,7 @@ def list_pairs(inputs: Inputs, config: Any) -> Outcomes:
                 yield Kept(shown, "a tie" if name == "tied" else "to review", "listed")
 
 
-def settle(inputs: Inputs, config: Any) -> Outcomes:
+def settle_labels(inputs: Inputs, config: Any) -> Outcomes:
     """The label the authors agreed on, else the majority, in the order of the pairs."""
     answers = answers_of(inputs.judgements("adjudication"))
     pairs = {pair.id: pair for name in ("listed", "settled") for pair in inputs.examples(name)}
@@ -351,7 +351,7 @@ def settle(inputs: Inputs, config: Any) -> Outcomes:
         if source.id not in pairs:
             continue
         pair, given = replace(pairs[source.id], inputs=source.inputs), answers.get(source.id, [])
-        voted, label = pair.gold.get("label"), majority(given)
+        voted, label = pair.gold.get("label"), majority_label(given)
         if not given:
             yield Kept(pair, f"majority: {pair.meta[VOTES]}")
         elif label is None:
@@ -445,7 +445,7 @@ RECIPE = Recipe(
         Stage(
             "validated",
             "translations as the bilinguals leave them",
-            validate,
+            take_validated,
             ("translated", "validation"),
         ),
         Stage("paired", "the pairs in Japanese", pair_up, ("english", "validated")),
@@ -472,12 +472,16 @@ RECIPE = Recipe(
             simulate=simulate_relatedness,
         ),
         Stage(
-            "related", "mean relatedness, rounded", relate, ("paired", "relatedness"), ("decimals",)
+            "related",
+            "mean relatedness, rounded",
+            average_relatedness,
+            ("paired", "relatedness"),
+            ("decimals",),
         ),
         Stage(
             "voted",
             "the label most workers gave; ties apart",
-            vote,
+            sort_by_majority,
             ("related", "inference"),
             writes=("agreed", "tied"),
         ),
@@ -503,7 +507,7 @@ RECIPE = Recipe(
         Stage(
             "decided",
             "the authors' label, else the majority",
-            settle,
+            settle_labels,
             ("paired", "listed", "settled", "adjudication"),
         ),
         splits_stage("the splits of the English pairs, with tags", split, ("decided",), ("tags",)),

@@ -14,7 +14,7 @@ from nikawa.datasets.klue.klue_ner import DATASET, TYPES
 from nikawa.recipes.decide import answers_of, check_split, describe_answers
 from nikawa.recipes.klue.reports import ETHICS, given_answers, is_report
 from nikawa.recipes.klue.taggers import tag_sentences
-from nikawa.recipes.klue.texts import Texts, split_texts, texts
+from nikawa.recipes.klue.texts import Texts, split_texts, take_texts
 from nikawa.recipes.recipe import (
     Ask,
     Dropped,
@@ -56,26 +56,28 @@ class KlueNer(Texts, kw_only=True):
     """Sizes of train, dev and test (3.4.1: 21,008, 5,000, 5,000)."""
 
 
-def take(inputs: Inputs, config: Any) -> Outcomes:
+def take_sentences(inputs: Inputs, config: Any) -> Outcomes:
     """Sentences that are not too long, each once."""
-    for outcome in texts(inputs.file("sentences"), "klue-ner", ("source",), config, "short enough"):
+    for outcome in take_texts(
+        inputs.file("sentences"), "klue-ner", ("source",), config, "short enough"
+    ):
         if isinstance(outcome, Kept) and len(outcome.example.inputs["text"]) > config.longest:
             yield Dropped(outcome.example, f"over {config.longest} characters")
         else:
             yield outcome
 
 
-def propose(inputs: Inputs, config: Any) -> Outcomes:
+def propose_entities(inputs: Inputs, config: Any) -> Outcomes:
     """Sentences with the entities a machine finds; those without any are left out."""
     for sentence, spans in tag_sentences(inputs, "short", TYPES):
-        made = replace(sentence, inputs=shown(sentence, spans))
+        made = replace(sentence, inputs=mark_entities(sentence, spans))
         if spans:
             yield Kept(made, f"{len(spans)} entities proposed")
         else:
             yield Dropped(made, "no entity proposed")
 
 
-def shown(sentence: Example, spans: Iterable[Span]) -> dict[str, Any]:
+def mark_entities(sentence: Example, spans: Iterable[Span]) -> dict[str, Any]:
     """The inputs as workers see them: the text, the entities as they stand, and both together to be edited."""
     text, marked, end = sentence.inputs["text"], "", 0
     spans = list(spans)
@@ -92,13 +94,13 @@ def spans_of(judgement: Judgement) -> list[Span]:
     )
 
 
-def agreed(judgements: Sequence[Judgement]) -> list[Span]:
+def majority_spans(judgements: Sequence[Judgement]) -> list[Span]:
     """The spans that more than half of the workers marked just so."""
     counts = Counter(span for judgement in judgements for span in spans_of(judgement))
     return sorted((s for s, n in counts.items() if 2 * n > len(judgements)), key=lambda s: s.start)
 
 
-def gather(inputs: Inputs, config: Any) -> Outcomes:
+def gather_tags(inputs: Inputs, config: Any) -> Outcomes:
     """What workers made of the proposals; sentences that one of them handed back are left out."""
     judged = answers_of(inputs.judgements("tagging"))
     for sentence in inputs.examples("proposed"):
@@ -109,14 +111,14 @@ def gather(inputs: Inputs, config: Any) -> Outcomes:
             why = "reported for hate, bias or privacy" if ethics else "reported as inadequate"
             yield Dropped(sentence, why, describe_answers(reports))
             continue
-        spans = agreed(given)
-        made = replace(sentence, inputs=shown(sentence, spans), gold={"spans": spans})
+        spans = majority_spans(given)
+        made = replace(sentence, inputs=mark_entities(sentence, spans), gold={"spans": spans})
         yield Kept(
             made, f"{len(spans)} entities that more than half of {len(given)} workers marked"
         )
 
 
-def inspect(inputs: Inputs, config: Any) -> Outcomes:
+def sort_by_check(inputs: Inputs, config: Any) -> Outcomes:
     """Sentences every checker finds right; the others are to be mended."""
     answers = answers_of(inputs.judgements("check"))
     for sentence in inputs.examples("tagged"):
@@ -127,7 +129,7 @@ def inspect(inputs: Inputs, config: Any) -> Outcomes:
         )
 
 
-def mend(inputs: Inputs, config: Any) -> Outcomes:
+def correct_tags(inputs: Inputs, config: Any) -> Outcomes:
     """All sentences with their last entities: those that name persons are looked at for privacy, those with none go."""
     mended = given_answers(inputs, "correction")
     for name in ("passed", "doubtful"):
@@ -137,8 +139,8 @@ def mend(inputs: Inputs, config: Any) -> Outcomes:
                 continue
             spans, rule = list(sentence.gold["spans"]), "found right"
             if name == "doubtful":
-                spans, rule = agreed(mended[sentence.id]), "mended"
-            made = replace(sentence, inputs=shown(sentence, spans), gold={"spans": spans})
+                spans, rule = majority_spans(mended[sentence.id]), "mended"
+            made = replace(sentence, inputs=mark_entities(sentence, spans), gold={"spans": spans})
             persons = any(span.label == PERSON for span in spans)
             if spans:
                 yield Kept(made, rule, "naming" if persons else "nameless")
@@ -146,7 +148,7 @@ def mend(inputs: Inputs, config: Any) -> Outcomes:
                 yield Dropped(made, "no entity is left")
 
 
-def release(inputs: Inputs, config: Any) -> Outcomes:
+def release_sentences(inputs: Inputs, config: Any) -> Outcomes:
     """Sentences without persons, and those whose persons are public figures."""
     answers = answers_of(inputs.judgements("privacy"))
     for name in ("nameless", "naming"):
@@ -205,7 +207,7 @@ def card(config: Any) -> Card:
 TAGGING = "사람(PS), 지역(LC), 기관(OG), 날짜(DT), 시간(TI), 수량(QT) 개체명의 범위와 종류를 바로잡으세요. 문장이 아니거나 여러 문장이면 broken, 개인정보·혐오·편향은 personal, hate, bias로 신고하세요."
 
 
-def tagging(name: str, title: str, items: str, workers: str) -> Ask:
+def ask_for_tags(name: str, title: str, items: str, workers: str) -> Ask:
     """Ask for the entities of the sentences of a set, starting from those they have."""
     return Ask(
         name,
@@ -231,14 +233,17 @@ RECIPE = Recipe(
         Stage(
             "short",
             "sentences that are not too long, each once",
-            take,
+            take_sentences,
             ("sentences",),
             ("longest", "cleaning"),
         ),
         Stage(
-            "proposed", "sentences in which a machine finds an entity", propose, ("short", "tagger")
+            "proposed",
+            "sentences in which a machine finds an entity",
+            propose_entities,
+            ("short", "tagger"),
         ),
-        tagging(
+        ask_for_tags(
             "tagging",
             "the entities of a sentence, starting from those proposed",
             "proposed",
@@ -247,7 +252,7 @@ RECIPE = Recipe(
         Stage(
             "tagged",
             "entities that more than half of the workers marked; what one handed back is left out",
-            gather,
+            gather_tags,
             ("proposed", "tagging"),
         ),
         Ask(
@@ -265,12 +270,12 @@ RECIPE = Recipe(
         Stage(
             "checked",
             "sentences that every checker finds right, and the others",
-            inspect,
+            sort_by_check,
             ("tagged", "check"),
             (),
             ("passed", "doubtful"),
         ),
-        tagging(
+        ask_for_tags(
             "correction",
             "the entities of a sentence that was found wrong",
             "doubtful",
@@ -279,7 +284,7 @@ RECIPE = Recipe(
         Stage(
             "mended",
             "entities as they were checked or mended; sentences left with none go",
-            mend,
+            correct_tags,
             ("passed", "doubtful", "correction"),
             (),
             ("nameless", "naming"),
@@ -298,7 +303,7 @@ RECIPE = Recipe(
         Stage(
             "public",
             "sentences that name no person, or public figures alone",
-            release,
+            release_sentences,
             ("nameless", "naming", "privacy"),
         ),
         splits_stage(

@@ -15,16 +15,16 @@ from msgspec.structs import replace
 
 from nikawa.datasets.klue.klue_nli import DATASET, LABELS, MAX_PREMISE_CHARS, MIN_PREMISE_CHARS
 from nikawa.errors import BadInput
-from nikawa.recipes.decide import check_split, check_votes, describe_answers, draw, most_voted
+from nikawa.recipes.decide import check_split, check_votes, describe_answers, most_voted, random_key
 from nikawa.recipes.klue.reports import (
     ETHICS,
     Reviewed,
+    ask_for_review,
     given_answers,
     kept_on_review,
-    review,
     set_apart,
 )
-from nikawa.recipes.klue.texts import drawn_by, split_texts, texts
+from nikawa.recipes.klue.texts import draw_by_group, split_texts, take_texts
 from nikawa.recipes.recipe import (
     FROM,
     Ask,
@@ -133,10 +133,10 @@ def fault(text: str, config: Any) -> str:
         return "a question"
     if _FORMULA.search(text):
         return "a formula or a list"
-    return "" if states(text) else "does not end in a predicate"
+    return "" if is_statement(text) else "does not end in a predicate"
 
 
-def states(text: str) -> bool:
+def is_statement(text: str) -> bool:
     """Whether the last syllable can end a statement: one of a few endings, or one closed by ㅁ (-음, -함)."""
     last = next((c for c in reversed(text) if c.isalnum()), "")
     syllable = ord(last) - 0xAC00 if last else -1
@@ -194,10 +194,10 @@ class KlueNli(Reviewed, kw_only=True):
     can."""
 
 
-def take(inputs: Inputs, config: Any) -> Outcomes:
+def take_sentences(inputs: Inputs, config: Any) -> Outcomes:
     """Sentences of the length asked for that state something, each once."""
     path = inputs.file("sentences")
-    for outcome in texts(
+    for outcome in take_texts(
         path, "klue-nli", ("source", "style"), config, "a statement of the length asked for"
     ):
         example = outcome.example
@@ -209,7 +209,7 @@ def take(inputs: Inputs, config: Any) -> Outcomes:
         yield Dropped(example, why) if why else outcome
 
 
-def choose(inputs: Inputs, config: Any) -> Outcomes:
+def choose_premises(inputs: Inputs, config: Any) -> Outcomes:
     """As even a number of premises of each source as can be."""
     from nikawa.splitting.base import quotas
 
@@ -219,10 +219,10 @@ def choose(inputs: Inputs, config: Any) -> Outcomes:
             f"{len(statements)} premises are too few for the split", cure=f"give {FOLDS} at least"
         )
     limits = quotas(Counter(str(e.meta["source"]) for e in statements), config.premises)
-    yield from drawn_by(statements, lambda e: str(e.meta["source"]), limits.get, config.seed)
+    yield from draw_by_group(statements, lambda e: str(e.meta["source"]), limits.get, config.seed)
 
 
-def pair(inputs: Inputs, config: Any) -> Outcomes:
+def pair_written(inputs: Inputs, config: Any) -> Outcomes:
     """A premise with each hypothesis written for it, under the label that was meant."""
     for items, ask in (("unreported", "hypotheses"), ("readmitted", "hypotheses-again")):
         written = given_answers(inputs, ask)
@@ -236,7 +236,7 @@ def pair(inputs: Inputs, config: Any) -> Outcomes:
 
 def pair_id(premise: str, label: str) -> str:
     """A name by which validators cannot tell the label that was meant: counted in an order drawn for each premise."""
-    order = sorted(LABELS, key=lambda name: draw(0, "hypothesis", premise, name))
+    order = sorted(LABELS, key=lambda name: random_key(0, "hypothesis", premise, name))
     return f"{premise}-{order.index(label) + 1}"
 
 
@@ -259,7 +259,7 @@ def pair_hypotheses(premise: Example, written: Sequence[str]) -> Outcomes:
         seen.add(hypothesis)
 
 
-def label(inputs: Inputs, config: Any) -> Outcomes:
+def label_pairs(inputs: Inputs, config: Any) -> Outcomes:
     """The label of most of five: the writer's and the validators'."""
     judged = given_answers(inputs, "validation")
     for pair in inputs.examples("pairs"):
@@ -322,7 +322,7 @@ PROMPT = (
 )
 
 
-def writing(name: str, title: str, items: str) -> Ask:
+def ask_for_hypotheses(name: str, title: str, items: str) -> Ask:
     """Ask for a hypothesis of each label for the premises of a set."""
     return Ask(
         name,
@@ -348,18 +348,18 @@ RECIPE = Recipe(
         Stage(
             "statements",
             "sentences of the length asked for that state something, each once",
-            take,
+            take_sentences,
             ("sentences",),
             ("shortest", "longest", "propositions", "cleaning"),
         ),
         Stage(
             "premises",
             "premises drawn by chance, as many of each source as can be",
-            choose,
+            choose_premises,
             ("statements",),
             ("premises", "seed"),
         ),
-        writing("hypotheses", "a hypothesis for each label", "premises"),
+        ask_for_hypotheses("hypotheses", "a hypothesis for each label", "premises"),
         Stage(
             "checked",
             "premises the writer skipped are left out, those reported are set apart",
@@ -368,20 +368,20 @@ RECIPE = Recipe(
             (),
             ("unreported", "reported"),
         ),
-        review("신고된 문장입니다. 전제로 써도 되면 keep, 버려야 하면 discard를 고르세요."),
+        ask_for_review("신고된 문장입니다. 전제로 써도 되면 keep, 버려야 하면 discard를 고르세요."),
         Stage(
             "readmitted",
             "reported premises that are kept on review",
             kept_on_review,
             ("reported", "review"),
         ),
-        writing(
+        ask_for_hypotheses(
             "hypotheses-again", "hypotheses for premises that were kept on review", "readmitted"
         ),
         Stage(
             "pairs",
             "a premise and a hypothesis, under the label that was meant",
-            pair,
+            pair_written,
             ("unreported", "readmitted", "hypotheses", "hypotheses-again"),
             edition=2,
         ),
@@ -400,7 +400,7 @@ RECIPE = Recipe(
         Stage(
             "labelled",
             "enough equal labels of the writer and of validators who did not write it",
-            label,
+            label_pairs,
             ("pairs", "validation"),
             ("votes",),
         ),

@@ -27,13 +27,13 @@ from nikawa.recipes.decide import (
 from nikawa.recipes.klue.reports import (
     ETHICS,
     Reviewed,
+    ask_for_review,
     given_answers,
     is_report,
     kept_on_review,
-    review,
 )
 from nikawa.recipes.klue.taggers import tag_sentences
-from nikawa.recipes.klue.texts import texts
+from nikawa.recipes.klue.texts import take_texts
 from nikawa.recipes.recipe import (
     Ask,
     Dropped,
@@ -109,7 +109,7 @@ class Pair(NamedTuple):
         return text[subject.start : subject.end], text[object_.start : object_.end]
 
 
-def detect(inputs: Inputs, config: Any) -> Outcomes:
+def detect_entities(inputs: Inputs, config: Any) -> Outcomes:
     """Sentences with the entities a tagger finds, united with those their lines bring along."""
     for sentence, every in tag_sentences(inputs, "once", TYPES):
         meta = {**sentence.meta, "entities": to_builtins(every)}
@@ -130,9 +130,9 @@ def _pairs(sentence: Example) -> Iterator[Pair]:
                 yield pair
 
 
-def take(inputs: Inputs, config: Any) -> Outcomes:
+def take_sentences(inputs: Inputs, config: Any) -> Outcomes:
     """Sentences, each once."""
-    yield from texts(inputs.file("sentences"), "klue-re", ("source",), config)
+    yield from take_texts(inputs.file("sentences"), "klue-re", ("source",), config)
 
 
 def read_triples(path: Path) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -152,7 +152,7 @@ def read_triples(path: Path) -> dict[tuple[str, str], tuple[str, ...]]:
     return triples
 
 
-def by_knowledge(inputs: Inputs, config: Any) -> Outcomes:
+def pair_by_knowledge(inputs: Inputs, config: Any) -> Outcomes:
     """Pairs that the knowledge base holds, each two entities so many times at most."""
     triples = read_triples(inputs.file("triples"))
     pairs = [p for s in inputs.examples("detected") for p in _pairs(s) if p.names in triples]
@@ -163,7 +163,7 @@ def by_knowledge(inputs: Inputs, config: Any) -> Outcomes:
         if times[pair.names] <= config.co_occurrences:
             chosen.add(pair.id)
     for pair in pairs:
-        made = asked_about(pair, "knowledge", triples[pair.names])
+        made = make_pair(pair, "knowledge", triples[pair.names])
         if pair.id in chosen:
             yield Kept(made, "a pair of the knowledge base")
         else:
@@ -171,20 +171,20 @@ def by_knowledge(inputs: Inputs, config: Any) -> Outcomes:
             yield Dropped(made, why, " ".join(pair.names))
 
 
-def by_chance(inputs: Inputs, config: Any) -> Outcomes:
+def pair_by_chance(inputs: Inputs, config: Any) -> Outcomes:
     """Pairs drawn uniformly from all of a sentence, beside those the knowledge base gave."""
     known = {pair.id for pair in inputs.examples("knowledge")}
     for sentence in inputs.examples("detected"):
         pairs = shuffle(_pairs(sentence), config.seed, "chance")
         for pair in pairs[: config.uniform]:
-            made = asked_about(pair, "uniform", ())
+            made = make_pair(pair, "uniform", ())
             if pair.id in known:
                 yield Dropped(made, "the knowledge base gave it already")
             else:
                 yield Kept(made, f"drawn from {len(pairs)} pairs of the sentence")
 
 
-def asked_about(pair: Pair, pairing: str, known: Sequence[str]) -> Example:
+def make_pair(pair: Pair, pairing: str, known: Sequence[str]) -> Example:
     """A pair as workers see it: marked in the text, with the relations that fit its types first."""
     sentence, subject, object_ = pair
     meta: dict[str, Any] = {
@@ -195,14 +195,14 @@ def asked_about(pair: Pair, pairing: str, known: Sequence[str]) -> Example:
     }
     return Example(
         id=pair.id,
-        inputs=shown(sentence.inputs["text"], subject, object_),
+        inputs=mark_entities(sentence.inputs["text"], subject, object_),
         meta={**meta, **({"known": list(known)} if known else {})},
         group=sentence.id,
         origin=Origin(recipe="klue-re", parents=(sentence.id,), step=pairing),
     )
 
 
-def shown(text: str, subject: Span, object_: Span) -> dict[str, Any]:
+def mark_entities(text: str, subject: Span, object_: Span) -> dict[str, Any]:
     """The inputs of a pair for workers; `marked` and `candidates` are taken off again before release."""
     marked = text
     for span, name in sorted(((subject, "subj"), (object_, "obj")), key=lambda two: -two[0].start):
@@ -263,7 +263,7 @@ def set_aside(inputs: Inputs, config: Any) -> Outcomes:
             yield Kept(pair, "nobody reported it", "unreported")
 
 
-def mend(inputs: Inputs, config: Any) -> Outcomes:
+def correct_boundaries(inputs: Inputs, config: Any) -> Outcomes:
     """Pairs with the boundaries a worker gave them; types stay."""
     mended = given_answers(inputs, "boundaries")
     for pair in inputs.examples("misplaced"):
@@ -276,11 +276,12 @@ def mend(inputs: Inputs, config: Any) -> Outcomes:
             for name in ("subject", "object")
         )
         yield Kept(
-            replace(pair, inputs=shown(pair.inputs["text"], subject, object_)), "boundaries mended"
+            replace(pair, inputs=mark_entities(pair.inputs["text"], subject, object_)),
+            "boundaries mended",
         )
 
 
-def vote(inputs: Inputs, config: Any) -> Outcomes:
+def vote_relations(inputs: Inputs, config: Any) -> Outcomes:
     """The relation of enough workers; pairs without one are left to an adjudicator."""
     for items, ask in (
         ("unreported", ASKED[0]),
@@ -304,7 +305,7 @@ def vote(inputs: Inputs, config: Any) -> Outcomes:
                 )
 
 
-def adjudicate(inputs: Inputs, config: Any) -> Outcomes:
+def adjudicate_relations(inputs: Inputs, config: Any) -> Outcomes:
     """All pairs with their relation; what adjudicators hand back or do not agree on is left out."""
     decided = given_answers(inputs, "adjudication")
     for pair in inputs.examples("settled"):
@@ -326,7 +327,7 @@ def _bare(pair: Example) -> Example:
     return replace(pair, inputs=inputs, meta={k: v for k, v in pair.meta.items() if k != "known"})
 
 
-def limit(inputs: Inputs, config: Any) -> Outcomes:
+def limit_relations(inputs: Inputs, config: Any) -> Outcomes:
     """So many pairs without a relation that they are no more than their share, drawn by chance."""
     pairs = list(inputs.examples("labelled"))
     empty = [pair for pair in pairs if pair.gold["relation"] == NONE]
@@ -384,7 +385,7 @@ def card(config: Any) -> Card:
     )
 
 
-def relation(
+def ask_for_relation(
     name: str,
     items: tuple[str, ...],
     workers: str,
@@ -419,28 +420,30 @@ RECIPE = Recipe(
     config=KlueRe,
     sources=("sentences", "tagger", "triples"),
     stages=(
-        Stage("once", "sentences, cleaned, each once", take, ("sentences",), ("cleaning",)),
+        Stage(
+            "once", "sentences, cleaned, each once", take_sentences, ("sentences",), ("cleaning",)
+        ),
         Stage(
             "detected",
             "sentences with a person or organisation and another entity",
-            detect,
+            detect_entities,
             ("once", "tagger"),
         ),
         Stage(
             "knowledge",
             "pairs that the knowledge base holds, two entities not too often",
-            by_knowledge,
+            pair_by_knowledge,
             ("detected", "triples"),
             ("co_occurrences", "seed"),
         ),
         Stage(
             "uniform",
             "pairs drawn by chance from all of a sentence",
-            by_chance,
+            pair_by_chance,
             ("detected", "knowledge"),
             ("uniform", "seed"),
         ),
-        relation(
+        ask_for_relation(
             ASKED[0],
             PAIRS,
             "workers",
@@ -455,7 +458,9 @@ RECIPE = Recipe(
             (),
             ("unreported", "reported", "misplaced"),
         ),
-        review("신고된 문장입니다. 데이터에 남겨도 되면 keep, 버려야 하면 discard를 고르세요."),
+        ask_for_review(
+            "신고된 문장입니다. 데이터에 남겨도 되면 keep, 버려야 하면 discard를 고르세요."
+        ),
         Stage(
             "readmitted",
             "reported pairs that are kept on review",
@@ -474,8 +479,13 @@ RECIPE = Recipe(
             reports=(*ETHICS, MISPLACED),
             simulate=simulate_boundaries,
         ),
-        Stage("remarked", "pairs with mended boundaries", mend, ("misplaced", "boundaries")),
-        relation(
+        Stage(
+            "remarked",
+            "pairs with mended boundaries",
+            correct_boundaries,
+            ("misplaced", "boundaries"),
+        ),
+        ask_for_relation(
             ASKED[1],
             ("remarked",),
             "workers",
@@ -485,12 +495,12 @@ RECIPE = Recipe(
         Stage(
             "voted",
             "enough equal answers, or open",
-            vote,
+            vote_relations,
             ("unreported", "readmitted", "remarked", *ASKED),
             ("votes",),
             ("settled", "open"),
         ),
-        relation(
+        ask_for_relation(
             "adjudication",
             ("open",),
             "adjudicators",
@@ -501,13 +511,13 @@ RECIPE = Recipe(
         Stage(
             "labelled",
             "settled by workers, or adjudicated",
-            adjudicate,
+            adjudicate_relations,
             ("settled", "open", "adjudication"),
         ),
         Stage(
             "limited",
             "no more pairs without a relation than their share",
-            limit,
+            limit_relations,
             ("labelled",),
             ("no_relation", "seed"),
         ),

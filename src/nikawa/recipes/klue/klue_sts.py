@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from nikawa.datasets.klue.klue_sts import DATASET
 from nikawa.datasets.subsets import group_by
 from nikawa.pairing.linked import Linked, pair_different_links, pair_same_link
-from nikawa.recipes.decide import NOBODY, character_overlap, check_split, check_votes, draw
+from nikawa.recipes.decide import NOBODY, character_overlap, check_split, check_votes, random_key
 from nikawa.recipes.klue.reports import (
     ETHICS,
     Reviewed,
@@ -23,9 +23,9 @@ from nikawa.recipes.klue.reports import (
 from nikawa.recipes.klue.texts import (
     check_analyser,
     counts_of,
-    drawn_by,
+    draw_by_group,
     split_texts,
-    texts,
+    take_texts,
     words_of,
 )
 from nikawa.recipes.recipe import (
@@ -47,14 +47,14 @@ PAIRED = ("translated", "matched", "alike", "unlike")
 """The sets of pairs, by how they were paired."""
 
 
-def take(inputs: Inputs, config: Any) -> Outcomes:
+def take_sentences(inputs: Inputs, config: Any) -> Outcomes:
     """Each sentence once, to be translated, to be matched, or to be paired by its intent."""
-    for outcome in texts(inputs.file("sentences"), "klue-sts", ("source",), config):
+    for outcome in take_texts(inputs.file("sentences"), "klue-sts", ("source",), config):
         if isinstance(outcome, Dropped):
             yield outcome
             continue
         sentence = outcome.example
-        share = int.from_bytes(draw(config.seed, "round trip", sentence.id)) / 2**64
+        share = int.from_bytes(random_key(config.seed, "round trip", sentence.id)) / 2**64
         translated = config.translators and share < config.round_trip_share
         if "intent" in sentence.meta:
             yield outcome._replace(into="queries")
@@ -81,13 +81,13 @@ def translate_back(inputs: Inputs, config: Any) -> Outcomes:
             yield Kept(made, "a sentence and its round trip")
 
 
-def match(inputs: Inputs, config: Any) -> Outcomes:
+def match_sentences(inputs: Inputs, config: Any) -> Outcomes:
     """A random sentence with that of the highest ROUGE of its corpus, both leave, and so on."""
     from nikawa.pairing.greedy import algorithm1
     from nikawa.pairing.units import encode, find_units
 
     units = find_units("words" if config.units == "none" else config.units)
-    for members in by_source(inputs.examples("to-match")):
+    for members in group_by_source(inputs.examples("to-match")):
         coded, left = encode(units(s.inputs["text"] for s in members)), {*range(len(members))}
         for one, other, score in algorithm1(coded, config.rouge, seed=config.seed):
             left -= {one, other}
@@ -118,13 +118,13 @@ def _pair_queries(
     inputs: Inputs, pairing: Callable[[list[Linked]], Iterable[tuple[int, int]]]
 ) -> Iterator[tuple[Example, Example]]:
     """The queries of each corpus in pairs, as `pairing` links their intents and topics."""
-    for queries in by_source(inputs.examples("queries")):
+    for queries in group_by_source(inputs.examples("queries")):
         links = [Linked(q.id, str(q.meta["intent"]), str(q.meta.get("topic", ""))) for q in queries]
         for one, other in pairing(links):
             yield queries[one], queries[other]
 
 
-def choose(inputs: Inputs, config: Any) -> Outcomes:
+def draw_pairs(inputs: Inputs, config: Any) -> Outcomes:
     """So many pairs of each corpus by chance, without those a pilot used and those that come twice."""
     limits, pilot = counts_of(config.pairs, "pairs"), set(config.pilot)
     seen: set[frozenset[str]] = set()
@@ -138,10 +138,10 @@ def choose(inputs: Inputs, config: Any) -> Outcomes:
         else:
             fresh.append(pair)
         seen.add(both)
-    yield from drawn_by(fresh, lambda pair: str(pair.meta["corpus"]), limits.get, config.seed)
+    yield from draw_by_group(fresh, lambda pair: str(pair.meta["corpus"]), limits.get, config.seed)
 
 
-def by_source(sentences: Iterable[Example]) -> Iterable[list[Example]]:
+def group_by_source(sentences: Iterable[Example]) -> Iterable[list[Example]]:
     """The sentences of each corpus."""
     return group_by(sentences, lambda sentence: str(sentence.meta["source"])).values()
 
@@ -198,7 +198,7 @@ class KlueSts(Reviewed, kw_only=True):
     """What cuts the words whose overlap is measured (3.2.1: MeCab); none for what stands between blanks."""
 
 
-def score(inputs: Inputs, config: Any) -> Outcomes:
+def score_pairs(inputs: Inputs, config: Any) -> Outcomes:
     """The mean of the ratings of workers who agree with the others; pairs on which ratings differ too much are deleted."""
     from nikawa.aggregation.table import Table
     from nikawa.aggregation.verdicts import ACCEPTED, apply_rule
@@ -319,7 +319,7 @@ RECIPE = Recipe(
         Stage(
             "sentences-once",
             "each sentence once, by how it is paired",
-            take,
+            take_sentences,
             ("sentences",),
             ("translators", "round_trip_share", "cleaning", "seed"),
             ("to-translate", "to-match", "queries"),
@@ -334,7 +334,7 @@ RECIPE = Recipe(
         Stage(
             MATCHED,
             "greedy sentence matching by ROUGE (Algorithm 1), which gives less similar pairs",
-            match,
+            match_sentences,
             ("to-match",),
             ("rouge", "units", "seed"),
         ),
@@ -343,7 +343,7 @@ RECIPE = Recipe(
         Stage(
             "chosen",
             "so many pairs of each corpus, drawn by chance",
-            choose,
+            draw_pairs,
             PAIRED,
             ("pairs", "pilot", "seed"),
         ),
@@ -368,7 +368,7 @@ RECIPE = Recipe(
         Stage(
             "scored",
             "mean of enough ratings by workers who agree with the others, whose deviation is small enough",
-            score,
+            score_pairs,
             ("sound", "similarity"),
             ("least_r", "least_alpha", "ratings", "deviation", "paraphrase"),
         ),

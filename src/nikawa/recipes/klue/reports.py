@@ -65,7 +65,7 @@ def set_apart(
     return run
 
 
-def readmit(inputs: Inputs, config: Any) -> Outcomes:
+def readmit_items(inputs: Inputs, config: Any) -> Outcomes:
     """What nobody reported, and what most reviewers keep of the rest."""
     for item in inputs.examples("unreported"):
         yield Kept(item, "nobody reported it")
@@ -83,7 +83,7 @@ def kept_on_review(inputs: Inputs, config: Any) -> Outcomes:
             yield Dropped(item, "reported, and discarded on review")
 
 
-def review(prompt: str) -> Ask:
+def ask_for_review(prompt: str) -> Ask:
     """Ask whether what workers reported must go."""
     return Ask(
         "review",
@@ -116,8 +116,8 @@ def review_reports(
     both = ("unreported", "reported")
     return (
         Stage("checked", title, set_apart(items, ask, gone), (items, ask), uses, both),
-        review(prompt),
-        Stage("sound", "not reported, or kept on review", readmit, (*both, "review")),
+        ask_for_review(prompt),
+        Stage("sound", "not reported, or kept on review", readmit_items, (*both, "review")),
     )
 
 

@@ -34,7 +34,7 @@ def tagger_of(path: Path, types: Sequence[str]) -> Tagger:
         return lambda texts: [lexicon.find(text) for text in texts]
     learns = path.name.endswith(SUFFIXES)
     find = learned_tagger(path, types) if learns else program_tagger(path, types)
-    return lambda texts: [apart(spans) for spans in find(texts)]
+    return lambda texts: [drop_overlaps(spans) for spans in find(texts)]
 
 
 def tag_sentences(
@@ -46,10 +46,10 @@ def tag_sentences(
     proposals = find([sentence.inputs["text"] for sentence in sentences]) if sentences else []
     for sentence, spans in zip(sentences, proposals, strict=True):
         meta = {key: value for key, value in sentence.meta.items() if key != "given"}
-        yield replace(sentence, meta=meta), apart([*spans, *given_spans(sentence, types)])
+        yield replace(sentence, meta=meta), drop_overlaps([*spans, *given_spans(sentence, types)])
 
 
-def apart(spans: Iterable[Span]) -> list[Span]:
+def drop_overlaps(spans: Iterable[Span]) -> list[Span]:
     """Spans that do not overlap, in the order of the text; of two that do, the longer stays.
 
     >>> apart([Span(0, 2, "LC"), Span(0, 4, "OG"), Span(5, 7, "PS")])
@@ -86,7 +86,7 @@ class Lexicon:
                 kind = self.words.get(text[start : start + length])
                 if kind is not None:
                     spans.append(Span(start, start + length, kind))
-        return apart(spans)
+        return drop_overlaps(spans)
 
 
 def read_lexicon(path: Path, types: Sequence[str]) -> Lexicon:

@@ -11,7 +11,7 @@ import msgspec
 from nikawa.datasets.subsets import group_by
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
-from nikawa.recipes.decide import NOT_DRAWN, need, shuffle
+from nikawa.recipes.decide import NOT_DRAWN, require_value, shuffle
 from nikawa.recipes.recipe import SPLITS, Config, Dropped, Inputs, Kept, Outcomes, found_in
 from nikawa.records import Example, Origin, Span
 
@@ -70,7 +70,7 @@ class Texts(Config, kw_only=True):
     (KLUE 2.3)."""
 
 
-def texts(
+def take_texts(
     path: Path, recipe: str, needed: Sequence[str], config: Any, kept: str = "a text of the source"
 ) -> Outcomes:
     """The texts of a file, cleaned, each once.
@@ -84,9 +84,9 @@ def texts(
     clean = cleaner() if config.cleaning else lambda text: (text, "")
     seen: set[str] = set()
     for number, line in read_json_lines(path, Line):
-        given = str(need(line.text or line.inputs.get("text", ""), "text", path, number))
+        given = str(require_value(line.text or line.inputs.get("text", ""), "text", path, number))
         for name in needed:
-            need(line.value(name), name, path, number)
+            require_value(line.value(name), name, path, number)
         cleaned, why = clean(given)
         text = " ".join(cleaned.split())
         known = {name: value for name in FIELDS if (value := line.value(name))}
@@ -147,7 +147,7 @@ def counts_of(entries: Sequence[str], setting: str) -> dict[str, int]:
     return counts
 
 
-def drawn_by(
+def draw_by_group(
     examples: Iterable[Example],
     key: Callable[[Example], str],
     most: Callable[[str], int | None],

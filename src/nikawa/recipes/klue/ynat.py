@@ -22,9 +22,9 @@ from nikawa.recipes.klue.reports import (
 from nikawa.recipes.klue.texts import (
     check_analyser,
     counts_of,
-    drawn_by,
+    draw_by_group,
     split_texts,
-    texts,
+    take_texts,
     words_of,
 )
 from nikawa.recipes.recipe import (
@@ -86,10 +86,10 @@ def is_day(text: str) -> bool:
         return False
 
 
-def take(inputs: Inputs, config: Any) -> Outcomes:
+def take_headlines(inputs: Inputs, config: Any) -> Outcomes:
     """Headlines of the seven sections, of the years asked for, each once."""
     path = inputs.file("headlines")
-    for outcome in texts(
+    for outcome in take_texts(
         path, "ynat", ("category", "date"), config, "a headline of a section and period"
     ):
         meta = outcome.example.meta
@@ -106,7 +106,7 @@ def take(inputs: Inputs, config: Any) -> Outcomes:
             yield outcome
 
 
-def choose(inputs: Inputs, config: Any) -> Outcomes:
+def draw_headlines(inputs: Inputs, config: Any) -> Outcomes:
     """So many of each section by chance; there must be headlines on both sides of the date of the split."""
     headlines, limits = list(inputs.examples("taken")), counts_of(config.sections, "sections")
     dates = {headline.meta["date"] >= config.after for headline in headlines}
@@ -116,7 +116,7 @@ def choose(inputs: Inputs, config: Any) -> Outcomes:
             what,
             cure="set after to a day within the headlines: train is older, dev and test are not",
         )
-    yield from drawn_by(
+    yield from draw_by_group(
         headlines,
         lambda headline: str(headline.meta["category"]),
         lambda section: limits.get(section, config.section),
@@ -124,7 +124,7 @@ def choose(inputs: Inputs, config: Any) -> Outcomes:
     )
 
 
-def agree(inputs: Inputs, config: Any) -> Outcomes:
+def decide_topics(inputs: Inputs, config: Any) -> Outcomes:
     """The topic that enough workers put first; what they put second and third stays in their judgements."""
     ranked = given_answers(inputs, "topics")
     for headline in inputs.examples("sound"):
@@ -211,14 +211,14 @@ RECIPE = Recipe(
         Stage(
             "taken",
             "headlines of seven sections and of the years asked for, each once",
-            take,
+            take_headlines,
             ("headlines",),
             ("since", "until", "cleaning"),
         ),
         Stage(
             "chosen",
             "so many of each section, drawn by chance",
-            choose,
+            draw_headlines,
             ("taken",),
             ("section", "sections", "after", "seed"),
         ),
@@ -245,7 +245,11 @@ RECIPE = Recipe(
             ("undecided",),
         ),
         Stage(
-            "agreed", "enough workers put one topic first", agree, ("sound", "topics"), ("votes",)
+            "agreed",
+            "enough workers put one topic first",
+            decide_topics,
+            ("sound", "topics"),
+            ("votes",),
         ),
         splits_stage(
             "train before a date, dev and test from it on, with unseen terms",

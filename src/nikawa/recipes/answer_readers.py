@@ -17,12 +17,12 @@ import msgspec
 from nikawa.recipes.recipe import Ask
 from nikawa.records import Example
 
-Reader = Callable[[Any, "Asked", Example], Any]
+ReadAnswer = Callable[[Any, "Question", Example], Any]
 """(answer, what was asked, item) -> the answer in its one shape; raises ValueError with what is wrong."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class Question:
     """An `Ask` with its numbers filled in."""
 
     ask: Ask
@@ -33,16 +33,16 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Form:
+class AnswerReader:
     """A form: how its answers are read; `ANSWER_SHAPES` tells their shape in words."""
 
     name: str
-    read: Reader
+    read: ReadAnswer
     votes: bool = False
     """Whether answers are votes or numbers that agreement can be measured on."""
 
 
-def read_label(answer: Any, question: Asked, example: Example) -> str:
+def read_label(answer: Any, question: Question, example: Example) -> str:
     """One of the labels of the `Ask`."""
     labels = question.ask.labels
     if str(answer) not in labels:
@@ -50,7 +50,7 @@ def read_label(answer: Any, question: Asked, example: Example) -> str:
     return str(answer)
 
 
-def read_ranking(answer: Any, question: Asked, example: Example) -> list[str]:
+def read_ranking(answer: Any, question: Question, example: Example) -> list[str]:
     """Labels, the best first, each once: a list, or a text such as `politics > society`."""
     parts = answer if isinstance(answer, list) else str(answer).replace("|", ">").split(">")
     names = [
@@ -64,7 +64,7 @@ def read_ranking(answer: Any, question: Asked, example: Example) -> list[str]:
     return names
 
 
-def read_number(answer: Any, question: Asked, example: Example) -> float:
+def read_number(answer: Any, question: Question, example: Example) -> float:
     """A number on the scale of the `Ask`, 0 to 5 where it has none."""
     low, high = question.ask.scale or (0.0, 5.0)
     if isinstance(answer, bool) or not isinstance(answer, int | float) or not low <= answer <= high:
@@ -72,7 +72,7 @@ def read_number(answer: Any, question: Asked, example: Example) -> float:
     return answer
 
 
-def read_text(answer: Any, question: Asked, example: Example) -> str:
+def read_text(answer: Any, question: Question, example: Example) -> str:
     """A text that is not blank; a sheet may have made a number of it."""
     text = str(answer).strip() if isinstance(answer, str | int | float) else ""
     if not text:
@@ -80,7 +80,7 @@ def read_text(answer: Any, question: Asked, example: Example) -> str:
     return text
 
 
-def read_texts(answer: Any, question: Asked, example: Example) -> list[str]:
+def read_texts(answer: Any, question: Question, example: Example) -> list[str]:
     """As many texts as were asked for: a list, or a line each."""
     parts = answer if isinstance(answer, list) else str(answer).split("\n")
     texts = [read_text(part, question, example) for part in parts if str(part).strip()]
@@ -89,7 +89,7 @@ def read_texts(answer: Any, question: Asked, example: Example) -> list[str]:
     return texts
 
 
-def read_question(answer: Any, question: Asked, example: Example) -> dict[str, str]:
+def read_question(answer: Any, question: Question, example: Example) -> dict[str, str]:
     """A question and its answer: an object, or two lines."""
     lines = str(answer).split("\n") if isinstance(answer, str) else []
     given = dict(zip(("question", "answer"), lines, strict=False)) if lines else answer
@@ -98,7 +98,7 @@ def read_question(answer: Any, question: Asked, example: Example) -> dict[str, s
     return {name: read_text(given[name], question, example) for name in ("question", "answer")}
 
 
-def read_questions(answer: Any, question: Asked, example: Example) -> list[dict[str, str]]:
+def read_questions(answer: Any, question: Question, example: Example) -> list[dict[str, str]]:
     """Several questions with answers: a list, or blocks of two lines."""
     parts = answer if isinstance(answer, list) else [answer]
     if isinstance(answer, str):
@@ -110,7 +110,7 @@ def read_questions(answer: Any, question: Asked, example: Example) -> list[dict[
     return questions
 
 
-def read_choice(answer: Any, question: Asked, example: Example) -> int:
+def read_choice(answer: Any, question: Question, example: Example) -> int:
     """The place of a choice, counted from 0; its text will do."""
     choices = example.inputs.get("choices", ())
     if isinstance(answer, str) and answer in choices:
@@ -120,7 +120,7 @@ def read_choice(answer: Any, question: Asked, example: Example) -> int:
     return answer
 
 
-def read_spans(answer: Any, question: Asked, example: Example) -> list[dict[str, Any]]:
+def read_spans(answer: Any, question: Question, example: Example) -> list[dict[str, Any]]:
     """Spans of the text that do not overlap: a list, JSON, or the text with `<span:LABEL>` in it."""
     text, labels = str(example.inputs.get("text", "")), question.ask.labels
     answer = parse_marked(answer, text, labels) if isinstance(answer, str) else answer
@@ -155,29 +155,29 @@ def parse_marked(answer: str, text: str, labels: Sequence[str]) -> Any:
     return spans
 
 
-FORMS = {
+ANSWER_READERS = {
     form.name: form
     for form in (
-        Form("choice", read_label, votes=True),
-        Form("inference", read_label, votes=True),
-        Form("relation", read_label, votes=True),
-        Form("ranked", read_ranking, votes=True),
-        Form("scale", read_number, votes=True),
-        Form("multiple-choice", read_choice, votes=True),
-        Form("write-hypotheses", read_texts),
-        Form("write-contradictions", read_texts),
-        Form("write-question", read_questions),
-        Form("further-answers", read_text),
-        Form("concept-question", read_text),
-        Form("translation", read_text),
-        Form("distractors", read_texts),
-        Form("span-tagging", read_spans),
+        AnswerReader("choice", read_label, votes=True),
+        AnswerReader("inference", read_label, votes=True),
+        AnswerReader("relation", read_label, votes=True),
+        AnswerReader("ranked", read_ranking, votes=True),
+        AnswerReader("scale", read_number, votes=True),
+        AnswerReader("multiple-choice", read_choice, votes=True),
+        AnswerReader("write-hypotheses", read_texts),
+        AnswerReader("write-contradictions", read_texts),
+        AnswerReader("write-question", read_questions),
+        AnswerReader("further-answers", read_text),
+        AnswerReader("concept-question", read_text),
+        AnswerReader("translation", read_text),
+        AnswerReader("distractors", read_texts),
+        AnswerReader("span-tagging", read_spans),
     )
 }
 """The forms by name, as the annotation pages call them."""
 
 
-def read_answer(answer: Any, question: Asked, example: Example) -> Any:
+def read_answer(answer: Any, question: Question, example: Example) -> Any:
     """An answer in the one shape of its form, or the word that hands the item back.
 
     Raises:
@@ -185,10 +185,10 @@ def read_answer(answer: Any, question: Asked, example: Example) -> Any:
     """
     if isinstance(answer, str) and answer.strip() in question.ask.reports:
         return answer.strip()
-    return FORMS[question.ask.form].read(answer, question, example)
+    return ANSWER_READERS[question.ask.form].read(answer, question, example)
 
 
-def vote(answer: Any, ask: Ask) -> Any:
+def to_vote(answer: Any, ask: Ask) -> Any:
     """What an answer counts for where agreement is measured: of ranked labels the first; None for a report."""
     if isinstance(answer, str) and answer in ask.reports:
         return None

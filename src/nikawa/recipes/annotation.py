@@ -30,8 +30,8 @@ from nikawa.io.task_sheet import (
     write_cells,
     write_task_sheet,
 )
-from nikawa.recipes.decide import chance
-from nikawa.recipes.forms import FORMS, Asked, read_answer, vote
+from nikawa.recipes.answer_readers import ANSWER_READERS, Question, read_answer, to_vote
+from nikawa.recipes.decide import seeded_random
 from nikawa.recipes.recipe import Ask
 from nikawa.recipes.store import (
     PEOPLE,
@@ -47,7 +47,7 @@ from nikawa.records import Example, Judgement, Record
 from nikawa.version import __version__
 
 
-def write_sheet(store: Store, question: Asked, examples: list[Example]) -> None:
+def write_sheet(store: Store, question: Question, examples: list[Example]) -> None:
     """The tasks as records and as a sheet, and what is asked; written once for the same items."""
     place, ask = store.out / PEOPLE / question.ask.name, question.ask
     sheet = Sheet(
@@ -136,7 +136,7 @@ def answer_files(store: Store, question: Ask) -> list[Path]:
     return [path for path in files if path.name.endswith(SUFFIXES)]
 
 
-def take_file(path: Path, question: Asked, answers: Answers) -> None:
+def read_answer_file(path: Path, question: Question, answers: Answers) -> None:
     """Take the answers of a file; one that is not valid, or given twice, is refused with its place."""
     how = JudgementOptions(question=question.ask.question)
     with _without_options():
@@ -224,7 +224,7 @@ class Waiting(Record, frozen=True, kw_only=True):
         return sentence + (f"; unknown items: {', '.join(self.unknown)}" if self.unknown else "")
 
 
-def ask(store: Store, question: Ask, simulate: int | None) -> Done | Waiting:
+def collect_answers(store: Store, question: Ask, simulate: int | None) -> Done | Waiting:
     """Write the sheet of an `Ask` and take the answers, or make them where they are to be simulated.
 
     Args:
@@ -236,7 +236,7 @@ def ask(store: Store, question: Ask, simulate: int | None) -> Done | Waiting:
     Raises:
         BadInput: an answer does not fit, is given twice, or is by a worker who may not give it.
     """
-    asked = Asked(
+    asked = Question(
         question, getattr(store.config, question.workers), getattr(store.config, question.texts, 1)
     )
     files = answer_files(store, question)
@@ -258,7 +258,7 @@ def ask(store: Store, question: Ask, simulate: int | None) -> Done | Waiting:
     else:
         write_sheet(store, asked, list(items.values()))
         for path in files:
-            take_file(path, asked, answers)
+            read_answer_file(path, asked, answers)
         if (lacking := answers.lacking()) or (answers.unknown and not answers.given):
             return wait_for_answers(store, asked, answers, lacking, files)
         (store.out / PEOPLE / question.name / MISSING).unlink(missing_ok=True)
@@ -282,7 +282,7 @@ def barred_workers(
     return barred
 
 
-def simulate_answers(store: Store, question: Asked, answers: Answers, seed: int) -> None:
+def simulate_answers(store: Store, question: Question, answers: Answers, seed: int) -> None:
     """Answers of made-up workers, who are drawn anew for each item and named for what they are."""
     simulate = question.ask.simulate
     if simulate is None:
@@ -295,8 +295,12 @@ def simulate_answers(store: Store, question: Asked, answers: Answers, seed: int)
         count = 2 * question.workers + len(barred)
         names = [f"{SIMULATED}{number:03}" for number in range(1, count + 1)]
         free = [name for name in names if name not in barred]
-        for worker in chance(seed, question.ask.name, example.id).sample(free, question.workers):
-            answer = simulate(example, view, chance(seed, question.ask.name, example.id, worker))
+        for worker in seeded_random(seed, question.ask.name, example.id).sample(
+            free, question.workers
+        ):
+            answer = simulate(
+                example, view, seeded_random(seed, question.ask.name, example.id, worker)
+            )
             answer = read_answer(answer, question, example)
             answers.add(
                 Judgement(
@@ -306,7 +310,11 @@ def simulate_answers(store: Store, question: Asked, answers: Answers, seed: int)
 
 
 def wait_for_answers(
-    store: Store, question: Asked, answers: Answers, lacking: list[Example], files: Sequence[Path]
+    store: Store,
+    question: Question,
+    answers: Answers,
+    lacking: list[Example],
+    files: Sequence[Path],
 ) -> Waiting:
     """Write a sheet of the items that lack answers, and say how far the work is.
 
@@ -332,7 +340,7 @@ def wait_for_answers(
     )
 
 
-def write_answers(store: Store, asked: Asked, answers: Answers, key: str) -> Done:
+def write_answers(store: Store, asked: Question, answers: Answers, key: str) -> Done:
     """Write the judgements into the folder of their stage, with the agreement of the workers."""
     question = asked.ask
     judged = list(answers.in_order())
@@ -359,7 +367,7 @@ def write_answers(store: Store, asked: Asked, answers: Answers, key: str) -> Don
             workers=len({judgement.worker for judgement in judged}),
             simulated=sum(judgement.worker.startswith(SIMULATED) for judgement in judged),
             columns=answers.columns,
-            agreement=agreement(question, judged, answers.known),
+            agreement=measure_agreement(question, judged, answers.known),
             notes=tuple(notes),
         )
         (folder / RECORD).write_bytes(encode_json(done))
@@ -371,17 +379,17 @@ PLACES = 6
 """Decimals that are kept."""
 
 
-def agreement(
+def measure_agreement(
     question: Ask, judged: Sequence[Judgement], items: Mapping[str, Example]
 ) -> tuple[Measured, ...]:
     """What can be measured of what several workers answered; items that one handed back count by the other answers."""
-    from nikawa.aggregation.agree import AgreeOptions, measure_rows, text_lengths
+    from nikawa.aggregation.agree_job import AgreeOptions, measure_rows, text_lengths
     from nikawa.aggregation.spans import freeze_spans
     from nikawa.aggregation.table import Table
 
-    if not (FORMS[question.form].votes or question.form == SPANS):
+    if not (ANSWER_READERS[question.form].votes or question.form == SPANS):
         return ()
-    votes = [replace(judgement, answer=vote(judgement.answer, question)) for judgement in judged]
+    votes = [replace(judgement, answer=to_vote(judgement.answer, question)) for judgement in judged]
     votes = [judgement for judgement in votes if judgement.answer is not None]
     table = Table.from_judgements(freeze_spans(votes)) if votes else None
     if table is None or not (table.per_item() > 1).any():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nikawa.io.judgements import open_judgements
-from nikawa.io.judgements.guard import guard_cell, unguard_cell
+from nikawa.io.judgements.formula_escape import guard_cell, unguard_cell
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from nikawa.errors import BadInput
 from nikawa.text import analyser
-from nikawa.text.starts import find_starts
+from nikawa.text.morpheme_starts import find_starts
 
 TEXTS = ["庭師は港で手紙を拾った。", "", "  a\u3000b\r\nÐ c ", "駅の 時計", "長い文。" * 3000]
 
