@@ -67,14 +67,14 @@ def course(name: str, folder: Path, data: Path | None) -> tuple[Any, Any]:
     from nikawa.models.encoder.heads._base import Work
     from nikawa.models.encoder.settings import EncoderSettings
     from nikawa.models.encoder.subwords import SubwordReader
-    from nikawa.models.encoder.train import Training
+    from nikawa.models.encoder.train import TrainingJob
 
     task, examples = load_task(name, "dev", data=data)
     chosen = EncoderSettings(scratch=True, epochs=20, max_length=LONGEST[name])
     backbone = open_backbone(str(folder))
     head, work = head_for(task), Work(task, SubwordReader(backbone.tokenizer), chosen)
     model, rows = head.model(work, backbone, examples), make_rows(head, work, examples, learn=True)
-    return Training(model, rows, head.loss, chosen, 0, choose_device(chosen)), head
+    return TrainingJob(model, rows, head.loss, chosen, 0, choose_device(chosen)), head
 
 
 def sync() -> None:

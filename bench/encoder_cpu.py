@@ -44,7 +44,7 @@ def course(folder: Path, found: tuple[Any, Any], low: bool) -> Any:
     from nikawa.models.encoder.heads._base import Work
     from nikawa.models.encoder.settings import EncoderSettings
     from nikawa.models.encoder.subwords import SubwordReader
-    from nikawa.models.encoder.train import Training
+    from nikawa.models.encoder.train import TrainingJob
 
     task, rows = found
     chosen = EncoderSettings(
@@ -58,7 +58,7 @@ def course(folder: Path, found: tuple[Any, Any], low: bool) -> Any:
     head, work = head_for(task), Work(task, SubwordReader(backbone.tokenizer), chosen)
     made = head.rows(work, rows, learn=True)
     torch.manual_seed(0)
-    return Training(
+    return TrainingJob(
         head.model(work, backbone, rows), made, head.loss, chosen, 0, torch.device("cpu")
     )
 

@@ -17,7 +17,7 @@ from nikawa.pretrain.vocabulary import (
     learn_vocabulary,
     read_text_lines,
 )
-from nikawa.text.starts import find_starts
+from nikawa.text.morpheme_starts import find_starts
 
 Invented = Callable[[str, int], list[str]]
 SEGMENTERS = {"ja": "ja", "ko": "mecab-ko"}

@@ -22,10 +22,10 @@ from nikawa.reporting.page_data import (
     RunRow,
     Section,
     SettingChoices,
-    Sourced,
+    SourcedFinding,
     SystemRow,
     Trace,
-    Training,
+    TrainingCurves,
     TriedSettings,
 )
 
@@ -208,7 +208,7 @@ def across() -> r.Across:
 def _sourced(found: r.Across) -> dict[str, Any]:
     return {
         key: tuple(
-            Sourced(found=one, source=f"analyses/across.json#/{key}/{i}")
+            SourcedFinding(found=one, source=f"analyses/across.json#/{key}/{i}")
             for i, one in enumerate(getattr(found, key))
         )
         for key in ("partial", "curves", "stress", "suspects")
@@ -246,7 +246,7 @@ def choices(task: str = "t") -> tuple[SettingChoices, dict[str, Any]]:
     ), files
 
 
-def training() -> tuple[Training, dict[str, Any]]:
+def training() -> tuple[TrainingCurves, dict[str, Any]]:
     """The losses of two seeds, and the file that holds them."""
     losses = {0: (1.25, 0.75, 0.625), 1: (1.125, 0.875, 0.5)}
     folder = "my runs/good-{}/about.json"
@@ -267,7 +267,7 @@ def training() -> tuple[Training, dict[str, Any]]:
         )
         for seed, found in losses.items()
     )
-    return Training(system="good", traces=traces, runs=2), files
+    return TrainingCurves(system="good", traces=traces, runs=2), files
 
 
 def rich_page() -> tuple[Page, dict[str, bytes]]:

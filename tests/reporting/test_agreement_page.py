@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from nikawa.aggregation.agree import AgreeOptions, agree
+from nikawa.aggregation.agree_job import AgreeOptions, agree
 from nikawa.aggregation.table import Table
 from nikawa.io.judgements import write_judgements
 from nikawa.records import Judgement

@@ -19,7 +19,7 @@ from nikawa.datasets.load import load_task
 from nikawa.errors import BadInput
 from nikawa.records import Example, Origin, Span, Task
 from nikawa.reporting.browser_items import collect_items, format_answer, shared_spans
-from nikawa.reporting.job import Reported, ReportOptions, report
+from nikawa.reporting.job import ReportResult, ReportOptions, report
 from nikawa.reporting.scores import compare_tasks, system_rows
 from nikawa.reporting.systems import load_task_runs, remake_command
 from nikawa.runs.job import RunOptions, RunRequest, run
@@ -43,12 +43,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(runs: Path) -> tuple[Path, Reported]:
+def made(runs: Path) -> tuple[Path, ReportResult]:
     out = runs.parent / "report"
     return out, report([str(runs)], out, ReportOptions(rounds=200))
 
 
-def test_what_was_written(made: tuple[Path, Reported]) -> None:
+def test_what_was_written(made: tuple[Path, ReportResult]) -> None:
     out, found = made
     assert found.tasks == TASKS
     assert set(found.systems) == {"majority", "baseline"}
@@ -59,7 +59,7 @@ def test_what_was_written(made: tuple[Path, Reported]) -> None:
     assert found.bytes == (out / "index.html").stat().st_size
 
 
-def test_every_score_can_be_traced_to_its_file(made: tuple[Path, Reported], reached: Reach) -> None:
+def test_every_score_can_be_traced_to_its_file(made: tuple[Path, ReportResult], reached: Reach) -> None:
     """Mean and place of every number of every table of scores, followed to the runs."""
     numbers = json.loads((made[0] / "numbers.json").read_bytes())
     followed = 0
@@ -74,7 +74,7 @@ def test_every_score_can_be_traced_to_its_file(made: tuple[Path, Reported], reac
 
 
 def test_every_source_of_the_page_is_a_place_in_a_file(
-    made: tuple[Path, Reported], reached: Reach
+    made: tuple[Path, ReportResult], reached: Reach
 ) -> None:
     html = (made[0] / "index.html").read_text("utf-8")
     places = {
@@ -90,7 +90,7 @@ def test_every_source_of_the_page_is_a_place_in_a_file(
 
 
 def test_numbers_shown_are_those_of_their_places(
-    made: tuple[Path, Reported], reached: Reach
+    made: tuple[Path, ReportResult], reached: Reach
 ) -> None:
     """Every number of the page that stands alone in its cell, held against the file."""
     html = (made[0] / "index.html").read_text("utf-8")
@@ -106,7 +106,7 @@ def test_numbers_shown_are_those_of_their_places(
 
 
 @pytest.mark.slow
-def test_the_same_runs_give_the_same_bytes(runs: Path, made: tuple[Path, Reported]) -> None:
+def test_the_same_runs_give_the_same_bytes(runs: Path, made: tuple[Path, ReportResult]) -> None:
     again = runs.parent / "other"
     report([str(runs)], again, ReportOptions(rounds=200))
     for name in made[1].files:
@@ -115,7 +115,7 @@ def test_the_same_runs_give_the_same_bytes(runs: Path, made: tuple[Path, Reporte
 
 
 def test_a_part_of_the_training_data_makes_a_curve_not_a_system(
-    made: tuple[Path, Reported],
+    made: tuple[Path, ReportResult],
 ) -> None:
     section = json.loads((made[0] / "numbers.json").read_bytes())["sections"][0]
     assert {row["system"] for row in section["rows"]} == {"baseline", "majority"}
@@ -123,7 +123,7 @@ def test_a_part_of_the_training_data_makes_a_curve_not_a_system(
 
 
 @pytest.mark.slow
-def test_the_commands_make_the_runs_anew(runs: Path, made: tuple[Path, Reported]) -> None:
+def test_the_commands_make_the_runs_anew(runs: Path, made: tuple[Path, ReportResult]) -> None:
     commands = json.loads((made[0] / "numbers.json").read_bytes())["commands"]
     assert len(commands) == 8
     before = {path.name for path in runs.iterdir() if path.is_dir()}
@@ -228,7 +228,7 @@ def test_answers_in_words(kind: Any, value: Any, words: str) -> None:
     assert format_answer(task, example, value) == words
 
 
-def test_what_is_refused(runs: Path, made: tuple[Path, Reported], tmp_path: Path) -> None:
+def test_what_is_refused(runs: Path, made: tuple[Path, ReportResult], tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no such folder"):
         report([str(tmp_path / "none")], tmp_path / "out")
     (tmp_path / "empty").mkdir()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from nikawa.aggregation.agree import agree
+from nikawa.aggregation.agree_job import agree
 from nikawa.analysis.job import AnalysisOptions, compute_analyses
 from nikawa.datasets import load
 from nikawa.io.folders import write_card, write_folder

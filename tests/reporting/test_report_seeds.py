@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from nikawa.analysis.across import gap_p
+from nikawa.analysis.across_systems import gap_p
 from nikawa.datasets import load
 from nikawa.io.folders import write_folder
 from nikawa.records import Dataset, Example

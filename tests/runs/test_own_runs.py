@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from nikawa.analysis.job import compute_analyses
 from nikawa.cli.terminal.app import build
-from nikawa.datasets.custom import typed_name
+from nikawa.datasets.task_lookup import typed_name
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
 from nikawa.io.json import encode_json, read_json

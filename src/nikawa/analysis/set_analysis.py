@@ -26,8 +26,8 @@ from nikawa.analysis.results import (
     Overlap,
     Surprise,
 )
-from nikawa.checks.overlap import Shared, mean_share, overlap_bins, rank_correlation, shared_tokens
-from nikawa.datasets.custom import declared_protocol
+from nikawa.checks.overlap import TokenOverlap, mean_share, overlap_bins, rank_correlation, shared_tokens
+from nikawa.datasets.task_lookup import declared_protocol
 from nikawa.errors import MissingExtra
 from nikawa.metrics import metrics
 from nikawa.metrics.base import encode_labels, f1, ratio
@@ -432,7 +432,7 @@ class Overlaps:
         self.options = options
         self._tokens: dict[str, dict[str, list[str]]] = {}
         """Analyser to text to tokens."""
-        self._shared: dict[tuple[int, str], Shared] = {}
+        self._shared: dict[tuple[int, str], TokenOverlap] = {}
         """Item set and analyser to what its texts share."""
 
     def measure(self, answers: SystemAnswers) -> tuple[Overlap | None, str]:
@@ -457,7 +457,7 @@ class Overlaps:
         return self._relate(answers, sides, self._shared[key], cutter.name), ""
 
     def _relate(
-        self, answers: SystemAnswers, sides: tuple[str, str], shared: Shared, segmentation: str
+        self, answers: SystemAnswers, sides: tuple[str, str], shared: TokenOverlap, segmentation: str
     ) -> Overlap:
         """The overlap of the texts with the metric on them."""
         sample, shares = answers.sample, shared.shares
@@ -490,7 +490,7 @@ def count_shared(
     sides: tuple[str, str],
     cutter: Analyser,
     known: dict[str, list[str]] | None = None,
-) -> Shared:
+) -> TokenOverlap:
     """Tokens of one input that are in the other; `known` holds the tokens of texts that were cut before, and takes the new ones."""
     tokens = {} if known is None else known
     searched = [str(example.inputs.get(sides[0], "")) for example in examples]

@@ -19,8 +19,8 @@ from msgspec.structs import replace
 
 from nikawa.analysis.results import StressFigure
 from nikawa.datasets import benchmarks, load
-from nikawa.datasets.custom import has_numbered_labels
 from nikawa.datasets.hidden import load_and_hide
+from nikawa.datasets.task_lookup import has_numbered_labels
 from nikawa.errors import BadInput
 from nikawa.io.answers import read_answers
 from nikawa.metrics import Items
@@ -34,7 +34,7 @@ from nikawa.spec import name_and_split
 from nikawa.stats.masks import finite_or_none
 from nikawa.stats.resample import (
     TEST_RESAMPLES,
-    Evaluation,
+    Resampleable,
     bootstrap,
     count_units,
     number_groups,
@@ -56,7 +56,7 @@ __all__ = [
 
 NEUTRAL = "neutral"
 
-Measure = Callable[[Sequence[Any], Sequence[Any]], Evaluation]
+AnswerMeasure = Callable[[Sequence[Any], Sequence[Any]], Resampleable]
 """Answers before and after to how alike they are, as a fraction."""
 
 
@@ -91,7 +91,7 @@ class StressCount(StressFigure, frozen=True, kw_only=True):
 
 def stress_cells(
     items: Sequence[StressItem],
-    measure: Measure,
+    measure: AnswerMeasure,
     *,
     neutral: bool = False,
     resamples: int = TEST_RESAMPLES,
@@ -120,20 +120,20 @@ def stress_cells(
 def measure_cell(
     where: tuple[str, str, str],
     items: Sequence[StressItem],
-    measure: Measure,
+    measure: AnswerMeasure,
     resamples: int,
     seed: int,
 ) -> StressCount:
     """The cell of some items, the share that became neutral left open; `where` is operation, case and gold."""
 
-    def evaluate(pairs: Sequence[tuple[Any, Any]]) -> Evaluation | None:
+    def evaluate(pairs: Sequence[tuple[Any, Any]]) -> Resampleable | None:
         """The measure; None for no items, and for a correlation of fewer than two."""
         are_scores = any(isinstance(answer, float) for pair in pairs for answer in pair)
         if len(pairs) < (2 if are_scores else 1):
             return None
         return measure([before for before, _ in pairs], [after for _, after in pairs])
 
-    def to_percent(evaluation: Evaluation | None) -> float | None:
+    def to_percent(evaluation: Resampleable | None) -> float | None:
         return None if evaluation is None else finite_or_none(100 * evaluation.value)
 
     evaluation = evaluate([(item.before, item.after) for item in items])
@@ -261,19 +261,19 @@ def stress(
     )
 
 
-def share_same(before: Sequence[Any], after: Sequence[Any]) -> Evaluation:
+def share_same(before: Sequence[Any], after: Sequence[Any]) -> Resampleable:
     """Share of equal answers; one that could not be read equals nothing."""
     comparable = [object() if answer is None else answer for answer in before]
     return mean(mark_right(comparable, after))
 
 
-def correlate(before: Sequence[Any], after: Sequence[Any]) -> Evaluation:
+def correlate(before: Sequence[Any], after: Sequence[Any]) -> Resampleable:
     """Pearson's r between two sets of scores."""
     return pearson(Items(gold=before, answers=after), "documented")
 
 
 MeasureName = Literal["same", "pearson"]
-MEASURES: dict[MeasureName, Measure] = {"same": share_same, "pearson": correlate}
+MEASURES: dict[MeasureName, AnswerMeasure] = {"same": share_same, "pearson": correlate}
 """How alike two sets of answers are: of labels, and of scores."""
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from nikawa.analysis.answers import SystemAnswers
 from nikawa.analysis.results import SUSPECTS, Suspect, Suspects
 from nikawa.analysis.set_analysis import AnalysisOptions
-from nikawa.datasets.custom import declared_protocol
+from nikawa.datasets.task_lookup import declared_protocol
 from nikawa.io.json import encode_json, read_json
 from nikawa.io.task_sheet import (
     ANSWER_SHAPES,

@@ -76,7 +76,7 @@ class ReportOptions:
     """Called with what is done next."""
 
 
-class Reported(Record, frozen=True, kw_only=True, omit_defaults=True):
+class ReportResult(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What was written."""
 
     page: str
@@ -96,7 +96,7 @@ class Reported(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Reason to the folders of the runs whose stored scores could not be taken: `its data changed`, …"""
 
 
-def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None) -> Reported:
+def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None) -> ReportResult:
     """Report runs into a folder: a page, tables for a paper, figures, and every number as JSON.
 
     `runs` are folders of runs, folders of several, or patterns; `out` is written whole or not at all. Every dataset, file
@@ -150,7 +150,7 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
     )
     paths = [path for path in out.rglob("*") if path.is_file()]
     files = sorted(str(path.relative_to(out)) for path in paths)
-    return Reported(
+    return ReportResult(
         page=str(place),
         files=tuple(files),
         bytes=place.stat().st_size,

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Protocol
 
 from nikawa.datasets import benchmarks, load
-from nikawa.datasets.custom import has_numbered_labels, is_custom, with_usual_splits
+from nikawa.datasets.custom import is_custom, with_usual_splits
 from nikawa.datasets.load import pick_split
 from nikawa.datasets.locate import files_here, path_version
 from nikawa.datasets.names import canonical_split
+from nikawa.datasets.task_lookup import has_numbered_labels
 from nikawa.datasets.views import training_views
 from nikawa.errors import BadInput
 from nikawa.io.answers import AnswerFiles, Answers
@@ -104,7 +105,7 @@ def _fit(answers: Answers) -> tuple[int, int]:
     return len(answers.predictions), -len(answers.missing)
 
 
-def drop_hidden(matched: MatchedAnswers, dataset: str) -> MatchedAnswers:
+def drop_hidden_items(matched: MatchedAnswers, dataset: str) -> MatchedAnswers:
     """Only the examples whose labels are not hidden, and the answers to them: any figure over the others would tell of them."""
     hidden = {example.id for example in matched.examples if example.hidden}
     if not hidden:

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.datasets.custom import find_tasks, typed_name
 from nikawa.datasets.hidden import load_and_hide
 from nikawa.datasets.locate import matching_files, path_version, repository_folder
 from nikawa.datasets.names import benchmarks
+from nikawa.datasets.task_lookup import find_tasks, typed_name
 from nikawa.errors import BadInput
 from nikawa.metrics import Evaluation, Items, Metric, Mode, metrics
 from nikawa.metrics.confusion import count_confusion
@@ -26,7 +26,7 @@ from nikawa.scoring.match import (
     AnswerSource,
     MatchedAnswers,
     ReadDataset,
-    drop_hidden,
+    drop_hidden_items,
     match_answers,
     open_answers,
     refuse_gaps,
@@ -158,7 +158,7 @@ def score(
     task, split = find_task_and_split(name, split, read)
     source = open_answers(answers, task, options.form, keep_rows=split is None)
     every = match_answers(task, source, read, split=split, data=data, version=version)
-    matched = every if options.hidden else drop_hidden(every, task.dataset)
+    matched = every if options.hidden else drop_hidden_items(every, task.dataset)
     refuse_gaps(matched, task, options.partial, source.path)
     predictions, examples = matched.answers.predictions, matched.examples
     if options.partial:

@@ -13,7 +13,7 @@ import transformers
 
 from nikawa.models.encoder.batches import RowStore, plan_epoch
 from nikawa.models.encoder.settings import EncoderSettings
-from nikawa.models.encoder.train import Training, train
+from nikawa.models.encoder.train import TrainingJob, train
 from nikawa.records import Example, Kind
 
 BATCH, EACH, STEPS, SEED = 8, 6, 20, 1
@@ -113,14 +113,14 @@ NOISE: dict[Kind, tuple[str, ...]] = {
 """Weights that add the same to everything a softmax is over: their gradient is rounding, and AdamW makes it large."""
 
 
-def _course(encoder: Any, case: Any) -> Training:
+def _course(encoder: Any, case: Any) -> TrainingJob:
     """What `fit` trains, before it is trained."""
     work, model = encoder._prepare(case.task, case.learn)
     rows = encoder._head.rows(work, case.learn, learn=True)
-    return Training(model, rows, encoder._head.loss, encoder.settings, SEED, torch.device("cpu"))
+    return TrainingJob(model, rows, encoder._head.loss, encoder.settings, SEED, torch.device("cpu"))
 
 
-def _plain(model: Any, tokenizer: Any, case: Any, make: Any, course: Training) -> list[float]:
+def _plain(model: Any, tokenizer: Any, case: Any, make: Any, course: TrainingJob) -> list[float]:
     """The training loop as anybody writes it."""
     free = ("bias", "LayerNorm.weight")
     named = list(model.named_parameters())

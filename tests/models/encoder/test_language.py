@@ -137,7 +137,7 @@ def test_it_defines_neither_a_run_nor_a_state(
 ) -> None:
     from nikawa.models import models
     from nikawa.models.encoder.heads import make_rows
-    from nikawa.models.encoder.train import Training
+    from nikawa.models.encoder.train import TrainingJob
 
     assert "any_language" in models()["encoder"].runtime_settings
     case, encoder = invented["text"], made()
@@ -145,7 +145,7 @@ def test_it_defines_neither_a_run_nor_a_state(
     rows = make_rows(encoder._head, work, case.learn, learn=True)
     keys = {
         training_key(
-            Training(model, rows, lambda *_: None, EncoderSettings(any_language=on), 0, "cpu")
+            TrainingJob(model, rows, lambda *_: None, EncoderSettings(any_language=on), 0, "cpu")
         )
         for on in (True, False)
     }

@@ -142,7 +142,7 @@ def test_the_key_of_a_training_is_what_it_was_before_heads_had_names() -> None:
     def key(head: str) -> str:
         rows = Rows(tokens={"input_ids": [np.array([2, 7, 3])]}, owner=[0])
         return train.training_key(
-            train.Training(None, rows, lambda *_: None, EncoderSettings(head=head), 1, None)
+            train.TrainingJob(None, rows, lambda *_: None, EncoderSettings(head=head), 1, None)
         )
 
     assert key("auto") == "d94b2fa5abc82d47ed331c9450869c6c"

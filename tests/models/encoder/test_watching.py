@@ -131,7 +131,7 @@ def test_runs_and_states_are_known_as_before_where_it_is_not_set(tiny: Path) -> 
     def key(by: str) -> str:
         rows = Rows(tokens={"input_ids": [np.array([2, 7, 3])]}, owner=[0])
         return train.training_key(
-            train.Training(None, rows, lambda *_: None, EncoderSettings(best_by=by), 1, None)
+            train.TrainingJob(None, rows, lambda *_: None, EncoderSettings(best_by=by), 1, None)
         )
 
     assert key("first") == "d94b2fa5abc82d47ed331c9450869c6c"

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from nikawa.pretrain.checkpoint import read_progress
-from nikawa.pretrain.training import Interrupted, catch_interrupts, train
+from nikawa.pretrain.training import TrainingInterrupt, catch_interrupts, train
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +35,7 @@ def test_an_interrupted_training_keeps_its_state_and_goes_on(
             signal.raise_signal(signal.SIGINT)
 
     course = course_of(steps=12, state=tmp_path)
-    with pytest.raises(Interrupted, match=r"^stopped at step \d+ of 12; the same command goes on$"):
+    with pytest.raises(TrainingInterrupt, match=r"^stopped at step \d+ of 12; the same command goes on$"):
         train(replace(course, on_progress=press))
     marks = read_progress(tmp_path)
     assert marks is not None
@@ -53,7 +53,7 @@ def test_a_second_interruption_ends_at_once() -> None:
         assert asked()
         with pytest.raises(KeyboardInterrupt) as ended:
             signal.raise_signal(signal.SIGINT)
-    assert not isinstance(ended.value, Interrupted)
+    assert not isinstance(ended.value, TrainingInterrupt)
 
 
 def test_a_training_without_a_state_is_interrupted_as_ever(course_of: Callable[..., Any]) -> None:
@@ -62,7 +62,7 @@ def test_a_training_without_a_state_is_interrupted_as_ever(course_of: Callable[.
 
     with pytest.raises(KeyboardInterrupt) as ended:
         train(replace(course_of(steps=3), on_progress=press))
-    assert not isinstance(ended.value, Interrupted)
+    assert not isinstance(ended.value, TrainingInterrupt)
 
 
 def test_ignored_interruptions_stay_ignored_and_other_threads_train_too() -> None:
