@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 from starlette.testclient import TestClient
+from tests.serve.conftest import make_outage
 
 from nikawa.collect.app import create_app
 from nikawa.collect.export import read_judgements
@@ -24,6 +24,7 @@ from nikawa.collect.store import Store, open_store
 from nikawa.collect.workers import add_worker
 from nikawa.io.records import read_examples, write_records
 from nikawa.records import Example, Judgement
+from nikawa.serve.database import DeferredWrites
 from nikawa.serve.languages import LANGUAGES
 from nikawa.serve.login import hash_password, hash_token, set_person
 
@@ -255,13 +256,29 @@ def test_a_database_that_is_away_asks_to_send_again(
     here = serve()
 
     def away(*_: object, **__: object) -> None:
-        raise sqlite3.OperationalError("disk I/O error")
+        raise make_outage(here.store.database, "disk I/O error")
 
     lease = here.next()["item"]["lease"]
     with monkeypatch.context() as patch:
         patch.setattr("nikawa.collect.submissions._add_answer", away)
         status, told = here.answer(lease=lease)
         assert (status, told["error"]) == (503, "server_error")
+    assert here.answer(lease=lease)[1]["duplicate"] is False
+
+
+def test_a_wrong_statement_is_not_asked_for_again(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = serve()
+
+    def mistype(writes: DeferredWrites, *_: object, **__: object) -> None:
+        writes.add("UPDATE items SET dnoe = 1")
+
+    lease = here.next()["item"]["lease"]
+    with monkeypatch.context() as patch:
+        patch.setattr("nikawa.collect.submissions._add_answer", mistype)
+        status, refusal = here.answer(lease=lease)
+        assert (status, refusal["error"]) == (500, "server_error")
     assert here.answer(lease=lease)[1]["duplicate"] is False
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -151,7 +150,7 @@ def test_a_lost_connection_is_told_and_made_again(crowd: Begin, database: str) -
     def cut(db: Connection) -> None:
         if database:
             db.one("SELECT pg_terminate_backend(pg_backend_pid())")
-        raise sqlite3.OperationalError("disk I/O error")
+        raise make_outage(here.store.database, "disk I/O error")
 
     with pytest.raises(Unavailable, match="send it again"):
         here.store.write(cut)

@@ -30,7 +30,8 @@ def database(request: pytest.FixtureRequest) -> str:
 def make_outage(where: Database, message: str) -> Exception:
     """What a database raises when it is full, or gone."""
     if isinstance(where, Sqlite):
-        problem = sqlite3.OperationalError(message)
-        problem.sqlite_errorcode = sqlite3.SQLITE_FULL
-        return problem
-    return psycopg.OperationalError(message)
+        full = sqlite3.OperationalError(message)
+        full.sqlite_errorcode = sqlite3.SQLITE_FULL
+        return full
+    gone: Exception = psycopg.OperationalError(message)
+    return gone

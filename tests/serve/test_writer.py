@@ -162,7 +162,7 @@ def test_a_wrong_statement_fails_its_own_request_and_is_no_outage(
         db.execute("UPDATE notes SET txet = ?", "x")
 
     with busy(writer):
-        futures = [
+        futures: list[Any] = [
             writer.submit(add, 1),
             writer.submit(mistype),
             writer.submit(lambda db: db.rows("SELECT * FROM nothing")),

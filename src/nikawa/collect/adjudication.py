@@ -29,7 +29,7 @@ _HAS_DIFFERENT_ANSWERS = f"i.done > 1 AND (SELECT count(DISTINCT a.body) FROM {A
 _IS_UNDECIDED = "NOT EXISTS (SELECT 1 FROM decisions d WHERE d.item = i.id)"
 
 
-def describe_by_code(problem: Problem) -> str:
+def _describe_by_code(problem: Problem) -> str:
     """The code of a problem, where nobody reads it."""
     return problem.code
 
@@ -40,7 +40,7 @@ def find_disagreements(
     after: str = "",
     *,
     undecided: bool = False,
-    describe: Describe = describe_by_code,
+    describe: Describe = _describe_by_code,
 ) -> dict[str, Any]:
     """A page of items whose answers disagree, or whose written texts break a rule.
 
@@ -75,7 +75,7 @@ def _is_disputed(project: Project, case: dict[str, Any]) -> bool:
 
 
 def find_case(
-    db: Connection, project: Project, ref: str, describe: Describe = describe_by_code
+    db: Connection, project: Project, ref: str, describe: Describe = _describe_by_code
 ) -> dict[str, Any]:
     """One item with its answers and decisions, whether its answers disagree or not."""
     return _read_case(db, project, find_item(db, ref), describe)

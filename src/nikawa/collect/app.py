@@ -44,12 +44,12 @@ def create_app(
         await site.warm_up()
         yield
 
-    routes = [*WorkerRoutes(site).routes(), *OwnerRoutes(site).routes(), *make_common_routes(site)]
-    app = Starlette(routes=routes, exception_handlers=make_error_handlers(site), lifespan=lifespan)
+    routes = [*WorkerRoutes(site).routes(), *OwnerRoutes(site).routes(), *_make_common_routes(site)]
+    app = Starlette(routes=routes, exception_handlers=_make_error_handlers(site), lifespan=lifespan)
     return SecurityHeaders(app)  # outermost, so that even the answer to a fault of our own has them
 
 
-def make_common_routes(site: Site) -> list[BaseRoute]:
+def _make_common_routes(site: Site) -> list[BaseRoute]:
     """The routes that need no log-in and no link: static files, a sign of life, and the way to the owner's pages."""
     from starlette.responses import RedirectResponse
     from starlette.routing import Route
@@ -67,7 +67,7 @@ def make_common_routes(site: Site) -> list[BaseRoute]:
     return [Route("/static/{version}/{name}", static), Route("/alive", alive), Route("/", root)]
 
 
-def make_error_handlers(
+def _make_error_handlers(
     site: Site,
 ) -> dict[Any, Callable[[Request, Exception], Awaitable[Response]]]:
     """How each kind of failure is answered: a refusal with its own code, anything else without telling what failed."""

@@ -16,7 +16,7 @@ import numpy as np
 from nikawa.aggregation.workers import wilson
 from nikawa.checks.artifacts import Pair, Tally, find_pairs, rank_associations, tabulate
 from nikawa.checks.lengths import measure_explained, measure_lengths
-from nikawa.checks.overlap import Shared, shared_tokens
+from nikawa.checks.overlap import TokenOverlap, shared_tokens
 from nikawa.collect.dashboard import CountedAnswer, latest_answers
 from nikawa.collect.project import Project
 from nikawa.collect.store import Store
@@ -70,7 +70,7 @@ class Tokenised:
     texts: Sequence[Text]
     tokens: Sequence[list[str]]
     sources: Sequence[frozenset[str]]
-    shared: Shared
+    shared: TokenOverlap
 
 
 def analyse_artifacts(project: Project, store: Store) -> dict[str, Any]:
@@ -82,9 +82,9 @@ def analyse_artifacts(project: Project, store: Store) -> dict[str, Any]:
     texts = read_texts(project, store)
     if not texts:
         return {"texts": 0}
-    tokeniser, tokenised = tokenise_texts(texts, project.settings.language)
+    tokeniser, tokenised = _tokenise_texts(texts, project.settings.language)
     is_labelled = all(text.label for text in texts) and len({text.label for text in texts}) > 1
-    hits = guess_labels(texts) if is_labelled else None
+    hits = _guess_labels(texts) if is_labelled else None
     figures: dict[str, Any] = {
         "texts": len(texts),
         "batch": BATCH,
@@ -93,7 +93,7 @@ def analyse_artifacts(project: Project, store: Store) -> dict[str, Any]:
         "needed": max(0, MIN_TEXTS_TO_TRAIN - len(texts)) if is_labelled else 0,
         "guessed": None,
         "batches": [],
-        "writers": describe_writers(tokenised, hits),
+        "writers": _describe_writers(tokenised, hits),
     }
     if hits is not None:
         labels = Counter(text.label for text in texts[-len(hits) :])
@@ -105,19 +105,19 @@ def analyse_artifacts(project: Project, store: Store) -> dict[str, Any]:
         starts = range(0, len(hits), BATCH)
         figures["batches"] = [_accuracy(hits[start : start + BATCH]) for start in starts]
     if is_labelled:
-        return figures | measure_labels(tokenised)
-    return figures | {"words": find_added_words(tokenised), "lengths": []}
+        return figures | _measure_labels(tokenised)
+    return figures | {"words": _find_added_words(tokenised), "lengths": []}
 
 
 def read_texts(project: Project, store: Store) -> list[Text]:
     """The texts to look at, the oldest first."""
     with store.connection() as db:
         answers = list(latest_answers(db, MAX_ANSWERS))[::-1]
-    texts = list_written_texts if project.form.writes else list_judged_texts
+    texts = _list_written_texts if project.form.writes else _list_judged_texts
     return list(texts(project, answers))
 
 
-def list_written_texts(project: Project, answers: Iterable[CountedAnswer]) -> Iterator[Text]:
+def _list_written_texts(project: Project, answers: Iterable[CountedAnswer]) -> Iterator[Text]:
     """What workers wrote, with the label each text was asked for, where there is one."""
     labels = getattr(project.options, "labels", ())
     for one in answers:
@@ -133,7 +133,7 @@ def list_written_texts(project: Project, answers: Iterable[CountedAnswer]) -> It
                 yield Text(one.ref, one.worker, label, text, source)
 
 
-def list_judged_texts(project: Project, answers: Iterable[CountedAnswer]) -> Iterator[Text]:
+def _list_judged_texts(project: Project, answers: Iterable[CountedAnswer]) -> Iterator[Text]:
     """Each hypothesis once, with the label most workers chose; a tie is left out."""
     question = project.form.main_question(project.options)
     votes: dict[str, Counter[str]] = {}
@@ -151,7 +151,7 @@ def list_judged_texts(project: Project, answers: Iterable[CountedAnswer]) -> Ite
             yield Text(premise or ref, items[ref].writer, label, inputs[SIDE], premise)
 
 
-def tokenise_texts(texts: Sequence[Text], language: str) -> tuple[str, Tokenised]:
+def _tokenise_texts(texts: Sequence[Text], language: str) -> tuple[str, Tokenised]:
     """The tokens of texts and sources; by character where the language's analyser is not installed."""
     name = DEFAULTS.get(language, "whitespace")
     try:
@@ -172,7 +172,7 @@ def tokenise_texts(texts: Sequence[Text], language: str) -> tuple[str, Tokenised
     return name, Tokenised(texts, tokens, sources, shared)
 
 
-def guess_labels(texts: Sequence[Text]) -> list[bool] | None:
+def _guess_labels(texts: Sequence[Text]) -> list[bool] | None:
     """Whether a model that sees the text alone finds its label, for the last texts; None where it cannot learn."""
     last = texts[-MAX_TEXTS_TO_TRAIN:]
     if len(last) < MIN_TEXTS_TO_TRAIN or len({text.group for text in last}) < DEFAULT_FOLDS:
@@ -207,7 +207,7 @@ def _accuracy(hits: Sequence[bool]) -> dict[str, Any]:
     return {"texts": len(hits), "accuracy": sum(hits) / len(hits), "low": low, "high": high}
 
 
-def measure_labels(tokenised: Tokenised) -> dict[str, Any]:
+def _measure_labels(tokenised: Tokenised) -> dict[str, Any]:
     """By label: words that give it away, lengths, and overlap with the source.
 
     `near` lists the words nearest to giving a label away, `explained` how much of the label the length tells.
@@ -222,7 +222,7 @@ def measure_labels(tokenised: Tokenised) -> dict[str, Any]:
     rows = measure_lengths(tally, table.labels)
     return {
         "labels": dict(zip(table.labels, table.examples.tolist(), strict=True)),
-        "words": [describe_word(pair, tokenised) for pair in find_pairs(table)[:MAX_WORDS_SHOWN]],
+        "words": [_describe_word(pair, tokenised) for pair in find_pairs(table)[:MAX_WORDS_SHOWN]],
         "near": msgspec.to_builtins(rank_associations(table, 5)),
         "lengths": [msgspec.to_builtins(row) for row in rows if row.unit == "characters"],
         "explained": next(
@@ -232,7 +232,7 @@ def measure_labels(tokenised: Tokenised) -> dict[str, Any]:
     }
 
 
-def describe_word(pair: Pair, tokenised: Tokenised) -> dict[str, Any]:
+def _describe_word(pair: Pair, tokenised: Tokenised) -> dict[str, Any]:
     """A word over the line, who writes it with the label, and how often in the last batch."""
     texts = tokenised.texts
     places = [
@@ -246,7 +246,7 @@ def describe_word(pair: Pair, tokenised: Tokenised) -> dict[str, Any]:
     return {**msgspec.to_builtins(pair), "writers": _most_frequent(writers), "recent": recent}
 
 
-def find_added_words(tokenised: Tokenised) -> list[dict[str, Any]]:
+def _find_added_words(tokenised: Tokenised) -> list[dict[str, Any]]:
     """Where texts have no label: the words that are most often added to the source, and who adds them."""
     counts: Counter[str] = Counter()
     writers: dict[str, Counter[str]] = {}
@@ -277,7 +277,7 @@ def _most_frequent(counts: Mapping[str, int], most: int = MAX_WRITERS_SHOWN) -> 
     return [list(pair) for pair in ranked[:most]]
 
 
-def describe_writers(tokenised: Tokenised, hits: Sequence[bool] | None) -> list[dict[str, Any]]:
+def _describe_writers(tokenised: Tokenised, hits: Sequence[bool] | None) -> list[dict[str, Any]]:
     """Length and overlap of each writer's texts, how often their labels are guessed, and what is odd.
 
     Flags: `long` and `short` texts, `copies` from the source or `strays` from it, all against the other writers.

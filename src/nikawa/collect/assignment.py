@@ -96,7 +96,7 @@ def assign_item(
     """
     if state.is_overdue:
         writes.send()
-        take_back_overdue(db, now)
+        _take_back_overdue(db, now)
     if not worker.may_work:
         return None
     if state.has_leases:
@@ -108,7 +108,7 @@ def assign_item(
     return None if candidate is None else _hand_out(writes, worker, candidate, settings, now)
 
 
-def take_back_overdue(db: Connection, now: float) -> None:
+def _take_back_overdue(db: Connection, now: float) -> None:
     """End leases that ran out, so that their items can go to somebody else."""
     overdue = db.rows(
         "SELECT id, item FROM leases WHERE state = 'open' AND expires <= ? LIMIT ?",

@@ -35,7 +35,7 @@ def overview(db: Connection, project: Project) -> dict[str, Any]:
         "workers": workers,
         "time": count_times(db),
         "pay": {**msgspec.to_builtins(settings.pay), "paid": round(float(paid), 4)},
-        "reports": report_rows(db),
+        "reports": _report_rows(db),
     }
 
 
@@ -102,7 +102,7 @@ def count_times(db: Connection) -> dict[str, Any]:
     }
 
 
-def report_rows(db: Connection) -> list[dict[str, Any]]:
+def _report_rows(db: Connection) -> list[dict[str, Any]]:
     """The first reports of workers, oldest first, each with whether its item is set aside now."""
     rows = db.rows(
         "SELECT r.seq, i.ref, w.name, r.code, r.comment, r.at, i.held FROM reports r JOIN items i ON i.id = r.item"

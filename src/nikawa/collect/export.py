@@ -71,7 +71,7 @@ def export(
         if form == "examples":
             return _write_examples(db, project, out, options)
         if form == "decisions":
-            return write_decisions(db, project, out, options)
+            return _write_decisions(db, project, out, options)
         judgements = read_judgements(db, project, options.parts, pseudonymise=options.pseudonymise)
         if form == "csv" or (form is None and ".jsonl" in out.name):
             counted = _Counted(judgements)
@@ -223,13 +223,13 @@ def json_lines(judgements: Iterable[Judgement]) -> Iterator[bytes]:
 def _write_examples(db: Connection, project: Project, out: Path, options: ExportOptions) -> int:
     """What workers wrote as examples for others to judge, and beside it who wrote it; how many examples."""
     refuse_existing(out, options.overwrite)
-    rows = list(read_written_examples(db, project, options.pseudonymise))
+    rows = list(_read_written_examples(db, project, options.pseudonymise))
     authors = [authorship for _, authorship in rows]
     write_writers(writers_file(out), authors, overwrite=options.overwrite)
     return write_records(out, [example for example, _ in rows], overwrite=options.overwrite)
 
 
-def read_written_examples(
+def _read_written_examples(
     db: Connection, project: Project, pseudonymise: bool
 ) -> Iterator[tuple[Example, Authorship]]:
     """An example a text, under a number that does not tell what it was meant to be; who wrote it is apart.
@@ -267,7 +267,7 @@ def read_written_examples(
             )
 
 
-def write_decisions(db: Connection, project: Project, out: Path, options: ExportOptions) -> int:
+def _write_decisions(db: Connection, project: Project, out: Path, options: ExportOptions) -> int:
     """The last decision of each item, a line a question, as `nikawa aggregate --adjudicated` reads it.
 
     Returns how many lines were written below the header.

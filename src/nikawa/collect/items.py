@@ -135,8 +135,8 @@ def add_items(db: Connection, project: Project, kind: str, path: Path) -> int:
     if total:
         db.analyse("items", "texts")
     if kind != "main":
-        correct_items(db, project, kind, path)
-    bar_writers(db, project, written_by)
+        _correct_items(db, project, kind, path)
+    _bar_writers(db, project, written_by)
     if kind == "pilot" and total:  # who has not begun takes it too
         db.execute(
             "UPDATE workers SET state = 'pilot' WHERE state = 'active' AND answered = 0 AND pilot = 0"
@@ -173,7 +173,7 @@ def _read_items(project: Project, kind: str, path: Path, known: set[str]) -> Ite
         yield NewItem(example.id, example.group, spot, assign.workers_per_item, body, gold, writer)
 
 
-def correct_items(db: Connection, project: Project, kind: str, path: Path) -> None:
+def _correct_items(db: Connection, project: Project, kind: str, path: Path) -> None:
     """A control or pilot item that was corrected in its file is corrected: wrong gold would exclude good workers."""
     stored = {
         ref: (item, body, gold)
@@ -190,7 +190,7 @@ def correct_items(db: Connection, project: Project, kind: str, path: Path) -> No
             )
 
 
-def bar_writers(db: Connection, project: Project, written_by: dict[str, list[int]]) -> None:
+def _bar_writers(db: Connection, project: Project, written_by: dict[str, list[int]]) -> None:
     """Nobody judges a text of their own: who wrote an item counts as one who has seen it, before they ever come."""
     language = project.settings.language
     for name, items in written_by.items():
@@ -221,7 +221,7 @@ def import_judgements(
     database: str = "",
 ) -> ImportReport:
     """Add judgements made elsewhere, of any form `aggregate` reads, and further examples; all or none of a file."""
-    added = 0 if examples is None else add_examples(folder, examples)
+    added = 0 if examples is None else _add_examples(folder, examples)
     with open_synced(folder, database) as (project, store):
         if file is None:
             return ImportReport(0, 0, added)
@@ -230,7 +230,7 @@ def import_judgements(
         return ImportReport(answers, known, added, reading.notes.report())
 
 
-def add_examples(folder: Path, spec: str) -> int:
+def _add_examples(folder: Path, spec: str) -> int:
     """Write the project's examples again with those that are new behind them; how many are new.
 
     `spec` names a dataset, folder or records file. An example that the form cannot show is bad input.
@@ -317,11 +317,11 @@ def add_answers(
     )
     db.execute("UPDATE workers SET answered = answered + ? WHERE id = ?", len(new), worker.id)
     remember_seen(db, [(worker.id, item, group) for item, group, _ in new])
-    end_leases(db, worker, {item for item, _, _ in new})
+    _end_leases(db, worker, {item for item, _, _ in new})
     return len(new)
 
 
-def end_leases(db: Connection, worker: Worker, items: set[int]) -> None:
+def _end_leases(db: Connection, worker: Worker, items: set[int]) -> None:
     """What the worker holds of these items is answered now: nobody judges an item twice."""
     leases = db.rows(
         "SELECT id, item, state FROM leases WHERE worker = ? AND state IN ('open', 'expired', 'lost')",

@@ -215,7 +215,7 @@ def read_settings(path: Path) -> Settings:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         raise BadInput(f"is not TOML: {problem}", file=path, cure="correct the line") from None
-    refuse_unknown_settings(table, path, text)
+    _refuse_unknown_settings(table, path, text)
     try:
         return msgspec.convert(table, Settings)
     except msgspec.ValidationError as problem:
@@ -225,7 +225,7 @@ def read_settings(path: Path) -> Settings:
         ) from None
 
 
-def refuse_unknown_settings(table: dict[str, Any], path: Path, text: str) -> None:
+def _refuse_unknown_settings(table: dict[str, Any], path: Path, text: str) -> None:
     """Refuse a setting or table that there is none of, with the name that was probably meant."""
     kinds = {field.encode_name: field.type for field in msgspec.structs.fields(Settings)}
     for name, value in table.items():

@@ -47,7 +47,7 @@ class NewProject:
     """A PostgreSQL address; empty: a file in the folder."""
 
 
-def records_file(spec: str) -> Path | None:
+def _records_file(spec: str) -> Path | None:
     """The records file that a name means, where it means one."""
     path = Path(spec)
     if find_benchmark(spec) is None and spec.endswith(SUFFIXES) and path.is_file():
@@ -57,7 +57,7 @@ def records_file(spec: str) -> Path | None:
 
 def read_sources(spec: str, data: Path | None = None) -> Iterator[Example]:
     """The examples to judge, under the references their judgements will carry; a file keeps its plain ids."""
-    path = records_file(spec)
+    path = _records_file(spec)
     if path is not None:
         yield from read_examples(path)
         return
@@ -70,7 +70,7 @@ def read_sources(spec: str, data: Path | None = None) -> Iterator[Example]:
 
 def read_source_writers(spec: str) -> dict[str, Authorship]:
     """Who wrote the texts of a records file, where a file beside it tells."""
-    path = records_file(spec)
+    path = _records_file(spec)
     return {} if path is None else read_writers(writers_file(path))
 
 
@@ -86,14 +86,14 @@ def complete_settings(
         raise unknown("language", new.language, LANGUAGES)
     if new.workers is not None and new.workers < 1:
         raise BadInput("an item needs one worker at least", cure="say --workers-per-item 3")
-    sheet = read_sheet_beside(spec)
+    sheet = _read_sheet_beside(spec)
     if not new.form and sheet is None:
         cure = "say --form FORM; nikawa collect forms lists them"
         raise BadInput("it is not told what is asked about the examples", cure=cure)
     if sheet is not None:
         form = new.form or sheet.form
         # Another form than that of the sheet asks something else. The sheet's title is for readers of the build.
-        options = options_of_sheet(sheet) if form == sheet.form else {}
+        options = _options_of_sheet(sheet) if form == sheet.form else {}
         new = replace(
             new,
             form=form,
@@ -108,15 +108,15 @@ def complete_settings(
     return complete, chain(first, rest)
 
 
-def read_sheet_beside(spec: str) -> Sheet | None:
+def _read_sheet_beside(spec: str) -> Sheet | None:
     """The sheet of a file of tasks that a build or an analysis wrote."""
-    path = records_file(spec)
+    path = _records_file(spec)
     if path is None or path.name != TASKS or not path.with_name(SHEET).is_file():
         return None
     return read_json(path.with_name(SHEET), Sheet)
 
 
-def options_of_sheet(sheet: Sheet) -> dict[str, Any]:
+def _options_of_sheet(sheet: Sheet) -> dict[str, Any]:
     """The settings of the form that make it ask what the sheet asks."""
     kind = find_form(sheet.form).settings
     if kind is None:

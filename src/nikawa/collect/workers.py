@@ -244,20 +244,20 @@ def apply_rules(
             detail = {"worker": worker.name, "right": worker.pilot_right, "of": size}
             add_audit(db, "server", "pilot passed" if passed else "pilot failed", detail, now)
         return
-    reason = reason_to_exclude(settings, worker.counts)
+    reason = _reason_to_exclude(settings, worker.counts)
     if not reason:
         return
     kept = get_value(db, _forgiven_key(worker))
     if kept is not None:  # what the owner knew of when they took the worker back counts no more
         forgiven = msgspec.json.decode(kept, type=dict[str, int])
         counts = {name: count - forgiven.get(name, 0) for name, count in worker.counts.items()}
-        reason = reason_to_exclude(settings, counts, " since they were taken back")
+        reason = _reason_to_exclude(settings, counts, " since they were taken back")
     if reason:
         writes.send()  # the answer at hand is taken out of the count too
         exclude(db, worker, reason, "server", now)
 
 
-def reason_to_exclude(settings: Settings, counts: dict[str, int], suffix: str = "") -> str:
+def _reason_to_exclude(settings: Settings, counts: dict[str, int], suffix: str = "") -> str:
     """Why somebody with these counts is excluded: control items wrong, or answers too quick to be read; else empty.
 
     `counts` has the names of `COUNTS`; `suffix` ends the sentence.
