@@ -23,7 +23,7 @@ from nikawa.text import ANALYSERS, analyser
 from nikawa.text import jumanpp as _child
 from nikawa.text.engine import MAX_PIECE, LoadedAnalyser
 from nikawa.text.jumanpp import MAX_LINE_BYTES, LineProgram, load_jumanpp
-from nikawa.text.starts import find_starts
+from nikawa.text.morpheme_starts import find_starts
 
 PIECES = (
     "猫が走った",
