@@ -1,8 +1,9 @@
 """The front door: one function for each job of Nikawa.
 
-Every function names its inputs as the command line does (a dataset by name, `name:split`, file or folder; answers by
-file) and returns a typed report. Options that are rarely needed are fields of the job's options, such as
-`nikawa.scoring.score.ScoreOptions`. The command line calls these functions and prints what they return.
+Every function names its inputs as the command line does (a dataset by name, `name:split`, file or
+folder; answers by file) and returns a typed report. Options that are rarely needed are fields of
+the job's options, such as `nikawa.scoring.score.ScoreOptions`. The command line calls these
+functions and prints what they return.
 
 Nothing heavy is imported before a function is called.
 """
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from nikawa.pairing.job import PairOptions, PairReport
     from nikawa.perturbation.job import PerturbOptions, PerturbReport
     from nikawa.records import Dataset, Example, Judgement, Task
-    from nikawa.reporting.job import ReportResult, ReportOptions
+    from nikawa.reporting.job import ReportOptions, ReportResult
     from nikawa.runs.job import RunOptions, RunReport
     from nikawa.runs.request import RunRequest
     from nikawa.scoring.compare import Comparison
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 def load(dataset: str, *, data: Path | None = None, version: str | None = None) -> Dataset:
     """Load a dataset: `jsick`, `jsick:test`, a dataset folder, a records file, or `jsick@file.tsv`.
 
-    `data` is the folder of the published datasets (default: `NIKAWA_DATA`, then the user's data folder).
+    `data` is the folder of the published datasets (default: `NIKAWA_DATA`, then the user's data
+    folder).
 
     >>> load("mini-ja").name
     'mini-ja'
@@ -65,7 +67,8 @@ def load_task(
 def read_judgements(
     dataset: str, *, data: Path | None = None, counted: bool = False
 ) -> Iterator[Judgement]:
-    """Read the published answers of the workers of a dataset (`jsick`) or of one split (`jsick:test`).
+    """Read the published answers of the workers of a dataset (`jsick`) or of one split
+    (`jsick:test`).
 
     With `counted`, only the answers that the published gold was made from.
     """
@@ -84,8 +87,8 @@ def score(
 ) -> ScoreResult:
     """Score the answers of a file or folder as the official scorer does, with confidence intervals.
 
-    Without `split`, the split is the one whose ids the answers have. Raises `BadInput` when answers are missing,
-    unless the options allow a partial score.
+    Without `split`, the split is the one whose ids the answers have. Raises `BadInput` when answers
+    are missing, unless the options allow a partial score.
     """
     from nikawa.scoring.score import score
 
@@ -118,7 +121,10 @@ def compare(
     options: ScoreOptions | None = None,
     rounds: int | None = None,
 ) -> Comparison:
-    """Compare systems on the same items with paired tests. Each system has one answer file or folder a seed."""
+    """Compare systems on the same items with paired tests.
+
+    Each system has one answer file or folder a seed.
+    """
     from nikawa.scoring.compare import compare
     from nikawa.stats.resample import TEST_RESAMPLES
 
@@ -135,7 +141,9 @@ def compare(
 def agree(
     judgements: str, *, data: Path | None = None, options: AgreeOptions | None = None
 ) -> AgreeResult:
-    """Measure how far workers agree: a file of judgements, or a dataset that publishes its judgements."""
+    """Measure how far workers agree: a file of judgements, or a dataset that publishes its
+    judgements.
+    """
     from nikawa.aggregation.agree_job import agree
 
     return agree(judgements, data, options)
@@ -189,7 +197,8 @@ def generate(
     options: GenerateOptions | None = None,
     on_progress: Callable[..., None] | None = None,
 ) -> GenerateReport:
-    """Generate a dataset folder of inference problems from a pack of templates; labels are computed.
+    """Generate a dataset folder of inference problems from a pack of templates; labels are
+    computed.
 
     An unfinished folder with the same settings is continued.
     """
@@ -232,14 +241,17 @@ def split(
     options: SplitOptions | None = None,
     on_progress: Callable[..., None] | None = None,
 ) -> SplitReport:
-    """Split a dataset into parts, write them as a dataset folder, and check what leaks between them."""
+    """Split a dataset into parts, write them as a dataset folder, and check what leaks between
+    them.
+    """
     from nikawa.splitting.job import split
 
     return split(dataset, data=data, options=options, on_progress=on_progress)
 
 
 def run(request: RunRequest, options: RunOptions | None = None) -> RunReport:
-    """Run models on tasks: plan, choose settings on dev where there is a choice, run, and sum up over seeds.
+    """Run models on tasks: plan, choose settings on dev where there is a choice, run, and sum up
+    over seeds.
 
     Finished runs are not repeated. A run that fails does not stop the others.
     """
@@ -257,7 +269,9 @@ def analyse(
     overwrite: bool = False,
     on_progress: Callable[..., None] | None = None,
 ) -> Analyses:
-    """Analyse stored runs (folders, folders of runs, patterns): where systems fail, and how sure that is."""
+    """Analyse stored runs (folders, folders of runs, patterns): where systems fail, and how sure
+    that is.
+    """
     from nikawa.analysis.job import analyse
 
     return analyse(

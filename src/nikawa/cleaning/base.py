@@ -23,13 +23,15 @@ class Settings(Record, frozen=True, kw_only=True):
     max_length: int = 90
     """Characters a sentence has at least and at most."""
     max_other: int = 10
-    """Characters of the neighbours' scripts a sentence may have (KLUE: 10 Chinese or Japanese ones)."""
+    """Characters of the neighbours' scripts a sentence may have (KLUE: 10 Chinese or Japanese
+    ones)."""
     min_own: float = 0.5
     """Share of the letters that must be of the language's own script."""
     pii: Pii = "drop"
     """Whether a sentence with personal data goes, or the data is replaced by its type."""
     similar: float = 0.8
-    """Estimated Jaccard similarity of character trigrams from which a sentence is a near-duplicate."""
+    """Estimated Jaccard similarity of character trigrams from which a sentence is a near-duplicate.
+    """
     window: int = 1 << 20
     """How many kept sentences near-duplicates are looked for in."""
     toxic: float = 0.5

@@ -1,7 +1,10 @@
-"""Documents from text files: one a line of plain text, one a record of JSON lines; packed or not, in any encoding.
+"""Documents from text files: one a line of plain text, one a record of JSON lines.
 
-`inspect_files` looks at the files before any work, `read_selected` reads them. A document keeps its file, line, id, source
-and licence. Memory stays flat: a document that is too long is cut where a sentence ends.
+Packed or not, in any encoding.
+
+`inspect_files` looks at the files before any work, `read_selected` reads them. A document keeps its
+file, line, id, source and licence. Memory stays flat: a document that is too long is cut where a
+sentence ends.
 """
 
 from __future__ import annotations
@@ -124,7 +127,10 @@ def sample_text(path: Path, encoding: str | None) -> tuple[str, str]:
 
 
 def is_json_lines(path: Path) -> bool:
-    """Whether the name says JSON lines; of a pipe, which has no name, whether it begins like one."""
+    """Whether the name says JSON lines.
+
+    Of a pipe, which has no name, whether it begins like one.
+    """
     if is_piped(path):
         with open_bytes(path) as stream:
             return stream.read(SAMPLE_BYTES).lstrip().startswith(b"{")
@@ -134,7 +140,10 @@ def is_json_lines(path: Path) -> bool:
 def read_selected(
     files: Sequence[SourceFile], reading: ReadOptions, on_unselected: Callable[[], None]
 ) -> Iterator[Document]:
-    """The documents of all files with their source and licence; `on_unselected` is called for each that `only` does not name."""
+    """The documents of all files with their source and licence.
+
+    `on_unselected` is called for each that `only` does not name.
+    """
     names = None
     if reading.only is not None:
         names = {line.split("\t")[0] for _, line in read_text_lines(reading.only, "utf-8")}
@@ -234,7 +243,10 @@ class LineOrigins(NamedTuple):
 
 
 def read_origins(path: Path) -> LineOrigins:
-    """Read a table of origins: first line (from 0), number of lines, source and, if known, licence; tabs between, no header."""
+    """Read a table of origins: first line (from 0), number of lines, source and, if known, licence.
+
+    Tabs between, no header.
+    """
     origins = LineOrigins([], [], [])
     for number, line in read_text_lines(path, "utf-8"):
         cells = line.split("\t")
@@ -255,7 +267,10 @@ def read_origins(path: Path) -> LineOrigins:
 def add_origins(
     documents: Iterator[Document], name: str, origins: LineOrigins
 ) -> Iterator[Document]:
-    """The lines of the file called `name` with their source and licence; those of one run share a document's id."""
+    """The lines of the file called `name` with their source and licence.
+
+    Those of one run share a document's id.
+    """
     for document in documents:
         at = bisect_right(origins.firsts, document.line) - 1
         if at < 0 or document.line >= origins.ends[at]:

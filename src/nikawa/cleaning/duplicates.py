@@ -1,9 +1,11 @@
-"""Near-duplicates: a sentence goes when an earlier kept one is as good as the same (MinHash with bands).
+"""Near-duplicates: a sentence goes when an earlier kept one is as good as the same (MinHash with
+bands).
 
-Memory is flat: for each band one table whose slots name the last kept sentence that fell there, with some bits of its
-band. A newer one takes the slot over, so that far apart a pair may be missed in some of its 16 bands; it is missed
-altogether only when all bands it shares were taken. The signatures of the last `window` kept sentences are in a ring
-on disk, in a file without a name; the few that share a band are read back.
+Memory is flat: for each band one table whose slots name the last kept sentence that fell there,
+with some bits of its band. A newer one takes the slot over, so that far apart a pair may be missed
+in some of its 16 bands; it is missed altogether only when all bands it shares were taken. The
+signatures of the last `window` kept sentences are in a ring on disk, in a file without a name; the
+few that share a band are read back.
 """
 
 from __future__ import annotations
@@ -27,7 +29,10 @@ LOOKUP_BATCH = 4096
 
 
 class Duplicates:
-    """The kept sentences so far. `similar` is the least share of hashes that near-duplicates agree in; see `find_twins`."""
+    """The kept sentences so far.
+
+    `similar` is the least share of hashes that near-duplicates agree in; see `find_twins`.
+    """
 
     def __init__(self, similar: float, window: int) -> None:
         import numpy as np
@@ -43,14 +48,18 @@ class Duplicates:
         """Band and slot to 1 + place in the ring, below the first bits of the band; 0: free."""
 
     def find_twins(self, signatures: Signatures) -> Iterator[int]:
-        """For each sentence in order the number (from 1) of the kept sentence it repeats, or 0: it is kept."""
+        """For each sentence in order the number (from 1) of the kept sentence it repeats, or 0: it
+        is kept.
+        """
         for start in range(0, len(signatures.values), LOOKUP_BATCH):
             rows = slice(start, start + LOOKUP_BATCH)
             batch = Signatures(signatures.values[rows], signatures.bands[rows])
             yield from self._find_in_batch(batch).tolist()
 
     def _find_in_batch(self, batch: Signatures) -> NDArray[np.int64]:
-        """As if one by one: rows that share a slot with another are gone through in order, the rest at once."""
+        """As if one by one: rows that share a slot with another are gone through in order, the rest
+        at once.
+        """
         import numpy as np
 
         slots = (batch.bands & np.uint32(self.slots - 1)).astype(np.int64)
@@ -94,7 +103,10 @@ class Duplicates:
         alike: NDArray[np.bool_],
         old: NDArray[np.int64],
     ) -> NDArray[np.int64]:
-        """Row to the earlier row of the batch it repeats, or -1; a slot taken within the batch hides what it held before."""
+        """Row to the earlier row of the batch it repeats, or -1.
+
+        A slot taken within the batch hides what it held before.
+        """
         import numpy as np
 
         values, tags = batch

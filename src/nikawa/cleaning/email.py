@@ -1,4 +1,7 @@
-"""E-mail addresses: hong@example.com, ｈｏｎｇ＠ｅｘａｍｐｌｅ．ｃｏｍ; also with Hangul or kana right behind (…com으로)."""
+"""E-mail addresses: hong@example.com, ｈｏｎｇ＠ｅｘａｍｐｌｅ．ｃｏｍ.
+
+Also with Hangul or kana right behind (…com으로).
+"""
 
 from __future__ import annotations
 

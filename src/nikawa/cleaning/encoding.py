@@ -1,4 +1,7 @@
-"""Which encoding and language a text has, from its first part; what cannot be detected is refused with the option that says it."""
+"""Which encoding and language a text has, from its first part.
+
+What cannot be detected is refused with the option that says it.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,16 @@ _BOMS = (
 _SHIFTED = re.compile(rb"\x1b\$[@B]")
 _KANA, _HANGUL = re.compile("[\u3041-\u30ff]"), re.compile("[\uac00-\ud7a3]")
 _MIN_SHARE = 0.5
-"""Share of kana, kanji and Hangul, among all that is not ASCII, that a guessed encoding must give."""
+"""Share of kana, kanji and Hangul, among all that is not ASCII, that a guessed encoding must give.
+"""
 _MIN_SURE_SHARE = 0.95
 """The share where not even a NUL byte speaks for UTF-16."""
 _MIN_KANA_SHARE, _MIN_HANGUL_SHARE = 0.1, 0.5
-"""Shares of the letters that text of either language has at least; chance makes kanji and a sixth of Hangul."""
+"""Shares of the letters that text of either language has at least; chance makes kanji and a sixth
+of Hangul."""
 _MIN_LETTERS_OF_MIXED, _LETTERS_PER_FAILURE = 20, 0.125
-"""Letters from which on UTF-8 may be only a part of the text, and for each place where it fails, how many there must be."""
+"""Letters from which on UTF-8 may be only a part of the text, and for each place where it fails,
+how many there must be."""
 _EAST_ASIAN = re.compile("[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff01-\uff9f]")
 
 
@@ -66,7 +72,9 @@ def _decodes(data: bytes, encoding: str, *, final: bool) -> bool:
 
 
 def refuse_damaged(data: bytes, path: Path) -> None:
-    """Text in which UTF-8 fails at few places is damaged, or mixed from files of different encodings: say where."""
+    """Text in which UTF-8 fails at few places is damaged, or mixed from files of different
+    encodings: say where.
+    """
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as problem:
@@ -84,7 +92,9 @@ def refuse_damaged(data: bytes, path: Path) -> None:
 
 
 def detect_utf_16(sample: bytes, min_share: float) -> str | None:
-    """UTF-16 without a mark: the byte order that makes kana or Hangul, and East Asian letters of at least this share."""
+    """UTF-16 without a mark: the byte order that makes kana or Hangul, and East Asian letters of at
+    least this share.
+    """
     even = sample[: len(sample) // 2 * 2]
     texts = {name: even.decode(name, "replace") for name in ("utf-16-le", "utf-16-be")}
     best = max(texts, key=lambda name: _east_asian_share(texts[name]))
@@ -104,7 +114,10 @@ def _east_asian_share(text: str) -> float:
 
 
 def find_encoding(name: str) -> str:
-    """The encoding called `name`; shift_jis and euc-kr are read with the extensions that real files have."""
+    """The encoding called `name`.
+
+    shift_jis and euc-kr are read with the extensions that real files have.
+    """
     wider = {"shift_jis": "cp932", "euc_kr": "cp949"}
     try:
         encoding = codecs.lookup(name).name

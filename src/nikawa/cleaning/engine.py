@@ -1,8 +1,9 @@
-"""Run the steps over one document: edit, split into sentences, and again on every part until nothing changes.
+"""Run the steps over one document: edit, split into sentences, and again on every part until
+nothing changes.
 
-Going on until nothing changes is what makes cleaning twice the same as cleaning once: taking a tag out can open the end of
-a sentence, and splitting can bring a byline to the start of a line. `Cleaner` is for callers that have texts in memory;
-`nikawa.cleaning.job` runs it over files.
+Going on until nothing changes is what makes cleaning twice the same as cleaning once: taking a tag
+out can open the end of a sentence, and splitting can bring a byline to the start of a line.
+`Cleaner` is for callers that have texts in memory; `nikawa.cleaning.job` runs it over files.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ CONTEXT_CHARS = 12
 """Characters an example shows before and after an edit."""
 
 SPLIT = Step("sentences", "split into sentences", 100)
-"""Splits texts into sentences, by the rules of `nikawa.text`. `Cleaner` carries it out: it makes several texts of one."""
+"""Splits texts into sentences, by the rules of `nikawa.text`. `Cleaner` carries it out: it makes
+several texts of one."""
 STEPS = (SPLIT,)
 
 
 class Passage(NamedTuple):
-    """A stretch of a document that is being edited and still knows where each of its characters came from.
+    """A stretch of a document that is being edited and still knows where each of its characters
+    came from.
 
     Without `starts` and `ends`, its character i is character `base + i` of the document.
     """
@@ -94,7 +97,10 @@ class StepCount:
 
 
 class Tally:
-    """Counts of what each step changed and removed, with the first few examples; those of parts add up in order."""
+    """Counts of what each step changed and removed, with the first few examples.
+
+    Those of parts add up in order.
+    """
 
     def __init__(self) -> None:
         self.counts: dict[str, StepCount] = {}
@@ -104,7 +110,10 @@ class Tally:
         return self.counts.get(step, StepCount())
 
     def count_change(self, step: str, text: str, edit: Edit | None = None) -> None:
-        """Count one text that the step changed; `edit` becomes an example: `before⟦old→new⟧after`."""
+        """Count one text that the step changed.
+
+        `edit` becomes an example: `before⟦old→new⟧after`.
+        """
         count = self.counts.setdefault(step, StepCount())
         count.changed += 1
         if edit is None or len(count.examples) >= MAX_EXAMPLES:

@@ -1,7 +1,8 @@
-"""Hash tags: #맛집, ＃猫の日. Not C#, #1, a colour (#ff9500), a channel (#sig-docs) or an address's #part.
+"""Hash tags: #맛집, ＃猫の日. Not C#, #1, a colour (#ff9500), a channel (#sig-docs) or an address's
+#part.
 
-Where blanks part words, a tag goes on to the next one. In Japanese it ends where Latin letters do, and a long run of
-kana and kanji is no tag: it is a sentence that a mark stands before.
+Where blanks part words, a tag goes on to the next one. In Japanese it ends where Latin letters do,
+and a long run of kana and kanji is no tag: it is a sentence that a mark stands before.
 """
 
 from __future__ import annotations

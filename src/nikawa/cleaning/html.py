@@ -33,7 +33,8 @@ _WHOLE_ELEMENTS = (
     (re.compile(r"<rt(?=[\s>])[^>]*>[^<]*</rt\s*>", re.IGNORECASE), "</rt"),
     (re.compile(r"<rp(?=[\s>])[^>]*>[^<]*</rp\s*>", re.IGNORECASE), "</rp"),
 )
-"""What goes with its content, and how it ends: without an end in the text no start is looked for."""
+"""What goes with its content, and how it ends: without an end in the text no start is looked for.
+"""
 _HEADS = re.compile(r"<!doctype[^<>]*>|<\?xml[^<>]*>", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:amp;)*(#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|[A-Za-z][A-Za-z0-9]{1,31};)")
 

@@ -1,6 +1,8 @@
-"""Characters nobody sees: zero-width ones, byte order marks, direction marks, soft hyphens, controls.
+"""Characters nobody sees: zero-width ones, byte order marks, direction marks, soft hyphens,
+controls.
 
-The joiner inside an emoji (👩‍🚀) stays, and so do variation selectors, which choose between forms of a kanji.
+The joiner inside an emoji (👩‍🚀) stays, and so do variation selectors, which choose between forms of
+a kanji.
 """
 
 from __future__ import annotations

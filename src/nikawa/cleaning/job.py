@@ -1,8 +1,10 @@
-"""Clean source text: read documents, run the early steps in parallel and the late ones in order, write candidates.
+"""Clean source text: read documents, run the early steps in parallel and the late ones in order,
+write candidates.
 
-The early steps look at one text at a time (`nikawa.cleaning.engine`), the late ones at many sentences in their order:
-toxicity, then near-duplicates. The output has the same bytes for any number of workers: the text is cut into chunks by its
-content alone, and the results are put together in order.
+The early steps look at one text at a time (`nikawa.cleaning.engine`), the late ones at many
+sentences in their order: toxicity, then near-duplicates. The output has the same bytes for any
+number of workers: the text is cut into chunks by its content alone, and the results are put
+together in order.
 """
 
 from __future__ import annotations
@@ -94,7 +96,8 @@ def clean(
     scorer: Scorer | None = None,
     on_progress: OnProgress = lambda documents, characters: None,
 ) -> CleanReport:
-    """Clean the files (`-`: the standard input) into candidate sentences, written to `out` whole or not at all.
+    """Clean the files (`-`: the standard input) into candidate sentences, written to `out` whole or
+    not at all.
 
     Toxicity is one of the steps just when there is a `scorer`, whatever steps the options name.
     """

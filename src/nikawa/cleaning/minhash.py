@@ -1,9 +1,10 @@
 """MinHash signatures of sentences, many at a time.
 
-A sentence is the set of its character trigrams (letters and digits only, in NFC, case folded). Of each of 64 hash functions the
-smallest value over the set is kept; two sentences agree in a share of them that estimates their Jaccard similarity
-(Broder 1997, doi:10.1109/SEQUEN.1997.666900). Rows of 4 values form 16 bands; those that share a band are held
-against each other. All hashing is spelled out here: the same on every machine and with every version of numpy.
+A sentence is the set of its character trigrams (letters and digits only, in NFC, case folded). Of
+each of 64 hash functions the smallest value over the set is kept; two sentences agree in a share of
+them that estimates their Jaccard similarity (Broder 1997, doi:10.1109/SEQUEN.1997.666900). Rows of
+4 values form 16 bands; those that share a band are held against each other. All hashing is spelled
+out here: the same on every machine and with every version of numpy.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ def compute_signatures(texts: Sequence[str]) -> Signatures:
 
 
 def hash_grams(texts: Sequence[str]) -> tuple[Words, NDArray[np.int64]]:
-    """Hashes of all trigrams one after the other, and where each text's begin; every text has at least one."""
+    """Hashes of all trigrams one after the other, and where each text's begin.
+
+    Every text has at least one.
+    """
     import numpy as np
 
     composed = (normalize("NFC", text) for text in texts)

@@ -1,7 +1,8 @@
 """Numbers a state gave a person: the Korean 주민등록번호 and the Japanese My Number.
 
-A Korean number needs a possible date and, written without its dash, the right check digit (those given since October
-2020 have none). A My Number needs its check digit: one in eleven of other twelve-digit numbers has it too.
+A Korean number needs a possible date and, written without its dash, the right check digit (those
+given since October 2020 have none). A My Number needs its check digit: one in eleven of other
+twelve-digit numbers has it too.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def korean_check(digits: str) -> int:
 
 
 def japanese_check(digits: str) -> int:
-    """The twelfth digit that belongs to the first eleven (Ordinance No. 85 of 2014 of the Ministry of Internal Affairs)."""
+    """The twelfth digit that belongs to the first eleven (Ordinance No. 85 of 2014 of the Ministry
+    of Internal Affairs).
+    """
     rest = _weighted_sum(digits, _JAPANESE_WEIGHTS) % 11
     return 0 if rest <= 1 else 11 - rest
 

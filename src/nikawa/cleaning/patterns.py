@@ -1,4 +1,5 @@
-"""What steps share that go by regular expressions: edits from matches, and plain forms of letters and digits.
+"""What steps share that go by regular expressions: edits from matches, and plain forms of letters
+and digits.
 
 A plain form is as long as the text, so that a place in it is the same place in the text.
 """
@@ -36,7 +37,10 @@ def to_half_width(text: str) -> str:
 
 
 def to_plain_digits(text: str) -> str:
-    """The text with plain digits, dashes and brackets; empty where no number of three digits is in it."""
+    """The text with plain digits, dashes and brackets.
+
+    Empty where no number of three digits is in it.
+    """
     if not _THREE_DIGITS.search(text):
         return ""
     return text if text.isascii() else text.translate(_PLAIN_DIGITS)

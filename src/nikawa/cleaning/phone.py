@@ -1,7 +1,7 @@
 """Telephone numbers of Korea and Japan, with dashes, brackets, blanks or the country's prefix.
 
-A number must begin with 0, + or a service prefix and have as many digits as such numbers have, so that years
-(1592-1598), dates (2021-03-04) and scores stay.
+A number must begin with 0, + or a service prefix and have as many digits as such numbers have, so
+that years (1592-1598), dates (2021-03-04) and scores stay.
 """
 
 from __future__ import annotations

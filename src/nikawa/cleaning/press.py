@@ -1,4 +1,5 @@
-"""What a newsroom adds to its text: datelines, reporters' names, agencies, credits of pictures, copyright lines.
+"""What a newsroom adds to its text: datelines, reporters' names, agencies, credits of pictures,
+copyright lines.
 
 Only forms that prose does not have: 기자 and 記者 as words of a sentence stay.
 """

@@ -1,4 +1,7 @@
-"""Japanese newsroom lines: (words of which one must be there, pattern of several lines); the words make the search cheap."""
+"""Japanese newsroom lines: (words of which one must be there, pattern of several lines).
+
+The words make the search cheap.
+"""
 
 from __future__ import annotations
 

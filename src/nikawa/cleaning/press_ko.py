@@ -1,4 +1,7 @@
-"""Korean newsroom lines: (words of which one must be there, pattern of several lines); the words make the search cheap."""
+"""Korean newsroom lines: (words of which one must be there, pattern of several lines).
+
+The words make the search cheap.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Which articles of an encyclopaedia matter, by the links between them: PageRank; their names are written for `clean --only`.
+"""Which articles of an encyclopaedia matter, by the links between them: PageRank.
 
-r_i = (1 - d)/n + d (sum over links j -> i of r_j / out_j + the share of articles without links), d = 0.85
-(Page et al. 1999; JGLUE chose JSQuAD's articles among the 10,000 best ranked of Wikipedia).
+Their names are written for `clean --only`. r_i = (1 - d)/n + d (sum over links j -> i of r_j /
+out_j + the share of articles without links), d = 0.85 (Page et al. 1999; JGLUE chose JSQuAD's
+articles among the 10,000 best ranked of Wikipedia).
 """
 
 from __future__ import annotations
@@ -62,7 +63,10 @@ def rank_articles(
 
 
 def best_articles(path: Path, count: int) -> list[tuple[str, float]]:
-    """The `count` best articles of a link file with their ranks, the best first; equal ranks by name."""
+    """The `count` best articles of a link file with their ranks, the best first.
+
+    Equal ranks by name.
+    """
     graph = read_links(path)
     ranks = pagerank(graph).tolist()
 

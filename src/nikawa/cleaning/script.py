@@ -1,7 +1,8 @@
 """Sentences with too much of another script.
 
-KLUE drops a Korean sentence with more than 10 Chinese or Japanese characters; here a Japanese one with as many Hangul
-syllables goes too, one that is Chinese (many kanji, no kana), and any whose letters are mostly foreign.
+KLUE drops a Korean sentence with more than 10 Chinese or Japanese characters; here a Japanese one
+with as many Hangul syllables goes too, one that is Chinese (many kanji, no kana), and any whose
+letters are mostly foreign.
 """
 
 from __future__ import annotations

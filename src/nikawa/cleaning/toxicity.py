@@ -1,6 +1,8 @@
-"""A hook for any scorer of toxicity: a function of many sentences, or a command that reads lines and writes numbers.
+"""A hook for any scorer of toxicity: a function of many sentences, or a command that reads lines
+and writes numbers.
 
-KLUE used classifiers trained on Korean hate speech, with 0.5 for gender bias and 0.9 for hate; none is shipped here.
+KLUE used classifiers trained on Korean hate speech, with 0.5 for gender bias and 0.9 for hate; none
+is shipped here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Web addresses: https://…, www.…, and bare names of sites with a well-known ending (example.co.kr/news)."""
+"""Web addresses: https://…, www.…, and bare names of sites with a well-known ending
+(example.co.kr/news).
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """`nikawa aggregate`: from many judgements to gold, with a reason for every item.
 
-It has three reports: gold by a rule (the default), `--workers` (how well each worker works) and `--human` (how people score
-against each other). `--out` writes a folder with gold, the reason for each item, the ties to settle and the agreement.
+It has three reports: gold by a rule (the default), `--workers` (how well each worker works) and
+`--human` (how people score against each other). `--out` writes a folder with gold, the reason for
+each item, the ties to settle and the agreement.
 """
 
 from __future__ import annotations
@@ -233,7 +234,9 @@ def _first_items(items: Sequence[str], count: int) -> str:
 
 
 def format_rule(r: RuleReport) -> tuple[object, ...]:
-    """The row of a rule: how many items it gave gold, and how many agree with gold that was there before."""
+    """The row of a rule: how many items it gave gold, and how many agree with gold that was there
+    before.
+    """
     agreement = "" if r.published is None else f"{r.published.same:,} of {r.published.items:,}"
     return (
         r.question,

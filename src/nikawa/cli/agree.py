@@ -1,7 +1,7 @@
 """`nikawa agree`: how far workers agree, with intervals.
 
-`--plan` takes the judgements for a pilot and reports how many workers an item needs. `--page` writes plots, `--save` writes
-the judgements in another tool's form.
+`--plan` takes the judgements for a pilot and reports how many workers an item needs. `--page`
+writes plots, `--save` writes the judgements in another tool's form.
 """
 
 from __future__ import annotations
@@ -219,7 +219,10 @@ def show(report: AgreeReport) -> None:
 
 
 def format_measure(measure: MeasureRow) -> tuple[str, str, str, str]:
-    """The row of a measure: name, level, value and 95% interval; `undefined` where it has no value."""
+    """The row of a measure: name, level, value and 95% interval.
+
+    `undefined` where it has no value.
+    """
     if measure.value is None:
         return measure.name, measure.level, "undefined", ""
     interval = format_interval(measure.low, measure.high, 4)

@@ -1,7 +1,7 @@
 """`nikawa analyse`: how good runs are, how sure that is, and where they fail.
 
-It reads folders of stored runs and writes one JSON file a system and set into `analyses/`. The terminal shows the main
-findings: what differs from the rest, and at most `-n` rows of each table.
+It reads folders of stored runs and writes one JSON file a system and set into `analyses/`. The
+terminal shows the main findings: what differs from the rest, and at most `-n` rows of each table.
 """
 
 from __future__ import annotations
@@ -308,7 +308,9 @@ def show_overlap(each: Sequence[Analysis], most: int) -> None:
 
 
 def show_across(analyses: Analyses, most: int) -> None:
-    """Print what only several systems show together: partial inputs, curves, stress, suspected labels."""
+    """Print what only several systems show together: partial inputs, curves, stress, suspected
+    labels.
+    """
     across = analyses.across
     partial = [
         (

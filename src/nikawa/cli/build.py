@@ -1,7 +1,8 @@
 """`nikawa build`: make a dataset by a paper's recipe, pausing where people must answer.
 
-A build stops where people must answer and goes on when the same command finds their answers. `--amend` is another job: it
-releases a corrected version of a dataset, with a changelog and the scores that move.
+A build stops where people must answer and goes on when the same command finds their answers.
+`--amend` is another job: it releases a corrected version of a dataset, with a changelog and the
+scores that move.
 """
 
 from __future__ import annotations

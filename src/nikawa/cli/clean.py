@@ -1,7 +1,7 @@
 """`nikawa clean`: source text to candidate sentences.
 
-Without texts it lists the steps. With texts it writes the sentences that are left to `--out`, and what each step removed to
-`--removed`.
+Without texts it lists the steps. With texts it writes the sentences that are left to `--out`, and
+what each step removed to `--removed`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`nikawa collect`: annotation pages for a crowd, from a folder to judgements.
 
-A project is a folder; every command below takes it as its first argument. `serve` runs the web server, the others read or
-change the project while it runs.
+A project is a folder; every command below takes it as its first argument. `serve` runs the web
+server, the others read or change the project while it runs.
 """
 
 from __future__ import annotations

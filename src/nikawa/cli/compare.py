@@ -1,7 +1,7 @@
 """`nikawa compare`: is B really better than A?
 
-Each system is one or more files of answers to the same items, a file a seed. The report has the systems with letters that tell
-which cannot be told apart, then a row a pair with its paired test.
+Each system is one or more files of answers to the same items, a file a seed. The report has the
+systems with letters that tell which cannot be told apart, then a row a pair with its paired test.
 """
 
 from __future__ import annotations

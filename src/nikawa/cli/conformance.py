@@ -1,6 +1,7 @@
 """`nikawa conformance`: our metrics against the values of the official functions.
 
-A golden file holds inputs and the values that the official functions gave for them. The exit status is 1 when a case fails.
+A golden file holds inputs and the values that the official functions gave for them. The exit status
+is 1 when a case fails.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""`nikawa data`: what exists, what is here, what it looks like, whether it is sound, and copies of it.
+"""`nikawa data`: what exists, what is here, what it looks like, whether it is sound, and copies of
+it.
 
-Seven commands: list, show, check, fetch, card, export and shift. `check` has the exit status 1 when it finds a problem that
-the dataset's card does not name.
+Seven commands: list, show, check, fetch, card, export and shift. `check` has the exit status 1 when
+it finds a problem that the dataset's card does not name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`nikawa generate`: a dataset from templates, its labels computed.
 
-It writes a dataset folder, and goes on where it was interrupted. With `--gate` the exit status is 1 when words still give the
-labels away.
+It writes a dataset folder, and goes on where it was interrupted. With `--gate` the exit status is 1
+when words still give the labels away.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """`nikawa lexicon`: the words templates are filled with, built from text or looked at.
 
-`build` counts verbs and their nouns in Japanese text and writes a lexicon folder; `show` prints what one holds.
+`build` counts verbs and their nouns in Japanese text and writes a lexicon folder; `show` prints
+what one holds.
 """
 
 from __future__ import annotations

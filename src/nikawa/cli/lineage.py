@@ -1,6 +1,7 @@
 """`nikawa lineage`: where a released example came from.
 
-It reads the lineage that `nikawa build` writes beside a dataset, and follows one example back to its sources.
+It reads the lineage that `nikawa build` writes beside a dataset, and follows one example back to
+its sources.
 """
 
 from __future__ import annotations

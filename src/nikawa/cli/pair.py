@@ -1,6 +1,7 @@
 """`nikawa pair`: from sentences to pairs that workers can judge.
 
-Without a method it lists the methods. The file holds a sentence a line, or records with the image or intent that a method needs.
+Without a method it lists the methods. The file holds a sentence a line, or records with the image
+or intent that a method needs.
 """
 
 from __future__ import annotations

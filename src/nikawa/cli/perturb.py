@@ -1,7 +1,8 @@
-"""`nikawa perturb`: change the particles, the order or the surface of texts, and keep the link to the original.
+"""`nikawa perturb`: change the particles, the order or the surface of texts, and keep the link to
+the original.
 
-Without an operation it lists the operations. What is written is a dataset of its own, in which each example names its parent, so
-that `nikawa stress` can compare the answers.
+Without an operation it lists the operations. What is written is a dataset of its own, in which each
+example names its parent, so that `nikawa stress` can compare the answers.
 """
 
 from __future__ import annotations
@@ -150,7 +151,10 @@ def show(report: PerturbReport) -> None:
 
 
 def print_skipped(report: PerturbReport) -> None:
-    """Why examples were skipped, operations with the same counts in one row; all reasons are in the JSON."""
+    """Why examples were skipped, operations with the same counts in one row.
+
+    All reasons are in the JSON.
+    """
     alike: dict[tuple[tuple[str, int], ...], list[str]] = {}
     for done in report.operations:
         alike.setdefault(tuple(done.reasons.items()), []).append(done.operation)

@@ -1,7 +1,7 @@
 """`nikawa pretrain`: an encoder of one's own from raw text.
 
-Four stages: clean the text, learn a vocabulary, pack, train. Each is kept in `work/` inside the output folder, and the same
-command goes on after the last one that was finished.
+Four stages: clean the text, learn a vocabulary, pack, train. Each is kept in `work/` inside the
+output folder, and the same command goes on after the last one that was finished.
 """
 
 from __future__ import annotations
@@ -204,7 +204,10 @@ def pretrain(
 
 
 class ProgressReporter:
-    """A bar on a terminal, else a line every so often on stderr; reports and news on stdout. Silent when quiet."""
+    """A bar on a terminal, else a line every so often on stderr; reports and news on stdout.
+
+    Silent when quiet.
+    """
 
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet
@@ -226,7 +229,10 @@ class ProgressReporter:
         self._shown.__exit__(*problem)
 
     def on_progress(self, what: str, done: int, total: int | None) -> None:
-        """Take how far a stage is; a stage other than the last begins a new bar, with a speed of its own."""
+        """Take how far a stage is.
+
+        A stage other than the last begins a new bar, with a speed of its own.
+        """
         other = what.partition(",")[0] != self._what.partition(",")[0]
         if other or done < self._done:  # begun anew, with a speed of its own
             self._began, self._from = time.monotonic(), done

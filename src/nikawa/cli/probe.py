@@ -1,7 +1,7 @@
 """`nikawa probe`: what gives a dataset's labels away.
 
-`probe artifacts` tests each token against each label. With `--fail-over` the exit status is 1 when more pairs than that are over
-the line.
+`probe artifacts` tests each token against each label. With `--fail-over` the exit status is 1 when
+more pairs than that are over the line.
 """
 
 from __future__ import annotations

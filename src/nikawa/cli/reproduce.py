@@ -1,7 +1,7 @@
 """`nikawa reproduce`: the papers' figures, recomputed from the files at hand.
 
-Each figure has a verdict: equal, slip (the paper's own files or arithmetic give another number), version, absent or
-differs; see `nikawa.reproduce.job`. The exit status is 1 when one differs.
+Each figure has a verdict: equal, slip (the paper's own files or arithmetic give another number),
+version, absent or differs; see `nikawa.reproduce.job`. The exit status is 1 when one differs.
 """
 
 from __future__ import annotations

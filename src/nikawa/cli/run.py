@@ -1,7 +1,8 @@
 """`nikawa run`: models on tasks, one folder a run.
 
-`nikawa run --model …` starts runs; `list`, `diff`, `remove` and `models` look after what is stored. A run is a folder named by its
-hash, so that the same run is never done twice. The exit status is 1 when a run failed, 2 when all failed by bad input.
+`nikawa run --model …` starts runs; `list`, `diff`, `remove` and `models` look after what is stored.
+A run is a folder named by its hash, so that the same run is never done twice. The exit status is 1
+when a run failed, 2 when all failed by bad input.
 """
 
 from __future__ import annotations
@@ -210,7 +211,10 @@ def run_with_progress(request: RunRequest, options: RunOptions, quiet: bool) -> 
 
 
 def report_failures(report: RunReport) -> None:
-    """Each problem once, on stderr; status 1 where something was done, 2 where all of it was bad input."""
+    """Each problem once, on stderr.
+
+    Status 1 where something was done, 2 where all of it was bad input.
+    """
     if not report.problems:
         return
     by_problem: dict[str, list[str]] = {}
@@ -321,7 +325,10 @@ UNANSWERED_CURES = {
 
 
 def show_results(report: RunReport, style: str | None, *, main: bool = False) -> None:
-    """The table, then what was chosen, left out and not answered; `main`: first metrics of whole sets alone."""
+    """The table, then what was chosen, left out and not answered.
+
+    `main`: first metrics of whole sets alone.
+    """
     columns, rows, numbers = results_table(
         select_main_cells(report.cells) if main else report.cells
     )
@@ -399,7 +406,10 @@ def results_table(cells: Sequence[RunCell]) -> tuple[list[str], list[list[str]],
 
 
 def group_cells(cells: Sequence[RunCell]) -> dict[CellKey, dict[str, RunCell]]:
-    """Row to model to figure; below the metrics of a set that was not answered whole, how much of it was."""
+    """Row to model to figure.
+
+    Below the metrics of a set that was not answered whole, how much of it was.
+    """
     rows: dict[CellKey, dict[str, RunCell]] = {}
     for cell in cells:
         part = f"{cell.set} {cell.where}".strip()
@@ -424,7 +434,10 @@ def _shown(cell: RunCell, metric: str) -> str:
 
 
 def format_figure(cell: RunCell) -> str:
-    """Mean and deviation over seeds, or the value with its interval; in percent, also where scorers give fractions."""
+    """Mean and deviation over seeds, or the value with its interval.
+
+    In percent, also where scorers give fractions.
+    """
     if cell.mean is None:
         return "not defined"
     from nikawa.metrics import metrics
@@ -546,9 +559,10 @@ MAX_SEED = 2**32 - 1
 
 
 def parse_request(models: list[str], tasks: list[str], words: Mapping[str, Any]) -> RunRequest:
-    """The request that options spell; `words` are the other options by name, as the user typed them.
+    """The request that options spell.
 
-    Raises BadInput where no model or no task is named, and for settings, shares and seeds that cannot be read.
+    `words` are the other options by name, as the user typed them. Raises BadInput where no model or
+    no task is named, and for settings, shares and seeds that cannot be read.
     """
     from nikawa.runs.request import Preset, RunRequest, apply_preset, read_preset
 
@@ -633,7 +647,9 @@ def parse_seeds(text: str | None) -> tuple[int, ...]:
 
 
 def describe_settings(model: Model) -> dict[str, Any]:
-    """A model for the list: its name with what must follow the colon, kinds of task, settings with their defaults."""
+    """A model for the list: its name with what must follow the colon, kinds of task, settings with
+    their defaults.
+    """
     fields = msgspec.structs.fields(model.settings) if model.settings else ()
     defaults = {f.encode_name: find_default(f) for f in fields}
     name = f"{model.name}:{model.argument}" if model.argument else model.name

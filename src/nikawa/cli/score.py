@@ -1,7 +1,8 @@
 """`nikawa score`: the official numbers for any file of answers, with intervals.
 
-The file of answers may come from any tool; its form and the split are told by its content. `--versions` scores against every
-published version of the dataset, `--per-item` writes the detail of each item.
+The file of answers may come from any tool; its form and the split are told by its content.
+`--versions` scores against every published version of the dataset, `--per-item` writes the detail
+of each item.
 """
 
 from __future__ import annotations
@@ -174,7 +175,9 @@ def _show_confusion(report: ScoreReport, style: str | None, gold: str = "gold") 
 
 
 def _format_oddities(report: ScoreReport) -> Iterator[str]:
-    """The first ids without an answer, unknown or repeated, and the first answers that could not be read."""
+    """The first ids without an answer, unknown or repeated, and the first answers that could not be
+    read.
+    """
     for word, ids in (
         ("missing", report.missing_ids),
         ("unknown ids", report.unknown_ids),

@@ -1,6 +1,7 @@
 """`nikawa split`: cut a dataset into parts that measure what they should.
 
-Without a dataset it lists the ways to split. It writes a dataset folder, and reports what leaks from one part into another.
+Without a dataset it lists the ways to split. It writes a dataset folder, and reports what leaks
+from one part into another.
 """
 
 from __future__ import annotations

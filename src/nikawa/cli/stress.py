@@ -1,7 +1,7 @@
 """`nikawa stress`: do the answers change when the text does, and only when its meaning does?
 
-It takes two sets of answers, to original examples and to their perturbed versions, and reports how many answers stay, by operation
-and label, beside what people did.
+It takes two sets of answers, to original examples and to their perturbed versions, and reports how
+many answers stay, by operation and label, beside what people did.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`nikawa tag`: which phenomena the texts of a dataset show.
 
-Without a dataset it lists the tag packs; with `--pack` alone it holds the pack against its own test sentences, and the exit status
-is 1 when one fails.
+Without a dataset it lists the tag packs; with `--pack` alone it holds the pack against its own test
+sentences, and the exit status is 1 when one fails.
 """
 
 from __future__ import annotations

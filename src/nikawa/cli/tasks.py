@@ -1,6 +1,7 @@
 """`nikawa tasks`: what can be asked, of which dataset, scored how.
 
-A task is a question asked of a dataset; the names listed here are what `nikawa score` and `nikawa run` take.
+A task is a question asked of a dataset; the names listed here are what `nikawa score` and `nikawa
+run` take.
 """
 
 from __future__ import annotations

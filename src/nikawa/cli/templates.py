@@ -1,7 +1,8 @@
 """`nikawa templates`: check, show and audit templates, review what was made from them.
 
-`check` looks for faults in a template file, `show` prints one template with samples, `audit` computes the labels of a published
-dataset again, `review` hands problems to people as a sheet and reads it back.
+`check` looks for faults in a template file, `show` prints one template with samples, `audit`
+computes the labels of a published dataset again, `review` hands problems to people as a sheet and
+reads it back.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""What a dataset file declares: its card, where its files lie, how they are read, which tasks it asks.
+"""What a dataset file declares: its card, where its files lie, how they are read, which tasks it
+asks.
 
-To add a dataset, write `PAPER/NAME.py` beside this file with `DATASET = Benchmark(...)`; the folder is scanned. Three
-things lie elsewhere: `upstream.json` pins the published files that `nikawa data fetch` brings (commit, checksum and
-size of each), `known.toml` of the paper's folder holds the problems that are known, and metrics are in
-`nikawa.metrics`.
+To add a dataset, write `PAPER/NAME.py` beside this file with `DATASET = Benchmark(...)`; the folder
+is scanned. Three things lie elsewhere: `upstream.json` pins the published files that `nikawa data
+fetch` brings (commit, checksum and size of each), `known.toml` of the paper's folder holds the
+problems that are known, and metrics are in `nikawa.metrics`.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ class Source:
     split: str
     """The split's name here; empty where one file holds several (see `Benchmark.split_of`)."""
     patterns: tuple[str, ...]
-    """Globs below the repository folder; the first that matches is taken, the newest version of it."""
+    """Globs below the repository folder; the first that matches is taken, the newest version of it.
+    """
     fallback: bool = False
-    """Read, one file of it, only where no other source of the dataset is here (raw data to be converted)."""
+    """Read, one file of it, only where no other source of the dataset is here (raw data to be
+    converted)."""
     holds: tuple[str, ...] = ()
     """The splits of a file that holds several."""
 
@@ -48,20 +51,25 @@ class RunProtocol:
     """
 
     learns_from: str = ""
-    """The dataset whose train and dev are used; its test is evaluated beside the dataset's own splits."""
+    """The dataset whose train and dev are used; its test is evaluated beside the dataset's own
+    splits."""
     training_sets: tuple[str, ...] = ()
     """Sets that are trained on in runs of their own, beside the run on the whole of train."""
     read_split: Callable[[str, Callable[[str], Examples], Sequence[str]], Examples] | None = None
-    """`read_split(split, read_file, splits_here)`: the examples of a split, where it is not simply read from its file.
+    """`read_split(split, read_file, splits_here)`: the examples of a split, where it is not simply
+    read from its file.
 
-    `read_file` reads a split from its published file; `splits_here` are the splits whose files are here.
+    `read_file` reads a split from its published file; `splits_here` are the splits whose files are
+    here.
     """
     stand_in: str = ""
     """The split that is evaluated where there is no test file; `read_split` makes it."""
     divide: Callable[[Sequence[str], Sequence[Example]], dict[str, list[Example]]] | None = None
-    """`divide(training_sets, examples)`: named parts of an evaluated set, such as seen and unseen; scored one by one."""
+    """`divide(training_sets, examples)`: named parts of an evaluated set, such as seen and unseen;
+    scored one by one."""
     cell_of: Cell | None = None
-    """The cell of an example: those of a cell are alike, so one of each cell is held out for selection, not whole groups."""
+    """The cell of an example: those of a cell are alike, so one of each cell is held out for
+    selection, not whole groups."""
     kept_whole: str = ""
     """The `meta` key of what stays whole in folds, where that is more than a group."""
 
@@ -79,7 +87,8 @@ class Benchmark:
     language: str
     """`ja`, `ko`, `en`: which analyser and which form of metrics fit its texts."""
     repository: str
-    """Key of the upstream repository and name of its folder below the data root; empty: embedded."""
+    """Key of the upstream repository and name of its folder below the data root; empty: embedded.
+    """
     card: Card
     """What people should know of it, for `nikawa data show` and every report."""
     tasks: tuple[Task, ...]
@@ -89,7 +98,8 @@ class Benchmark:
     read: Callable[[Path], Iterator[Example]]
     """The examples of one published file, in file order."""
     suite: str = ""
-    """The suite it belongs to, such as `klue`: a name for all its datasets, in `run`, `tasks` and `data fetch`."""
+    """The suite it belongs to, such as `klue`: a name for all its datasets, in `run`, `tasks` and
+    `data fetch`."""
     suite_place: int = 0
     """Its place in the suite, counted from 1 as in the paper's tables."""
     further_files: tuple[str, ...] = ()
@@ -111,15 +121,18 @@ class Benchmark:
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Further names of splits, beside valid, validation and trial for dev."""
     sections: bool = False
-    """Whether a split comes in several files with ids of their own; ids that repeat are for `find_problems` to report."""
+    """Whether a split comes in several files with ids of their own; ids that repeat are for
+    `find_problems` to report."""
     views: Mapping[str, str] = field(default_factory=dict)
     """Splits that are drawn from another one, or are it in another guise: view to that split."""
     protocol: RunProtocol = RunProtocol()
     """How models are trained and evaluated on it."""
     from_templates: bool = False
-    """Whether it was made from templates, which `meta` names: a loose .tsv to audit is read as it is."""
+    """Whether it was made from templates, which `meta` names: a loose .tsv to audit is read as it
+    is."""
     numbered_labels: bool = False
-    """Whether official tools write an answer as the place of its label in the task's labels, counted from 0."""
+    """Whether official tools write an answer as the place of its label in the task's labels,
+    counted from 0."""
 
     def split_names(self) -> list[str]:
         """The splits it is published with, each once."""
@@ -129,7 +142,9 @@ class Benchmark:
 
 
 def hidden_origin(recipe: str, gold: Mapping[str, Any]) -> Origin | None:
-    """The origin of a published example: `hidden` where it has no gold, else there is nothing to say."""
+    """The origin of a published example: `hidden` where it has no gold, else there is nothing to
+    say.
+    """
     return None if gold else Origin(recipe=recipe, gold="hidden")
 
 

@@ -1,4 +1,6 @@
-"""The card of a dataset that is not registered: written for a folder of splits, completed, filled in field by field."""
+"""The card of a dataset that is not registered: written for a folder of splits, completed, filled
+in field by field.
+"""
 
 from __future__ import annotations
 
@@ -53,9 +55,12 @@ class CardReport(Record, frozen=True, kw_only=True):
 def make_card(
     folder: Path, stated: Mapping[str, str] | None = None, *, overwrite: bool = False
 ) -> CardReport:
-    """Write the card of a folder of splits; with `overwrite` one that is there is completed and keeps what it says.
+    """Write the card of a folder of splits.
 
-    `stated` are fields that the user names, as `SETTABLE_FIELDS` has them. What nobody states is marked as not stated.
+    With `overwrite` one that is there is completed and keeps what it says.
+
+    `stated` are fields that the user names, as `SETTABLE_FIELDS` has them. What nobody states is
+    marked as not stated.
     """
     if not folder.is_dir() or not split_files(folder):
         cure = "name a folder with train.jsonl, dev.jsonl, test.jsonl or other splits in it"
@@ -92,8 +97,9 @@ def _guess_language(folder: Path) -> str:
 def fill_card(
     card: Card, stated: Mapping[str, str], facts: Mapping[str, str] | None = None
 ) -> Card:
-    """The card with `facts` that are known and, over them, what a user says; a new name is the title too.
+    """The card with `facts` that are known and, over them, what a user says.
 
+    A new name is the title too.
     Raises `BadInput` for a field that cannot be said, and for values that no card can have.
     """
     for name in stated:

@@ -1,7 +1,8 @@
 """Custom datasets: what a folder or records file asks, told from the shape of its records.
 
-The question is the key of gold, the kind of task follows from inputs and gold (the table of docs/records.md), labels are
-those met in all splits. A dataset whose card has the name of a registered one is asked that one's questions.
+The question is the key of gold, the kind of task follows from inputs and gold (the table of
+docs/records.md), labels are those met in all splits. A dataset whose card has the name of a
+registered one is asked that one's questions.
 """
 
 from __future__ import annotations
@@ -66,9 +67,11 @@ def is_custom(dataset: str) -> bool:
 def custom_tasks(path: str, read: Callable[[str], Dataset] = load) -> list[Task]:
     """The tasks of a dataset folder or records file, in the order their questions are met.
 
-    Each is named after the file or folder, with the question where there are several; its dataset is the path.
+    Each is named after the file or folder, with the question where there are several; its dataset
+    is the path.
 
-    Raises `BadInput` where no gold has a shape that is known, or the gold of one question has several.
+    Raises `BadInput` where no gold has a shape that is known, or the gold of one question has
+    several.
     """
     place = str(Path(path))
     place = place if place not in benchmarks() else f"./{place}"
@@ -91,7 +94,9 @@ def custom_tasks(path: str, read: Callable[[str], Dataset] = load) -> list[Task]
 
 
 def group_by_question(dataset: Dataset) -> ByQuestion:
-    """The examples whose gold is not hidden, by question and by the kind of task that their shape speaks of."""
+    """The examples whose gold is not hidden, by question and by the kind of task that their shape
+    speaks of.
+    """
     groups: ByQuestion = {}
     for split, examples in dataset.splits.items():
         for example in examples:
@@ -163,7 +168,9 @@ def custom_name(place: str) -> str:
 
 
 def with_usual_splits(dataset: Dataset) -> Dataset:
-    """The dataset with the usual names of its splits: `valid` and `trial` are `dev`, unless there is one."""
+    """The dataset with the usual names of its splits: `valid` and `trial` are `dev`, unless there
+    is one.
+    """
     names = {}
     for split in dataset.splits:
         usual = SPLIT_ALIASES.get(split, split)

@@ -1,7 +1,8 @@
-"""Give a dataset to other tools: a dataset folder, Parquet, a Hugging Face folder, Croissant metadata.
+"""Give a dataset to other tools: a dataset folder, Parquet, a Hugging Face folder, Croissant
+metadata.
 
-The folder appears whole or not at all. An export leaves a list of its files with their hashes, and replaces nothing else:
-neither somebody's own file nor a card that somebody has worked on since.
+The folder appears whole or not at all. An export leaves a list of its files with their hashes, and
+replaces nothing else: neither somebody's own file nor a card that somebody has worked on since.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from nikawa.datasets.export_croissant import sha256, write_croissant
 from nikawa.datasets.export_hf import lay_out, write_hf
-from nikawa.datasets.hidden import remove_hidden_labels, hide_inherited
+from nikawa.datasets.hidden import hide_inherited, remove_hidden_labels
 from nikawa.errors import BadInput, unknown
 from nikawa.io.atomic import atomic_folder, atomic_write, refuse_existing
 from nikawa.io.folders import check_split_name, write_folder
@@ -37,7 +38,8 @@ def export(
 ) -> None:
     """Write `dataset` to the folder `out` in one of `FORMATS`; labels that are hidden stay behind.
 
-    Raises `BadInput` where `out` holds a file that no export wrote, or one that was changed since, even with `overwrite`.
+    Raises `BadInput` where `out` holds a file that no export wrote, or one that was changed since,
+    even with `overwrite`.
     """
     if to not in FORMATS:
         raise unknown("export format", to, FORMATS)
@@ -60,7 +62,9 @@ def export(
 
 
 def files_in(folder: Path) -> list[str]:
-    """All that lies below `folder` but is no folder itself (a link to one is none), by its path below it."""
+    """All that lies below `folder` but is no folder itself (a link to one is none), by its path
+    below it.
+    """
     paths: list[str] = []
     for place, folders, files in os.walk(folder):
         here = Path(place)

@@ -1,4 +1,6 @@
-"""Croissant 1.1 metadata (MLCommons) beside the Parquet files: every file with its hash, every column with its type."""
+"""Croissant 1.1 metadata (MLCommons) beside the Parquet files: every file with its hash, every
+column with its type.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +113,9 @@ def metadata(dataset: Dataset, layout: Layout, folder: Path) -> dict[str, Any]:
 
 
 def describe_card(card: Card) -> dict[str, Any]:
-    """The part of the document that says what the card says, in the words of schema.org and Croissant RAI."""
+    """The part of the document that says what the card says, in the words of schema.org and
+    Croissant RAI.
+    """
     tag = licence_tag(card.licence)
     about: dict[str, Any] = {
         "name": card.name,
@@ -143,7 +147,10 @@ def licence_url(tag: str) -> str:
 
 
 def three_part_version(version: str) -> str:
-    """Versions have three numbers there: `1.3` is `1.3.0`; one that is not of numbers is left as it is."""
+    """Versions have three numbers there: `1.3` is `1.3.0`.
+
+    One that is not of numbers is left as it is.
+    """
     parts = version.removeprefix("v").split(".")
     if not all(part.isdigit() for part in parts) or len(parts) > 3:
         return version
@@ -199,7 +206,10 @@ def _array(depth: int) -> dict[str, Any]:
 
 
 def sha256(path: Path) -> str:
-    """The hash of a file's content; of what cannot be read, such as a link that leads nowhere, nothing."""
+    """The hash of a file's content.
+
+    Of what cannot be read, such as a link that leads nowhere, nothing.
+    """
     try:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,6 +1,8 @@
-"""A folder that Hugging Face `datasets.load_dataset` takes as it is: Parquet below `data/`, README.md with front matter.
+"""A folder that Hugging Face `datasets.load_dataset` takes as it is: Parquet below `data/`,
+README.md with front matter.
 
-Other tools see tables: plain column names, one type a column over all splits, and their own names of splits.
+Other tools see tables: plain column names, one type a column over all splits, and their own names
+of splits.
 """
 
 from __future__ import annotations
@@ -95,7 +97,8 @@ def lay_out(dataset: Dataset) -> Layout:
 
 
 def column_names(sources: Sequence[str]) -> dict[str, str]:
-    """Inputs and gold under their own names, gold as `gold_…` where an input has the name; meta as `meta_…`.
+    """Inputs and gold under their own names, gold as `gold_…` where an input has the name; meta as
+    `meta_…`.
 
     >>> column_names(["id", "inputs.text", "gold.text", "meta.source"])
     {'id': 'id', 'inputs.text': 'text', 'gold.text': 'gold_text', 'meta.source': 'meta_source'}
@@ -128,7 +131,9 @@ def make_distinct(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def simplify(shape: Shape) -> Shape:
-    """`shape` if others can describe it (values, lists of them, mappings of those, lists of mappings), else JSON text."""
+    """`shape` if others can describe it (values, lists of them, mappings of those, lists of
+    mappings), else JSON text.
+    """
     inner = shape.item if isinstance(shape, ListOf) else shape
     if isinstance(inner, Struct):
         plain = all(
@@ -189,7 +194,9 @@ def _quoted(value: object) -> str:
 
 
 def licence_tag(licence: str) -> str:
-    """The identifier for a licence in words: `CC BY-SA 4.0` is `cc-by-sa-4.0`; one that is not known is `other`.
+    """The identifier for a licence in words: `CC BY-SA 4.0` is `cc-by-sa-4.0`.
+
+    One that is not known is `other`.
 
     >>> licence_tag("CC BY-SA 4.0"), licence_tag("ask the authors")
     ('cc-by-sa-4.0', 'other')

@@ -1,7 +1,7 @@
 """Fetch the published files from pinned revisions, each verified before it is put in place.
 
-A file grows as `NAME.part` beside its target and is renamed only when its git blob id is right, so an
-interrupted fetch takes up where it stopped and a wrong file never looks like a right one.
+A file grows as `NAME.part` beside its target and is renamed only when its git blob id is right, so
+an interrupted fetch takes up where it stopped and a wrong file never looks like a right one.
 """
 
 from __future__ import annotations
@@ -71,7 +71,10 @@ class TransferBreak(Exception):
 
 
 def download(job: Download, on_progress: Callable[[int, int | None], None]) -> None:
-    """Fill the `.part`; an interruption is waited out 1, 2, 4, … seconds. Progress starts the count anew."""
+    """Fill the `.part`; an interruption is waited out 1, 2, 4, … seconds.
+
+    Progress starts the count anew.
+    """
     left, pause = job.tries, 1.0
     while True:
         before = _bytes_here(job)
@@ -95,7 +98,10 @@ def _bytes_here(job: Download) -> int:
 
 
 def attempt_download(job: Download, on_progress: Callable[[int, int | None], None]) -> None:
-    """One request, taking up where the `.part` ends; raises `Interrupted` where another try may help."""
+    """One request, taking up where the `.part` ends.
+
+    Raises `TransferBreak` where another try may help.
+    """
     have = _bytes_here(job)
     if job.size is not None and have >= job.size:
         if have == job.size:
@@ -129,7 +135,9 @@ def attempt_download(job: Download, on_progress: Callable[[int, int | None], Non
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Closes the answer that sends elsewhere also where elsewhere is no address, which Python forgets."""
+    """Closes the answer that sends elsewhere also where elsewhere is no address, which Python
+    forgets.
+    """
 
     def http_error_302(
         self,
@@ -287,8 +295,9 @@ def fetch(
 ) -> FetchReport:
     """Fetch a dataset, a suite or `all` below the data root; what is there and right is left alone.
 
-    `base` is a template with {repository}, {commit}, {folder} and {path}, or a prefix of the same layout as
-    the default; else `NIKAWA_UPSTREAM` is taken. A file that fails does not keep the others from coming.
+    `base` is a template with {repository}, {commit}, {folder} and {path}, or a prefix of the same
+    layout as the default; else `NIKAWA_UPSTREAM` is taken. A file that fails does not keep the
+    others from coming.
     """
     root, names = data_root(data), datasets_of(name)
     if not names:
@@ -326,7 +335,10 @@ def fetch(
 
 
 class Incomplete(BadInput):
-    """Files that did not come. Their names are ours, so the message is not shortened as one from a file is."""
+    """Files that did not come.
+
+    Their names are ours, so the message is not shortened as one from a file is.
+    """
 
     def __str__(self) -> str:
         return f"{self.what}; {self.cure}"
@@ -368,10 +380,12 @@ class FetchSettings:
 
 
 def datasets_of(name: str) -> Sequence[str]:
-    """The published datasets a name stands for; `all` is every one, an embedded dataset or suite none.
+    """The published datasets a name stands for.
 
-    `jsick` is a dataset and a suite; the suite is meant, since its datasets lie in one repository and the
-    stress sets are of little use without the pairs they were made from.
+    `all` is every one, an embedded dataset or suite none.
+
+    `jsick` is a dataset and a suite; the suite is meant, since its datasets lie in one repository
+    and the stress sets are of little use without the pairs they were made from.
 
     >>> datasets_of("jsick"), datasets_of("jsts"), datasets_of("mini-ja")
     (['jsick', 'jsick-en', 'jsick-stress'], ['jsts'], [])
@@ -408,13 +422,19 @@ def fetch_file(file: Upstream, settings: FetchSettings) -> FetchedFile:
 
 
 def folder_of(file: Upstream, root: Path) -> Path:
-    """The repository's folder; a clone under its own name is filled up rather than put in the shade."""
+    """The repository's folder.
+
+    A clone under its own name is filled up rather than put in the shade.
+    """
     own, clone = root / file.folder, root / clone_name(file.folder)
     return clone if clone.is_dir() and not own.is_dir() else own
 
 
 def download_verified(file: Upstream, target: Path, settings: FetchSettings) -> FetchedFile:
-    """Download a file and put it in place; where a part was left behind, a wrong checksum is tried once more."""
+    """Download a file and put it in place.
+
+    Where a part was left behind, a wrong checksum is tried once more.
+    """
     part = target.with_name(target.name + ".part")
     retry = settings.retry
     job = Download(
@@ -474,7 +494,9 @@ def url_of(file: Upstream, base: str | None = None) -> str:
 
 
 def setting_of(base: str | None) -> str:
-    """Where the user chose the address: `--base`, the variable (which may come in by way of `base`), or nowhere."""
+    """Where the user chose the address: `--base`, the variable (which may come in by way of
+    `base`), or nowhere.
+    """
     variable = os.environ.get(VARIABLE)
     if base and base != variable:
         return "--base"

@@ -1,8 +1,8 @@
 """Hidden labels: a label that is hidden on an example is hidden on what was made from it.
 
-Whoever hid it, when, and wherever both lie. Originals are looked for in the dataset itself; those of another name among
-the registered datasets and, as dataset folder or records file, beside the one at hand, a folder higher, and in the
-working folder.
+Whoever hid it, when, and wherever both lie. Originals are looked for in the dataset itself; those
+of another name among the registered datasets and, as dataset folder or records file, beside the one
+at hand, a folder higher, and in the working folder.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ INHERITED_META = "inherited_"
 
 
 def load_and_hide(text: str, *, data: Path | None = None) -> Dataset:
-    """Load a dataset and hide what inherited a hidden label, also where the original is in another split."""
+    """Load a dataset and hide what inherited a hidden label, also where the original is in another
+    split.
+    """
     if find_benchmark(text) is not None:
         return load(text, data=data)
     path, split = custom_path(text)
@@ -109,7 +111,9 @@ def _hide_children(examples: Iterable[Example], hidden: set[str]) -> Iterator[Ex
 
 
 def _other_originals(dataset: Dataset) -> set[str]:
-    """Names of the datasets that labels were inherited from, as far as the originals are not in this one."""
+    """Names of the datasets that labels were inherited from, as far as the originals are not in
+    this one.
+    """
     names = {dataset.name, dataset.card.name}
     own = {f"{name}:{split}" for name in names for split in dataset.splits}
     others = set()
@@ -148,7 +152,9 @@ def find_originals(
 
 
 def find_by_name(name: str, folder: Path) -> Iterator[Path]:
-    """Dataset folders and records files of a folder that have a name, by their own or by their card."""
+    """Dataset folders and records files of a folder that have a name, by their own or by their
+    card.
+    """
     if name != Path(name).name:
         return
     yield from (file for suffix in SUFFIXES if (file := folder / f"{name}{suffix}").is_file())

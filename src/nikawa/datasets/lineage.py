@@ -1,8 +1,9 @@
-"""Where an example came from: source, judgements, rules, the drops of its siblings, split, tags, versions.
+"""Where an example came from: source, judgements, rules, the drops of its siblings, split, tags,
+versions.
 
-`lineage.jsonl` in a dataset folder holds a line an example. Beside it, `lineage.index` holds (hash of the reference,
-offset of the line), sorted, so that one example of 100,000 is found with a few reads. Without a fitting index the file is
-read through.
+`lineage.jsonl` in a dataset folder holds a line an example. Beside it, `lineage.index` holds (hash
+of the reference, offset of the line), sorted, so that one example of 100,000 is found with a few
+reads. Without a fitting index the file is read through.
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ class Lineage(Record, frozen=True, kw_only=True, omit_defaults=True):
     gold: dict[str, Any] = msgspec.field(default_factory=dict)
     tags: tuple[str, ...] = ()
     sources: tuple[dict[str, Any], ...] = ()
-    """The items of source files it goes back to: item, file, line, and url and licence where known."""
+    """The items of source files it goes back to: item, file, line, and url and licence where known.
+    """
     steps: tuple[Step, ...] = ()
     """In the order in which they were taken."""
     judgements: tuple[Judgement, ...] = ()
@@ -94,7 +96,9 @@ class Lineage(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def write_lineage(folder: Path, entries: Iterable[Lineage]) -> int:
-    """Write the lineage of a dataset and its index into a folder that is being filled; returns how many."""
+    """Write the lineage of a dataset and its index into a folder that is being filled; returns how
+    many.
+    """
     index: list[tuple[bytes, int]] = []
     with (folder / LINEAGE).open("wb") as stream:
         for entry in entries:
@@ -116,7 +120,8 @@ def read_lineage(folder: Path) -> Iterator[Lineage]:
 
 
 def find_lineage(example: str, folder: Path) -> Lineage:
-    """The lineage of an example given as `jnli:dev/12`, `dev/12`, or `12` where one split alone has it.
+    """The lineage of an example given as `jnli:dev/12`, `dev/12`, or `12` where one split alone has
+    it.
 
     Raises `BadInput` where no example or several have that name; the error suggests near ids.
     """
@@ -152,7 +157,10 @@ def _file(folder: Path) -> Path:
 
 
 def possible_references(example: str, folder: Path) -> list[str]:
-    """The references that what was given may stand for; ids may hold colons and slashes themselves."""
+    """The references that what was given may stand for.
+
+    Ids may hold colons and slashes themselves.
+    """
     name, splits = read_json(folder / CARD, Card).name, list(split_files(folder))
     split, slash, rest = example.partition("/")
     if example.startswith(tuple(f"{name}:{known}/" for known in splits)):

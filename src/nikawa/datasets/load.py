@@ -1,4 +1,6 @@
-"""Load a dataset from what a user writes: a name, a folder, a records file, or `name@file` (see `nikawa.spec`)."""
+"""Load a dataset from what a user writes: a name, a folder, a records file, or `name@file` (see
+`nikawa.spec`).
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,11 @@ from nikawa.spec import name_and_split
 def load(text: str, *, data: Path | None = None, version: str | None = None) -> Dataset:
     """Load a dataset: `jsick`, `jsick:test`, a dataset folder, a records file, or `jsick@file.tsv`.
 
-    `data` is the data folder (else `NIKAWA_DATA`, else the user's own); `version` picks one of several published versions.
+    `data` is the data folder (else `NIKAWA_DATA`, else the user's own); `version` picks one of
+    several published versions.
 
-    Raises `MissingData` where a published dataset is not on this machine, with the command that fetches it.
+    Raises `MissingData` where a published dataset is not on this machine, with the command that
+    fetches it.
 
     >>> dataset = load("mini-ja:dev")
     >>> dataset.name, len(dataset), list(dataset.splits)
@@ -101,7 +105,10 @@ def read_judgements(
 def keep_split(
     judgements: Iterable[Judgement], benchmark: Benchmark, split: str
 ) -> Iterator[Judgement]:
-    """The judgements of one split; where some could be of any, for want of a file, that is an error."""
+    """The judgements of one split.
+
+    Where some could be of any, for want of a file, that is an error.
+    """
     of_split, of_any = (reference(benchmark.name, name, "") for name in (split, "all"))
     for judgement in judgements:
         if judgement.example.startswith(of_split):
@@ -166,7 +173,10 @@ def read_splits(benchmark: Benchmark, files: dict[str, list[Path]]) -> dict[str,
 
 
 def refuse_repeats(examples: Iterable[Example], path: Path) -> Iterator[Example]:
-    """Pass the examples of one file on; an id that comes twice is an error, and so is a file without any."""
+    """Pass the examples of one file on.
+
+    An id that comes twice is an error, and so is a file without any.
+    """
     ids: set[str] = set()
     for example in examples:
         if example.id in ids:
@@ -186,7 +196,9 @@ def refuse_repeats(examples: Iterable[Example], path: Path) -> Iterator[Example]
 def _make_dataset(
     benchmark: Benchmark, splits: dict[str, Examples], files: Iterable[Path]
 ) -> Dataset:
-    """The dataset with its version: as the content tells, else as its files are called, else the card's."""
+    """The dataset with its version: as the content tells, else as its files are called, else the
+    card's.
+    """
     version = benchmark.version_of(splits) if benchmark.version_of else None
     if version is None:
         version = ".".join(map(str, max(map(path_version, files), default=())))
@@ -216,7 +228,9 @@ def load_file(benchmark: Benchmark, split: str | None, path: Path) -> Dataset:
 
 
 def declared_split(benchmark: Benchmark, path: Path) -> str | None:
-    """The split whose published files are called like `path`: `out_of_domain_valid-v1.0.tsv` is `ood`."""
+    """The split whose published files are called like `path`: `out_of_domain_valid-v1.0.tsv` is
+    `ood`.
+    """
     known = [(s.split, pattern) for s in benchmark.sources if s.split for pattern in s.patterns]
     by_path = {split for split, pattern in known if path.absolute().match(pattern)}
     by_name = {split for split, pattern in known if fnmatch(path.name, Path(pattern).name)}
@@ -264,7 +278,9 @@ def _load_custom(text: str, n: int | None = None) -> Dataset:
 
 
 def _name_reader(problem: BadInput, path: Path) -> BadInput:
-    """The same error, with the reader to name where the file is no records file but a published one."""
+    """The same error, with the reader to name where the file is no records file but a published
+    one.
+    """
     names = readers_of(path) if path.is_file() else []
     if not names:
         return problem

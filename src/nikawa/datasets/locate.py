@@ -29,7 +29,10 @@ def data_root(folder: Path | None = None) -> Path:
 
 
 def require_folder(folder: Path | None) -> None:
-    """Refuse a data folder that was named and is none; the default one and the variable's may be yet to come."""
+    """Refuse a data folder that was named and is none.
+
+    The default one and the variable's may be yet to come.
+    """
     if folder is None or folder.is_dir():
         return
     cure = "name the folder that holds the repositories (jglue/, jsick/, …)"
@@ -70,7 +73,9 @@ def find_files(source: Source, folder: Path, version: str | None = None) -> list
 
 
 def matching_files(pattern: str, folder: Path) -> list[Path]:
-    """The files a pattern means, in order: `v*` is a version, so `valid-v1.3-old.json` is not `valid-v*.json`."""
+    """The files a pattern means, in order: `v*` is a version, so `valid-v1.3-old.json` is not
+    `valid-v*.json`.
+    """
     paths = sorted(folder.glob(pattern))
     if _ANY_VERSION not in pattern:
         return paths
@@ -112,7 +117,9 @@ def missing_data(benchmark: Benchmark, data: Path | None, what: str = "") -> Mis
 
 
 def missing_version(benchmark: Benchmark, data: Path | None, version: str) -> MissingData:
-    """The error for a version none of whose files is here: which ones are, and which can be fetched."""
+    """The error for a version none of whose files is here: which ones are, and which can be
+    fetched.
+    """
     folder = repository_folder(benchmark, data)
     paths = [
         path

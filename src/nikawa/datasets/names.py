@@ -1,5 +1,6 @@
-"""The name tables: datasets, tasks, suites. A dataset is a module with `DATASET` in a folder of this one.
+"""The name tables: datasets, tasks, suites.
 
+A dataset is a module with `DATASET` in a folder of this one.
 Here the names that users write are looked up: `spec_of` for datasets, `tasks_of` for tasks.
 """
 
@@ -47,7 +48,8 @@ def tasks() -> Registry[Task]:
 def suites() -> Mapping[str, tuple[str, ...]]:
     """Suite name to the datasets it holds, in the order of the paper.
 
-    Where a suite and a dataset share a name, tasks are those of the dataset and a fetch brings the suite.
+    Where a suite and a dataset share a name, tasks are those of the dataset and a fetch brings the
+    suite.
 
     >>> suites()["jsick"]
     ('jsick', 'jsick-en', 'jsick-stress')
@@ -77,7 +79,8 @@ def tasks_of(name: str) -> list[Task]:
 def spec_of(text: str, split: str | None = None) -> Spec:
     """What a user names a dataset by, with `split` where it is named apart.
 
-    Of a registered dataset the split has its canonical name: `spec_of("jnli:valid").split` is `dev`.
+    Of a registered dataset the split has its canonical name: `spec_of("jnli:valid").split` is
+    `dev`.
     """
     spec = parse_spec(text, benchmarks()).with_split(split)
     if not spec.name or spec.split is None:
@@ -92,7 +95,10 @@ def find_benchmark(text: str) -> Benchmark | None:
 
 
 def custom_path(text: str) -> tuple[Path, str | None]:
-    """The file or folder of a custom dataset, and the split that is named; raises `BadInput` where it is not there."""
+    """The file or folder of a custom dataset, and the split that is named.
+
+    Raises `BadInput` where it is not there.
+    """
     spec = spec_of(text)
     return spec.existing_path(benchmarks()), spec.split
 

@@ -1,4 +1,5 @@
-"""Sets of examples by the name that runs know them by: `jsick:train`, or a custom file or folder with its split.
+"""Sets of examples by the name that runs know them by: `jsick:train`, or a custom file or folder
+with its split.
 
 A set is read once in a process and kept until its files change.
 """
@@ -32,7 +33,9 @@ FileStamps = tuple[tuple[str, int, int], ...]
 
 
 class DataVersion(Record, frozen=True, kw_only=True):
-    """A set of examples that a run uses, or a file that its model reads, with what fixes its content."""
+    """A set of examples that a run uses, or a file that its model reads, with what fixes its
+    content.
+    """
 
     name: str
     """`jsick:train`, a records file, or the model's own file."""
@@ -49,7 +52,8 @@ class ExampleReader:
         self.root = data_root(data)
 
     def splits(self, dataset: str) -> list[str]:
-        """The splits that are here, without those that are parts of others or the same in another guise.
+        """The splits that are here, without those that are parts of others or the same in another
+        guise.
 
         Raises `MissingData` where no file of a published dataset is here.
         """
@@ -86,7 +90,9 @@ class ExampleReader:
         return bool(examples) and all(example.hidden for example in examples)
 
     def examples(self, name: str, task: Task) -> Examples:
-        """The examples of a set with gold for a task of its dataset, hidden gold too: a model may answer them."""
+        """The examples of a set with gold for a task of its dataset, hidden gold too: a model may
+        answer them.
+        """
         source = source_task(name, task)
         return tuple(
             example
@@ -114,7 +120,8 @@ class ExampleReader:
         return next(iter(splits.values()))
 
     def training_examples(self, name: str, task: Task, labels: dict[str, str]) -> Examples:
-        """The examples of a set, of whatever dataset, adapted to the task that learns from them; none that is hidden.
+        """The examples of a set, of whatever dataset, adapted to the task that learns from them;
+        none that is hidden.
 
         `labels` says what labels of the set mean: label of the set to label of the task.
         """
@@ -209,7 +216,9 @@ def source_task(name: str, task: Task) -> Task:
 
 
 def adapt_examples(name: str, task: Task, examples: Examples, labels: dict[str, str]) -> Examples:
-    """Examples of another set in the words of a task: inputs by their order, labels as told, scores to its scale."""
+    """Examples of another set in the words of a task: inputs by their order, labels as told, scores
+    to its scale.
+    """
     source = source_task(name, task)
     if source == task and not labels and name_and_split(name)[0] in (*benchmarks(), task.dataset):
         return examples

@@ -1,7 +1,9 @@
-"""`nikawa data shift`: how gold shifts between two datasets that share ids, such as a language and its translation.
+"""`nikawa data shift`: how gold shifts between two datasets that share ids, such as a language and
+its translation.
 
-Every shared example is one row of a table from answer to answer, for the whole and for each part (split, tag, a
-key of the meta). Numbers are tabled by whole steps, with the mean shift and the correlation beside.
+Every shared example is one row of a table from answer to answer, for the whole and for each part
+(split, tag, a key of the meta). Numbers are tabled by whole steps, with the mean shift and the
+correlation beside.
 """
 
 from __future__ import annotations
@@ -50,7 +52,8 @@ class ShiftPart(Record, frozen=True, kw_only=True):
     high: float
     """The 95% Wilson interval of the share that changed."""
     kappa: float | None
-    """Cohen's kappa of the two sides; None where chance alone explains everything, and for numbers."""
+    """Cohen's kappa of the two sides; None where chance alone explains everything, and for numbers.
+    """
     table: dict[str, dict[str, int]]
     """Answer before to answer after to count."""
     numbers: NumberShift | None = None
@@ -104,8 +107,8 @@ def shift(
 ) -> ShiftReport:
     """Compare the gold of two datasets, given as `load` takes them, example by example.
 
-    Without `question` it is `label`, or the only one that both have gold for. `by` are the keys that parts are made by:
-    `split`, `tag`, or a key of the meta.
+    Without `question` it is `label`, or the only one that both have gold for. `by` are the keys
+    that parts are made by: `split`, `tag`, or a key of the meta.
 
     >>> report = shift("mini-ja:dev", "mini-ja:dev", question="label")
     >>> summarise_shift(report)
@@ -247,7 +250,8 @@ def cut_parts(
 
 
 def name_answer(value: Any) -> str:
-    """A label as it is; a number by the whole step it lies in, the highest of a scale to 5 in the last.
+    """A label as it is; a number by the whole step it lies in, the highest of a scale to 5 in the
+    last.
 
     >>> name_answer("neutral"), name_answer(3.4), name_answer(5.0)
     ('neutral', '3-4', '4-5')
@@ -282,8 +286,8 @@ def measure_part(where: str, rows: Sequence[SharedExample]) -> ShiftPart:
 def cohen_kappa(table: Mapping[str, Mapping[str, int]], n: int) -> float | None:
     """Cohen's kappa of a square table; None where chance explains everything.
 
-    Agreement beyond chance: (observed - chance) / (1 - chance), where chance multiplies the shares of each answer on
-    both sides.
+    Agreement beyond chance: (observed - chance) / (1 - chance), where chance multiplies the shares
+    of each answer on both sides.
 
     >>> round(cohen_kappa({"a": {"a": 4, "b": 1}, "b": {"a": 1, "b": 4}}, 10), 2)
     0.6

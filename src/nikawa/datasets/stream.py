@@ -1,6 +1,7 @@
 """A dataset as a stream of examples: a records file is read as it is used, anything else is loaded.
 
-For stages that look at one example at a time (tagging, perturbation), so that a file of any size fits into memory.
+For stages that look at one example at a time (tagging, perturbation), so that a file of any size
+fits into memory.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class ExampleStream:
 def open_stream(spec: str, data: Path | None = None) -> ExampleStream:
     """The examples of a dataset given as `load` takes it.
 
-    A records file is not read as a whole: its language is told from the first examples, and its size is not known.
+    A records file is not read as a whole: its language is told from the first examples, and its
+    size is not known.
     """
     path = Path(spec)
     if spec not in benchmarks() and spec.endswith(SUFFIXES) and path.is_file():
@@ -57,7 +59,9 @@ def open_stream(spec: str, data: Path | None = None) -> ExampleStream:
 def refuse_missing_inputs(
     pairs: SplitExamples, names: Sequence[str], text_inputs: Callable[[Example], set[str]]
 ) -> None:
-    """Raise `BadInput` for an input that no example has; the first example settles it where all are alike.
+    """Raise `BadInput` for an input that no example has.
+
+    The first example settles it where all are alike.
 
     `text_inputs` gives the names of the inputs of an example that may be chosen.
     """

@@ -1,4 +1,6 @@
-"""Parts of a set of examples that depend on ids, groups and a seed alone: shares, shots, folds, a part held out."""
+"""Parts of a set of examples that depend on ids, groups and a seed alone: shares, shots, folds, a
+part held out.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +42,11 @@ def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, lis
 
 
 def take_share(examples: Sequence[Example], share: float, seed: int) -> list[Example]:
-    """A share of the examples in their order, of every group about that share; a larger one holds a smaller one.
+    """A share of the examples in their order, of every group about that share.
 
-    Each example has a place between 0 and 1 that ids, groups and the seed fix: the members of a group are spread
-    evenly from a random start, and the first of all places are taken.
+    A larger one holds a smaller one. Each example has a place between 0 and 1 that ids, groups and
+    the seed fix: the members of a group are spread evenly from a random start, and the first of all
+    places are taken.
 
     >>> from nikawa.datasets import load
     >>> train = load("mini-ja:train").splits["train"]
@@ -76,7 +79,9 @@ def take_shots(task: Task, examples: Sequence[Example], shots: int, seed: int) -
 
 
 def answer_kind(gold: Any) -> str:
-    """What a shot is drawn of: a label, a step of a similarity, or anything where answers are structures."""
+    """What a shot is drawn of: a label, a step of a similarity, or anything where answers are
+    structures.
+    """
     if isinstance(gold, float):
         return str(int(gold))
     return gold if isinstance(gold, str) else ""
@@ -85,8 +90,9 @@ def answer_kind(gold: Any) -> str:
 def hold_out(
     examples: Sequence[Example], share: float, name: str
 ) -> tuple[list[Example], list[Example]]:
-    """The examples without, and those of, whole groups that make up a share; the same for every seed.
+    """The examples without, and those of, whole groups that make up a share.
 
+    The same for every seed.
     Raises `BadInput` where all examples are of one group.
     """
     groups = group_by(examples, group_of)
@@ -121,9 +127,10 @@ def assign_folds(
     name: str,
     together: Callable[[Example], str] = group_of,
 ) -> dict[str, int]:
-    """Group to fold, about as many groups in each; the same for every seed. `together` tells a group.
+    """Group to fold, about as many groups in each; the same for every seed.
 
-    Raises `BadInput` where all examples are of one group; of fewer groups than folds, each is a fold.
+    `together` tells a group. Raises `BadInput` where all examples are of one group; of fewer groups
+    than folds, each is a fold.
     """
     groups = sorted(group_by(examples, together), key=lambda g: draw("fold", name, g))
     if len(groups) < 2:

@@ -25,7 +25,8 @@ EXAMPLES_PEEKED = 20
 def find_tasks(name: str, read: Callable[[str], Dataset] = load) -> list[Task]:
     """The tasks a name stands for: as registered, else those of a dataset folder or records file.
 
-    `my-data` has all its tasks, `my-data-label` the one that asks for the label. `read` loads a path.
+    `my-data` has all its tasks, `my-data-label` the one that asks for the label. `read` loads a
+    path.
     """
     if name in tasks() or name in benchmarks() or name in suites():
         return tasks_of(name)
@@ -48,7 +49,9 @@ def find_tasks(name: str, read: Callable[[str], Dataset] = load) -> list[Task]:
 
 
 def typed_name(task: Task) -> str:
-    """What a user types for a task: its name, or the path of its dataset, with the question where there are several."""
+    """What a user types for a task: its name, or the path of its dataset, with the question where
+    there are several.
+    """
     if not is_custom(task.dataset):
         return task.name
     if task.name == custom_name(task.dataset):
@@ -57,7 +60,9 @@ def typed_name(task: Task) -> str:
 
 
 def dataset_title(dataset: str) -> str:
-    """What a dataset is called in titles: its name, or that of its folder or file, in characters that fit everywhere."""
+    """What a dataset is called in titles: its name, or that of its folder or file, in characters
+    that fit everywhere.
+    """
     return custom_name(dataset) if is_custom(dataset) else dataset
 
 
@@ -69,7 +74,9 @@ def declared_protocol(dataset: str) -> RunProtocol:
 
 
 def has_numbered_labels(task: Task) -> bool:
-    """Whether answers without ids that are numbers mean places in the task's labels, as official tools write them."""
+    """Whether answers without ids that are numbers mean places in the task's labels, as official
+    tools write them.
+    """
     if is_custom(task.dataset) or not task.labels:
         return False
     return benchmarks()[task.dataset].numbered_labels

@@ -1,7 +1,8 @@
 """The published files at their pinned revisions: which there are, how large, with which checksum.
 
-`upstream.json` holds facts only (repository, commit, git blob id and bytes of each file), no content. The key of a repository is
-`Benchmark.repository`; which of its files belong to a dataset its declaration says.
+`upstream.json` holds facts only (repository, commit, git blob id and bytes of each file), no
+content. The key of a repository is `Benchmark.repository`; which of its files belong to a dataset
+its declaration says.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ def upstream_files() -> tuple[Upstream, ...]:
 
 
 def pinned_files(dataset: str) -> tuple[Upstream, ...]:
-    """The published files of a dataset, with what its readers use beside the splits; none where it is embedded.
+    """The published files of a dataset, with what its readers use beside the splits; none where it
+    is embedded.
 
     >>> [file.path for file in pinned_files("jnli")][0]
     'datasets/jnli-v1.3/test-v1.3.json'
@@ -90,7 +92,10 @@ def pinned_files(dataset: str) -> tuple[Upstream, ...]:
 
 
 def clone_name(folder: str) -> str:
-    """What a clone of an upstream repository is called: `JGLUE` for the key `jglue`; the key where none is pinned."""
+    """What a clone of an upstream repository is called: `JGLUE` for the key `jglue`.
+
+    The key where none is pinned.
+    """
     pinned = repositories().get(folder)
     return pinned.repository.rpartition("/")[2] if pinned else folder
 

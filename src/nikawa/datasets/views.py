@@ -1,9 +1,10 @@
-"""Views: splits that are parts of another one, or it in another guise, and repeat its items by design.
+"""Views: splits that are parts of another one, or it in another guise, and repeat its items by
+design.
 
-Published datasets declare theirs. In a custom dataset a further split (not train, dev or test) is a view where every
-record is in train too, under the same id and the same but for blanks: a training split that the test items mark (`seen`,
-`unseen`), or one whose name does not speak of evaluation. In the same way `test-hard` may be a part of test. Everything
-else that repeats counts as a leak.
+Published datasets declare theirs. In a custom dataset a further split (not train, dev or test) is a
+view where every record is in train too, under the same id and the same but for blanks: a training
+split that the test items mark (`seen`, `unseen`), or one whose name does not speak of evaluation.
+In the same way `test-hard` may be a part of test. Everything else that repeats counts as a leak.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ def views_of(splits: Splits, benchmark: Benchmark | None) -> dict[str, str]:
 
 
 def without_views(splits: Splits, benchmark: Benchmark | None) -> dict[str, tuple[Example, ...]]:
-    """One split of each that are views of one another: telling that they repeat would bury what is wrong."""
+    """One split of each that are views of one another: telling that they repeat would bury what is
+    wrong.
+    """
     views = views_of(splits, benchmark)
     return {name: examples for name, examples in splits.items() if name not in views}
 
@@ -65,7 +68,9 @@ def source_of(name: str, views: Mapping[str, str]) -> str:
 
 
 def training_views(splits: Splits) -> list[str]:
-    """Splits that leave kinds of items out of train: the first items of dev and test bear their marks."""
+    """Splits that leave kinds of items out of train: the first items of dev and test bear their
+    marks.
+    """
     marked = set()
     for split in ORDINARY[1:]:
         for example in splits.get(split, ())[:1]:
@@ -88,7 +93,9 @@ def views_by_content(splits: Splits) -> dict[str, str]:
 
 
 def possible_source(name: str) -> str:
-    """What a split may be a part of, by its name: train, or the split for evaluation it is named after."""
+    """What a split may be a part of, by its name: train, or the split for evaluation it is named
+    after.
+    """
     words = [word.lower() for word in _WORD.findall(compose_text(name))]
     evaluated = [word for word in words if EVALUATED.match(word)]
     if not evaluated:

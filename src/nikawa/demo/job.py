@@ -1,7 +1,8 @@
-"""The guided tour: a list of small steps over the embedded data, each with the command that does the same.
+"""The guided tour: a list of small steps over the embedded data, each with the command that does
+the same.
 
-`demo` takes the steps of `STEPS` in order; `steps` holds what each of them does. A step works alone, too: what it needs
-of an earlier one and does not find, it makes.
+`demo` takes the steps of `STEPS` in order; `steps` holds what each of them does. A step works
+alone, too: what it needs of an earlier one and does not find, it makes.
 """
 
 from __future__ import annotations
@@ -161,8 +162,9 @@ STEPS: tuple[Step, ...] = (
 def demo(
     show: Show | None = None, steps: Sequence[Step] = STEPS, out: Path | None = None
 ) -> tuple[Done, ...]:
-    """Walk through the steps, offline; a step whose optional packages are missing says so and the tour goes on.
+    """Walk through the steps, offline.
 
+    A step whose optional packages are missing says so and the tour goes on.
     Args:
         show: called after each step; without it, nothing is shown.
         steps: the stops of the tour; all by default.

@@ -1,7 +1,8 @@
 """What each step of the tour does: plain data comes out, how it is shown is the caller's affair.
 
-A step is a function that returns an `Outcome`. One that leaves something behind takes the folder of the tour, in which
-it finds what earlier steps left: the generated benchmark in `temporal/`, the runs on it in `runs/`.
+A step is a function that returns an `Outcome`. One that leaves something behind takes the folder of
+the tour, in which it finds what earlier steps left: the generated benchmark in `temporal/`, the
+runs on it in `runs/`.
 """
 
 from __future__ import annotations
@@ -241,7 +242,9 @@ LABELS = ("entailment", "contradiction", "neutral")
 
 
 def make_temporal(out: Path) -> Outcome:
-    """A temporal benchmark that passes the artifact test, its training splits, and ten of its problems."""
+    """A temporal benchmark that passes the artifact test, its training splits, and ten of its
+    problems.
+    """
     report, columns = _generate(out / DATA, gate=0), ("split", "problems", "cells", *LABELS)
     gate = report.gate
     assert gate is not None
@@ -334,7 +337,10 @@ def count_tags(out: Path) -> Outcome:
 
 
 def perturb_pairs(out: Path) -> Outcome:
-    """One sentence of each language, its word order and its particles changed; the generated test problems, scrambled."""
+    """One sentence of each language, its word order and its particles changed.
+
+    The generated test problems, scrambled.
+    """
     from nikawa.perturbation.job import PerturbOptions, perturb
 
     rows = [row for name in DATASETS for row in perturb_sentence(name)]
@@ -351,7 +357,9 @@ def perturb_pairs(out: Path) -> Outcome:
 
 
 def perturb_sentence(name: str) -> Iterator[tuple[str, str, str]]:
-    """The first sentence of a dataset that each operation can change: a row for it, and one for each change."""
+    """The first sentence of a dataset that each operation can change: a row for it, and one for
+    each change.
+    """
     from nikawa.perturbation import perturbations
     from nikawa.perturbation.base import apply
     from nikawa.text import analyser
@@ -420,7 +428,10 @@ RUNS, REPORT = "runs", "report"
 
 
 def simulate_round(out: Path) -> Outcome:
-    """Five simulated workers judge generated problems: agreement, and gold by majority. The card says that they are no people."""
+    """Five simulated workers judge generated problems: agreement, and gold by majority.
+
+    The card says that they are no people.
+    """
     folder = temporal(out)
     dataset = load(str(folder))
     examples = dataset.splits["test"]
@@ -451,7 +462,9 @@ def simulate_judgements(examples: tuple[Example, ...]) -> Iterator[Judgement]:
 
 
 def measure_agreement(path: Path, gold: dict[str, str]) -> Outcome:
-    """How far the workers of a file agree, and how often their majority is the gold they were given."""
+    """How far the workers of a file agree, and how often their majority is the gold they were
+    given.
+    """
     from nikawa.aggregation.agree_job import agree
     from nikawa.aggregation.job import aggregate
 
@@ -474,7 +487,9 @@ def measure_agreement(path: Path, gold: dict[str, str]) -> Outcome:
 
 
 def train_and_report(out: Path) -> Outcome:
-    """Embedded models with two seeds on a generated benchmark, one of them shown half of it, reported on a page."""
+    """Embedded models with two seeds on a generated benchmark, one of them shown half of it,
+    reported on a page.
+    """
     from nikawa.reporting.job import ReportOptions, report
     from nikawa.runs.job import RunOptions, RunRequest, run
 

@@ -1,7 +1,7 @@
 """Write a file or a folder whole or not at all: a temporary beside it, fsync, rename.
 
-The writer holds a lock on its temporary, which dies with the process; a temporary without a lock is the leftover of a killed
-writer, which the next one of the same name clears away or puts back.
+The writer holds a lock on its temporary, which dies with the process; a temporary without a lock is
+the leftover of a killed writer, which the next one of the same name clears away or puts back.
 
 - `atomic_write`: one file.
 - `atomic_folder`: one folder, which replaces all that was there.
@@ -50,8 +50,9 @@ _EXCHANGE = 2
 def atomic_write(path: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     """A binary stream whose content appears at `path` only when the block ends well.
 
-    `.gz` and `.zst` are compressed, with no time stamp inside: same content, same bytes. A link is followed.
-    Raises BadInput where `path` exists and `overwrite` is not set, or where it is no file.
+    `.gz` and `.zst` are compressed, with no time stamp inside: same content, same bytes. A link is
+    followed. Raises BadInput where `path` exists and `overwrite` is not set, or where it is no
+    file.
     """
     refuse_existing(path, overwrite)
     if path.exists() and not path.is_file():
@@ -80,7 +81,10 @@ def atomic_write(path: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
 
 @contextmanager
 def atomic_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """A folder to fill, which appears at `path` only when the block ends well; it replaces all that was there."""
+    """A folder to fill, which appears at `path` only when the block ends well.
+
+    It replaces all that was there.
+    """
     refuse_existing(path, overwrite)
     place = _prepare(path)
     refuse_existing(path, overwrite)  # the old one may have been put back
@@ -102,10 +106,12 @@ def atomic_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def staged_files(folder: Path, old: Iterable[str], last: str) -> Iterator[Path]:
-    """A folder to fill, whose files move into `folder` when the block ends well and replace those called `old`.
+    """A folder to fill, whose files move into `folder` when the block ends well and replace those
+    called `old`.
 
-    The file called `last` moves last, and is taken away first: while it is missing, the others count for nothing. If
-    anything fails all is put back; if the writer is killed while moving, `recover` puts it back.
+    The file called `last` moves last, and is taken away first: while it is missing, the others
+    count for nothing. If anything fails all is put back; if the writer is killed while moving,
+    `recover` puts it back.
     """
     replaced = sorted(old, key=lambda name: name != last)
     with _name_errors(folder, folder / STAGING.strip(".")):
@@ -133,7 +139,10 @@ def staged_files(folder: Path, old: Iterable[str], last: str) -> Iterator[Path]:
 
 
 def recover(folder: Path, last: str) -> None:
-    """Put back what a writer set aside that was killed while it moved files; with `last` in place it was done."""
+    """Put back what a writer set aside that was killed while it moved files.
+
+    With `last` in place it was done.
+    """
     for staging in sorted(folder.glob(f"{STAGING}*{PART}")):
         with suppress(OSError):  # in use, or gone meanwhile
             descriptor = os.open(staging, os.O_RDONLY)
@@ -180,7 +189,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def _prepare(path: Path) -> Path:
-    """Where `path` really is; its parent is made, and what killed writers left there is put back or cleared."""
+    """Where `path` really is.
+
+    Its parent is made, and what killed writers left there is put back or cleared.
+    """
     place = Path(os.path.realpath(path))
     if place.parent == place:
         raise BadInput("is the root folder", file=path, cure="name a file or folder inside it")
@@ -237,9 +249,11 @@ def _locked_folder(folder: Path) -> Iterator[None]:
 
 
 def swap_folders(temporary: Path, place: Path) -> None:
-    """Put the folder `temporary` at `place` in one step where the system can, and remove what was there.
+    """Put the folder `temporary` at `place` in one step where the system can, and remove what was
+    there.
 
-    Where it cannot, the old folder is set aside first; a writer killed just then leaves it to be put back.
+    Where it cannot, the old folder is set aside first; a writer killed just then leaves it to be
+    put back.
     """
     if not place.exists():
         temporary.rename(place)
@@ -277,7 +291,9 @@ def exchange_folders(one: Path, other: Path) -> bool:
 
 @contextmanager
 def _name_errors(path: Path, place: Path) -> Iterator[None]:
-    """Let errors speak of `path`, the name that was given, not of the temporary that stands in for it."""
+    """Let errors speak of `path`, the name that was given, not of the temporary that stands in for
+    it.
+    """
     start = str(place.parent / _prefix(place))
 
     def rename(name: str) -> str:

@@ -25,7 +25,10 @@ FIELDS = {field.name: field for field in msgspec.structs.fields(Card)}
 
 
 def read_card(folder: Path) -> Card:
-    """The card of a dataset folder. Raises BadInput with all that is missing or wrong, and the command that adds it."""
+    """The card of a dataset folder.
+
+    Raises BadInput with all that is missing or wrong, and the command that adds it.
+    """
     fields = read_fields(folder)
     missing = find_missing(fields)
     faults = [*([f"lacks {', '.join(missing)}"] if missing else ()), *find_faults(fields)]

@@ -1,4 +1,6 @@
-"""Texts taken together in stretches of about one size, by their content alone: the same for any number of workers."""
+"""Texts taken together in stretches of about one size, by their content alone: the same for any
+number of workers.
+"""
 
 from __future__ import annotations
 

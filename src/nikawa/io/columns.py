@@ -21,7 +21,9 @@ ORDER = ("id", "group", *SPREAD, "tags", "origin")
 
 
 def flatten(record: Record, path: Path | None = None) -> dict[str, Any]:
-    """Column to value, in plain types; what is absent has no column. What no file can hold is refused.
+    """Column to value, in plain types; what is absent has no column.
+
+    What no file can hold is refused.
 
     >>> flatten(Example(id="7", inputs={"text": "橋"}, gold={"label": "yes"}))
     {'id': '7', 'inputs.text': '橋', 'gold.label': 'yes'}
@@ -84,7 +86,10 @@ def check_columns(columns: Iterable[str], kind: type[Record], path: Path) -> Non
 
 
 def unflatten(row: Mapping[str, Any], kind: type[R]) -> R:
-    """The record of a flat row, the inverse of `flatten`; a `ValueError` says in words what does not fit."""
+    """The record of a flat row, the inverse of `flatten`.
+
+    A `ValueError` says in words what does not fit.
+    """
     nested: dict[str, Any] = {"inputs": {}} if kind is Example else {}
     for column, value in row.items():
         head, dot, key = column.partition(".")

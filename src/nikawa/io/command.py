@@ -15,10 +15,11 @@ from nikawa.errors import BadInput
 def pipe_lines(
     command: str, texts: Iterable[str], *, called: str, seconds: float | None = None
 ) -> list[str]:
-    """What `command`, run without a shell, writes when it reads the texts, a line each; `called` names it in errors.
+    """What `command`, run without a shell, writes when it reads the texts, a line each.
 
-    White space inside a text becomes one blank, so that it is one line. `seconds` limits the whole run. Raises BadInput
-    where the command cannot be run, fails, takes longer, or does not write UTF-8; the caller counts the lines.
+    `called` names it in errors. White space inside a text becomes one blank, so that it is one
+    line. `seconds` limits the whole run. Raises BadInput where the command cannot be run, fails,
+    takes longer, or does not write UTF-8; the caller counts the lines.
     """
     words = split_command(command, called)
     lines = "".join(f"{' '.join(text.split())}\n" for text in texts).encode()
@@ -61,7 +62,9 @@ def split_command(command: str, called: str) -> list[str]:
 
 @contextmanager
 def ignore_broken_pipes() -> Iterator[None]:
-    """A program that ends before it has read everything must not end this one: the command line lets SIGPIPE do so."""
+    """A program that ends before it has read everything must not end this one: the command line
+    lets SIGPIPE do so.
+    """
     if not hasattr(signal, "SIGPIPE") or current_thread() is not main_thread():
         yield
         return

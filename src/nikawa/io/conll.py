@@ -1,7 +1,8 @@
 """Examples in blocks: spans a character a row (`.conll`), trees a word a row (`.conllu`).
 
-A block is some `# name = value` lines, then rows of cells between tabs, then an empty line. What the rows do not hold (other inputs,
-meta, tags …) is in the headers, so that an example is read back as it was written; one that would not be is refused.
+A block is some `# name = value` lines, then rows of cells between tabs, then an empty line. What
+the rows do not hold (other inputs, meta, tags …) is in the headers, so that an example is read back
+as it was written; one that would not be is refused.
 
 - `.conll`: `character<TAB>B-LABEL`, `I-LABEL` or `O`, and `_` where gold is hidden. The spans must be in order and apart; nested or
   overlapping ones need JSON lines.
@@ -108,7 +109,10 @@ def parse_blocks(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Block
 
 
 def add_line(block: Block, line: str, path: Path, number: int) -> None:
-    """Add a row or a `# name = value` line to a block; refuses headers that are unknown or repeated."""
+    """Add a row or a `# name = value` line to a block.
+
+    Refuses headers that are unknown or repeated.
+    """
     if "\t" in line:
         block.rows.append((number, line.split("\t")))
         return
@@ -177,7 +181,10 @@ def _write_blocks(path: Path, records: Iterable[Record], form: BlockForm, overwr
 def _header_lines(
     example: Example, inputs: Sequence[str], gold: str, **own: str
 ) -> Iterator[tuple[str]]:
-    """The format's own headers, then those for what its rows do not hold; empty ones are left out."""
+    """The format's own headers, then those for what its rows do not hold.
+
+    Empty ones are left out.
+    """
     headers = {
         **own,
         "group": example.group,
@@ -233,7 +240,10 @@ def spans_of_tags(tags: list[str], block: Block, path: Path) -> Iterator[Span]:
 
 
 def format_conll_example(example: Example, path: Path) -> Iterator[tuple[str, ...]]:
-    """The lines of an example with spans, by their cells; refuses spans that overlap or are out of order."""
+    """The lines of an example with spans, by their cells.
+
+    Refuses spans that overlap or are out of order.
+    """
     text = example.inputs.get("text")
     if not isinstance(text, str) or not text:
         raise _unfit(example, "it has no text", path)

@@ -1,4 +1,6 @@
-"""A dataset folder: `card.json` and one `{split}.jsonl` a split (packed or Parquet ones are read too)."""
+"""A dataset folder: `card.json` and one `{split}.jsonl` a split (packed or Parquet ones are read
+too).
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,10 @@ def is_dataset_folder(path: Path) -> bool:
 
 
 def split_files(path: Path) -> dict[str, Path]:
-    """Split name to file, in the order train, dev, test, then by name; two files of one split are an error."""
+    """Split name to file, in the order train, dev, test, then by name.
+
+    Two files of one split are an error.
+    """
     files: dict[str, Path] = {}
     for file in sorted(path.iterdir()):
         if not _may_be_split(file.name):
@@ -59,7 +64,8 @@ def split_files(path: Path) -> dict[str, Path]:
 def read_folder(path: Path, first: int | None = None) -> Dataset:
     """Load a dataset folder, or the `first` examples of each split.
 
-    Raises BadInput where the card is missing or wrong, where there is no split, and for faults of the records.
+    Raises BadInput where the card is missing or wrong, where there is no split, and for faults of
+    the records.
     """
     card = read_card(path)
     files = split_files(path)
@@ -75,9 +81,10 @@ def read_folder(path: Path, first: int | None = None) -> Dataset:
 def write_folder(
     dataset: Dataset, path: Path, *, overwrite: bool = False, suffix: str = ".jsonl"
 ) -> None:
-    """Write a dataset folder, whole or not at all; the card goes last, so a folder with a card is complete.
+    """Write a dataset folder, whole or not at all.
 
-    Overwriting replaces the card and the splits that were there; files of other kinds are left alone.
+    The card goes last, so a folder with a card is complete. Overwriting replaces the card and the
+    splits that were there; files of other kinds are left alone.
     """
     if path.exists() and not path.is_dir():
         raise BadInput("is a file, not a folder", file=path, cure="choose another name")
@@ -118,7 +125,9 @@ def open_target(path: Path, names: set[str], overwrite: bool) -> Iterator[Path]:
 
 
 def _may_be_replaced(path: Path) -> bool:
-    """Not the folder a shell stands in, nor one that is mounted or whose parent is not ours to change."""
+    """Not the folder a shell stands in, nor one that is mounted or whose parent is not ours to
+    change.
+    """
     if path.samefile(Path.cwd()) or path.is_mount():
         return False
     return os.access(path.resolve().parent, os.W_OK)

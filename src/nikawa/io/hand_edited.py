@@ -1,7 +1,7 @@
 """Files that people write or fill, in whatever editor or spreadsheet they have.
 
-A byte order mark, CR LF and UTF-16 (the Unicode text of spreadsheets) are read as what they stand for, and so are kana and
-Hangul written in pieces (NFD): カ and a voicing mark is ガ.
+A byte order mark, CR LF and UTF-16 (the Unicode text of spreadsheets) are read as what they stand
+for, and so are kana and Hangul written in pieces (NFD): カ and a voicing mark is ガ.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ def read_whole(path: Path) -> str:
 def read_rows(
     path: Path, needs: Sequence[str], *, cut: bool = False
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """(Line number, row by column) of a tab-separated table; with `cut` rows may lack their last cells.
+    """(Line number, row by column) of a tab-separated table.
 
+    With `cut` rows may lack their last cells.
     Spreadsheets leave the tabs of empty cells out where a row ends in them.
     """
     return parse_rows(read_lines(path), path, needs, cut=cut)

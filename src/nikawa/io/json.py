@@ -1,8 +1,9 @@
 """JSON documents and JSON lines, decoded strictly: place of the fault, NaN refused, types checked.
 
-A name that occurs twice in one object can be refused too: decoders keep the last and drop the others without a word. Whatever was
-dropped took its colons with it, so the text has more of them than its value written anew. That is cheap to count; only where the
-counts differ, or a colon may hide in an escape, is the text read name by name.
+A name that occurs twice in one object can be refused too: decoders keep the last and drop the
+others without a word. Whatever was dropped took its colons with it, so the text has more of them
+than its value written anew. That is cheap to count; only where the counts differ, or a colon may
+hide in an escape, is the text read name by name.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from nikawa.records import Record
 T = TypeVar("T")
 
 MAX_NESTING = 100
-"""Levels of nesting that are written; more can be read, but not by everything that takes records."""
+"""Levels of nesting that are written; more can be read, but not by everything that takes records.
+"""
 _FAULTS = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 _HALF_PAIR = re.compile(
     r"(?<!\\)(?:\\\\)*(?:\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F])"
@@ -67,7 +69,10 @@ def read_json(path: Path, kind: type[T], *, unique: bool = False) -> T:
 
 
 def read_json_lines(path: Path, kind: type[T], *, unique: bool = False) -> Iterator[tuple[int, T]]:
-    """Yield (line number, decoded value) for each line; an empty line is an error, and see `decode_json`."""
+    """Yield (line number, decoded value) for each line.
+
+    An empty line is an error, and see `decode_json`.
+    """
     done, decoder = 0, _LineDecoder(path, kind, unique)
     for block in read_blocks_of_lines(path):
         for number, value in decoder.decode(block, done + 1):
@@ -83,7 +88,8 @@ class _LineDecoder(Generic[T]):
     def __init__(self, path: Path, kind: type[T], unique: bool) -> None:
         self.path, self.kind, self.unique = path, kind, unique
         self.is_as_written = unique
-        """Whether the lines so far were just what they would be written as: nothing can be wrong with those."""
+        """Whether the lines so far were just what they would be written as: nothing can be wrong
+        with those."""
         self.decoder: msgspec.json.Decoder[T] = msgspec.json.Decoder(kind)
         self.write_anew = msgspec.json.Encoder().encode_lines
 
@@ -140,7 +146,10 @@ class _LineDecoder(Generic[T]):
 
 
 def encode_json(value: Any) -> bytes:
-    """Compact JSON in UTF-8; the same value gives the same bytes. NaN and half characters are refused."""
+    """Compact JSON in UTF-8; the same value gives the same bytes.
+
+    NaN and half characters are refused.
+    """
     packed = pack_json(value)
     if b"null" in packed and has_nonfinite(msgspec.to_builtins(value)):  # NaN is written as null
         what = f"{name_of(value)} holds NaN or Infinity"
@@ -240,7 +249,9 @@ class _RepeatedName(Exception):
 
 
 def find_repeated_name(text: bytes, kind: object, value: object) -> str | None:
-    """The first name that occurs twice in one object of a JSON text that was decoded as `kind` and gave `value`."""
+    """The first name that occurs twice in one object of a JSON text that was decoded as `kind` and
+    gave `value`.
+    """
     anew = msgspec.json.encode(value if _keeps_all_names(kind) else msgspec.json.decode(text))
     return read_repeated_name(text) if _may_repeat(text, anew) else None
 

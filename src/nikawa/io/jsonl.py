@@ -1,6 +1,7 @@
 """Records as JSON: one a line, or all in one array.
 
-Every writer checks a record first with `check_record`: one that would not be read back the same is refused with its id.
+Every writer checks a record first with `check_record`: one that would not be read back the same is
+refused with its id.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ _PLAIN = (str, int, float, bool, type(None), list, tuple, Span, Origin)
 def check_record(record: R, path: Path | None = None) -> tuple[bytes, R]:
     """Encode a record as JSON, and decode it again as a reader will.
 
-    Raises BadInput where it would not be read back the same: NaN, sets, keys that are no texts, deep nesting, spans
-    outside the text.
+    Raises BadInput where it would not be read back the same: NaN, sets, keys that are no texts,
+    deep nesting, spans outside the text.
     """
     packed = pack_json(record, path)
     may_be_deep = packed.count(b"{") + packed.count(b"[") > MAX_NESTING
@@ -78,7 +79,10 @@ def measure_depth(value: Any) -> int:
 
 
 def refuse_odd_values(record: Record, path: Path | None) -> None:
-    """Not all that differs is lost (a tuple becomes a list); what has no form of its own in JSON is."""
+    """Not all that differs is lost (a tuple becomes a list).
+
+    What has no form of its own in JSON is.
+    """
     for field in record.__struct_fields__:
         if field == "tags":  # a set by its type
             continue
@@ -111,7 +115,10 @@ def write_lines_of_records(path: Path, records: Iterable[Record], overwrite: boo
 
 
 def read_array(path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
-    """(Place in the array, record) of one JSON array; JSON lines under the same suffix are read as such."""
+    """(Place in the array, record) of one JSON array.
+
+    JSON lines under the same suffix are read as such.
+    """
     if not opening(path).startswith(b"["):
         yield from read_json_lines(path, kind, unique=True)
         return

@@ -1,7 +1,8 @@
 """Text from disk, line by line, with every way a text file can be broken told apart.
 
-Only LF ends a line (U+2028 and its kin are text), so that line numbers agree with any editor and tool. A byte order mark
-at the start of a file and a CR before LF, as Windows tools write them, are no part of the text.
+Only LF ends a line (U+2028 and its kin are text), so that line numbers agree with any editor and
+tool. A byte order mark at the start of a file and a CR before LF, as Windows tools write them, are
+no part of the text.
 """
 
 from __future__ import annotations
@@ -24,13 +25,17 @@ from nikawa.errors import BadInput
 from nikawa.io.pipes import hold_pipe
 
 _MIN_PACKED_BYTES, _MAX_PACKED_BYTES = 1 << 9, 1 << 14
-"""Packed bytes taken at a time: four of them may stand for 128 KiB, so well-packed data is taken in sips."""
+"""Packed bytes taken at a time: four of them may stand for 128 KiB, so well-packed data is taken in
+sips."""
 _UNPACKED_BYTES = 1 << 20
 """About how much a piece should grow to."""
 
 
 class ZstdReader(io.RawIOBase):
-    """Decompressed bytes of a zstd file. Unlike the library's own reader it refuses a file cut short."""
+    """Decompressed bytes of a zstd file.
+
+    Unlike the library's own reader it refuses a file cut short.
+    """
 
     def __init__(self, raw: BinaryIO) -> None:
         self._raw, self._unpacker = raw, zstandard.ZstdDecompressor()
@@ -72,7 +77,8 @@ class ZstdReader(io.RawIOBase):
 
 
 WHOLE_LIMIT = 256 * 1024**2
-"""Bytes above which a file that must be read in one piece is refused: decoded it takes several times that."""
+"""Bytes above which a file that must be read in one piece is refused: decoded it takes several
+times that."""
 LINE_LIMIT = 256 * 1024**2
 """Bytes above which a line is refused: a file without line feeds must not fill the memory."""
 CRS = (b"\r\n", b"\r")
@@ -86,8 +92,9 @@ _BROKEN = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, zstandard.Zst
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """Open a plain, `.gz`, `.zst` or `.xz` file for reading; a missing or broken one is a `BadInput`.
+    """Open a plain, `.gz`, `.zst` or `.xz` file for reading.
 
+    A missing or broken one is a `BadInput`.
     A pipe can be opened as often as a file: what came through it is held.
     """
     try:
@@ -149,12 +156,18 @@ def read_blocks(path: Path) -> Iterator[bytes]:
 
 
 def numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """(Number from 1, undecoded line with its LF) of an open file; `decode_line` refuses what is wrong with one."""
+    """(Number from 1, undecoded line with its LF) of an open file.
+
+    `decode_line` refuses what is wrong with one.
+    """
     return enumerate(iter(partial(stream.readline, LINE_LIMIT), b""), start=1)
 
 
 def read_raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (line number from 1, undecoded line with its LF); CR LF is refused here, the rest by `decode_line`."""
+    """Yield (line number from 1, undecoded line with its LF).
+
+    CR LF is refused here, the rest by `decode_line`.
+    """
     with open_bytes(path) as stream:
         for number, raw in numbered_lines(stream):
             if raw.endswith(CRS):
@@ -174,7 +187,8 @@ def read_plain_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 def read_lines(path: Path, *, ended: bool = False) -> Iterator[tuple[int, str]]:
     """Yield (line number from 1, text without its end). Memory stays flat.
 
-    With `ended` a last line without LF is refused: the file may be cut short. Some published files end so.
+    With `ended` a last line without LF is refused: the file may be cut short. Some published files
+    end so.
     """
     for number, raw in read_plain_lines(path):
         line = decode_line(raw, path, number)
@@ -220,13 +234,15 @@ _JAPANESE = re.compile("[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff5e]")
 _KANA = re.compile("[\u3041-\u30ff]")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _MIN_SHARE_OF_KANA = 0.3
-"""Share of kana below which a text that decodes as Japanese is doubted: Korean bytes make rows of kanji."""
+"""Share of kana below which a text that decodes as Japanese is doubted: Korean bytes make rows of
+kanji."""
 
 
 def guess_encoding(data: bytes) -> str | None:
     """The likeliest encoding of text that is not UTF-8, as iconv calls it; for the message only.
 
-    Most bytes decode in several ways; the one that gives the most Japanese, or the most Hangul, is taken.
+    Most bytes decode in several ways; the one that gives the most Japanese, or the most Hangul, is
+    taken.
     """
     shares = {name: measure_language_share(data, name) for name in ("cp932", "euc-jp", "cp949")}
     best = max(shares, key=lambda name: shares[name])

@@ -1,8 +1,9 @@
 """Locks that the system itself releases when their process ends, however it ends.
 
-They are `flock` locks of an open file or folder. (filelock locks files of its own only; here a folder is locked without leaving
-a file in it, and temporaries are locked through the descriptor they are written by.) There are none on Windows and on some
-network file systems: work goes on there without a lock.
+They are `flock` locks of an open file or folder. (filelock locks files of its own only; here a
+folder is locked without leaving a file in it, and temporaries are locked through the descriptor
+they are written by.) There are none on Windows and on some network file systems: work goes on there
+without a lock.
 """
 
 from __future__ import annotations
@@ -52,10 +53,11 @@ def is_locked(path: Path) -> bool:
 
 @contextmanager
 def lock_file(path: Path, *, busy: BadInput, patience: float = 0.0) -> Iterator[int]:
-    """Hold the lock of a file while the block runs; yields its descriptor, open for reading and writing.
+    """Hold the lock of a file while the block runs.
 
-    The file and its folder are made where they are missing. Where another process holds the lock for longer than
-    `patience` seconds, `busy` is raised. A file that the other process removes meanwhile is made again.
+    Yields its descriptor, open for reading and writing. The file and its folder are made where they
+    are missing. Where another process holds the lock for longer than `patience` seconds, `busy` is
+    raised. A file that the other process removes meanwhile is made again.
     """
     descriptor = -1
     end = time.monotonic() + patience
@@ -80,8 +82,8 @@ def lock_file(path: Path, *, busy: BadInput, patience: float = 0.0) -> Iterator[
 def lock_folder(folder: Path, *, busy: BadInput, misplaced: BadInput) -> Iterator[None]:
     """Hold the lock of a folder while the block runs. The folder is made where it is missing.
 
-    Raises `busy` where another process holds the lock, `misplaced` where a file is in the way of the folder. Folders
-    that were made for it and that nothing came into are removed again.
+    Raises `busy` where another process holds the lock, `misplaced` where a file is in the way of
+    the folder. Folders that were made for it and that nothing came into are removed again.
     """
     made = [each for each in (folder, *folder.parents) if not each.exists()]
     try:

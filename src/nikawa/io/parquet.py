@@ -54,7 +54,10 @@ def read(path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
 
 
 def read_flat_rows(path: Path, kind: type[Record]) -> Iterator[dict[str, Any]]:
-    """Stream the rows of a file, column to value; null is left out. Refuses columns that `kind` does not have."""
+    """Stream the rows of a file, column to value; null is left out.
+
+    Refuses columns that `kind` does not have.
+    """
     pa = arrow()
     with open_bytes(path) as stream:
         try:
@@ -79,7 +82,10 @@ def read_flat_rows(path: Path, kind: type[Record]) -> Iterator[dict[str, Any]]:
 
 
 def make_decoder(pa: Any, field: Any, path: Path) -> Callable[[list[Any]], list[Any]]:
-    """What makes the values of a column ours: null is unset, as a JSON null is a value; JSON is decoded; NaN is refused."""
+    """What makes the values of a column ours: null is unset, as a JSON null is a value.
+
+    JSON is decoded; NaN is refused.
+    """
     name, is_json = field.name, (field.metadata or {}).items() >= JSON_MARK.items()
     if not (_is_text(pa, field.type) if is_json else _is_plain(pa, field.type)):
         plain = "text, numbers, true or false, or lists and structs of them"

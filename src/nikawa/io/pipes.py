@@ -1,6 +1,8 @@
-"""Files that can be read only once: what comes through a pipe or from a terminal is held, so that it can be read again.
+"""Files that can be read only once: what comes through a pipe or from a terminal is held, so that
+it can be read again.
 
-Telling encoding, language and form takes a first look at a file; without this the look would be all there is to read.
+Telling encoding, language and form takes a first look at a file; without this the look would be all
+there is to read.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Pools of processes that end with the process that started them, and that report a killed one in one line.
+"""Pools of processes that end with the process that started them, and that report a killed one in
+one line.
 
-A process that is killed cannot tell its children to end. So each child watches its parent: `end_with_parent`.
+A process that is killed cannot tell its children to end. So each child watches its parent:
+`end_with_parent`.
 """
 
 from __future__ import annotations
@@ -37,8 +39,8 @@ def process_pool(
 ) -> Iterator[ProcessPoolExecutor]:
     """A pool of so many processes, each of which begins by calling `begin` with `args`.
 
-    Spawned processes start clean. Forked ones share the memory of this one: `args` is not copied to them.
-    Raises BadInput where a process was killed.
+    Spawned processes start clean. Forked ones share the memory of this one: `args` is not copied to
+    them. Raises BadInput where a process was killed.
     """
     context = multiprocessing.get_context(start)
     with ignore_broken_pipes():  # writing to a process that was killed must not end this one
@@ -53,7 +55,9 @@ def process_pool(
 
 
 def begin_worker(begin: Begin | None = None, *args: Any) -> None:
-    """The first thing a process of a pool does: leave interruptions to the parent, end with it, then call `begin`."""
+    """The first thing a process of a pool does: leave interruptions to the parent, end with it,
+    then call `begin`.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()
     if begin is not None:

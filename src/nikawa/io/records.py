@@ -1,6 +1,7 @@
 """Records to and from disk, by the file's suffix: one table says which formats there are.
 
-Ids may not repeat within a file. Repeats of a long file are found in little memory, 8 bytes an id: see `IdSet`.
+Ids may not repeat within a file. Repeats of a long file are found in little memory, 8 bytes an id:
+see `IdSet`.
 """
 
 from __future__ import annotations
@@ -80,10 +81,11 @@ def format_of(path: Path) -> Format:
 
 
 def read_records(path: Path, kind: type[R]) -> Iterator[R]:
-    """Stream the records of a file. Memory stays flat; a repeated id is an error, at the end of the file at the latest.
+    """Stream the records of a file.
 
-    The suffix tells the format (see `FORMATS`). Raises BadInput, with the line or row, for whatever is wrong in the file;
-    records before that place have been given out by then.
+    Memory stays flat; a repeated id is an error, at the end of the file at the latest. The suffix
+    tells the format (see `FORMATS`). Raises BadInput, with the line or row, for whatever is wrong
+    in the file; records before that place have been given out by then.
     """
     pairs: Iterator[tuple[int, R]] = format_of(path).read(path, kind)
     if kind in _KEYS:
@@ -100,8 +102,8 @@ def read_examples(path: Path) -> Iterator[Example]:
 def write_records(path: Path, records: Iterable[Record], *, overwrite: bool = False) -> int:
     """Write records in the format of the suffix, whole or not at all; returns how many.
 
-    Raises BadInput where the file exists and `overwrite` is not set, and for a record that the format cannot hold: it
-    would not be read back the same.
+    Raises BadInput where the file exists and `overwrite` is not set, and for a record that the
+    format cannot hold: it would not be read back the same.
     """
     return format_of(path).write(path, records, overwrite)
 
@@ -120,8 +122,9 @@ def repeated_id(path: Path, name: str, before: int | None, place: int) -> BadInp
 class IdSet:
     """The ids met so far, by where (line or row) they were met.
 
-    Ids of the present block are held in full; of earlier blocks only their 64-bit hashes, in sorted runs that
-    merge like those of a log-structured tree. A hash met again is a suspicion, settled by the caller.
+    Ids of the present block are held in full; of earlier blocks only their 64-bit hashes, in sorted
+    runs that merge like those of a log-structured tree. A hash met again is a suspicion, settled by
+    the caller.
     """
 
     def __init__(self, block: int = IDS_IN_BLOCK) -> None:
@@ -132,7 +135,10 @@ class IdSet:
         """Sorted hashes of the blocks before."""
 
     def close_block(self) -> list[tuple[str, int]]:
-        """The (id, place) pairs of the block whose hash an earlier block had too; a new block begins."""
+        """The (id, place) pairs of the block whose hash an earlier block had too.
+
+        A new block begins.
+        """
         import numpy as np
 
         hashes = np.fromiter(map(hash, self.block), dtype=np.int64, count=len(self.block))

@@ -1,6 +1,7 @@
 """The narrowest column type that holds every value exactly, for formats whose columns are typed.
 
-A value that fits no plain type (mixed kinds, explicit null, mappings of varying keys) makes the column JSON.
+A value that fits no plain type (mixed kinds, explicit null, mappings of varying keys) makes the
+column JSON.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Task sheets: the items that people are asked about, as files that annotation pages and spreadsheets read.
+"""Task sheets: the items that people are asked about, as files that annotation pages and
+spreadsheets read.
 
-A sheet is a folder with `tasks.jsonl` (the items as records), `tasks.csv` (the same for a spreadsheet) and `sheet.json`
-(what is asked about them). Builds write one a question, analyses write one for suspected label errors, and the
-annotation server takes them as a project.
+A sheet is a folder with `tasks.jsonl` (the items as records), `tasks.csv` (the same for a
+spreadsheet) and `sheet.json` (what is asked about them). Builds write one a question, analyses
+write one for suspected label errors, and the annotation server takes them as a project.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ READING_ORDER = (
     "votes",
     "check",
 )
-"""How a person reads the columns of a sheet, what is held against something after it; files keep inputs by name."""
+"""How a person reads the columns of a sheet, what is held against something after it; files keep
+inputs by name."""
 ANSWER_SHAPES = {
     "choice": "one of the labels",
     "inference": "entailment, contradiction or neutral",
@@ -66,7 +68,9 @@ ANSWER_SHAPES = {
 
 
 class Sheet(Record, frozen=True, kw_only=True):
-    """What is asked of people: `sheet.json` beside the tasks, for the annotation pages as well as for readers."""
+    """What is asked of people: `sheet.json` beside the tasks, for the annotation pages as well as
+    for readers.
+    """
 
     recipe: str
     name: str
@@ -103,7 +107,10 @@ def digest_items(examples: Sequence[Example]) -> str:
 def write_task_sheet(
     folder: Path, sheet: Sheet, examples: Sequence[Example], *, overwrite: bool = False
 ) -> None:
-    """Write the three files of a sheet; of the examples people see ids and inputs, no gold and nothing of how they were made."""
+    """Write the three files of a sheet.
+
+    Of the examples people see ids and inputs, no gold and nothing of how they were made.
+    """
     with atomic_write(folder / TASKS, overwrite=overwrite) as stream:
         for example in examples:
             shown = Example(id=example.id, inputs=example.inputs, group=example.group)
@@ -114,9 +121,10 @@ def write_task_sheet(
 
 
 def write_cells(path: Path, examples: Iterable[Example]) -> None:
-    """Items as a CSV sheet: id and inputs; lists as lines of a cell. It opens in spreadsheets as UTF-8.
+    """Items as a CSV sheet: id and inputs; lists as lines of a cell.
 
-    Workers write some of the texts: one that a spreadsheet would take for a formula gets an apostrophe in front.
+    It opens in spreadsheets as UTF-8. Workers write some of the texts: one that a spreadsheet would
+    take for a formula gets an apostrophe in front.
     """
     examples = list(examples)
     names = {name for example in examples for name in example.inputs}

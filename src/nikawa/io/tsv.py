@@ -1,7 +1,8 @@
 """Tab-separated tables with quoting off: a quote mark is text, as in all the published files.
 
-`read_tsv` reads any such table. `read_table` and `write_table` hold records, and nothing is lost on the way and back: a column of texts
-holds them as they are (see `escapes`); a column with any other value ends in `:json` and holds JSON.
+`read_tsv` reads any such table. `read_table` and `write_table` hold records, and nothing is lost on
+the way and back: a column of texts holds them as they are (see `escapes`); a column with any other
+value ends in `:json` and holds JSON.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ def parse_rows(
     *,
     cut: bool = False,
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """(Line number, row by column) of numbered lines, the first of which is the header; the path is for messages.
+    """(Line number, row by column) of numbered lines, the first of which is the header.
 
+    The path is for messages.
     With `cut` rows may lack their last cells, which are empty then.
     """
     try:
@@ -104,7 +106,10 @@ def read_table(path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
 
 
 def write_table(path: Path, records: Iterable[Record], overwrite: bool) -> int:
-    """A header and a row a record. All records are held in memory: the header must know every column."""
+    """A header and a row a record.
+
+    All records are held in memory: the header must know every column.
+    """
     rows, columns = flatten_records(records, path)
     texts = {c for c in columns if all(isinstance(row.get(c, ""), str) for row in rows)}
     with atomic_write(path, overwrite=overwrite) as stream:

@@ -1,4 +1,6 @@
-"""Candidates to pairs: greedy matching by ROUGE, the same or another image or intent, a round trip by a translator."""
+"""Candidates to pairs: greedy matching by ROUGE, the same or another image or intent, a round trip
+by a translator.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""Greedy sentence matching (KLUE 3.2.1), the same pairs as trying them all, without trying them all.
+"""Greedy sentence matching (KLUE 3.2.1), the same pairs as trying them all, without trying them
+all.
 
-`algorithm1` is the paper's Algorithm 1: take the next sentence of a random order, pair it with the sentence of the
-highest ROUGE among those left, let both leave. `best_first` is what the paper's prose says: draw the best pair of all
-that are left, again and again. Ties go to the lowest index, and so do sentences that share nothing with any other.
+`algorithm1` is the paper's Algorithm 1: take the next sentence of a random order, pair it with the
+sentence of the highest ROUGE among those left, let both leave. `best_first` is what the paper's
+prose says: draw the best pair of all that are left, again and again. Ties go to the lowest index,
+and so do sentences that share nothing with any other.
 """
 
 from __future__ import annotations
@@ -94,13 +96,17 @@ def best_first(
 
 
 Entry = tuple[float, int, int, int, list[tuple[float, int]]]
-"""A pair in the queue: minus score, indices, the sentence whose best pair it is, that one's next partners."""
+"""A pair in the queue: minus score, indices, the sentence whose best pair it is, that one's next
+partners."""
 
 
 def _make_entry(
     searcher: Searcher, owner: int, known: list[tuple[float, int]] | None = None
 ) -> Entry | None:
-    """The best pair of a sentence; `known` are partners found earlier, some of which may have left."""
+    """The best pair of a sentence.
+
+    `known` are partners found earlier, some of which may have left.
+    """
     while known and not searcher.bags.is_alive(known[0][1]):
         known = known[1:]
     others = known or searcher.find_best(owner, PARTNERS_KEPT)
@@ -134,7 +140,9 @@ class Searcher:
 
 
 class _SubsequenceSearch:
-    """ROUGE-L of one sentence: what two sentences share bounds their subsequence, so few of those are computed."""
+    """ROUGE-L of one sentence: what two sentences share bounds their subsequence, so few of those
+    are computed.
+    """
 
     def __init__(self, bags: Bags, lcs: Lcs, sentence: int, count: int) -> None:
         self.bags, self.lcs, self.sentence, self.count = bags, lcs, sentence, count

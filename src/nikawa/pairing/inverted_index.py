@@ -1,14 +1,16 @@
 """An inverted index of sentences that finds, for one of them, those it shares the most with.
 
-With h units in common (each counted as often as both have it), m and n units, ROUGE is F = 2pr / (p + r), p = h / n,
-r = h / m, computed in the very steps of rouge-score, so that even what rounding parts or joins is the same. Without
-rounding it is 2h / (m + n). The lists of rare units are read first, some at a time. With R lists left, a sentence in none
-of those read reaches 2R / (m + n): once the best so far is F, of the next list only those with n <= 2R / F - m can matter.
-Sentences are numbered by length, so those are one stretch of the list. What a few promising sentences have in the
-lists never read is counted in the sentences themselves.
+With h units in common (each counted as often as both have it), m and n units, ROUGE is F = 2pr / (p
++ r), p = h / n, r = h / m, computed in the very steps of rouge-score, so that even what rounding
+parts or joins is the same. Without rounding it is 2h / (m + n). The lists of rare units are read
+first, some at a time. With R lists left, a sentence in none of those read reaches 2R / (m + n):
+once the best so far is F, of the next list only those with n <= 2R / F - m can matter. Sentences
+are numbered by length, so those are one stretch of the list. What a few promising sentences have in
+the lists never read is counted in the sentences themselves.
 
-A sentence is a set: the second time a unit stands in it, it is another element, the third time yet another. So two
-sentences have in common as many units as their sets have elements, each unit as often as both have it.
+A sentence is a set: the second time a unit stands in it, it is another element, the third time yet
+another. So two sentences have in common as many units as their sets have elements, each unit as
+often as both have it.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ FIRST_BUDGET, BUDGET_GROWTH = 512, 8
 MAX_SHORT_LIST = 64
 """Length up to which a list is read whole."""
 EXTRA_LISTS_SHARE = 0.1
-"""Lists read beyond those that can hold an unmet best sentence, a unit: they tell the sentences met apart."""
+"""Lists read beyond those that can hold an unmet best sentence, a unit: they tell the sentences met
+apart."""
 LIKELY_SENTENCES = 16
 """Sentences whose scores tell how good the best is."""
 MAX_SENTENCES_SCANNED, MAX_SENTENCES_FILLED = 8, 64
@@ -212,7 +215,9 @@ class Bags:
 
 
 class _Search:
-    """The lists of one sentence's units, from the shortest to the longest, as far as they must be read."""
+    """The lists of one sentence's units, from the shortest to the longest, as far as they must be
+    read.
+    """
 
     def __init__(self, bags: Bags, place: int) -> None:
         self.bags, self.size = bags, float(bags.sizes[place])
@@ -263,7 +268,10 @@ class _Search:
     def _cut_stretches(
         self, first: int, lists_left: Ints, low: float
     ) -> tuple[list[Ints], list[float]]:
-        """Of each list from `first` on what can matter, by how many lists are left; up to which length that is."""
+        """Of each list from `first` on what can matter, by how many lists are left.
+
+        Up to which length that is.
+        """
         min_length = low * self.size / (2 - low) - SLACK
         max_lengths = 2 * lists_left[lists_left >= min_length] / (low - SLACK) - self.size
         bounds = np.searchsorted(self.bags.sizes, max_lengths, "right").astype(np.int32)
@@ -324,7 +332,10 @@ class _Search:
                 self.bags.counts[part] = 0
 
     def _count_shared(self, met: Ints) -> Matches:
-        """What these sentences share; from the sentences themselves where not all lists were read."""
+        """What these sentences share.
+
+        From the sentences themselves where not all lists were read.
+        """
         lengths = self.bags.lengths[met]
         if len(self.max_lengths) == len(self.begins) and self.max_lengths[-1:] in ([], [np.inf]):
             common = self.bags.counts[met].astype(np.int64)

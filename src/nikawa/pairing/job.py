@@ -25,7 +25,8 @@ LINK_FIELDS = {"image": ("image", "image_id"), "intent": ("intent", "intent_id")
 TEXT_INPUTS = ("text", "sentence", "premise")
 """The inputs of a record that may be the sentence, the first that is there."""
 PLACE_FIELDS = frozenset({"start", "end"})
-"""Where a sentence stands in its document: never a thing two sentences have in common, even where the numbers agree."""
+"""Where a sentence stands in its document: never a thing two sentences have in common, even where
+the numbers agree."""
 MAX_UNRELATED_SHARE = 0.5
 """Share of pairs without a common unit above which a note doubts the units."""
 
@@ -67,7 +68,8 @@ class PairReport(Record, frozen=True, kw_only=True):
     left: int
     """Sentences that are in none."""
     repeated: int
-    """Sentences left out before greedy matching because they are the same as an earlier one; pairs of two such otherwise."""
+    """Sentences left out before greedy matching because they are the same as an earlier one; pairs
+    of two such otherwise."""
     mean: float | None
     """Mean ROUGE of greedy matching."""
     zero: int | None
@@ -84,7 +86,10 @@ def pair(
     options: PairOptions | None = None,
     on_progress: OnProgress | None = None,
 ) -> PairReport:
-    """Pair the sentences of a text file (one a line) or a records file; writes examples where the options name an `out`."""
+    """Pair the sentences of a text file (one a line) or a records file.
+
+    Writes examples where the options name an `out`.
+    """
     options = options or PairOptions()
     if method not in METHODS:
         raise unknown("way to pair", method, METHODS)
@@ -124,7 +129,9 @@ class Sentence:
 
     @property
     def key(self) -> str:
-        """What two equal sentences have in common: blanks and the way Hangul is composed do not count."""
+        """What two equal sentences have in common: blanks and the way Hangul is composed do not
+        count.
+        """
         return normalize("NFC", " ".join(self.text.split()))
 
 
@@ -186,7 +193,9 @@ def pair_by_translation(
 def pair_by_link(
     method: str, sentences: Sequence[Sentence], options: PairOptions
 ) -> Iterator[SentencePair]:
-    """Pairs of one image or intent, or of two: `method` is same- or different-, then the kind of link."""
+    """Pairs of one image or intent, or of two: `method` is same- or different-, then the kind of
+    link.
+    """
     kind, _, link_kind = method.partition("-")
     names = (options.field,) if options.field else LINK_FIELDS[link_kind]
     linked = []
@@ -217,7 +226,9 @@ class _Tally:
         self.fields = Counter((s.field, s.others) for s in sentences if s.others)
 
     def drop_repeated(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-        """The sentences without those that repeat an earlier one: matched with it they would be no pair to judge."""
+        """The sentences without those that repeat an earlier one: matched with it they would be no
+        pair to judge.
+        """
         first: dict[str, Sentence] = {}
         for sentence in sentences:
             first.setdefault(sentence.key, sentence)

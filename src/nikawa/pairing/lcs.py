@@ -1,8 +1,9 @@
 """Longest common subsequences of one sentence with many, 64 cells of the table a machine word.
 
-Hyyrö, "Bit-parallel LCS-length computation revisited" (AWOCA 2004): V starts as ones; for each unit with positions M,
-U = V & M and V = (V + U) | (V - U); the zeros left in V are the length. Of a few sentences V is one long integer
-each, of many a column of words, one a sentence; those of one block are of similar length.
+Hyyrö, "Bit-parallel LCS-length computation revisited" (AWOCA 2004): V starts as ones; for each unit
+with positions M, U = V & M and V = (V + U) | (V - U); the zeros left in V are the length. Of a few
+sentences V is one long integer each, of many a column of words, one a sentence; those of one block
+are of similar length.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ class Lcs:
         return lengths
 
     def _block_lengths(self, others: Ints, sizes: Ints, words: int) -> Ints:
-        """Sentences from the longest to the shortest: at each position the first so many have a unit."""
+        """Sentences from the longest to the shortest: at each position the first so many have a
+        unit.
+        """
         at = self.coded.starts[others]
         state = np.full((words, len(others)), ~np.uint64(0))
         having = np.searchsorted(-sizes, -np.arange(int(sizes[0]) if len(sizes) else 0), "left")

@@ -1,6 +1,7 @@
 """Pairs by what is known of sentences: of one image or intent, or of two.
 
-Draws are keyed by the sentences' names and the seed, not by position: one sentence more leaves most pairs as they were.
+Draws are keyed by the sentences' names and the seed, not by position: one sentence more leaves most
+pairs as they were.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ class Linked:
 def pair_same_link(
     sentences: Sequence[Linked], *, most: int = 1, seed: int = 0
 ) -> Iterator[tuple[int, int]]:
-    """Up to `most` pairs a link, of sentences that share it; in the order of the links, then of the draw."""
+    """Up to `most` pairs a link, of sentences that share it.
+
+    In the order of the links, then of the draw.
+    """
 
     def order(pair: tuple[int, int]) -> int:
         return draw(seed, *(sentences[place].name for place in pair))
@@ -40,8 +44,8 @@ def pair_different_links(
 ) -> Iterator[tuple[int, int]]:
     """Each sentence at most once, with one of another link and the same topic.
 
-    The sentences of a topic, shuffled and then ordered by link, are folded in the middle: position i goes with
-    i + half, which is of another link unless one link holds more than half of them.
+    The sentences of a topic, shuffled and then ordered by link, are folded in the middle: position
+    i goes with i + half, which is of another link unless one link holds more than half of them.
     """
     for members in group_by(range(len(sentences)), lambda i: sentences[i].within).values():
         order = sorted(members, key=lambda i: draw(seed, sentences[i].name))

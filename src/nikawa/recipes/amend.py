@@ -1,7 +1,9 @@
-"""Release a corrected version of a dataset: relabelled items in, a new version out, the old labels kept in the lineage.
+"""Release a corrected version of a dataset: relabelled items in, a new version out, the old labels
+kept in the lineage.
 
-The folder that is written holds the splits, the card with the new version, the lineage with every change, a changelog
-for people (`CHANGELOG.md`) and for programs (`changelog.json`), and the dataset card brought up to date.
+The folder that is written holds the splits, the card with the new version, the lineage with every
+change, a changelog for people (`CHANGELOG.md`) and for programs (`changelog.json`), and the dataset
+card brought up to date.
 """
 
 from __future__ import annotations
@@ -240,7 +242,9 @@ def _order(version: re.Match[str]) -> tuple[int, ...]:
 
 
 def correct_dataset(dataset: Dataset, corrected: CorrectionSet, version: str) -> Dataset:
-    """The dataset with its corrections, under a new version, with a notice among its known problems."""
+    """The dataset with its corrections, under a new version, with a notice among its known
+    problems.
+    """
     splits = {
         split: tuple(corrected.example(split, example) for example in examples)
         for split, examples in dataset.splits.items()
@@ -254,7 +258,9 @@ def correct_dataset(dataset: Dataset, corrected: CorrectionSet, version: str) ->
 def write_amended(
     origin: Origin, after: Dataset, release: Release, corrected: CorrectionSet, out: Path
 ) -> None:
-    """Write all files of the release, the card last, into a new folder or in place of the release that is there."""
+    """Write all files of the release, the card last, into a new folder or in place of the release
+    that is there.
+    """
     releases, built = (release, *origin.releases), origin.built
     if built is None:
         figures = plain_figures(after)

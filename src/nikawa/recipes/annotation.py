@@ -1,4 +1,6 @@
-"""The steps of a build where people answer: task sheets out, judgements in, checked for completeness."""
+"""The steps of a build where people answer: task sheets out, judgements in, checked for
+completeness.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +100,10 @@ class Answers:
     """By item the workers who may not answer about it."""
 
     def add(self, judgement: Judgement) -> bool:
-        """Take an answer; False where its worker gave another before. The same again (of an overlapping batch) counts once."""
+        """Take an answer; False where its worker gave another before.
+
+        The same again (of an overlapping batch) counts once.
+        """
         if judgement.example not in self.known:
             self.unknown[judgement.example] = self.unknown.get(judgement.example, 0) + 1
             return True
@@ -123,7 +128,9 @@ class Answers:
 
 
 def answer_files(store: Store, question: Ask) -> list[Path]:
-    """The files of answers to an `Ask`: beside its tasks, and in the further folder the config names."""
+    """The files of answers to an `Ask`: beside its tasks, and in the further folder the config
+    names.
+    """
     places = [store.out / PEOPLE / question.name]
     if store.config.answers:
         places.append(store.base / store.config.answers / question.name)
@@ -137,7 +144,10 @@ def answer_files(store: Store, question: Ask) -> list[Path]:
 
 
 def read_answer_file(path: Path, question: Question, answers: Answers) -> None:
-    """Take the answers of a file; one that is not valid, or given twice, is refused with its place."""
+    """Take the answers of a file.
+
+    One that is not valid, or given twice, is refused with its place.
+    """
     how = JudgementOptions(question=question.ask.question)
     with _without_options():
         questions = {judgement.question for _, judgement in open_judgements(path, how).rows}
@@ -178,7 +188,9 @@ def read_answer_file(path: Path, question: Question, answers: Answers) -> None:
 
 @contextmanager
 def _without_options() -> Iterator[None]:
-    """Let faults of a file speak of what can be done here: a build has no options for how files are read."""
+    """Let faults of a file speak of what can be done here: a build has no options for how files are
+    read.
+    """
     try:
         yield
     except BadInput as problem:
@@ -225,7 +237,8 @@ class Waiting(Record, frozen=True, kw_only=True):
 
 
 def collect_answers(store: Store, question: Ask, simulate: int | None) -> Done | Waiting:
-    """Write the sheet of an `Ask` and take the answers, or make them where they are to be simulated.
+    """Write the sheet of an `Ask` and take the answers, or make them where they are to be
+    simulated.
 
     Args:
         simulate: the seed of simulated workers, who answer where there is no file of answers; None for people alone.
@@ -268,7 +281,9 @@ def collect_answers(store: Store, question: Ask, simulate: int | None) -> Done |
 def barred_workers(
     store: Store, question: Ask, items: Mapping[str, Example]
 ) -> dict[str, set[str]]:
-    """By item who answered the `Ask`s this one is kept apart from, about the item or what it was made of."""
+    """By item who answered the `Ask`s this one is kept apart from, about the item or what it was
+    made of.
+    """
     if not question.apart:
         return {}
     workers: dict[str, set[str]] = defaultdict(set)
@@ -382,7 +397,10 @@ PLACES = 6
 def measure_agreement(
     question: Ask, judged: Sequence[Judgement], items: Mapping[str, Example]
 ) -> tuple[Measured, ...]:
-    """What can be measured of what several workers answered; items that one handed back count by the other answers."""
+    """What can be measured of what several workers answered.
+
+    Items that one handed back count by the other answers.
+    """
     from nikawa.aggregation.agree_job import AgreeOptions, measure_rows, text_lengths
     from nikawa.aggregation.spans import freeze_spans
     from nikawa.aggregation.table import Table

@@ -1,7 +1,8 @@
 """The forms of questions a recipe may ask people, and what a valid answer to each looks like.
 
-Answers come from sheets as well as from records: numbers may come as numbers where text is meant, several texts as
-lines of one cell, a question and its answer as two lines. `read` makes one shape of them, or says what is wrong.
+Answers come from sheets as well as from records: numbers may come as numbers where text is meant,
+several texts as lines of one cell, a question and its answer as two lines. `read` makes one shape
+of them, or says what is wrong.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from nikawa.recipes.recipe import Ask
 from nikawa.records import Example
 
 ReadAnswer = Callable[[Any, "Question", Example], Any]
-"""(answer, what was asked, item) -> the answer in its one shape; raises ValueError with what is wrong."""
+"""(answer, what was asked, item) -> the answer in its one shape; raises ValueError with what is
+wrong."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,9 @@ def read_answer(answer: Any, question: Question, example: Example) -> Any:
 
 
 def to_vote(answer: Any, ask: Ask) -> Any:
-    """What an answer counts for where agreement is measured: of ranked labels the first; None for a report."""
+    """What an answer counts for where agreement is measured: of ranked labels the first; None for a
+    report.
+    """
     if isinstance(answer, str) and answer in ask.reports:
         return None
     return answer[0] if ask.form == "ranked" else answer

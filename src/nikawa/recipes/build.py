@@ -1,4 +1,6 @@
-"""Build a dataset by its recipe: run what is not done yet, pause where people must answer, release at the end."""
+"""Build a dataset by its recipe: run what is not done yet, pause where people must answer, release
+at the end.
+"""
 
 from __future__ import annotations
 
@@ -158,7 +160,9 @@ def _report(stage: Stage | Ask, state: str, done: Done | None) -> StageReport:
 
 @contextmanager
 def _alone(out: Path, recipe: str) -> Iterator[None]:
-    """Hold the folder for this process and this recipe: two builds into one would undo each other's work."""
+    """Hold the folder for this process and this recipe: two builds into one would undo each other's
+    work.
+    """
     place = out / WORK
     busy = BadInput("is being built by another process", file=out, cure="wait until it has ended")
     with lock_file(place / ".lock", busy=busy) as descriptor:

@@ -110,7 +110,9 @@ def headline(release: Release) -> str:
 
 
 def describe_release(release: Release) -> Iterator[str]:
-    """The paragraphs of a release: its headline, corrections and their counts, scores that move, notes."""
+    """The paragraphs of a release: its headline, corrections and their counts, scores that move,
+    notes.
+    """
     yield f"## {release.version} ({release.date})"
     yield f"{headline(release).rstrip('.')}. Scores on {release.previous} are not comparable with those on {release.version}."
     kinds = [

@@ -1,4 +1,6 @@
-"""Read corrections of gold: JSON lines or a sheet (item, question, new answer, reason, by whom), or what `nikawa aggregate` wrote."""
+"""Read corrections of gold: JSON lines or a sheet (item, question, new answer, reason, by whom), or
+what `nikawa aggregate` wrote.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +130,10 @@ def read_json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def read_sheet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a sheet under our names, with their lines; empty cells are left out, but for id and label."""
+    """The rows of a sheet under our names, with their lines.
+
+    Empty cells are left out, but for id and label.
+    """
     rows = read_sheet(path, detect_layout(path), Notes())
     line, header = next(rows, (1, []))
     if header:
@@ -294,7 +299,8 @@ class Checker:
         return one.question or ("label" if "label" in known else known[0])
 
     def _value(self, one: Relabel, example: Example, question: str) -> Any:
-        """The new answer in the type of the old one, and another one than it, unless people looked again.
+        """The new answer in the type of the old one, and another one than it, unless people looked
+        again.
 
         No message tells the old answer: it may be hidden.
         """
@@ -331,7 +337,10 @@ class Checker:
     def _check_labels(
         self, one: Relabel, labels: list[str], task: Task | None, question: str
     ) -> None:
-        """Refuse a label that is neither the task's nor, without a task, in the data; too many there are no set."""
+        """Refuse a label that is neither the task's nor, without a task, in the data.
+
+        Too many there are no set.
+        """
         known = self.labels[question]
         if task is not None and task.labels:
             known = set(task.labels)
@@ -343,7 +352,10 @@ class Checker:
                 raise self._fault(one, what, suggest(label, known))
 
     def _revive(self, one: Relabel, value: Any, example: Example, question: str) -> Example:
-        """The example with a new structure, as it will be read back; it must have the kind of the old one."""
+        """The example with a new structure, as it will be read back.
+
+        It must have the kind of the old one.
+        """
         if type(value) is not type(example.gold[question]):
             what = f"the new {question} is not of the kind of the old one"
             raise self._fault(one, what, SHAPES)
@@ -357,7 +369,9 @@ class Checker:
         return made
 
     def _check_shape(self, one: Relabel, made: Example, old: Example, question: str) -> None:
-        """Refuse a structure with a fault of shape that the old one had not, or with a label that is not known."""
+        """Refuse a structure with a fault of shape that the old one had not, or with a label that
+        is not known.
+        """
         tasks = [task for task in self.tasks if task.question == question]
         gold = made.gold[question]
         self._check_labels(one, inner_labels(gold), next(iter(tasks), None), question)

@@ -1,4 +1,7 @@
-"""Ready-made parts of stages: deciding by votes, drawing, splitting, tagging. Recipes call them; they keep no state."""
+"""Ready-made parts of stages: deciding by votes, drawing, splitting, tagging.
+
+Recipes call them; they keep no state.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,9 @@ Item = TypeVar("Item", bound=Named)
 
 
 def random_key(seed: int, *names: str) -> bytes:
-    """A random key that depends on the names and the seed alone: to sort by, or to compare with a share."""
+    """A random key that depends on the names and the seed alone: to sort by, or to compare with a
+    share.
+    """
     return blake2b("\0".join((str(seed), *names)).encode(), digest_size=8).digest()
 
 
@@ -49,7 +54,9 @@ def draw_examples(examples: Iterable[Example], count: int, seed: int, what: str)
 
 
 def shuffle(items: Iterable[Item], seed: int, what: str) -> list[Item]:
-    """The items in an order that depends on their ids, the seed and `what` alone: what is drawn comes first."""
+    """The items in an order that depends on their ids, the seed and `what` alone: what is drawn
+    comes first.
+    """
     return sorted(items, key=lambda item: (random_key(seed, what, item.id), item.id))
 
 
@@ -61,9 +68,11 @@ def answers_of(judgements: Iterable[Judgement]) -> dict[str, list[Judgement]]:
 def decide(
     inputs: Inputs, items: str, ask: str, rule: str, only: Sequence[str] = (), gold: str = ""
 ) -> Outcomes:
-    """Give the items of a set the gold that a rule of `nikawa aggregate` makes of the answers to an `Ask`.
+    """Give the items of a set the gold that a rule of `nikawa aggregate` makes of the answers to an
+    `Ask`.
 
-    With `only`, another outcome than these labels drops the item. The gold goes under `gold`, else the question.
+    With `only`, another outcome than these labels drops the item. The gold goes under `gold`, else
+    the question.
     """
     from nikawa.aggregation.table import Table
     from nikawa.aggregation.verdicts import ACCEPTED, apply_rule
@@ -112,9 +121,10 @@ def assign_splits(
     group: Callable[[Example], str],
     sets: Mapping[str, str] = SPLITS,
 ) -> Outcomes:
-    """Sort items into the sets of splits (`train`, `dev`, `test` to a set's name); the first takes what the others leave.
+    """Sort items into the sets of splits (`train`, `dev`, `test` to a set's name).
 
-    Groups stay whole, in an order that depends on their names and the seed alone; a part ends with the group that fills it.
+    The first takes what the others leave. Groups stay whole, in an order that depends on their
+    names and the seed alone; a part ends with the group that fills it.
     """
     from nikawa.splitting.base import parse_sizes
 
@@ -138,10 +148,11 @@ def split_groups(
     ids: Callable[[Example], set[str]] = lambda example: {example.id},
     sets: Mapping[str, str] = SPLITS,
 ) -> Outcomes:
-    """Sort the items of the sets `names` into splits of the sizes that the setting `split` gives; see `assign_splits`.
+    """Sort the items of the sets `names` into splits of the sizes that the setting `split` gives;
+    see `assign_splits`.
 
-    The setting `removed`, where the stage uses it, names items deleted by hand, by any of their `ids`; the setting
-    `tags` names the tag pack whose tags they get.
+    The setting `removed`, where the stage uses it, names items deleted by hand, by any of their
+    `ids`; the setting `tags` names the tag pack whose tags they get.
     """
     examples = [example for name in names for example in inputs.examples(name)]
     removed = getattr(config, "removed", ())
@@ -171,7 +182,9 @@ def check_split(config: Any, parts: int = 3) -> None:
 
 
 def check_removed(removed: Sequence[str], known: Collection[str]) -> None:
-    """Refuse to delete by hand what is not there: a mistyped id would leave in what was meant to go."""
+    """Refuse to delete by hand what is not there: a mistyped id would leave in what was meant to
+    go.
+    """
     if missing := [one for one in removed if one not in known]:
         what = f"the setting removed names {list_names(missing)}, which no rule let through to here"
         raise BadInput(what, cure=f"take it from the list, or {suggest(missing[0], known)}")

@@ -1,4 +1,6 @@
-"""The figures of a build for its card: counts by stage, agreement, workers, licences, labels, lengths."""
+"""The figures of a build for its card: counts by stage, agreement, workers, licences, labels,
+lengths.
+"""
 
 from __future__ import annotations
 
@@ -130,7 +132,8 @@ def ask_figures(store: Store, ask: Ask, done: Done) -> AskFigures:
 
 
 def source_licences(store: Store, stages: Sequence[Stage]) -> Iterator[str]:
-    """The licence of each source item, at the first stage that read it: a later one may read another source beside it.
+    """The licence of each source item, at the first stage that read it: a later one may read
+    another source beside it.
 
     Args:
         stages: the stages that read a source, in order.

@@ -1,7 +1,8 @@
-"""What a recipe declares: how a dataset is made, stage by stage, from source text and people's answers.
+"""What a recipe declares: how a dataset is made, stage by stage, from source text and people's
+answers.
 
-A recipe is the name `RECIPE` in a file of a folder below this package, found by scan, or an entry point
-`nikawa.recipes` of another package:
+A recipe is the name `RECIPE` in a file of a folder below this package, found by scan, or an entry
+point `nikawa.recipes` of another package:
 
     RECIPE = Recipe(name, title, config=MyConfig, card=card, stages=(Stage(...), Ask(...), ...), splits={...})
 
@@ -14,7 +15,8 @@ A recipe is the name `RECIPE` in a file of a folder below this package, found by
 - `splits` says which sets are released as which splits; `check` refuses settings before anybody is asked.
 - What stages share is in `decide` (deciding by votes, drawing, splitting, tagging), what people answer in `forms`.
 
-`build` runs it: each stage's files are written whole, named by a digest of inputs and config, and never made twice.
+`build` runs it: each stage's files are written whole, named by a digest of inputs and config, and
+never made twice.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ from nikawa.records import Card, Example, Judgement
 from nikawa.registry import Registry, collect_plugins
 
 FROM = "from"
-"""The meta value of an item that was read from a source file: file, line, and url and licence where known."""
+"""The meta value of an item that was read from a source file: file, line, and url and licence where
+known."""
 
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
@@ -45,7 +48,9 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class Config(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What every recipe can be told; each adds its own fields, with the paper's numbers as defaults.
+    """What every recipe can be told.
+
+    Each adds its own fields, with the paper's numbers as defaults.
 
     `nikawa build NAME --show-config` prints the string below each field as a comment.
     """
@@ -73,7 +78,10 @@ class Kept(NamedTuple):
 
 
 class Dropped(NamedTuple):
-    """An item that a stage takes out, and why; reasons are counted, so keep them few and put particulars in `detail`."""
+    """An item that a stage takes out, and why.
+
+    Reasons are counted, so keep them few and put particulars in `detail`.
+    """
 
     example: Example
     why: str
@@ -109,7 +117,8 @@ class Stage:
     """What it does and by which rule, in one sentence; the dataset card prints it."""
     run: Callable[[Inputs, Any], Outcomes]
     reads: tuple[str, ...]
-    """The sets it takes items or judgements from, and the config fields that name the files it reads."""
+    """The sets it takes items or judgements from, and the config fields that name the files it
+    reads."""
     uses: tuple[str, ...] = ()
     """The config fields it looks at; it cannot see others."""
     writes: tuple[str, ...] = ()
@@ -145,15 +154,19 @@ class Ask:
     prompt: str = ""
     """What the worker reads, in the language of the data."""
     labels: tuple[str, ...] = ()
-    """What may be answered, where the form is one of labels, or may be marked, where it is one of spans."""
+    """What may be answered, where the form is one of labels, or may be marked, where it is one of
+    spans."""
     scale: tuple[float, float] | None = None
     """The lowest and the highest number that may be answered."""
     texts: str = ""
-    """The config field that says how many texts a worker writes, or labels they may rank; one text when empty."""
+    """The config field that says how many texts a worker writes, or labels they may rank; one text
+    when empty."""
     reports: tuple[str, ...] = ()
-    """Words that hand an item back and may be given instead of an answer, such as `personal` or `hate`."""
+    """Words that hand an item back and may be given instead of an answer, such as `personal` or
+    `hate`."""
     apart: tuple[str, ...] = ()
-    """Earlier `Ask`s about the same items or what they were made of: who answered there does not answer here."""
+    """Earlier `Ask`s about the same items or what they were made of: who answered there does not
+    answer here."""
     simulate: Simulate | None = None
     """Makes up an answer where a build is tried out without people."""
     uses: tuple[str, ...] = ()
@@ -180,17 +193,20 @@ class Recipe:
     """The config fields that name source files."""
     stages: tuple[Stage | Ask, ...]
     card: Callable[[Any], Card]
-    """The card but for what the build itself tells: languages, version, workers, known problems of the run."""
+    """The card but for what the build itself tells: languages, version, workers, known problems of
+    the run."""
     question: str
     """The gold whose distribution the dataset card shows."""
     splits: Mapping[str, str] = field(default_factory=lambda: SPLITS)
     """Split of the release to the set it is made of."""
     numbered: bool = False
-    """Whether released examples are counted from 0 in each split, instead of keeping their working ids."""
+    """Whether released examples are counted from 0 in each split, instead of keeping their working
+    ids."""
     continued: bool = False
     """Whether the count goes on from split to split."""
     check: Callable[[Any], None] | None = None
-    """Refuses a config that would fail later, when people have answered already; see `decide.check_split`."""
+    """Refuses a config that would fail later, when people have answered already; see
+    `decide.check_split`."""
     notes: tuple[str, ...] = field(default=())
     """What the papers do not say and was chosen here; the card lists it."""
 
@@ -212,7 +228,8 @@ class Recipe:
 
 
 def found_in(path: Path, line: int, **more: str) -> dict[str, Any]:
-    """The meta value `from` of an item read from a source: file, line, and what else is known (url, licence).
+    """The meta value `from` of an item read from a source: file, line, and what else is known (url,
+    licence).
 
     >>> found_in(Path("in/captions.jsonl"), 3, url="", licence="CC BY 4.0")
     {'from': {'file': 'captions.jsonl', 'line': 3, 'licence': 'CC BY 4.0'}}
@@ -237,7 +254,9 @@ def splits_stage(
 
 
 def built_card(published: Card, config: Config, **changes: Any) -> Card:
-    """The card of a published dataset, with `changes`, for one that the recipe of the same name makes here."""
+    """The card of a published dataset, with `changes`, for one that the recipe of the same name
+    makes here.
+    """
     return msgspec.structs.replace(
         published,
         name=config.name or published.name,
@@ -247,7 +266,8 @@ def built_card(published: Card, config: Config, **changes: Any) -> Card:
 
 
 NOT_DESCRIBED = ("jcola", "klue-dp", "klue-mrc", "wos")
-"""Datasets that can be read but not built: how they were made is in none of the papers the recipes follow."""
+"""Datasets that can be read but not built: how they were made is in none of the papers the recipes
+follow."""
 
 
 def find_recipe(name: str) -> Recipe:

@@ -1,4 +1,6 @@
-"""The last step of a build: number the examples, write splits, lineage and cards together, the card last."""
+"""The last step of a build: number the examples, write splits, lineage and cards together, the card
+last.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,8 @@ class History:
     dropped: dict[str, list[Sibling]] = field(default_factory=dict)
     """By each of the parents that the dropped items were made of."""
     lost: dict[str, list[Sibling]] = field(default_factory=dict)
-    """By the dropped item itself: it may live on in what was made of it, such as the opposite direction."""
+    """By the dropped item itself: it may live on in what was made of it, such as the opposite
+    direction."""
 
     @classmethod
     def of(cls, store: Store) -> History:
@@ -81,9 +84,11 @@ class History:
                 self.dropped.setdefault(parent, []).append(gone)
 
     def ancestry(self, item: str, last: str) -> dict[str, frozenset[str]]:
-        """The item and all it was made from, the sources first, each with the stages that led to it.
+        """The item and all it was made from, the sources first, each with the stages that led to
+        it.
 
-        A caption may also have been drawn for something else: of a parent only what came before its child was made counts.
+        A caption may also have been drawn for something else: of a parent only what came before its
+        child was made counts.
         """
         ancestors: dict[str, frozenset[str]] = {}
 
@@ -96,7 +101,9 @@ class History:
         return ancestors
 
     def siblings(self, line: Iterable[str]) -> list[Sibling]:
-        """What was dropped of all that was made from the items of a line, and those of them dropped later, each once."""
+        """What was dropped of all that was made from the items of a line, and those of them dropped
+        later, each once.
+        """
         siblings: dict[tuple[str, str], Sibling] = {}
         for item in line:
             for gone in (*self.lost.get(item, ()), *self.dropped.get(item, ())):
@@ -165,7 +172,10 @@ class Released(Record, frozen=True, kw_only=True):
 
 
 def release(store: Store, overwrite: bool) -> Released:
-    """Write the release, unless the same is there; another one is replaced only where that is asked for."""
+    """Write the release, unless the same is there.
+
+    Another one is replaced only where that is asked for.
+    """
     recover(store.out, CARD)
     sets = {split: store.digest_of(name) for split, name in store.recipe.splits.items()}
     places = (*store.recipe.sources, "answers")  # files count by what is in them
@@ -202,7 +212,10 @@ def released_before(out: Path) -> Built | None:
 
 
 def write_release(store: Store, key: str) -> Built:
-    """Write all files of the release in place of those of an earlier one; `key` is what it is made of."""
+    """Write all files of the release in place of those of an earlier one.
+
+    `key` is what it is made of.
+    """
     splits = number_examples(store)
     examples = {split: [example for _, example in pairs] for split, pairs in splits.items()}
     figures = figures_of(store, examples)
@@ -226,7 +239,10 @@ def write_release(store: Store, key: str) -> Built:
 
 
 def release_files(out: Path) -> list[str]:
-    """The files of the release a folder holds, none without a card; other files are not ours to replace."""
+    """The files of the release a folder holds, none without a card.
+
+    Other files are not ours to replace.
+    """
     if not (out / CARD).exists():
         return []
     names = (CARD, BUILT, PAGE, LINEAGE, INDEX, CHANGES, CHANGELOG)
@@ -235,7 +251,9 @@ def release_files(out: Path) -> list[str]:
 
 
 def number_examples(store: Store) -> Splits:
-    """The examples as they are released: numbered where the recipe says so, without what only the build needs."""
+    """The examples as they are released: numbered where the recipe says so, without what only the
+    build needs.
+    """
     recipe, number, splits = store.recipe, 0, {}
     for split, name in recipe.splits.items():
         pairs, number = [], number if recipe.continued else 0
@@ -252,7 +270,9 @@ def number_examples(store: Store) -> Splits:
 
 
 def complete_card(store: Store, figures: Figures) -> Card:
-    """The recipe's card with what the build tells: version, workers, and problems that the figures show."""
+    """The recipe's card with what the build tells: version, workers, and problems that the figures
+    show.
+    """
     card = store.recipe.card(store.config)
     workers = "; ".join(f"{a.name}: {a.each} an item, {a.workers} in all" for a in figures.asks)
     problems = []

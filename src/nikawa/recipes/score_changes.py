@@ -70,7 +70,10 @@ class Versions:
 def values_of(
     task: Task, examples: Sequence[Example], answers: Mapping[str, Prediction]
 ) -> dict[str, tuple[float, Unit]]:
-    """Every official metric of a task, items whose labels are hidden left out; NaN where it is not defined."""
+    """Every official metric of a task, items whose labels are hidden left out.
+
+    NaN where it is not defined.
+    """
     shown = [example for example in examples if not example.hidden]
     part = AnsweredTask.pair(task, shown, answers)
     values: dict[str, tuple[float, Unit]] = {}
@@ -168,7 +171,9 @@ def known_tasks(names: Iterable[str]) -> tuple[Task, ...]:
 
 
 def shaped_tasks(folder: Path | None, dataset: Dataset) -> tuple[Task, ...]:
-    """The tasks of a folder under another name, as its records tell them; none where they tell nothing."""
+    """The tasks of a folder under another name, as its records tell them; none where they tell
+    nothing.
+    """
     if folder is None:
         return ()
     try:
@@ -180,7 +185,10 @@ def shaped_tasks(folder: Path | None, dataset: Dataset) -> tuple[Task, ...]:
 def moved_scores(
     versions: Versions, runs: Sequence[Path], answers: Sequence[str]
 ) -> tuple[list[ScoreMove], list[str]]:
-    """Every score of the systems given that may move, and notes; the order is that of task, set, metric and rank."""
+    """Every score of the systems given that may move, and notes.
+
+    The order is that of task, set, metric and rank.
+    """
     if not (runs or answers):
         return [], []
     if not versions.tasks:
@@ -205,7 +213,10 @@ class Systems:
     notes: list[str] = field(default_factory=list)
 
     def add_run(self, run: StoredRun) -> bool:
-        """Add the sets of a finished run that hold corrected examples; returns whether the run is one on this dataset."""
+        """Add the sets of a finished run that hold corrected examples.
+
+        Returns whether the run is one on this dataset.
+        """
         spec, before = run.spec, self.versions.before
         task = self._task_of(spec)
         if task is None:
@@ -229,7 +240,10 @@ class Systems:
         return True
 
     def _task_of(self, spec: RunSpec) -> Task | None:
-        """The task a run answered. One on a folder goes by the content of its sets, wherever the folder was then."""
+        """The task a run answered.
+
+        One on a folder goes by the content of its sets, wherever the folder was then.
+        """
         tasks = self.versions.tasks
         if not isinstance(spec.own, Task):
             return next((task for task in tasks if task.name == spec.task), None)
@@ -279,7 +293,10 @@ class Systems:
 
 
 def system_title(spec: RunSpec) -> str:
-    """What a system is called in the changelog: `encoder [epochs=3] (hypothesis alone)`; seeds share a title."""
+    """What a system is called in the changelog: `encoder [epochs=3] (hypothesis alone)`.
+
+    Seeds share a title.
+    """
     settings = ", ".join(f"{key}={value}" for key, value in sorted(spec.settings.items()))
     about = spec.variation.title
     model = spec.model if spec.name else spec.predictor

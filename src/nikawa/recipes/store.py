@@ -1,4 +1,6 @@
-"""Where a build keeps its work: a folder a stage, written whole, with the digest of what it was made from."""
+"""Where a build keeps its work: a folder a stage, written whole, with the digest of what it was
+made from.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,9 @@ class Store:
         return self.out / WORK / stage.name
 
     def done(self, stage: Stage | Ask) -> Done | None:
-        """What is known of a stage that was finished, be it of other inputs; None where a file of it is gone."""
+        """What is known of a stage that was finished, be it of other inputs; None where a file of
+        it is gone.
+        """
         needed = [RECORD, *(f"{name}.jsonl" for name in stage.sets)]
         folder = self.folder(stage)
         whole = all((folder / name).is_file() for name in needed)

@@ -1,4 +1,7 @@
-"""Ways to split a dataset: one file a family, found by scan; each sorts examples into named parts."""
+"""Ways to split a dataset: one file a family, found by scan.
+
+Each sorts examples into named parts.
+"""
 
 from __future__ import annotations
 

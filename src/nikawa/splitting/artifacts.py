@@ -1,8 +1,9 @@
 """Least hypothesis-only signal (KLUE-NLI, 3.3.1).
 
-A model that sees the hypothesis alone gives each label a probability p. The distance of an example is the cross entropy
-of the uniform distribution with it, −(1/K) Σ log p, least (log K) where the hypothesis says nothing. The sets of a
-premise and its hypotheses with the least mean distance are for evaluation, parted by chance.
+A model that sees the hypothesis alone gives each label a probability p. The distance of an example
+is the cross entropy of the uniform distribution with it, −(1/K) Σ log p, least (log K) where the
+hypothesis says nothing. The sets of a premise and its hypotheses with the least mean distance are
+for evaluation, parted by chance.
 """
 
 from __future__ import annotations

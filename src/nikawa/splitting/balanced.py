@@ -21,7 +21,10 @@ from nikawa.splitting.base import (
 
 
 def split_evenly(examples: Sequence[Example], sizes: Sizes, settings: SplitterSettings) -> Parts:
-    """As even a number of each combination of the fields as can be; one that is too small gives what it has."""
+    """As even a number of each combination of the fields as can be.
+
+    One that is too small gives what it has.
+    """
     if not settings.fields:
         raise BadInput("balanced by what?", cure="name meta values: --field source --field style")
     kinds = group_by(shuffle(examples, settings.seed), lambda e: kind_of(e, settings))

@@ -1,4 +1,6 @@
-"""What every way to split shares: sizes, settings, and draws that depend on names and the seed alone."""
+"""What every way to split shares: sizes, settings, and draws that depend on names and the seed
+alone.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,14 @@ from nikawa.records import Example
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 Sizes = Mapping[str, int]
-"""Name of a part to how many examples it should hold; the first part takes what the others leave."""
+"""Name of a part to how many examples it should hold; the first part takes what the others leave.
+"""
 Parts = dict[str, list[Example]]
 Splits = Mapping[str, Sequence[Example]]
 Words = Callable[[str], Sequence[str]]
 Signal = Callable[[Sequence[Example], Sequence[str]], Sequence[Mapping[str, float]]]
-"""Probabilities of the labels of each example from its hypothesis alone; the second argument is their groups."""
+"""Probabilities of the labels of each example from its hypothesis alone; the second argument is
+their groups."""
 
 NAMES = {2: ("train", "test"), 3: ("train", "dev", "test")}
 """Number of parts to their usual names."""
@@ -74,7 +78,10 @@ def shuffle(examples: Iterable[Example], seed: int) -> list[Example]:
 
 
 def parse_sizes(text: str, total: int, names: Sequence[str] = ()) -> dict[str, int]:
-    """`0.8,0.1,0.1` as shares, `1000,1000` or `rest,500,500` as counts; the first part takes what is left."""
+    """`0.8,0.1,0.1` as shares, `1000,1000` or `rest,500,500` as counts.
+
+    The first part takes what is left.
+    """
     words = [word.strip() for word in text.split(",")]
     parts = tuple(names) or NAMES.get(len(words), ())
     if len(parts) != len(words) or len(set(parts)) != len(parts):
@@ -121,7 +128,9 @@ def cut(ordered: Sequence[T], sizes: Mapping[str, int]) -> dict[str, list[T]]:
 
 
 def share_out(ordered: Sequence[T], sizes: Mapping[str, int]) -> dict[str, list[T]]:
-    """All of an ordered list, dealt so that every stretch of it goes to the parts in the ratio of their sizes."""
+    """All of an ordered list, dealt so that every stretch of it goes to the parts in the ratio of
+    their sizes.
+    """
     wanted = max(sum(sizes.values()), 1)
     parts: dict[str, list[T]] = {name: [] for name in sizes}
     for place, item in enumerate(ordered, start=1):
@@ -139,7 +148,10 @@ def scale_sizes(sizes: Mapping[str, int], total: int) -> dict[str, int]:
 
 
 def quotas(available: Mapping[K, int], remaining: int) -> dict[K, int]:
-    """As even as can be: every kind gives the same, those that have less all they have; what is odd by order."""
+    """As even as can be: every kind gives the same, those that have less all they have.
+
+    What is odd by order.
+    """
     taken = dict.fromkeys(available, 0)
     while remaining > 0:
         unspent = [kind for kind in available if taken[kind] < available[kind]]
@@ -194,12 +206,18 @@ def value_of(example: Example, field: str) -> Any:
 
 
 def kind_of(example: Example, settings: SplitterSettings) -> str:
-    """What an example is by the named fields, all of which it must have; the same for all where none is named."""
+    """What an example is by the named fields, all of which it must have.
+
+    The same for all where none is named.
+    """
     return "\0".join(str(value_of(example, field)) for field in settings.fields)
 
 
 def groups_of(examples: Sequence[Example], settings: SplitterSettings) -> list[str]:
-    """The group of each example: by the named fields, else its own; those of which a field says nothing are one group."""
+    """The group of each example: by the named fields, else its own.
+
+    Those of which a field says nothing are one group.
+    """
     names = []
     for example in examples:
         values = []

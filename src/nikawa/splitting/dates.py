@@ -1,7 +1,7 @@
 """By date, with terms the training part never shows (KLUE-TC, 3.1.1).
 
-The newest examples are for evaluation. A share of the evaluation part is older, but holds a term that no other older
-example has; those with the most such terms come first.
+The newest examples are for evaluation. A share of the evaluation part is older, but holds a term
+that no other older example has; those with the most such terms come first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Held-out entities (KLUE-NER, 3.4.1): every evaluation example holds an entity that the parts before it lack.
+"""Held-out entities (KLUE-NER, 3.4.1): every evaluation example holds an entity that the parts
+before it lack.
 
-Entities are taken by chance; with one go all the examples that hold it. The last part is filled first, so an entity held out for
-test is neither in dev nor in train.
+Entities are taken by chance; with one go all the examples that hold it. The last part is filled
+first, so an entity held out for test is neither in dev nor in train.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ def split_by_entity(examples: Sequence[Example], sizes: Sizes, settings: Splitte
 
 
 def draw_examples(remaining: dict[str, frozenset[str]], size: int, seed: int) -> list[str]:
-    """Examples of entities drawn until there are so many; an entity too frequent for what is lacking is passed over."""
+    """Examples of entities drawn until there are so many.
+
+    An entity too frequent for what is lacking is passed over.
+    """
     holders: dict[str, list[str]] = {}
     for name, entities in remaining.items():
         for entity in entities:

@@ -1,7 +1,8 @@
-"""Split a dataset: a dataset folder with a card, the sizes and labels of its parts, and what leaks between them.
+"""Split a dataset: a dataset folder with a card, the sizes and labels of its parts, and what leaks
+between them.
 
-Where `nikawa aggregate` made the gold, the card says how, and the lineage is written: every judgement, the rule that made
-the gold, and the way of splitting.
+Where `nikawa aggregate` made the gold, the card says how, and the lineage is written: every
+judgement, the rule that made the gold, and the way of splitting.
 """
 
 from __future__ import annotations
@@ -95,7 +96,10 @@ def split(
     options: SplitOptions | None = None,
     on_progress: Progress | None = None,
 ) -> SplitReport:
-    """Split a dataset given as `load` takes it; the splits it has are thrown together first, less those that repeat others."""
+    """Split a dataset given as `load` takes it.
+
+    The splits it has are thrown together first, less those that repeat others.
+    """
     options = options or SplitOptions()
     on_progress = on_progress or (lambda what, done, total: None)
     splitter = splitters()[options.by]
@@ -148,7 +152,8 @@ def split(
 def drop_repeating_splits(dataset: Dataset, text: str) -> tuple[Dataset, dict[str, str]]:
     """The dataset without splits that are parts of others, and those with what they are parts of.
 
-    Parts of a published split that is not here are refused: they overlap, and none of them stands for all.
+    Parts of a published split that is not here are refused: they overlap, and none of them stands
+    for all.
     """
     benchmark = find_benchmark(text)
     views = views_of(dataset.splits, benchmark)
@@ -189,7 +194,9 @@ def word_function(name: str) -> Words:
 
 
 def hypothesis_signal(task: Task, name: str, seed: int, on_progress: Progress) -> Signal:
-    """Probabilities from a model that sees the hypothesis alone and never the premise set it is asked about."""
+    """Probabilities from a model that sees the hypothesis alone and never the premise set it is
+    asked about.
+    """
     if not isinstance(model(name), Trainable):
         raise BadInput(f"the model {name} does not learn", cure=f"use {MODEL}")
 
@@ -266,7 +273,9 @@ def _label_shares(
 
 
 def _describe(dataset: Dataset, text: str, options: SplitOptions) -> Dataset:
-    """The dataset with its card filled: how it was split, how its gold was aggregated, what the user says of it."""
+    """The dataset with its card filled: how it was split, how its gold was aggregated, what the
+    user says of it.
+    """
     way = "" if options.by == "random" else f" ({splitters()[options.by].title})"
     split_note = f"Split again by nikawa split --by {options.by} --sizes {options.sizes} --seed {options.settings.seed}{way}."
     description = f"{dataset.card.description.rstrip('. ')}. {split_note}"

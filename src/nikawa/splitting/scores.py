@@ -1,8 +1,9 @@
 """Flat over the scores, against word overlap (KLUE-STS, 3.2.1).
 
-The scale is cut into bins (51: every tenth from 0 to 5); the evaluation part takes as even a number from each as can
-be. Within a bin the pairs come first whose words say the opposite of their score: the least overlap from 3 on, the
-most below. Sources keep the ratio they have in the whole, in the evaluation part and in each half of it.
+The scale is cut into bins (51: every tenth from 0 to 5); the evaluation part takes as even a number
+from each as can be. Within a bin the pairs come first whose words say the opposite of their score:
+the least overlap from 3 on, the most below. Sources keep the ratio they have in the whole, in the
+evaluation part and in each half of it.
 """
 
 from __future__ import annotations

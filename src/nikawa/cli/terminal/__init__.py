@@ -1,1 +1,3 @@
-"""What the verbs share: the application itself, tables and progress on a terminal, examples, and usage errors."""
+"""What the verbs share: the application itself, tables and progress on a terminal, examples, and
+usage errors.
+"""

@@ -1,4 +1,5 @@
-"""Build the `nikawa` command from the files of its folder and turn errors into one line and a status.
+"""Build the `nikawa` command from the files of its folder and turn errors into one line and a
+status.
 
 Exit status: 0 done, 1 done but the check failed or not done, 2 bad input, 130 interrupted.
 """
@@ -24,11 +25,15 @@ from nikawa.errors import BadInput, NikawaError, suggest
 from nikawa.version import __version__
 
 UsageProblem: type[Exception] = typer.BadParameter.__bases__[0]
-"""What Typer raises for an unknown option or verb, a wrong value, a missing argument; it has no public name."""
+"""What Typer raises for an unknown option or verb, a wrong value, a missing argument; it has no
+public name."""
 
 
 def explain_usage(problem: Exception, words: Sequence[str], root: Any) -> BadInput | None:
-    """The one line for what Typer found wrong; None where it has shown the help instead. `root` is the whole command."""
+    """The one line for what Typer found wrong; None where it has shown the help instead.
+
+    `root` is the whole command.
+    """
     if type(problem).__name__ == "NoArgsIsHelpError":
         return None
     ctx = getattr(problem, "ctx", None)
@@ -66,7 +71,10 @@ def explain_usage(problem: Exception, words: Sequence[str], root: Any) -> BadInp
 
 
 def _find_near_options(typed: str, known: Iterable[str]) -> str:
-    """The known options nearest to what was typed; with a dash too few or too many that option alone."""
+    """The known options nearest to what was typed.
+
+    With a dash too few or too many that option alone.
+    """
     folded = {option.casefold(): option for option in sorted(known)}
     bare = typed.lstrip("-").partition("=")[0].replace("_", "-").casefold()
     for same in (f"--{bare}", f"-{bare}"):
@@ -146,7 +154,9 @@ PANELS = ("Data", "Build", "Probe", "Evaluate")
 
 
 def build(only: str | None = None) -> typer.Typer:
-    """The application with every verb attached, or with that of one file alone, which starts sooner."""
+    """The application with every verb attached, or with that of one file alone, which starts
+    sooner.
+    """
     app = typer.Typer(
         name="nikawa",
         help="One toolkit for the whole life of a language-understanding benchmark, Japanese and Korean first.",
@@ -176,7 +186,9 @@ def _attach_verb(module: Any, app: typer.Typer) -> None:
 
 
 def build_overview() -> typer.Typer:
-    """The application for the list of verbs alone: commands without their options, which take most of the time."""
+    """The application for the list of verbs alone: commands without their options, which take most
+    of the time.
+    """
     app = build()
     for command in app.registered_commands:
 

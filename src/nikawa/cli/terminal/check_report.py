@@ -1,4 +1,6 @@
-"""A check's report as a person reads it: label counts, then a block a finding, ids whole on their own lines."""
+"""A check's report as a person reads it: label counts, then a block a finding, ids whole on their
+own lines.
+"""
 
 from __future__ import annotations
 

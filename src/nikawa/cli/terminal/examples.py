@@ -1,4 +1,6 @@
-"""Examples and cards as a person reads them: one field a line, spans marked in the text, trees as arrows."""
+"""Examples and cards as a person reads them: one field a line, spans marked in the text, trees as
+arrows.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ READING_ORDER = (
 def print_examples(
     dataset: Dataset, chosen: Mapping[str, Sequence[Example]], whole: bool = True
 ) -> None:
-    """The chosen examples of each split; where not all was read, a split may hold more than is known."""
+    """The chosen examples of each split.
+
+    Where not all was read, a split may hold more than is known.
+    """
     from rich.text import Text
 
     out = console()
@@ -105,7 +110,10 @@ def replace_controls(text: str) -> str:
 
 
 def mark_spans(text: str, spans: list[Span]) -> Text:
-    """The text with each span in colour and its label behind it; of overlapping spans the first is shown."""
+    """The text with each span in colour and its label behind it.
+
+    Of overlapping spans the first is shown.
+    """
     from rich.text import Text
 
     shown, at = Text(), 0
@@ -120,7 +128,9 @@ def mark_spans(text: str, spans: list[Span]) -> Text:
 
 
 def format_input(value: Any) -> str:
-    """An input as text: choices numbered, turns with their speaker, words side by side; else as it is."""
+    """An input as text: choices numbered, turns with their speaker, words side by side; else as it
+    is.
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
@@ -134,7 +144,8 @@ def format_input(value: Any) -> str:
 
 
 def format_answer(value: Any, text: str = "") -> Any:
-    """An answer on one line: spans as `0-3:PS 김하늘, 5-7:LC 서울`, with the characters where the text is known.
+    """An answer on one line: spans as `0-3:PS 김하늘, 5-7:LC 서울`, with the characters where the text
+    is known.
 
     Labels and numbers stay as they are, other structures are shown as plain text.
     """

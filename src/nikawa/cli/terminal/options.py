@@ -1,4 +1,5 @@
-"""Options that several verbs have, each declared once with its help text, and what the shell completes for them.
+"""Options that several verbs have, each declared once with its help text, and what the shell
+completes for them.
 
 A verb takes one as the type of a parameter, `json: Json = False`; the default stays with the verb.
 """
@@ -105,7 +106,8 @@ def split_list(text: str) -> list[str]:
 
 
 def parse_value(text: str) -> Any:
-    """The value of a setting: a number, true, false, null or a list where it reads as JSON, else the text itself.
+    """The value of a setting: a number, true, false, null or a list where it reads as JSON, else
+    the text itself.
 
     >>> parse_value("0.5"), parse_value("mean")
     (0.5, 'mean')
@@ -119,8 +121,9 @@ def parse_value(text: str) -> Any:
 
 
 def parse_card_fields(texts: Sequence[str], option: str) -> dict[str, str]:
-    """Fields of a card by name: `licence=CC0` is `{"licence": "CC0"}`; `option` is what errors call them.
+    """Fields of a card by name: `licence=CC0` is `{"licence": "CC0"}`.
 
+    `option` is what errors call them.
     Raises BadInput where a field has no text or is there twice.
     """
     pairs = [text.partition("=") for text in texts]

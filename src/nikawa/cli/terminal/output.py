@@ -41,7 +41,8 @@ def print_json(value: Any) -> None:
 def print_result(report: R, show: Callable[[R], None], *, json: bool, quiet: bool) -> None:
     """Print what a verb found in the form that `--json` and `--quiet` ask for.
 
-    `json` prints the report itself and wins over `quiet`, which prints nothing; else `show` prints it for people.
+    `json` prints the report itself and wins over `quiet`, which prints nothing; else `show` prints
+    it for people.
     """
     if json:
         print_json(report)
@@ -56,9 +57,10 @@ def print_table(
     title: str = "",
     numbers: Sequence[str] = (),
 ) -> None:
-    """Print an aligned table; columns named in `numbers` are right-aligned. Full-width text lines up.
+    """Print an aligned table; columns named in `numbers` are right-aligned.
 
-    On a narrow terminal words fold and numbers do not; columns that have no room stand in a further table below.
+    Full-width text lines up. On a narrow terminal words fold and numbers do not; columns that have
+    no room stand in a further table below.
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -100,7 +102,10 @@ def print_rendered(
     *,
     numbers: Sequence[str] = (),
 ) -> None:
-    """Print a table as Markdown, LaTeX or CSV, to be pasted or piped. Raises UnknownName for another notation."""
+    """Print a table as Markdown, LaTeX or CSV, to be pasted or piped.
+
+    Raises UnknownName for another notation.
+    """
     from nikawa.errors import unknown
     from nikawa.reporting.tables import NOTATIONS, TextTable
 
@@ -226,7 +231,8 @@ MAX_WHOLE_WORD = 20
 _TOKEN = re.compile(
     "\\s+|[!-~\u00b1\u00d7\u2010-\u2026\uac00-\ud7a3]+|.[\u3001\u3002\u300d\u300f\uff01\uff09\uff1f]*"
 )
-"""What is kept whole as far as it goes: blanks, words and numbers, and each kana or kanji with the marks that end a clause."""
+"""What is kept whole as far as it goes: blanks, words and numbers, and each kana or kanji with the
+marks that end a clause."""
 _NUMBER = re.compile("[-+~<>=(]*[0-9][-0-9.,%:/()+\u00b1\u00d7\u2010-\u2015]*")
 
 
@@ -256,7 +262,9 @@ def _measure_column(header: str, cells: Sequence[str], limit: int) -> Column:
 def _fit_columns(
     header: Sequence[str], rows: Sequence[Sequence[str]], limit: int
 ) -> list[dict[int, int]]:
-    """The tables a table becomes on a terminal of `limit` columns: each is its columns, by number, and their widths."""
+    """The tables a table becomes on a terminal of `limit` columns: each is its columns, by number,
+    and their widths.
+    """
     columns = [
         _measure_column(name, [row[i] for row in rows], limit) for i, name in enumerate(header)
     ]
@@ -272,7 +280,10 @@ def _fit_columns(
 
 
 def _count_key_columns(columns: Sequence[Column], rows: Sequence[Sequence[str]], limit: int) -> int:
-    """How many of the first columns tell the rows apart, and so stand in every block; one where they have no room."""
+    """How many of the first columns tell the rows apart, and so stand in every block.
+
+    One where they have no room.
+    """
     needed = LINE_MARGIN
     for n, column in enumerate(columns, start=1):
         needed += column.least + COLUMN_GAP
@@ -284,7 +295,10 @@ def _count_key_columns(columns: Sequence[Column], rows: Sequence[Sequence[str]],
 
 
 def _split_columns(columns: Sequence[Column], keys: int, limit: int) -> list[list[int]]:
-    """The columns that stand beside each other, block by block; the first `keys` stand in every block."""
+    """The columns that stand beside each other, block by block.
+
+    The first `keys` stand in every block.
+    """
     first = list(range(keys))
     start = LINE_MARGIN + sum(columns[i].least for i in first) + COLUMN_GAP * (keys - 1)
     blocks, taken = [first[:]], start

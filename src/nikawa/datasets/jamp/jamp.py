@@ -1,7 +1,9 @@
-"""JAMP: temporal inference in Japanese, generated from templates (train, test, five training splits).
+"""JAMP: temporal inference in Japanese, generated from templates (train, test, five training
+splits).
 
-Known problems: the published files still hold template 20, which the paper's numbers leave out; `None` in the time
-columns is a word; two categories close with an ASCII bracket; `_wakati` files are the same rows segmented.
+Known problems: the published files still hold template 20, which the paper's numbers leave out;
+`None` in the time columns is a word; two categories close with an ASCII bracket; `_wakati` files
+are the same rows segmented.
 """
 
 from __future__ import annotations
@@ -94,7 +96,10 @@ def version_of(splits: Splits) -> str | None:
 
 
 def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
-    """Left-over template, generator errors, odd years; twins and training splits that differ from the whole."""
+    """Left-over template, generator errors, odd years.
+
+    Twins and training splits that differ from the whole.
+    """
     for split in ("train", "test"):
         if split in dataset.splits:
             yield from row_problems(split, dataset)

@@ -1,7 +1,8 @@
-"""JAMP's training splits as rules over `train_all.tsv` (`splits.toml`), and the files they regenerate.
+"""JAMP's training splits as rules over `train_all.tsv` (`splits.toml`), and the files they
+regenerate.
 
-Each published file is `train_all.tsv`, or its segmented twin, with some rows left out: same order, same
-numbers, same bytes.
+Each published file is `train_all.tsv`, or its segmented twin, with some rows left out: same order,
+same numbers, same bytes.
 """
 
 from __future__ import annotations
@@ -114,7 +115,10 @@ def filter_lines(train: Path, split: str) -> Iterator[bytes]:
 
 
 def regenerate(train: Path, split: str, out: Path, *, overwrite: bool = False) -> int:
-    """Write the training file of `split` from `train_all.tsv` (or its twin); returns the number of rows."""
+    """Write the training file of `split` from `train_all.tsv` (or its twin).
+
+    Returns the number of rows.
+    """
     count = -1
     with atomic_write(out, overwrite=overwrite) as stream:
         for raw in filter_lines(train, split):
@@ -176,4 +180,5 @@ PROTOCOL = RunProtocol(
     divide=divide_by_kind,
     cell_of=cell_of,
 )
-"""Each training split is a run of its own; the results are told for seen and unseen kinds of problems."""
+"""Each training split is a run of its own; the results are told for seen and unseen kinds of
+problems."""

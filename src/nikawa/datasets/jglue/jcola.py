@@ -1,8 +1,8 @@
 """JCoLA: acceptability of sentences from linguistics papers (completes JGLUE).
 
-Known problems: the published label 1 is acceptable; out-of-domain sets (`ood`) are splits of their own, never to be
-mixed with in-domain ones; 12 phenomena are annotated in one file of `ood` only; `original` may be a phrase
-that was made a sentence; test labels are not distributed.
+Known problems: the published label 1 is acceptable; out-of-domain sets (`ood`) are splits of their
+own, never to be mixed with in-domain ones; 12 phenomena are annotated in one file of `ood` only;
+`original` may be a phrase that was made a sentence; test labels are not distributed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ PHENOMENA = (
     "nominal structure",
     "quantifier",
 )
-"""The linguistic phenomena that a sentence may be marked for, as the columns are called; they become tags."""
+"""The linguistic phenomena that a sentence may be marked for, as the columns are called; they
+become tags."""
 BOOLEANS = {"True": True, "False": False}
 """How a table writes a mark."""
 

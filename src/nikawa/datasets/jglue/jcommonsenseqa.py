@@ -1,8 +1,8 @@
 """JCommonsenseQA: five choices a question (JGLUE).
 
-Known problems: ids number all splits through (train 0-8938, valid 8939-10057, test 10058-11175); some questions and
-choices begin or end in white space, kept as published; two questions have choices that are equal without it;
-35 questions occur in more than one split.
+Known problems: ids number all splits through (train 0-8938, valid 8939-10057, test 10058-11175);
+some questions and choices begin or end in white space, kept as published; two questions have
+choices that are equal without it; 35 questions occur in more than one split.
 """
 
 from __future__ import annotations

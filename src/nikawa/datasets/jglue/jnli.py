@@ -1,8 +1,9 @@
 """JNLI: inference between captions of one image (JGLUE).
 
-Known problems: v1.2 corrected 29 labels of valid, so scores on v1.0 and v1.1 are not comparable with later ones, and
-the papers' Table 5 is the older; pairs come in both directions (all of flow C, most of A); most pairs are in
-JSTS too, where the final 。 may be absent: match by `meta["pair"]`, not by text.
+Known problems: v1.2 corrected 29 labels of valid, so scores on v1.0 and v1.1 are not comparable
+with later ones, and the papers' Table 5 is the older; pairs come in both directions (all of flow C,
+most of A); most pairs are in JSTS too, where the final 。 may be absent: match by `meta["pair"]`,
+not by text.
 """
 
 from __future__ import annotations
@@ -67,7 +68,9 @@ def corrections(splits: Splits) -> dict[str, str]:
 
 
 def version_of(splits: Splits) -> str | None:
-    """1.1 (or 1.0) and 1.3 (or 1.2) by the 29 corrected labels of dev; None where they are mixed or absent."""
+    """1.1 (or 1.0) and 1.3 (or 1.2) by the 29 corrected labels of dev; None where they are mixed or
+    absent.
+    """
     labels = corrections(splits)
     if labels == OLD:
         return "1.1"

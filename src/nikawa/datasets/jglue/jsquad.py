@@ -1,8 +1,9 @@
 """JSQuAD: reading comprehension on Wikipedia paragraphs (JGLUE).
 
-Known problems: `context` is title + " [SEP] " + body and offsets count from the start of the whole; a start is always
-the first occurrence of the answer, so many point into the title and are no evidence; the README of v1.0 to
-v1.2 counts 62,859 train questions, v1.3 has 62,697, the papers print 63,870.
+Known problems: `context` is title + " [SEP] " + body and offsets count from the start of the whole;
+a start is always the first occurrence of the answer, so many point into the title and are no
+evidence; the README of v1.0 to v1.2 counts 62,859 train questions, v1.3 has 62,697, the papers
+print 63,870.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """JSTS: similarity of caption pairs, 0 to 5 (JGLUE).
 
-Known problems: v1.0 writes the label as a string; sentence ids starting with `g` (worker-written contradictions)
-occur here too, though the authors' notes say only in JNLI; 12 pair ids of train are missing on purpose.
+Known problems: v1.0 writes the label as a string; sentence ids starting with `g` (worker-written
+contradictions) occur here too, though the authors' notes say only in JNLI; 12 pair ids of train are
+missing on purpose.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """MARC-ja: product reviews, positive or negative (JGLUE).
 
-Known problems: Amazon withdrew the reviews, so only holders of an old copy have this set. It is read as the authors'
-converter wrote it (`datasets/marc_ja-v*/`), else made from the raw reviews and the id lists of the
-repository. The converter's test file has no labels; made from the raw file, test is labelled.
+Known problems: Amazon withdrew the reviews, so only holders of an old copy have this set. It is
+read as the authors' converter wrote it (`datasets/marc_ja-v*/`), else made from the raw reviews and
+the id lists of the repository. The converter's test file has no labels; made from the raw file,
+test is labelled.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ def read(path: Path) -> Iterator[Example]:
 
 
 def split_of(example: Example) -> str:
-    """The split of an example made from the raw file; empty for a converted one, whose file tells."""
+    """The split of an example made from the raw file.
+
+    Empty for a converted one, whose file tells.
+    """
     return str(example.meta.get("split", ""))
 
 
@@ -62,7 +66,9 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:
 
 
 def list_problems(split: str, lists: Lists, dataset: Dataset) -> Iterator[Finding]:
-    """What the id lists say of one split, and the examples that they should have changed and did not."""
+    """What the id lists say of one split, and the examples that they should have changed and did
+    not.
+    """
     dropped, labels = lists.dropped[split], lists.labels[split]
     note = "reviews left out, fewer than 7 of 10 workers agreeing"
     yield Finding(check="filtered-reviews", where=split, count=len(dropped), note=note)

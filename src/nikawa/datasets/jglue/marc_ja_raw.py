@@ -1,8 +1,9 @@
 """Makes MARC-ja from the raw reviews and the id lists of the JGLUE repository.
 
-The steps and their order are those of the authors' converter, since the shuffle makes each split depend on
-every earlier step: quote-aware tab-separated rows, no 3 stars, mark-up off, no text of 90% ASCII or more, none
-over 500 characters, shuffle with seed 1, cut at 94% and 97%, then the lists for valid and test.
+The steps and their order are those of the authors' converter, since the shuffle makes each split
+depend on every earlier step: quote-aware tab-separated rows, no 3 stars, mark-up off, no text of
+90% ASCII or more, none over 500 characters, shuffle with seed 1, cut at 94% and 97%, then the lists
+for valid and test.
 """
 
 from __future__ import annotations
@@ -112,10 +113,11 @@ def kept_reviews(path: Path) -> Iterator[Review]:
 
 
 def plain_text(markup: str) -> str:
-    """The text of a review without its mark-up, by BeautifulSoup on Python's own parser, as in the converter.
+    """The text of a review without its mark-up, by BeautifulSoup on Python's own parser, as in the
+    converter.
 
-    Script, style and ruby readings are left out. What the parser refuses, a broken declaration, stays as it
-    is; the converter would stop there. A text without `<` and `&` needs no package.
+    Script, style and ruby readings are left out. What the parser refuses, a broken declaration,
+    stays as it is; the converter would stop there. A text without `<` and `&` needs no package.
 
     >>> plain_text("良い<br />商品")
     '良い商品'
@@ -137,7 +139,9 @@ def plain_text(markup: str) -> str:
 
 
 def read_raw_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows after the header, a quoted field with its tabs and line ends taken as one, as the converter does."""
+    """The rows after the header, a quoted field with its tabs and line ends taken as one, as the
+    converter does.
+    """
     before = csv.field_size_limit(MAX_FIELD_CHARS)
     try:
         with open_bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8") as stream:

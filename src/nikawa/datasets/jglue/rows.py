@@ -1,4 +1,6 @@
-"""What the readers of JGLUE share: rows with and without labels, edge white space, the caption ids of JSTS and JNLI."""
+"""What the readers of JGLUE share: rows with and without labels, edge white space, the caption ids
+of JSTS and JNLI.
+"""
 
 from __future__ import annotations
 
@@ -80,9 +82,11 @@ def has_edge_blank(text: str) -> bool:
 
 
 def caption_meta(pair: str, path: Path, line: int) -> dict[str, Any]:
-    """`img-s1-s2` is A (same image), `imgA_imgB-s1-s2` B, a sentence id starting with `g` C (worker-written).
+    """`img-s1-s2` is A (same image), `imgA_imgB-s1-s2` B, a sentence id starting with `g` C
+    (worker-written).
 
-    `pair` names the two sentences without their order, so it is shared by both directions and by JSTS and JNLI.
+    `pair` names the two sentences without their order, so it is shared by both directions and by
+    JSTS and JNLI.
 
     >>> caption_meta("12-34-56", Path("train.json"), 1)["source"], caption_meta("12_13-34-g5", Path(), 1)["source"]
     ('A', 'C')

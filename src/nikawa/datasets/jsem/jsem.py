@@ -1,7 +1,8 @@
 """JSeM: the Japanese semantics test suite, a file a section; premises, a hypothesis, and an answer.
 
-Known problems: the answer can be other than yes, no and unknown (undef, unacceptable, weakacceptable, *, ?), and such
-a problem has no label; texts are wrapped and indented by the tool that wrote the files; links may lack an id.
+Known problems: the answer can be other than yes, no and unknown (undef, unacceptable,
+weakacceptable, *, ?), and such a problem has no label; texts are wrapped and indented by the tool
+that wrote the files; links may lack an id.
 """
 
 from __future__ import annotations

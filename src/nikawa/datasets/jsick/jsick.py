@@ -1,7 +1,8 @@
 """JSICK: SICK translated into Japanese and judged anew, for inference and similarity.
 
-Known problems: only `jsick.tsv` is complete; `train.tsv` mixes train and trial, holds the Japanese side alone and
-numbers its rows where the others have SICK's ids; four sentences differ between the files.
+Known problems: only `jsick.tsv` is complete; `train.tsv` mixes train and trial, holds the Japanese
+side alone and numbers its rows where the others have SICK's ids; four sentences differ between the
+files.
 """
 
 from __future__ import annotations
@@ -88,7 +89,8 @@ Pairs = dict[str, Row]
 
 
 def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:
-    """Ids that mislead, texts that differ between the files, and gold that does not follow the answers.
+    """Ids that mislead, texts that differ between the files, and gold that does not follow the
+    answers.
 
     Only the files that are there are looked at.
     """

@@ -1,8 +1,8 @@
 """JSICK-stress: test pairs whose premise was scrambled, or had its particles swapped or deleted.
 
-Known problems: in the scrambled files `sentence_A_Ja_origin` is the swapped sentence, not the original, and
-`pred_ori` is some model's prediction; every label is copied from the test set, changed meaning or not.
-Workers judged 900 of the pairs, whose answers are the gold here.
+Known problems: in the scrambled files `sentence_A_Ja_origin` is the swapped sentence, not the
+original, and `pred_ori` is some model's prediction; every label is copied from the test set,
+changed meaning or not. Workers judged 900 of the pairs, whose answers are the gold here.
 """
 
 from __future__ import annotations
@@ -62,7 +62,10 @@ class _SetContext(NamedTuple):
 
 
 def read(path: Path) -> Iterator[Example]:
-    """The pairs of one set; its folder tells which, the answers file above it which pairs were judged."""
+    """The pairs of one set.
+
+    Its folder tells which, the answers file above it which pairs were judged.
+    """
     name = set_of(path)
     answers_file = path.parent.parent / STRESS_ANSWERS
     judged = read_stress_answers(answers_file) if answers_file.is_file() else ()
@@ -77,7 +80,9 @@ def read(path: Path) -> Iterator[Example]:
 
 
 def set_of(path: Path) -> str:
-    """The set a file holds, told by its folder (`scrum_ga_o/test.tsv`) or its name (`scrum_ga_o.tsv`)."""
+    """The set a file holds, told by its folder (`scrum_ga_o/test.tsv`) or its name
+    (`scrum_ga_o.tsv`).
+    """
     for name in (path.parent.name, path.name.split(".")[0]):
         if name in FOLDERS:
             return FOLDERS[name]
@@ -104,7 +109,9 @@ def find_originals(path: Path) -> dict[str, str]:
 def make_example(
     row: Row, more: dict[str, str], context: _SetContext, path: Path, line: int
 ) -> Example:
-    """The example of a changed pair: gold of the workers where they judged it, else inherited from the test set."""
+    """The example of a changed pair: gold of the workers where they judged it, else inherited from
+    the test set.
+    """
     label, score = check_label(row.label, path, line), parse_score(row.score, path, line)
     inputs = check_texts(row.premise, row.hypothesis, path, line)
     tags = parse_tags(row.tags, path, line)

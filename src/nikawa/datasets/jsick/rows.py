@@ -1,8 +1,8 @@
 """The rows of JSICK's published files, checked cell by cell.
 
 Three layouts hold pairs: the released table (`jsick.tsv`, `test.tsv`), the same table with only the
-Japanese side filled and row numbers for ids (`train.tsv`), and the table of the workers' answers, which
-has no split column and ends its lines in CR LF.
+Japanese side filled and row numbers for ids (`train.tsv`), and the table of the workers' answers,
+which has no split column and ends its lines in CR LF.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ make_card = partial(
 
 LABELS = ("entailment", "contradiction", "neutral")
 SPLITS = {"train": "train", "trial": "dev", "test": "test", "all": "all"}
-"""The files' words for a split to ours; `all` stands for a pair whose split no file at hand tells."""
+"""The files' words for a split to ours; `all` stands for a pair whose split no file at hand tells.
+"""
 TAGS = {
     "Numerical": "NUM",
     "Negation": "NEG",
@@ -133,7 +134,10 @@ SHARED = (
 def read_cells(
     path: Path, columns: Sequence[str], *, crlf: bool = False
 ) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield (line number, the cells of two or more `columns`); `crlf` where the file is published so."""
+    """Yield (line number, the cells of two or more `columns`).
+
+    `crlf` where the file is published so.
+    """
     lines = _lines(path, crlf)
     header = _header(lines, path)
     check_header(header, columns, path)
@@ -232,7 +236,10 @@ def _number(text: str) -> float | None:
 
 
 def parse_tags(text: str, path: Path, line: int) -> frozenset[str]:
-    """The phenomena of a pair. The files write one set in several orders, so it is read as a set."""
+    """The phenomena of a pair.
+
+    The files write one set in several orders, so it is read as a set.
+    """
     tags = _tag_set(text)
     if not tags <= TAGS.keys():
         wrong = sorted(tags - TAGS.keys())[0]
@@ -263,10 +270,11 @@ def meta_of(row: Row, split: str) -> dict[str, str]:
 def make_example(
     row: Row, texts: tuple[str, str], label: str, score: str, path: Path, line: int
 ) -> Example:
-    """The example of one language's side of a row: its two texts, its label and its relatedness as published.
+    """The example of one language's side of a row: its two texts, its label and its relatedness as
+    published.
 
-    The group is the premise: a premise comes with several hypotheses, and a model that misreads it fails
-    on all of them, so pairs that share one are not independent.
+    The group is the premise: a premise comes with several hypotheses, and a model that misreads it
+    fails on all of them, so pairs that share one are not independent.
     """
     return Example(
         id=row.pair,

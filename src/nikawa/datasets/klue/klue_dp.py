@@ -1,8 +1,8 @@
 """KLUE-DP: dependency trees over the words (eojeol) of a sentence, with morphemes.
 
-Known problems: in six dev sentences the words do not join to the text (15.7% became 15.70%), five dev words have
-unequal numbers of morphemes and tags; the label list holds a misspelt NP_SVJ. Every dev tree has its one
-root last and every head to the right.
+Known problems: in six dev sentences the words do not join to the text (15.7% became 15.70%), five
+dev words have unequal numbers of morphemes and tags; the label list holds a misspelt NP_SVJ. Every
+dev tree has its one root last and every head to the right.
 """
 
 from __future__ import annotations
@@ -98,7 +98,10 @@ def read(path: Path) -> Iterator[Example]:
 
 
 def parse_tree(rows: Sequence[list[str]], block: Block, path: Path) -> dict[str, Any]:
-    """Heads and labels of a sentence's rows; a head is the number of another word, or 0 for the root."""
+    """Heads and labels of a sentence's rows.
+
+    A head is the number of another word, or 0 for the root.
+    """
     heads, labels, size = [], [], len(rows)
     for offset, (_, _, _, _, head, label) in enumerate(rows):
         line = block.line + offset

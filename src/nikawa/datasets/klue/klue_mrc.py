@@ -1,7 +1,7 @@
 """KLUE-MRC: questions on Wikipedia and news paragraphs; some have no answer there.
 
-Known problem: a question without an answer (type 3) carries plausible answers; they are kept in `meta` and are no
-gold.
+Known problem: a question without an answer (type 3) carries plausible answers; they are kept in
+`meta` and are no gold.
 """
 
 from __future__ import annotations
@@ -120,7 +120,10 @@ def _plain(answers: Iterable[Answer] | None) -> list[dict[str, Any]]:
 
 
 def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
-    """Answers that are not where they say; impossible questions of a type that should have answers."""
+    """Answers that are not where they say.
+
+    Impossible questions of a type that should have answers.
+    """
     for split, examples in dataset.splits.items():
         away = []
         for example in examples:

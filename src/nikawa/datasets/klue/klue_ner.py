@@ -1,9 +1,9 @@
 """KLUE-NER: named entities of six types in news and film reviews, tagged character by character.
 
-Known problems: the mark-up of the header line is broken in three dev sentences, so only the rows are read; two dev
-entities begin on a space, which the official scorer drops with all space rows (14,255 instead of 14,257);
-three more swallow a `<` of the text (the mark-up was `<<name:PS>>`); v1.1 is NFKC, which turned ㅋㅋ and
-ㅠㅠ into conjoining jamo.
+Known problems: the mark-up of the header line is broken in three dev sentences, so only the rows
+are read; two dev entities begin on a space, which the official scorer drops with all space rows
+(14,255 instead of 14,257); three more swallow a `<` of the text (the mark-up was `<<name:PS>>`);
+v1.1 is NFKC, which turned ㅋㅋ and ㅠㅠ into conjoining jamo.
 """
 
 from __future__ import annotations
@@ -93,7 +93,10 @@ def version_of(splits: Splits) -> str | None:
 
 
 def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
-    """Entities on spaces, orphan tags, conjoining jamo; header mark-up that contradicts the rows."""
+    """Entities on spaces, orphan tags, conjoining jamo.
+
+    Header mark-up that contradicts the rows.
+    """
     broken = set()
     for split, path in published_files(SOURCES, folder, dataset.version):
         for block in read_blocks(path):
@@ -139,7 +142,9 @@ def _first_characters(example: Example) -> str:
 
 
 def parse_markup(header: str) -> tuple[str, list[Span]]:
-    """Text and entities by a header line's `<span:TYPE>` mark-up, each `<` taken for the start of one."""
+    """Text and entities by a header line's `<span:TYPE>` mark-up, each `<` taken for the start of
+    one.
+    """
     parts, spans, length, end = [], [], 0, 0
     for match in _MARKUP.finditer(header):
         before = header[end : match.start()]

@@ -1,8 +1,9 @@
-"""KLUE-NLI: inference from Korean sentences, three written hypotheses a premise, five labels a pair.
+"""KLUE-NLI: inference from Korean sentences, three written hypotheses a premise, five labels a
+pair.
 
-Known problems: the columns author, label2 … label5 are no persons; in dev and test gold is always the author's label
-(intact premise sets were chosen), so agreement with the author says nothing there; one dev premise has 19
-characters although 20 to 90 were asked for.
+Known problems: the columns author, label2 … label5 are no persons; in dev and test gold is always
+the author's label (intact premise sets were chosen), so agreement with the author says nothing
+there; one dev premise has 19 characters although 20 to 90 were asked for.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ SOURCES = sources(NAME, "json")
 
 
 class Row(msgspec.Struct):
-    """A record of the published file; test records have no labels, and a validator's may be missing."""
+    """A record of the published file.
+
+    Test records have no labels, and a validator's may be missing.
+    """
 
     guid: str
     source: str

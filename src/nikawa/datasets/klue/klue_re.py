@@ -142,7 +142,9 @@ def has_misplaced_entity(row: Row) -> bool:
 
 
 def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
-    """Entities whose word is not at its place, subjects of another type, a relation list in another order."""
+    """Entities whose word is not at its place, subjects of another type, a relation list in another
+    order.
+    """
     misplaced = examples_of_records(SOURCES, folder, dataset, Row, has_misplaced_entity)
     for split, examples in dataset.splits.items():
         note = "the characters there are not its word"

@@ -1,8 +1,8 @@
 """KLUE-STS: similarity of sentence pairs, 0 to 5, with every worker's rating.
 
-Known problems: the dev file ends its lines in CR LF; a pair has 5, 6 or 7 ratings, though the paper says 7; `label`
-is the mean plainly rounded to one decimal (the paper says rounded up); `binary-label` is `real-label >= 3`,
-before rounding.
+Known problems: the dev file ends its lines in CR LF; a pair has 5, 6 or 7 ratings, though the paper
+says 7; `label` is the mean plainly rounded to one decimal (the paper says rounded up);
+`binary-label` is `real-label >= 3`, before rounding.
 """
 
 from __future__ import annotations
@@ -103,7 +103,10 @@ def judgements(folder: Path) -> Iterator[Judgement]:
 
 
 def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
-    """Pairs with fewer than seven ratings; labels that are not the mean, its rounding, its cut at 3."""
+    """Pairs with fewer than seven ratings.
+
+    Labels that are not the mean, its rounding, its cut at 3.
+    """
     wrong = examples_of_records(SOURCES, folder, dataset, Row, lambda row: not follows_ratings(row))
     for split, examples in dataset.splits.items():
         few = [e for e in examples if e.meta.get("ratings", PRINTED_RATINGS) < PRINTED_RATINGS]
@@ -114,7 +117,10 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
 
 
 def follows_ratings(row: Row) -> bool:
-    """Whether the labels are the mean of the ratings, its rounding and its cut at 3; true where there are none."""
+    """Whether the labels are the mean of the ratings, its rounding and its cut at 3.
+
+    True where there are none.
+    """
     if row.labels is None or row.annotations is None or not row.annotations.annotations:
         return True
     mean = sum(row.annotations.annotations) / len(row.annotations.annotations)

@@ -1,7 +1,8 @@
-"""What the KLUE datasets share: where the files lie, JSON arrays by record, column files, hidden test labels, card lines.
+"""What the KLUE datasets share: where the files lie, JSON arrays by record, column files, hidden
+test labels, card lines.
 
-The column files (NER, DP) hold comment lines, then sentences of a `## guid<TAB>text` line and rows. They are read whole:
-their rows are so short that going line by line costs ten times the parsing.
+The column files (NER, DP) hold comment lines, then sentences of a `## guid<TAB>text` line and rows.
+They are read whole: their rows are so short that going line by line costs ten times the parsing.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def sources(stem: str, suffix: str) -> tuple[Source, ...]:
 def published_files(
     where: Sequence[Source], folder: Path, version: str | None = None
 ) -> Iterator[tuple[str, Path]]:
-    """(split, file) for the files of a dataset that are here, newest version unless one is asked for."""
+    """(split, file) for the files of a dataset that are here, newest version unless one is asked
+    for.
+    """
     for source in where:
         for path in find_files(source, folder, version):
             yield source.split, path
@@ -140,7 +143,9 @@ def examples_of_records(
     kind: type[R],
     is_meant: Callable[[R], bool],
 ) -> dict[str, list[Example]]:
-    """The examples of each split whose published record `is_meant`, for what an example does not keep of it."""
+    """The examples of each split whose published record `is_meant`, for what an example does not
+    keep of it.
+    """
     ids = {
         (record.split, record.row.guid)
         for record in published_records(where, folder, kind, dataset.version)
@@ -171,7 +176,8 @@ def label_gold(
 ) -> dict[str, Any]:
     """The gold of a record with one label: empty where a test file hides it.
 
-    Raises `BadInput` for a label that is not one of `labels`, and for none in a file other than test.
+    Raises `BadInput` for a label that is not one of `labels`, and for none in a file other than
+    test.
     """
     if not value:
         if is_test(path):

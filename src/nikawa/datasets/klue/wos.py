@@ -1,7 +1,8 @@
-"""WoS (Wizard of Seoul, KLUE-DST): what the user of a task-oriented dialogue wants, after each of their turns.
+"""WoS (Wizard of Seoul, KLUE-DST): what the user of a task-oriented dialogue wants, after each of
+their turns.
 
-One example a user turn: its turns are the dialogue up to that turn, its id is the dialogue's guid and the
-number of the user turn from 0, as the official reader counts.
+One example a user turn: its turns are the dialogue up to that turn, its id is the dialogue's guid
+and the number of the user turn from 0, as the official reader counts.
 """
 
 from __future__ import annotations
@@ -79,7 +80,10 @@ def read(path: Path) -> Iterator[Example]:
 
 
 def ontology(path: Path) -> dict[str, tuple[str, ...]]:
-    """The values of each `domain-slot` by `ontology.json`; the official reader cannot read this file."""
+    """The values of each `domain-slot` by `ontology.json`.
+
+    The official reader cannot read this file.
+    """
     slots = read_document(path, dict[str, list[str]])
     for slot, values in slots.items():
         if slot.count("-") != 1 or not all(slot.split("-")):

@@ -76,7 +76,9 @@ def read(path: Path) -> Iterator[Example]:
 
 
 def judgements(folder: Path) -> Iterator[Judgement]:
-    """Every worker's first choice (`label`) and, where there is one, second and third (`label-2`, `label-3`)."""
+    """Every worker's first choice (`label`) and, where there is one, second and third (`label-2`,
+    `label-3`).
+    """
     for split, path, number, row in published_records(SOURCES, folder, Row):
         if row.annotations is None:
             continue
@@ -106,7 +108,10 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
 
 
 def has_no_majority(row: Row) -> bool:
-    """Whether fewer than two workers chose the label first; false where label or choices are not published."""
+    """Whether fewer than two workers chose the label first.
+
+    False where label or choices are not published.
+    """
     if row.annotations is None or not row.label:
         return False
     return row.annotations.annotations.first_scope.count(row.label) < 2

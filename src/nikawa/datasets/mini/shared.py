@@ -1,4 +1,6 @@
-"""What the Japanese and the Korean mini-benchmark share: five tasks over one dataset, and where its files lie."""
+"""What the Japanese and the Korean mini-benchmark share: five tasks over one dataset, and where its
+files lie.
+"""
 
 from __future__ import annotations
 

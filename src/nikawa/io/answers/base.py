@@ -1,4 +1,6 @@
-"""What every form of answer file shares: what it yields, what it may ask, which names it looks for, how it complains."""
+"""What every form of answer file shares: what it yields, what it may ask, which names it looks for,
+how it complains.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ ID_NAMES = (
     "review_id",
     "num",
 )
-"""Names under which a record may give the example's id; the first that holds a known id is taken."""
+"""Names under which a record may give the example's id; the first that holds a known id is taken.
+"""
 ANSWER_NAMES = ("answer", "prediction", "pred", "predicted_label", "prediction_text")
 """Names under which a record may give the answer; two of them in one record are refused."""
 LABEL_NAME = "label"
@@ -69,7 +72,10 @@ class Answers:
 
 @dataclass(frozen=True)
 class Target:
-    """What the answers are to: a task of some examples; `option` is what was said after the form's name."""
+    """What the answers are to: a task of some examples.
+
+    `option` is what was said after the form's name.
+    """
 
     task: Task
     examples: Sequence[Example]
@@ -92,7 +98,10 @@ Rows = Iterable[tuple[int, Any]]
 
 @dataclass(frozen=True)
 class AnswerForm:
-    """One form of answer file. Parsing it and matching it are two steps, so that one parse serves several splits."""
+    """One form of answer file.
+
+    Parsing it and matching it are two steps, so that one parse serves several splits.
+    """
 
     name: str
     """As `--form` names it."""
@@ -145,7 +154,10 @@ def unpack_answer(value: Any) -> tuple[Any, Any, str | None, str | None]:
 
 
 class Fields(NamedTuple):
-    """Names of the fields of a record, or columns of a table, to take; empty where there is none."""
+    """Names of the fields of a record, or columns of a table, to take.
+
+    Empty where there is none.
+    """
 
     id: str
     answer: str
@@ -153,7 +165,10 @@ class Fields(NamedTuple):
 
 
 def find_fields(row: Mapping[str, Any], known: Container[str]) -> Fields:
-    """The fields of `row`, whose id may be among the `known`; `UnfitAnswer` where they are missing or ambiguous."""
+    """The fields of `row`, whose id may be among the `known`.
+
+    `UnfitAnswer` where they are missing or ambiguous.
+    """
     id_fields = [name for name in ID_NAMES if name in row]
     if not id_fields:
         raise UnfitAnswer(f"has no id (it has: {', '.join(map(str, row)) or 'nothing'})")

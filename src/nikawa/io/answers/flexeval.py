@@ -47,7 +47,9 @@ def read_text_sample(
 def read_choice_sample(
     row: Mapping[str, Any], place: int, order: int, target: Target, matcher: ExampleMatcher
 ) -> RawAnswer:
-    """The answer of a sample that gives a log-probability for each choice: the likeliest, with all of them as scores."""
+    """The answer of a sample that gives a log-probability for each choice: the likeliest, with all
+    of them as scores.
+    """
     choices, log_probs = row.get("choices"), row.get("log_probs")
     if (
         not isinstance(choices, list)

@@ -1,6 +1,7 @@
 """inspect's logs: `.eval` archives with a file a sample, and the same as one JSON document.
 
-Members of an archive may be packed by Zstandard, which Python's zipfile reads by itself only from 3.14.
+Members of an archive may be packed by Zstandard, which Python's zipfile reads by itself only from
+3.14.
 """
 
 from __future__ import annotations
@@ -150,7 +151,9 @@ class SampleReader:
         return next((text for text in texts if self._parse(text, example)[1] is None), completion)
 
     def _find_example(self, sample: Mapping[str, Any]) -> Example | None:
-        """By an id in the metadata; by the sample's own id, or its number from 1, whichever's texts the input holds."""
+        """By an id in the metadata; by the sample's own id, or its number from 1, whichever's texts
+        the input holds.
+        """
         by_metadata = self._matcher.find(sample.get("metadata"))
         if by_metadata is not None:
             return self._target.by_id[by_metadata]
@@ -172,7 +175,9 @@ class SampleReader:
 
 
 def count_texts_in_prompt(example: Example, prompt: str) -> tuple[int, bool]:
-    """How many of the example's texts the prompt holds, and whether in their order: a pair may occur both ways round."""
+    """How many of the example's texts the prompt holds, and whether in their order: a pair may
+    occur both ways round.
+    """
     texts = [value.strip() for value in example.inputs.values() if isinstance(value, str)]
     places = [prompt.rfind(text) for text in texts if text and text in prompt]
     return len(places), places == sorted(places)

@@ -1,4 +1,7 @@
-"""Answers with ids: JSON lines, one mapping, one array, nbest files of run_squad; TSV (quoting off), CSV (quoted), Parquet."""
+"""Answers with ids: JSON lines, one mapping, one array, nbest files of run_squad.
+
+TSV (quoting off), CSV (quoted), Parquet.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,8 @@ from nikawa.io.parquet import arrow
 from nikawa.io.tsv import JSON, check_header, read_tsv
 
 OWN_COLUMN = "example"
-"""A TSV with this column was written by Nikawa: its cells are escaped, `:json` marks columns of JSON."""
+"""A TSV with this column was written by Nikawa: its cells are escaped, `:json` marks columns of
+JSON."""
 COLUMN_NAMES = frozenset((*ID_NAMES, *ANSWER_NAMES, LABEL_NAME, *SCORE_NAMES))
 MAX_CELL_CHARACTERS = 1 << 24
 NO_ROWS = "holds a header and no answers"
@@ -91,7 +95,9 @@ def parse_mapping(path: Path) -> Rows:
 
 
 def read_mapping(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
-    """Id to answer, which may be a mapping of answer, scores and so on, but for dialogue states, which are mappings."""
+    """Id to answer, which may be a mapping of answer, scores and so on, but for dialogue states,
+    which are mappings.
+    """
     for place, (name, value) in rows:
         plain = dict(value) if isinstance(value, _Repeats) else value
         if target.task.kind == "dialogue":
@@ -179,7 +185,10 @@ def read_csv_header(cells: list[str], path: Path) -> list[str]:
 
 
 def read_csv_lines(path: Path) -> Iterator[str]:
-    """Lines with their ends; CR LF is what CSV writers write, and spreadsheets put a byte order mark before them."""
+    """Lines with their ends.
+
+    CR LF is what CSV writers write, and spreadsheets put a byte order mark before them.
+    """
     with open_bytes(path) as stream:
         for number, raw in enumerate(stream, start=1):
             line = raw.removeprefix(BOM_UTF8) if number == 1 else raw

@@ -71,7 +71,9 @@ def read_responses(row: Mapping[str, Any], target: Target) -> tuple[Any, dict[st
 
 
 def read_likelihood(response: Any) -> float | None:
-    """The log-likelihood of a `[number, is it the greedy one]`, which may be wrapped once more and be text."""
+    """The log-likelihood of a `[number, is it the greedy one]`, which may be wrapped once more and
+    be text.
+    """
     if isinstance(response, list) and len(response) == 1:
         response = response[0]
     if not isinstance(response, list) or len(response) != 2:

@@ -1,4 +1,6 @@
-"""What the logs of other tools have in common: lines that may hold NaN, samples in several variants, examples repeated in them."""
+"""What the logs of other tools have in common: lines that may hold NaN, samples in several
+variants, examples repeated in them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ from nikawa.records import Example
 
 
 def read_samples(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(Line or record, sample) of a log in JSON lines or in one JSON array; NaN in it is let pass."""
+    """(Line or record, sample) of a log in JSON lines or in one JSON array.
+
+    NaN in it is let pass.
+    """
     rows: Iterable[tuple[int, Any]]
     if opening(path).startswith(b"["):
         rows = enumerate(read_json(path, cast("type[list[Any]]", list)), start=1)
@@ -43,7 +48,9 @@ def place_unit(path: Path) -> str:
 
 
 def decode_sample(raw: bytes, path: Path, number: int) -> Any:
-    """The value of a line; NaN and Infinity, which Python's own writer puts into JSON, are let pass."""
+    """The value of a line; NaN and Infinity, which Python's own writer puts into JSON, are let
+    pass.
+    """
     with suppress(msgspec.DecodeError, UnicodeDecodeError):
         return msgspec.json.decode(raw)
     line = decode_line(raw, path, number)
@@ -63,7 +70,10 @@ class LogVariant:
         self._names: dict[str, None] = {}
 
     def takes(self, name: str) -> bool:
-        """Whether a sample of this variant is to be read; a second one nobody chose between is refused."""
+        """Whether a sample of this variant is to be read.
+
+        A second one nobody chose between is refused.
+        """
         self._names.setdefault(name)
         if self._chosen:
             return name == self._chosen
@@ -151,7 +161,9 @@ class ExampleMatcher:
                 self._by_text.setdefault(text, []).append(place)
 
     def _are_in_order(self, place: int, texts: Sequence[str]) -> bool:
-        """Whether the texts come in the order of the example's inputs: a pair may occur both ways round."""
+        """Whether the texts come in the order of the example's inputs: a pair may occur both ways
+        round.
+        """
         own = list(dict.fromkeys(_texts(self._target.examples[place].inputs)))
         return list(dict.fromkeys(text for text in texts if text in own)) == own
 

@@ -1,4 +1,6 @@
-"""Answers without ids, in the order of the split: text lines, run_glue's table, JSON values, NumPy arrays."""
+"""Answers without ids, in the order of the split: text lines, run_glue's table, JSON values, NumPy
+arrays.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def _parse_list(path: Path) -> Rows:
 
 
 def parse_numpy(path: Path) -> Rows:
-    """A vector of answers, or a matrix with a number for each label or choice, of which the highest is the answer."""
+    """A vector of answers, or a matrix with a number for each label or choice, of which the highest
+    is the answer.
+    """
     with open_bytes(path) as stream:
         try:
             array: Any = np.lib.format.read_array(stream, allow_pickle=False)

@@ -1,7 +1,8 @@
-"""An answer as given, read in the shape the task asks for; what cannot be read is None with a reason.
+"""An answer as given, read in the shape the task asks for.
 
-Labels are found by their published name, by other words for them (`SYNONYMS`), with quotes, case and width ignored. Beside the answer
-a file may give a number for each label or choice: `make_score_reader`.
+What cannot be read is None with a reason. Labels are found by their published name, by other words
+for them (`SYNONYMS`), with quotes, case and width ignored. Beside the answer a file may give a
+number for each label or choice: `make_score_reader`.
 """
 
 from __future__ import annotations
@@ -74,8 +75,8 @@ def tabulate_labels(labels: tuple[str, ...]) -> dict[str, str]:
 def parse_answer(raw: Any, task: Task, example: Example, *, indices: bool = False) -> Parsed:
     """`raw` in the task's shape and None, or None and the reason.
 
-    For many answers to one task take `make_parser`, which looks at the task once. With `indices` a number is a place in
-    the task's labels, and `UnfitAnswer` is raised for one that is outside.
+    For many answers to one task take `make_parser`, which looks at the task once. With `indices` a
+    number is a place in the task's labels, and `UnfitAnswer` is raised for one that is outside.
     """
     return make_parser(task, indices=indices)(raw, example)
 
@@ -210,7 +211,10 @@ def parse_choice(raw: Any, example: Example) -> Parsed:
 def make_score_reader(
     task: Task, *, indices: bool = False
 ) -> Callable[[Any, Example], Scores | None]:
-    """A function from scores as given to a number by label (or by place of the choice); `UnfitAnswer` where they do not fit."""
+    """A function from scores as given to a number by label (or by place of the choice).
+
+    `UnfitAnswer` where they do not fit.
+    """
     read = make_label_reader(task)
 
     def parse(raw: Any, example: Example) -> Scores | None:

@@ -60,12 +60,14 @@ def read_answers(
 
 
 class AnswerFiles:
-    """A file or a folder of answers to a task, to be held against one set of examples after the other.
+    """A file or a folder of answers to a task, to be held against one set of examples after the
+    other.
 
-    `form` forces a form, `form:option` says more (`lm-eval:strict-match`, `inspect:2`), `indices` or
-    `form:indices` says that numbers are places in the task's labels. `numbered_labels` says the same of answers that
-    come in order, without ids: the official tools of some datasets write them so. With `keep_rows` every file is
-    parsed once and kept; without it, parsed each time and not kept.
+    `form` forces a form, `form:option` says more (`lm-eval:strict-match`, `inspect:2`), `indices`
+    or `form:indices` says that numbers are places in the task's labels. `numbered_labels` says the
+    same of answers that come in order, without ids: the official tools of some datasets write them
+    so. With `keep_rows` every file is parsed once and kept; without it, parsed each time and not
+    kept.
     """
 
     def __init__(
@@ -162,7 +164,9 @@ class _Matching:
             raise BadInput(what, file=self.path, cure="check the split, or give each answer its id")
 
     def _find_example(self, name: str) -> Example | None:
-        """The example of an id, of a full reference such as `jsick:test/33`, or of an id as other files write it."""
+        """The example of an id, of a full reference such as `jsick:test/33`, or of an id as other
+        files write it.
+        """
         known = self.target.by_id
         if name in known:
             return known[name]
@@ -215,7 +219,9 @@ class _Matching:
         return Prediction(example=example.id, answer=answer, scores=scores, raw=raw, why=why_not)
 
     def _add_by_order(self, answers: list[RawAnswer]) -> None:
-        """Samples of a log that hold nothing to match them by: by order, if that is how the whole log is."""
+        """Samples of a log that hold nothing to match them by: by order, if that is how the whole
+        log is.
+        """
         examples = self.target.examples
         orders = [answer.order for answer in answers if answer.order is not None]
         if len(orders) == len(answers) and sorted(orders) == list(range(len(examples))):
@@ -250,7 +256,8 @@ def _is_same(one: Prediction, other: Prediction) -> bool:
 
 
 def find_answer_files(folder: Path, task: Task) -> list[Path]:
-    """The answer files of a folder: a tool's run folder, the file named after the task, or the parts of one file.
+    """The answer files of a folder: a tool's run folder, the file named after the task, or the
+    parts of one file.
 
     More than one only where they are parts of one; an unclear choice lists the candidates.
     """
@@ -282,7 +289,10 @@ def find_answer_files(folder: Path, task: Task) -> list[Path]:
 
 
 def are_parts(files: list[Path]) -> bool:
-    """Whether the names differ in a number alone; lm-eval's differ in a time, which makes them two runs."""
+    """Whether the names differ in a number alone.
+
+    Lm-eval's differ in a time, which makes them two runs.
+    """
     is_one_name = len({re.sub(r"\d+", "0", file.name) for file in files}) == 1
     is_one_folder = len({file.parent for file in files}) == 1
     return is_one_name and is_one_folder and not files[0].name.startswith("samples_")

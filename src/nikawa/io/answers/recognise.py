@@ -1,4 +1,7 @@
-"""Which form an answer file is in, told by its content; the suffix decides only between JSON, tables and text."""
+"""Which form an answer file is in, told by its content.
+
+The suffix decides only between JSON, tables and text.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +110,10 @@ def is_workbook(path: Path) -> bool:
 
 
 def read_start(path: Path) -> Start:
-    """The beginning of a file that is not empty; refuses a packed file whose name does not say so."""
+    """The beginning of a file that is not empty.
+
+    Refuses a packed file whose name does not say so.
+    """
     if path.exists() and not path.is_file():
         raise BadInput("is not a plain file", file=path, cure="save the answers to a file first")
     with open_bytes(path) as stream:
@@ -126,7 +132,10 @@ def read_start(path: Path) -> Start:
 
 
 def _decode_line(line: bytes) -> Any:
-    """The JSON value of a line; Python's writer puts NaN into the logs of other tools, so it is let pass here."""
+    """The JSON value of a line.
+
+    Python's writer puts NaN into the logs of other tools, so it is let pass here.
+    """
     try:
         return json.loads(line)
     except (ValueError, RecursionError):

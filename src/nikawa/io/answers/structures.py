@@ -62,7 +62,10 @@ def read_span(item: Any) -> Span | None:
 
 
 def read_bio_tags(tags: list[str], text: str, task: Task) -> Parsed:
-    """Spans of BIO tags, one for each character or for each that is not a space; the tags are kept beside them."""
+    """Spans of BIO tags, one for each character or for each that is not a space.
+
+    The tags are kept beside them.
+    """
     wrong = next((tag for tag in tags if not _BIO.fullmatch(tag)), None)
     if wrong is not None:
         return None, f"{wrong!r} is not a BIO tag"
@@ -78,7 +81,9 @@ def read_bio_tags(tags: list[str], text: str, task: Task) -> Parsed:
 
 
 def add_space_tags(tags: list[str], text: str) -> list[str] | None:
-    """A tag for each character: a space that has none is inside where the entity goes on behind it; None: no fit."""
+    """A tag for each character: a space that has none is inside where the entity goes on behind it;
+    None: no fit.
+    """
     skips: tuple[Callable[[str], bool], ...] = (
         lambda _: False,
         lambda character: character == " ",
@@ -146,7 +151,9 @@ def read_tree(raw: Any, task: Task, example: Example) -> Parsed:
 
 
 def read_state(raw: Any) -> Parsed:
-    """A list of `domain-slot-value`, or a mapping of `domain-slot` to value, in which `none` is left out."""
+    """A list of `domain-slot-value`, or a mapping of `domain-slot` to value, in which `none` is
+    left out.
+    """
     value = decode_text(raw)
     if isinstance(value, Mapping):
         slots = value.items()

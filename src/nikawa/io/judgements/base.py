@@ -1,4 +1,6 @@
-"""What reading judgements gives: numbered records, what was odd about them, and whether workers are persons."""
+"""What reading judgements gives: numbered records, what was odd about them, and whether workers are
+persons.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +97,8 @@ class Reading:
             yield place, judgement
 
     def composed(self) -> Reading:
-        """The same with answers in NFC, noted where that changes them: 긍정 is one label however it was typed.
+        """The same with answers in NFC, noted where that changes them: 긍정 is one label however it
+        was typed.
 
         Texts inside lists and mappings stay as given, for offsets count their characters.
         """
@@ -115,7 +118,10 @@ class Reading:
 
 
 def clean_cell(cell: str, line: int, notes: Notes) -> str:
-    """A cell without the white space around it, which is noted; the ideographic space counts as such."""
+    """A cell without the white space around it, which is noted.
+
+    The ideographic space counts as such.
+    """
     stripped = cell.strip()
     if stripped != cell and stripped:
         notes.add(SPACES, line)

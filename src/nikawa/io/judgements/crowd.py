@@ -1,7 +1,8 @@
-"""Task and result sheets in the style of the platforms the papers used: Yahoo! Crowdsourcing, Lancers, SelectStar.
+"""Task and result sheets in the style of the platforms the papers used: Yahoo! Crowdsourcing,
+Lancers, SelectStar.
 
-Result sheets are recognised by their headings, in Japanese, Korean or English, long or wide; what a heading calls
-otherwise is mapped by hand. Task sheets hold the id and the texts of each item.
+Result sheets are recognised by their headings, in Japanese, Korean or English, long or wide; what a
+heading calls otherwise is mapped by hand. Task sheets hold the id and the texts of each item.
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ OTHERWISE = {
     "example": "項目 項目id アイテム アイテムid 作業id 항목 항목id 아이템 아이템id",
     "answer": "判断 답 판단",
 }
-"""Words that may mean something else too, such as the number of a submission: they count where no other word does."""
+"""Words that may mean something else too, such as the number of a submission: they count where no
+other word does."""
 _KNOWN = {word: field for field, words in WORDS.items() for word in words.split()}
 _OTHERWISE = {word: field for field, words in OTHERWISE.items() for word in words.split()}
 
@@ -89,7 +91,8 @@ def _plain_heading(heading: str) -> str:
 
 
 def recognise_columns(header: Sequence[str]) -> dict[str, str] | None:
-    """The map of a heading whose words are known; None where an item, an answer or a worker is not among them.
+    """The map of a heading whose words are known; None where an item, an answer or a worker is not
+    among them.
 
     >>> recognise_columns(["タスクID", "ランサーID", "回答"])
     {'example': 'タスクID', 'worker': 'ランサーID', 'answer': '回答'}
@@ -126,7 +129,9 @@ def find_dialect(name: str) -> Dialect:
 def write_tasks(
     path: Path, examples: Iterable[tuple[str, Example]], platform: str, *, overwrite: bool = False
 ) -> int:
-    """A task sheet to upload: id and inputs of each example (under its full reference); returns how many."""
+    """A task sheet to upload: id and inputs of each example (under its full reference); returns how
+    many.
+    """
     dialect = find_dialect(platform)
     pairs = list(examples)
     inputs = list(dict.fromkeys(name for _, example in pairs for name in example.inputs))

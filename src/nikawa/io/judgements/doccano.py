@@ -1,6 +1,8 @@
-"""doccano's JSON lines: a file a worker, called by the worker's name, or rows that name their worker.
+"""doccano's JSON lines: a file a worker, called by the worker's name, or rows that name their
+worker.
 
-The item is the row's `example` where it has one (as our own export does), else its `id`; the answer is the only label.
+The item is the row's `example` where it has one (as our own export does), else its `id`; the answer
+is the only label.
 """
 
 from __future__ import annotations
@@ -82,7 +84,10 @@ def write_doccano(
     *,
     overwrite: bool = False,
 ) -> int:
-    """A folder with a file a worker; texts come from `examples` (by reference). Returns how many answers."""
+    """A folder with a file a worker; texts come from `examples` (by reference).
+
+    Returns how many answers.
+    """
     by_worker: dict[str, list[bytes]] = {}
     for judgement in judgements:
         example = examples.get(judgement.example) if examples else None

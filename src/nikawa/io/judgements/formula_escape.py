@@ -1,4 +1,6 @@
-"""Cells that no spreadsheet runs: a text that starts like a formula gets an apostrophe, and loses it when it is read."""
+"""Cells that no spreadsheet runs: a text that starts like a formula gets an apostrophe, and loses
+it when it is read.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ TABS = ("\t", "\r")
 
 
 def guard_cell(value: Any) -> Any:
-    """A cell that is not run, whatever blanks or quote marks stand before its formula; numbers stay."""
+    """A cell that is not run, whatever blanks or quote marks stand before its formula; numbers
+    stay.
+    """
     return f"'{value}" if isinstance(value, str) and _is_formula(value) else value
 
 

@@ -1,7 +1,8 @@
 """Label Studio's JSON: tasks with their annotations, choices, ratings and numbers; in and out.
 
-The item is `data.example` where the task holds it (as our own export does), else `data.id`, else the task's id. The
-question is the control tag (`from_name`). Skipped annotations and empty results are noted and hold no answer.
+The item is `data.example` where the task holds it (as our own export does), else `data.id`, else
+the task's id. The question is the control tag (`from_name`). Skipped annotations and empty results
+are noted and hold no answer.
 """
 
 from __future__ import annotations
@@ -68,7 +69,10 @@ def read_label_studio(path: Path) -> Reading:
 def parse_annotation(
     annotation: Annotation, example: str, place: int, reading: Reading
 ) -> Iterator[Judgement]:
-    """The judgements of one annotation; one that was skipped or is empty is noted and gives none."""
+    """The judgements of one annotation.
+
+    One that was skipped or is empty is noted and gives none.
+    """
     if annotation.was_cancelled:
         reading.notes.add(SKIPPED, place, "no answer counted")
         return
@@ -118,7 +122,10 @@ def write_label_studio(
     *,
     overwrite: bool = False,
 ) -> int:
-    """Tasks with annotations, to be imported; texts come from `examples` (by reference). Returns how many tasks."""
+    """Tasks with annotations, to be imported; texts come from `examples` (by reference).
+
+    Returns how many tasks.
+    """
     tasks: dict[str, dict[str, list[Judgement]]] = {name: {} for name in examples or ()}
     for judgement in judgements:
         tasks.setdefault(judgement.example, {}).setdefault(judgement.worker, []).append(judgement)
@@ -142,7 +149,10 @@ def write_label_studio(
 
 
 def format_result(judgement: Judgement) -> dict[str, Any]:
-    """A judgement as a result of Label Studio; refuses answers that are neither a label nor a number."""
+    """A judgement as a result of Label Studio.
+
+    Refuses answers that are neither a label nor a number.
+    """
     answer = judgement.answer
     is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
     if not is_number and not isinstance(answer, str):

@@ -51,8 +51,9 @@ class JudgementOptions:
 def open_judgements(path: Path, options: JudgementOptions | None = None) -> Reading:
     """Open a file of judgements: our records, a sheet, Label Studio's JSON, doccano's lines.
 
-    Rows are read as they are taken, and the notes of the reading are complete when the last one was. Raises BadInput for
-    a form that is unknown, and while reading for a row that cannot be used, with its place.
+    Rows are read as they are taken, and the notes of the reading are complete when the last one
+    was. Raises BadInput for a form that is unknown, and while reading for a row that cannot be
+    used, with its place.
     """
     options = options or JudgementOptions()
     form = options.form or ("sheet" if options.mapping else recognise_form(path))
@@ -100,7 +101,9 @@ def recognise_form(path: Path) -> str:
 def clean_answers(
     rows: Iterable[tuple[int, Judgement]], notes: Notes
 ) -> Iterator[tuple[int, Judgement]]:
-    """Answers as in a sheet: stray blanks, full-width digits and blank cells are noted, never counted as votes."""
+    """Answers as in a sheet: stray blanks, full-width digits and blank cells are noted, never
+    counted as votes.
+    """
     for place, judgement in rows:
         if isinstance(judgement.answer, str):
             answer = parse_answer_cell(judgement.answer, place, notes)
@@ -110,7 +113,9 @@ def clean_answers(
 
 
 def open_sheet(path: Path, options: JudgementOptions) -> Reading:
-    """Open a sheet: detect its layout, and map its columns by the options or by the words of its heading."""
+    """Open a sheet: detect its layout, and map its columns by the options or by the words of its
+    heading.
+    """
     layout = detect_layout(path, options.encoding)
     mark = " with a byte order mark" if layout.bom else ""
     reading = Reading(path, f"sheet in {layout.encoding}{mark}", iter(()))
@@ -131,7 +136,10 @@ def open_sheet(path: Path, options: JudgementOptions) -> Reading:
 def find_lines(
     path: Path, options: JudgementOptions | None, key: tuple[str, str, str]
 ) -> list[int]:
-    """The places of a worker's answers to a question about an item; the key is (example, worker, question)."""
+    """The places of a worker's answers to a question about an item.
+
+    The key is (example, worker, question).
+    """
     places = []
     for place, judgement in open_judgements(path, options).rows:
         if (judgement.example, judgement.worker, judgement.question) == key:
@@ -147,7 +155,9 @@ def write_judgements(
     examples: Mapping[str, Example] | None = None,
     overwrite: bool = False,
 ) -> int:
-    """Write judgements as records (by suffix), a platform's result sheet, Label Studio's or doccano's files."""
+    """Write judgements as records (by suffix), a platform's result sheet, Label Studio's or
+    doccano's files.
+    """
     if form in (None, "records"):
         return write_records(path, judgements, overwrite=overwrite)
     if form == "label-studio":

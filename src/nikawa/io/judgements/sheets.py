@@ -1,9 +1,12 @@
-"""Sheets as crowd platforms and spreadsheets write them: CSV or TSV, in UTF-8, Shift_JIS, CP949 or EUC-JP.
+"""Sheets as crowd platforms and spreadsheets write them: CSV or TSV, in UTF-8, Shift_JIS, CP949 or
+EUC-JP.
 
-A byte order mark and CR LF are taken, unlike in our own files: Excel writes both. Tabs part cells without quoting,
-commas with it. The encoding is detected over the whole file and said; a file of two encodings is refused by line.
+A byte order mark and CR LF are taken, unlike in our own files: Excel writes both. Tabs part cells
+without quoting, commas with it. The encoding is detected over the whole file and said; a file of
+two encodings is refused by line.
 
-The judgements of a sheet are read by a map of its columns: long (a row an answer) or wide (a row an item, a column a worker).
+The judgements of a sheet are read by a map of its columns: long (a row an answer) or wide (a row an
+item, a column a worker).
 """
 
 from __future__ import annotations
@@ -127,7 +130,10 @@ def csv_options(separator: str) -> dict[str, Any]:
 
 
 def read_sheet(path: Path, layout: Layout, notes: Notes) -> Iterator[tuple[int, list[str]]]:
-    """(Line on which the row starts, cells), the heading first; every row is as wide as the heading."""
+    """(Line on which the row starts, cells), the heading first.
+
+    Every row is as wide as the heading.
+    """
     reader = csv.reader(decode_lines(path, layout), **csv_options(layout.separator), strict=True)
     start, width = 1, 0
     try:
@@ -195,7 +201,9 @@ class Columns:
 
 
 def parse_map(text: str) -> dict[str, str]:
-    """`example=task_id,worker=user,answer=label` as a mapping; `answer.score=COLUMN` names the question too.
+    """`example=task_id,worker=user,answer=label` as a mapping.
+
+    `answer.score=COLUMN` names the question too.
 
     >>> parse_map("example=task_id,answer=worker*")
     {'example': 'task_id', 'answer': 'worker*'}
@@ -220,7 +228,10 @@ def parse_map(text: str) -> dict[str, str]:
 def map_columns(
     mapping: dict[str, str], header: Sequence[str], question: str, path: Path
 ) -> Columns:
-    """The columns of a heading that a map speaks of; a pattern may stand for several workers' columns."""
+    """The columns of a heading that a map speaks of.
+
+    A pattern may stand for several workers' columns.
+    """
     answers = []
     for name, column in mapping.items():
         if name.split(".")[0] == "answer":

@@ -1,8 +1,10 @@
-"""What the recipes of JSTS and JNLI share: captions to pairs (flows A, B, C), similarity, inference, contradictions.
+"""What the recipes of JSTS and JNLI share: captions to pairs (flows A, B, C), similarity,
+inference, contradictions.
 
-Section 3.2.2 of the JGLUE paper. A: two captions of one image. B: captions of two images. C: a caption and a
-contradiction that a worker wrote for it. Ids are those of the published files: `image-s1-s2`, `imageA_imageB-s1-s2`, and a
-sentence id that begins with `g` for what a worker wrote.
+Section 3.2.2 of the JGLUE paper. A: two captions of one image. B: captions of two images. C: a
+caption and a contradiction that a worker wrote for it. Ids are those of the published files:
+`image-s1-s2`, `imageA_imageB-s1-s2`, and a sentence id that begins with `g` for what a worker
+wrote.
 """
 
 from __future__ import annotations
@@ -155,7 +157,9 @@ def simulate_similarity(example: Example, config: Any, random: Random) -> int:
 
 
 def simulate_inference(example: Example, config: Any, random: Random) -> str:
-    """A worker who takes what workers wrote for contradictions and what adds nothing for entailment, and errs at times."""
+    """A worker who takes what workers wrote for contradictions and what adds nothing for
+    entailment, and errs at times.
+    """
     premise, hypothesis = set(example.inputs["premise"]), set(example.inputs["hypothesis"])
     likely = "entailment" if len(hypothesis - premise) <= 3 else "neutral"
     if example.meta["source"] == "C":
@@ -164,7 +168,9 @@ def simulate_inference(example: Example, config: Any, random: Random) -> str:
 
 
 def simulate_contradictions(example: Example, config: Any, random: Random) -> list[str]:
-    """Made-up contradictions: the caption denied in several ways, and now and then something too short."""
+    """Made-up contradictions: the caption denied in several ways, and now and then something too
+    short.
+    """
     text = example.inputs["text"].rstrip(STOP)
     ways = [
         "のは嘘です",
@@ -187,15 +193,16 @@ class Captions(Config, kw_only=True):
     """Settings of both recipes; the numbers are those of the paper."""
 
     captions: str = ""
-    """File of captions: JSON lines of {id, image, text, url, licence}, records, or the JSON of YJ Captions."""
+    """File of captions: JSON lines of {id, image, text, url, licence}, records, or the JSON of YJ
+    Captions."""
     similar_pairs: Positive = 16000
     """Pairs of captions of one image that are judged (JGLUE 3.2.2, step 1)."""
     similarity_workers: Positive = 5
-    """Workers who say how similar a pair is (step 1; Table 6 says 10, but all published scores are multiples
-    of 0.2)."""
+    """Workers who say how similar a pair is (step 1; Table 6 says 10, but all published scores are
+    multiples of 0.2)."""
     similarity_variance: Annotated[float, Meta(gt=0)] = 1.0
-    """Pairs whose answers vary by this or more are deleted (step 1): the mean squared distance from their
-    mean; the paper does not say whether over n or n - 1."""
+    """Pairs whose answers vary by this or more are deleted (step 1): the mean squared distance from
+    their mean; the paper does not say whether over n or n - 1."""
     inference_workers: Positive = 10
     """Workers who judge an inference (steps 3 and 4)."""
     inference_votes: Positive = 6
@@ -207,15 +214,15 @@ class Captions(Config, kw_only=True):
     contradiction_writers: Positive = 1
     """Workers who each write that many; the paper does not say how they are shared out."""
     edit_distance: Annotated[float, Meta(gt=0)] = 0.75
-    """Written pairs this far apart or more are deleted: Levenshtein over the longer text, with the final stop
-    (step 4)."""
+    """Written pairs this far apart or more are deleted: Levenshtein over the longer text, with the
+    final stop (step 4)."""
     removed: tuple[str, ...] = ()
     """Ids of pairs deleted by hand; the paper deleted 12 of JSTS and 44 of JNLI."""
     split: str = "0.8,0.1,0.1"
     """Sizes of train, dev and test; the published ones come to these shares."""
     split_by: Annotated[str, Meta(pattern="^(pair|image)$")] = "pair"
-    """What stays together: pair, as in the published files, or image, which keeps captions of dev and test
-    out of train."""
+    """What stays together: pair, as in the published files, or image, which keeps captions of dev
+    and test out of train."""
     tags: str = "none"
     """A tag pack (docs/tags.md) whose tags the release gets; none for no tags."""
 
@@ -252,7 +259,10 @@ def make_pair(
 
 
 def pair_similar(inputs: Inputs, config: Any) -> Outcomes:
-    """All pairs of captions of one image, of which so many are drawn; which comes first is drawn too."""
+    """All pairs of captions of one image, of which so many are drawn.
+
+    Which comes first is drawn too.
+    """
     pairs = []
     for image, captions in group_by(inputs.examples("sentences"), lambda e: e.group).items():
         for two in combinations(captions, 2):
@@ -289,7 +299,9 @@ def add_stop(text: str) -> str:
 
 
 def pair_written(inputs: Inputs, config: Any) -> Outcomes:
-    """A caption with each contradiction written for it, unless they are too far apart or one repeats another."""
+    """A caption with each contradiction written for it, unless they are too far apart or one
+    repeats another.
+    """
     answers, limit = answers_of(inputs.judgements("contradictions")), config.edit_distance
     for caption in inputs.examples("contradicted"):
         first = add_stop(caption.inputs["text"])
@@ -318,7 +330,10 @@ def check(config: Any) -> None:
 
 
 def judge_similarity(items: str, flow: str) -> tuple[Ask, Stage]:
-    """Ask how similar the pairs of a set are, and give them the mean; pairs whose answers vary are deleted."""
+    """Ask how similar the pairs of a set are, and give them the mean.
+
+    Pairs whose answers vary are deleted.
+    """
     ask = Ask(
         f"similarity-{flow}",
         "how similar two sentences are, 0 to 5",
@@ -343,7 +358,10 @@ def judge_similarity(items: str, flow: str) -> tuple[Ask, Stage]:
 def judge_inference(
     items: str, flow: str, name: str, title: str, only: tuple[str, ...]
 ) -> tuple[Ask, Stage]:
-    """Ask how the premises of a set relate to the hypotheses; the stage `name` keeps what enough call one of `only`."""
+    """Ask how the premises of a set relate to the hypotheses.
+
+    The stage `name` keeps what enough call one of `only`.
+    """
     ask = Ask(
         f"inference-{flow}",
         "the relation of a premise to a hypothesis",

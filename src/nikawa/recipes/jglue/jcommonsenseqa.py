@@ -1,4 +1,6 @@
-"""How JCommonsenseQA was made (JGLUE 3.4.2): ConceptNet triples to question sets, questions, distractors, a check."""
+"""How JCommonsenseQA was made (JGLUE 3.4.2): ConceptNet triples to question sets, questions,
+distractors, a check.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,8 @@ FORWARD = (
     "SymbolOf",
     "UsedFor",
 )
-"""The 22 relations of the paper's footnote 5; general ones such as RelatedTo and IsA are not among them."""
+"""The 22 relations of the paper's footnote 5; general ones such as RelatedTo and IsA are not among
+them."""
 THINGS = ("靴下", "梯子", "窓", "鍵", "帽子", "時計", "石", "傘", "薬", "地図", "糸", "鏡")
 """What simulated workers add as distractors."""
 
@@ -177,8 +180,8 @@ class Jcqa(Config, kw_only=True):
     question_sets: Positive = 7500
     """Question sets drawn (step 1)."""
     analyser: str = "juman"
-    """What tells spelling variants: juman, whose dictionary the paper used (step 2), another analyser, or
-    none to fold width and kana alone."""
+    """What tells spelling variants: juman, whose dictionary the paper used (step 2), another
+    analyser, or none to fold width and kana alone."""
     synonym_workers: Positive = 3
     """Workers who look for synonyms (step 2); the paper does not say how many."""
     writers: Positive = 1
@@ -205,7 +208,10 @@ def take_triples(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def gather_question_sets(inputs: Inputs, config: Any) -> Outcomes:
-    """Question sets: a source and targets of one relation, forward or backward; each target in one set of its source."""
+    """Question sets: a source and targets of one relation, forward or backward.
+
+    Each target in one set of its source.
+    """
     linked: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for triple in inputs.examples("known"):
         start, relation, end = (triple.inputs[name] for name in ("start", "relation", "end"))
@@ -303,7 +309,10 @@ def take_questions(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def add_distractors(inputs: Inputs, config: Any) -> Outcomes:
-    """Questions with their distractors, unless one is in the question or is a choice already; choices in drawn order."""
+    """Questions with their distractors, unless one is in the question or is a choice already.
+
+    Choices in drawn order.
+    """
     added = answers_of(inputs.judgements("distractors"))
     for item in inputs.examples("asked"):
         new = [text for judgement in added[item.id] for text in judgement.answer]

@@ -1,4 +1,6 @@
-"""How JNLI was made (JGLUE 3.2.2, steps 1, 3 and 4): from captions to inference pairs in both directions."""
+"""How JNLI was made (JGLUE 3.2.2, steps 1, 3 and 4): from captions to inference pairs in both
+directions.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def reverse_pair(example: Example, gold: dict[str, Any]) -> Example:
 
 
 def pair_both_ways(inputs: Inputs, config: Any) -> Outcomes:
-    """Both directions of every pair of flow A, its similarity left behind, every sentence with its stop."""
+    """Both directions of every pair of flow A, its similarity left behind, every sentence with its
+    stop.
+    """
     for pair in inputs.examples("scored-a"):
         premise, hypothesis = (add_stop(pair.inputs[name]) for name in ("sentence1", "sentence2"))
         forth = replace(pair, inputs={"premise": premise, "hypothesis": hypothesis}, gold={})

@@ -1,4 +1,6 @@
-"""How JSQuAD was made (JGLUE 3.3): articles to paragraphs, questions with answers, two more answers for dev and test."""
+"""How JSQuAD was made (JGLUE 3.3): articles to paragraphs, questions with answers, two more answers
+for dev and test.
+"""
 
 from __future__ import annotations
 
@@ -43,21 +45,24 @@ class Jsquad(Config, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper where it gives any."""
 
     articles: str = ""
-    """File of articles: JSON lines of {id, title, text, rank, url, licence}; paragraphs are lines of the
-    text, rank 1 is the best (the order of the file without one)."""
+    """File of articles: JSON lines of {id, title, text, rank, url, licence}; paragraphs are lines
+    of the text, rank 1 is the best (the order of the file without one)."""
     best: Positive = 10000
-    """Articles of the highest rank that are drawn from; the paper ranked by hyperlinks (JGLUE 3.3)."""
+    """Articles of the highest rank that are drawn from; the paper ranked by hyperlinks (JGLUE 3.3).
+    """
     articles_drawn: Positive = 822
     """Articles drawn (JGLUE 3.3)."""
     shortest: Positive = 19
-    """Characters of a paragraph, at least; the paper does not say, the shortest published one of dev has 19."""
+    """Characters of a paragraph, at least; the paper does not say, the shortest published one of
+    dev has 19."""
     longest: Positive = 896
-    """Characters of a paragraph, at most; the paper does not say, the longest published one of dev has 896."""
+    """Characters of a paragraph, at most; the paper does not say, the longest published one of dev
+    has 896."""
     writers: Positive = 1
     """Workers who write questions on a paragraph; the paper does not say."""
     questions: Positive = 4
-    """Questions each writes; the paper does not say, the published paragraphs of dev have 1 to 5, most of
-    them 4."""
+    """Questions each writes; the paper does not say, the published paragraphs of dev have 1 to 5,
+    most of them 4."""
     further_answers: NotNegative = 2
     """Further answers to each question of dev and test, by as many workers (JGLUE 3.3)."""
     split: str = "0.856,0.072,0.072"
@@ -136,7 +141,10 @@ def take_paragraphs(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def take_questions(inputs: Inputs, config: Any) -> Outcomes:
-    """The written questions whose answer is in the paragraph; its place is the first occurrence, as published."""
+    """The written questions whose answer is in the paragraph.
+
+    Its place is the first occurrence, as published.
+    """
     written = answers_of(inputs.judgements("written"))
     known = set[str]()
     for paragraph in inputs.examples("paragraphs"):

@@ -1,4 +1,6 @@
-"""How JSTS was made (JGLUE 3.2.2, steps 1, 2, 4 and 5): similarity of captions, of flows A, B and C."""
+"""How JSTS was made (JGLUE 3.2.2, steps 1, 2, 4 and 5): similarity of captions, of flows A, B and
+C.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How MARC-ja was made (JGLUE 3.1): stars to labels; for dev and test ten workers, of whom seven must agree."""
+"""How MARC-ja was made (JGLUE 3.1): stars to labels.
+
+For dev and test ten workers, of whom seven must agree.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +38,13 @@ class MarcJa(Config, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper and of the authors' converter."""
 
     reviews: str = ""
-    """File of reviews: the TSV of the Amazon reviews corpus, or JSON lines of {id, text, stars, url,
-    licence}."""
+    """File of reviews: the TSV of the Amazon reviews corpus, or JSON lines of {id, text, stars,
+    url, licence}."""
     longest: Positive = 500
     """Characters of a review, at most (the authors' converter)."""
     split: str = "0.94,0.03,0.03"
-    """Shares of train and of the reviews judged for dev and test (the authors' converter; about 12,000
-    judged, JGLUE 3.1)."""
+    """Shares of train and of the reviews judged for dev and test (the authors' converter; about
+    12,000 judged, JGLUE 3.1)."""
     workers: Positive = 10
     """Workers who judge a review of dev and test (JGLUE 3.1)."""
     votes: Positive = 7
@@ -98,7 +101,9 @@ def label_of(review: Example) -> str:
 
 
 def take_reviews(inputs: Inputs, config: Any) -> Outcomes:
-    """Reviews of 1 and 2 stars are negative, of 4 and 5 positive; 3 stars, ASCII and long ones are left out."""
+    """Reviews of 1 and 2 stars are negative, of 4 and 5 positive; 3 stars, ASCII and long ones are
+    left out.
+    """
     for review in read_reviews(inputs.file("reviews")):
         text, stars = review.inputs["text"], review.meta["stars"]
         label = label_of(review)
@@ -120,7 +125,10 @@ def split_reviews(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def judge_reviews(inputs: Inputs, config: Any) -> Outcomes:
-    """Reviews on which enough workers agree get their answer for a label; the others are left out."""
+    """Reviews on which enough workers agree get their answer for a label.
+
+    The others are left out.
+    """
     rule = f"votes:{config.votes}/{config.workers}"
     for name in ("dev", "test"):
         for outcome in decide(inputs, f"asked-{name}", "sentiment", rule):

@@ -1,10 +1,12 @@
-"""The translation guidelines of JSICK (3.1) as checks: what a translation must be, and where it leaves the guidelines.
+"""The translation guidelines of JSICK (3.1) as checks: what a translation must be, and where it
+leaves the guidelines.
 
 - a subject with an indefinite article takes が, one with a definite article は;
 - plural nouns for people take a suffix such as たち, single ones none;
 - negation, passives, numbers and quantifiers of the English sentence are kept, and none is added.
 
-The order of words and the choice of words are for people to judge. So is what a check finds: it asks a bilingual to look.
+The order of words and the choice of words are for people to judge. So is what a check finds: it
+asks a bilingual to look.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ JAPANESE = re.compile("[\u3041-\u30ff\u4e00-\u9fff々]")
 LATIN = re.compile(r"[A-Za-zＡ-Ｚａ-ｚ]{4,}")
 """Longer than the abbreviations that Japanese writes in Latin letters."""
 MAX_CHARS_PER_WORD = 6
-"""Characters of Japanese for a word of English beyond which a text is no translation of one sentence."""
+"""Characters of Japanese for a word of English beyond which a text is no translation of one
+sentence."""
 
 
 class Departure(NamedTuple):

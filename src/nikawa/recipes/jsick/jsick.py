@@ -1,4 +1,6 @@
-"""How JSICK was made (3.1 to 3.3): English pairs translated sentence by sentence, judged anew, adjudicated, tagged."""
+"""How JSICK was made (3.1 to 3.3): English pairs translated sentence by sentence, judged anew,
+adjudicated, tagged.
+"""
 
 from __future__ import annotations
 
@@ -152,7 +154,9 @@ def make_up_word(word: str) -> str:
 
 
 def simulate_translation(example: Example, config: Any, random: Random) -> str:
-    """Made-up words in the order of the English ones, with the particle and the ending that the guidelines ask for."""
+    """Made-up words in the order of the English ones, with the particle and the ending that the
+    guidelines ask for.
+    """
     english = str(example.inputs["english"])
     words = re.findall(r"[a-z]+", english.lower())
     content = [make_up_word(word) for word in words if word not in SMALL] or [make_up_word(english)]
@@ -200,8 +204,8 @@ class Jsick(Config, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper."""
 
     pairs: str = ""
-    """English pairs: SICK's own table, jsick.tsv, or JSON lines of {id, premise, hypothesis, split, label,
-    relatedness, url, licence}."""
+    """English pairs: SICK's own table, jsick.tsv, or JSON lines of {id, premise, hypothesis, split,
+    label, relatedness, url, licence}."""
     source_licence: str = ""
     """Licence of the English pairs, where the file does not say."""
     translators: One = 1
@@ -232,7 +236,9 @@ def sentence_id(english: str) -> str:
 
 
 def take_sentences(inputs: Inputs, config: Any) -> Outcomes:
-    """Each English sentence once, in alphabetical order, without pair or label, as the translator saw them."""
+    """Each English sentence once, in alphabetical order, without pair or label, as the translator
+    saw them.
+    """
     sentences: dict[str, Example] = {}
     for pair in inputs.examples("english"):
         for text in pair.inputs.values():
@@ -267,7 +273,10 @@ def check_translations(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def take_validated(inputs: Inputs, config: Any) -> Outcomes:
-    """Translations as the bilinguals leave them; what is no Japanese sentence even then is dropped."""
+    """Translations as the bilinguals leave them.
+
+    What is no Japanese sentence even then is dropped.
+    """
     answers = answers_of(inputs.judgements("validation"))
     for item in inputs.examples("translated"):
         texts = [str(judgement.answer) for judgement in answers[item.id]]
@@ -280,7 +289,10 @@ def take_validated(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def pair_up(inputs: Inputs, config: Any) -> Outcomes:
-    """The pairs in Japanese, without the English answers; these stay in the meta to compare with."""
+    """The pairs in Japanese, without the English answers.
+
+    These stay in the meta to compare with.
+    """
     japanese = {
         item.inputs["english"]: item.inputs["japanese"] for item in inputs.examples("validated")
     }

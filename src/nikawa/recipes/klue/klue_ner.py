@@ -1,4 +1,6 @@
-"""How KLUE-NER was made (KLUE 3.4.1): pseudo-labels that workers correct, linguists check and researchers mend."""
+"""How KLUE-NER was made (KLUE 3.4.1): pseudo-labels that workers correct, linguists check and
+researchers mend.
+"""
 
 from __future__ import annotations
 
@@ -40,12 +42,13 @@ class KlueNer(Texts, kw_only=True):
     sentences: str = ""
     """File of sentences: JSON lines of {id, text, source, spans, url, licence}, or records."""
     tagger: str = ""
-    """What proposes entities: a lexicon (.tsv), records a CRF learns from (.jsonl), or a program (KLUE 3.4.1:
-    BERT-CRF learned from another corpus)."""
+    """What proposes entities: a lexicon (.tsv), records a CRF learns from (.jsonl), or a program
+    (KLUE 3.4.1: BERT-CRF learned from another corpus)."""
     longest: Positive = 400
     """Characters of a sentence, at most (3.4.1)."""
     workers: Positive = 1
-    """Workers who correct the entities of a sentence; the paper does not say how many of its 51 saw each."""
+    """Workers who correct the entities of a sentence; the paper does not say how many of its 51 saw
+    each."""
     checkers: Positive = 2
     """Linguists who check what workers marked (3.4.1)."""
     correctors: Positive = 1
@@ -78,7 +81,9 @@ def propose_entities(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def mark_entities(sentence: Example, spans: Iterable[Span]) -> dict[str, Any]:
-    """The inputs as workers see them: the text, the entities as they stand, and both together to be edited."""
+    """The inputs as workers see them: the text, the entities as they stand, and both together to be
+    edited.
+    """
     text, marked, end = sentence.inputs["text"], "", 0
     spans = list(spans)
     for span in spans:
@@ -130,7 +135,9 @@ def sort_by_check(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def correct_tags(inputs: Inputs, config: Any) -> Outcomes:
-    """All sentences with their last entities: those that name persons are looked at for privacy, those with none go."""
+    """All sentences with their last entities: those that name persons are looked at for privacy,
+    those with none go.
+    """
     mended = given_answers(inputs, "correction")
     for name in ("passed", "doubtful"):
         for sentence in inputs.examples(name):

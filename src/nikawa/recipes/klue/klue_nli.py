@@ -1,4 +1,6 @@
-"""How KLUE-NLI was made (KLUE 3.3.1): premises, a written hypothesis for each label, four validators, least artifacts."""
+"""How KLUE-NLI was made (KLUE 3.3.1): premises, a written hypothesis for each label, four
+validators, least artifacts.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,10 @@ def intact(pairs: Sequence[Example]) -> set[str]:
 
 
 def quotas(pairs: Sequence[Example], wanted: int, colloquial: float) -> dict[str, int]:
-    """Pairs of each source in an evaluation part, in whole sets; each source of a style gives the same."""
+    """Pairs of each source in an evaluation part, in whole sets.
+
+    Each source of a style gives the same.
+    """
     styles: dict[str, Counter[str]] = {FORMAL: Counter(), COLLOQUIAL: Counter()}
     for pair in pairs:
         styles[pair.meta["style"]][pair.meta["source"]] += 1
@@ -72,7 +77,9 @@ def quotas(pairs: Sequence[Example], wanted: int, colloquial: float) -> dict[str
 
 
 def signal(pairs: Sequence[Example], config: Any) -> Mapping[str, Mapping[str, float]]:
-    """By pair the probabilities a model gives the labels that sees the hypothesis alone, and never the pair's premise."""
+    """By pair the probabilities a model gives the labels that sees the hypothesis alone, and never
+    the pair's premise.
+    """
     from nikawa.models import Trainable, model
     from nikawa.models.folds import predict_out_of_fold
 
@@ -137,14 +144,19 @@ def fault(text: str, config: Any) -> str:
 
 
 def is_statement(text: str) -> bool:
-    """Whether the last syllable can end a statement: one of a few endings, or one closed by ㅁ (-음, -함)."""
+    """Whether the last syllable can end a statement: one of a few endings, or one closed by ㅁ (-음,
+    -함).
+    """
     last = next((c for c in reversed(text) if c.isalnum()), "")
     syllable = ord(last) - 0xAC00 if last else -1
     return last in _ENDINGS or (0 <= syllable < 11172 and syllable % 28 == 16)
 
 
 def simulate_hypotheses(example: Example, config: Any, random: Random) -> list[str] | str:
-    """Made-up hypotheses: the end of the premise, its denial, something beside it; some premises are handed back."""
+    """Made-up hypotheses: the end of the premise, its denial, something beside it.
+
+    Some premises are handed back.
+    """
     if random.random() < 0.03:
         return random.choice(REPORTS)
     words = example.inputs["text"].rstrip(".!").split()
@@ -166,21 +178,22 @@ class KlueNli(Reviewed, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper."""
 
     sentences: str = ""
-    """File of sentences: JSON lines of {id, text, source, style, url, licence}, or records; style is formal
-    or colloquial."""
+    """File of sentences: JSON lines of {id, text, source, style, url, licence}, or records; style
+    is formal or colloquial."""
     shortest: Positive = MIN_PREMISE_CHARS
     """Characters of a premise, at least, blanks included (KLUE 3.3.1)."""
     longest: Positive = MAX_PREMISE_CHARS
     """Characters of a premise, at most (3.3.1)."""
     propositions: bool = True
-    """Whether questions, formulae, lists and sentences that do not end in a predicate are left out, by a
-    rough rule (3.3.1 asks for declarative sentences with a predicate)."""
+    """Whether questions, formulae, lists and sentences that do not end in a predicate are left out,
+    by a rough rule (3.3.1 asks for declarative sentences with a predicate)."""
     premises: Positive = 10000
     """Premises drawn, as many of each source as can be (3.3.1)."""
     writers: One = 1
     """Workers who write hypotheses for a premise (3.3.1)."""
     hypotheses: Annotated[int, Meta(ge=3, le=3)] = 3
-    """Hypotheses a worker writes: that follows, contradicts, does neither, in this order (3.3.1)."""
+    """Hypotheses a worker writes: that follows, contradicts, does neither, in this order (3.3.1).
+    """
     validators: Positive = 4
     """Further workers who label a pair (3.3.1)."""
     votes: Positive = 3
@@ -190,8 +203,8 @@ class KlueNli(Reviewed, kw_only=True):
     colloquial: Share = 0.4
     """Share of colloquial sources in dev and test (3.3.1)."""
     model: str = "char-linear"
-    """The model that sees hypotheses alone; the paper fine-tuned KLUE-RoBERTa-base (3.3.1), as encoder:PATH
-    can."""
+    """The model that sees hypotheses alone; the paper fine-tuned KLUE-RoBERTa-base (3.3.1), as
+    encoder:PATH can."""
 
 
 def take_sentences(inputs: Inputs, config: Any) -> Outcomes:
@@ -235,7 +248,9 @@ def pair_written(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def pair_id(premise: str, label: str) -> str:
-    """A name by which validators cannot tell the label that was meant: counted in an order drawn for each premise."""
+    """A name by which validators cannot tell the label that was meant: counted in an order drawn
+    for each premise.
+    """
     order = sorted(LABELS, key=lambda name: random_key(0, "hypothesis", premise, name))
     return f"{premise}-{order.index(label) + 1}"
 

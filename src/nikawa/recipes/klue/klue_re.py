@@ -1,4 +1,6 @@
-"""How KLUE-RE was made (KLUE 3.5.1): entity pairs from a knowledge base and by chance, three workers a pair, 30 relations."""
+"""How KLUE-RE was made (KLUE 3.5.1): entity pairs from a knowledge base and by chance, three
+workers a pair, 30 relations.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,8 @@ from nikawa.recipes.recipe import (
 from nikawa.records import Card, Example, Origin, Span
 
 TYPES = ("PER", "ORG", "LOC", "DAT", "POH", "NOH")
-"""Types of entities: person, organisation, location, date and time, other proper nouns, other numerals (step 2)."""
+"""Types of entities: person, organisation, location, date and time, other proper nouns, other
+numerals (step 2)."""
 NONE = LABELS[0]
 _NAMES = ("alternate_names",)
 _BY_OBJECT = {
@@ -203,7 +206,10 @@ def make_pair(pair: Pair, pairing: str, known: Sequence[str]) -> Example:
 
 
 def mark_entities(text: str, subject: Span, object_: Span) -> dict[str, Any]:
-    """The inputs of a pair for workers; `marked` and `candidates` are taken off again before release."""
+    """The inputs of a pair for workers.
+
+    `marked` and `candidates` are taken off again before release.
+    """
     marked = text
     for span, name in sorted(((subject, "subj"), (object_, "obj")), key=lambda two: -two[0].start):
         marked = f"{marked[: span.start]}<{name}>{marked[span.start : span.end]}</{name}>{marked[span.end :]}"
@@ -228,8 +234,8 @@ class KlueRe(Reviewed, kw_only=True):
     sentences: str = ""
     """File of sentences: JSON lines of {id, text, source, spans, url, licence}, or records."""
     tagger: str = ""
-    """What finds entities: a lexicon (.tsv), records a CRF learns from (.jsonl), or a program; united with
-    the spans of the lines (KLUE 3.5.1, step 3: two models)."""
+    """What finds entities: a lexicon (.tsv), records a CRF learns from (.jsonl), or a program;
+    united with the spans of the lines (KLUE 3.5.1, step 3: two models)."""
     triples: str = ""
     """Knowledge base: subject, relation, object, tab-separated (step 4)."""
     co_occurrences: Positive = 10
@@ -239,7 +245,8 @@ class KlueRe(Reviewed, kw_only=True):
     workers: Positive = 3
     """Workers who label a pair (step 5)."""
     votes: Positive = 2
-    """Equal answers that make a label; other pairs are adjudicated. The paper at hand ends before it says."""
+    """Equal answers that make a label; other pairs are adjudicated. The paper at hand ends before
+    it says."""
     adjudicators: Positive = 1
     """People who decide on pairs without such a majority; the paper at hand ends before it says."""
     correctors: One = 1
@@ -251,7 +258,9 @@ class KlueRe(Reviewed, kw_only=True):
 
 
 def set_aside(inputs: Inputs, config: Any) -> Outcomes:
-    """Pairs nobody handed back, those reported for what they say, and those whose entities are marked wrong."""
+    """Pairs nobody handed back, those reported for what they say, and those whose entities are
+    marked wrong.
+    """
     judged = answers_of(inputs.judgements(ASKED[0]))
     for pair in (pair for name in PAIRS for pair in inputs.examples(name)):
         reports = [j for j in judged.get(pair.id, ()) if is_report(j.answer)]

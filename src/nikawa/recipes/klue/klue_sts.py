@@ -1,4 +1,6 @@
-"""How KLUE-STS was made (KLUE 3.2.1): pairs by several ways, seven ratings, workers left out, a flat split."""
+"""How KLUE-STS was made (KLUE 3.2.1): pairs by several ways, seven ratings, workers left out, a
+flat split.
+"""
 
 from __future__ import annotations
 
@@ -160,17 +162,18 @@ class KlueSts(Reviewed, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper."""
 
     sentences: str = ""
-    """File of sentences: JSON lines of {id, text, source, intent, topic, round_trip, url, licence}, or
-    records."""
+    """File of sentences: JSON lines of {id, text, source, intent, topic, round_trip, url, licence},
+    or records."""
     translators: tuple[str, ...] = ()
-    """Commands that translate there and back, a line for a line (KLUE 3.2.1: over English); none where lines
-    bring their round_trip."""
+    """Commands that translate there and back, a line for a line (KLUE 3.2.1: over English); none
+    where lines bring their round_trip."""
     round_trip_share: Share = 0.5
     """Share of the sentences without intent that are translated; the paper does not say."""
     rouge: Annotated[str, Meta(pattern="^[12L]$")] = "L"
     """ROUGE of greedy matching: 1, 2 or L; the paper does not say which (3.2.1)."""
     units: str = "words"
-    """What it counts: words, characters, or the morphemes of an analyser; the paper does not say."""
+    """What it counts: words, characters, or the morphemes of an analyser; the paper does not say.
+    """
     same_intent: Positive = 2
     """Pairs of each intent, at most; the paper does not say."""
     pairs: tuple[str, ...] = ("airbnb=7375", "policy=2956", "paraKQC=4538")
@@ -192,14 +195,18 @@ class KlueSts(Reviewed, kw_only=True):
     bins: Annotated[int, Meta(ge=2)] = 51
     """Bins of the scores over which dev and test are flat (3.2.1)."""
     paraphrase: Annotated[float, Meta(ge=0, le=5)] = 3.0
-    """Score from which a pair is a paraphrase, and from which little word overlap is preferred in dev and
-    test (3.2.1)."""
+    """Score from which a pair is a paraphrase, and from which little word overlap is preferred in
+    dev and test (3.2.1)."""
     analyser: str = "ko"
-    """What cuts the words whose overlap is measured (3.2.1: MeCab); none for what stands between blanks."""
+    """What cuts the words whose overlap is measured (3.2.1: MeCab); none for what stands between
+    blanks."""
 
 
 def score_pairs(inputs: Inputs, config: Any) -> Outcomes:
-    """The mean of the ratings of workers who agree with the others; pairs on which ratings differ too much are deleted."""
+    """The mean of the ratings of workers who agree with the others.
+
+    Pairs on which ratings differ too much are deleted.
+    """
     from nikawa.aggregation.table import Table
     from nikawa.aggregation.verdicts import ACCEPTED, apply_rule
     from nikawa.aggregation.workers import drop_workers
@@ -271,7 +278,9 @@ def split(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def simulate(example: Example, config: Any, random: Random) -> int | str:
-    """A worker who counts the characters two sentences share, errs by one at times, and reports some pairs."""
+    """A worker who counts the characters two sentences share, errs by one at times, and reports
+    some pairs.
+    """
     if (chance := random.random()) < 0.004:
         return random.choice((*ETHICS, "broken"))
     likely = round(5 * character_overlap(example.inputs["sentence1"], example.inputs["sentence2"]))

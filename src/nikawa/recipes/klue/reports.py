@@ -1,7 +1,8 @@
-"""What workers hand back, and what becomes of it: dropped, or looked at once more (KLUE 1.1 and 3.1 to 3.5).
+"""What workers hand back, and what becomes of it: dropped, or looked at once more (KLUE 1.1 and 3.1
+to 3.5).
 
-An answer may be the word of a report instead: `personal` (identifies a person), `hate`, `bias`, and what a recipe adds. Items
-that were reported go to a reviewer, who keeps or discards them.
+An answer may be the word of a report instead: `personal` (identifies a person), `hate`, `bias`, and
+what a recipe adds. Items that were reported go to a reviewer, who keeps or discards them.
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ def given_answers(inputs: Inputs, ask: str) -> dict[str, list[Judgement]]:
 def set_apart(
     items: str, ask: str, gone: Mapping[str, str] | None = None
 ) -> Callable[[Inputs, Any], Outcomes]:
-    """The stage function that parts items into `unreported` and `reported`; reports named in `gone` drop them at once."""
+    """The stage function that parts items into `unreported` and `reported`.
+
+    Reports named in `gone` drop them at once.
+    """
     drops = gone or {}
 
     def run(inputs: Inputs, config: Any) -> Outcomes:
@@ -106,7 +110,8 @@ def review_reports(
     gone: Mapping[str, str] | None = None,
     uses: tuple[str, ...] = (),
 ) -> tuple[Stage | Ask, ...]:
-    """Set apart what workers reported in an `Ask`, let it be reviewed, and unite what may stay in the set `sound`.
+    """Set apart what workers reported in an `Ask`, let it be reviewed, and unite what may stay in
+    the set `sound`.
 
     Args:
         title: what the first stage does.

@@ -1,8 +1,10 @@
-"""Entities found by machine before people see them: by a lexicon, by a CRF that learns from records, or by any program.
+"""Entities found by machine before people see them: by a lexicon, by a CRF that learns from
+records, or by any program.
 
-A tagger is a file. `.tsv` is a lexicon: entity, tab, type, a line each; `re:` before a line's first cell makes it a regular
-expression. Records with gold `spans` (`.jsonl`) teach the embedded CRF. Any other file is run: it reads a text a line and
-answers each with a JSON list of `{start, end, label}`.
+A tagger is a file. `.tsv` is a lexicon: entity, tab, type, a line each; `re:` before a line's first
+cell makes it a regular expression. Records with gold `spans` (`.jsonl`) teach the embedded CRF. Any
+other file is run: it reads a text a line and answers each with a JSON list of `{start, end,
+label}`.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ def tagger_of(path: Path, types: Sequence[str]) -> Tagger:
 def tag_sentences(
     inputs: Inputs, items: str, types: Sequence[str]
 ) -> Iterator[tuple[Example, list[Span]]]:
-    """The sentences of a set, each with the entities that the tagger finds or its source line brought along."""
+    """The sentences of a set, each with the entities that the tagger finds or its source line
+    brought along.
+    """
     sentences = list(inputs.examples(items))
     find = tagger_of(inputs.file("tagger"), types)
     proposals = find([sentence.inputs["text"] for sentence in sentences]) if sentences else []
@@ -185,7 +189,10 @@ def program_tagger(path: Path, types: Sequence[str]) -> Tagger:
 
 
 def parse_spans(line: str, text: str, types: Sequence[str], path: Path) -> list[Span]:
-    """The spans that a program answered about a text; refused where they are not in it, or of other types."""
+    """The spans that a program answered about a text.
+
+    Refused where they are not in it, or of other types.
+    """
     try:
         spans = msgspec.json.decode(line, type=list[Span])
     except msgspec.DecodeError:

@@ -1,4 +1,6 @@
-"""What the recipes of KLUE share: source texts from JSON lines or records, limits by kind, words, parts to sets."""
+"""What the recipes of KLUE share: source texts from JSON lines or records, limits by kind, words,
+parts to sets.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,10 @@ CLEANING = (
 
 
 class Line(msgspec.Struct):
-    """A text of a JSON line; in records the values stand in `inputs` and `meta`. What else it holds is passed over."""
+    """A text of a JSON line; in records the values stand in `inputs` and `meta`.
+
+    What else it holds is passed over.
+    """
 
     id: str | int
     text: str = ""
@@ -66,8 +71,8 @@ class Texts(Config, kw_only=True):
     """Settings of every recipe that starts from text."""
 
     cleaning: bool = True
-    """Whether noise is taken off, and texts with personal data or too much of another script are left out
-    (KLUE 2.3)."""
+    """Whether noise is taken off, and texts with personal data or too much of another script are
+    left out (KLUE 2.3)."""
 
 
 def take_texts(
@@ -191,7 +196,8 @@ def split_texts(
 ) -> Outcomes:
     """Sort the items of a set into train, dev and test, in their order.
 
-    `splitter` is one of `nikawa split`, called with `settings` beside the seed. `rule` says why an example is in its part.
+    `splitter` is one of `nikawa split`, called with `settings` beside the seed. `rule` says why an
+    example is in its part.
     """
     from nikawa.splitting.base import SplitterSettings, parse_sizes
 

@@ -1,4 +1,6 @@
-"""How YNAT was made (KLUE 3.1.1): headlines by section, three workers who rank up to three topics, a split by date."""
+"""How YNAT was made (KLUE 3.1.1): headlines by section, three workers who rank up to three topics,
+a split by date.
+"""
 
 from __future__ import annotations
 
@@ -63,17 +65,18 @@ class Ynat(Reviewed, kw_only=True):
     topics: Positive = 3
     """Topics a worker may rank (3.1.1)."""
     undecided: Positive = 1
-    """Workers unable to decide from whom on a headline is left out; the paper does not say how many."""
+    """Workers unable to decide from whom on a headline is left out; the paper does not say how
+    many."""
     votes: Positive = 2
     """Workers whose first topic must be the same (3.1.1)."""
     split: str = "0.715,0.1425,0.1425"
-    """Shares of train, dev and test: the ratio of dev to test, and of how many the share unseen is taken
-    (published: 45,678, 9,107, 9,107)."""
+    """Shares of train, dev and test: the ratio of dev to test, and of how many the share unseen is
+    taken (published: 45,678, 9,107, 9,107)."""
     after: Annotated[str, Meta(pattern=DAY)] = "2020-01-01"
     """First day of dev and test (3.1.1: headlines of 2020)."""
     unseen: Share = 0.1
-    """Share of dev and test that is older but holds terms train does not (3.1.1; the paper does not say how
-    many)."""
+    """Share of dev and test that is older but holds terms train does not (3.1.1; the paper does not
+    say how many)."""
     analyser: str = "none"
     """What cuts terms for that: an analyser, or none for what stands between blanks."""
 
@@ -107,7 +110,10 @@ def take_headlines(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def draw_headlines(inputs: Inputs, config: Any) -> Outcomes:
-    """So many of each section by chance; there must be headlines on both sides of the date of the split."""
+    """So many of each section by chance.
+
+    There must be headlines on both sides of the date of the split.
+    """
     headlines, limits = list(inputs.examples("taken")), counts_of(config.sections, "sections")
     dates = {headline.meta["date"] >= config.after for headline in headlines}
     if headlines and dates != {True, False}:
@@ -125,7 +131,10 @@ def draw_headlines(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def decide_topics(inputs: Inputs, config: Any) -> Outcomes:
-    """The topic that enough workers put first; what they put second and third stays in their judgements."""
+    """The topic that enough workers put first.
+
+    What they put second and third stays in their judgements.
+    """
     ranked = given_answers(inputs, "topics")
     for headline in inputs.examples("sound"):
         firsts = [judgement.answer[0] for judgement in ranked.get(headline.id, ())]
@@ -164,7 +173,9 @@ def split(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def simulate(example: Example, config: Any, random: Random) -> list[str] | str:
-    """A worker who follows the section, adds a second topic now and then, and reports some headlines."""
+    """A worker who follows the section, adds a second topic now and then, and reports some
+    headlines.
+    """
     if (chance := random.random()) < 0.05:
         return random.choice((*ETHICS, "undecidable"))
     first = example.meta["category"] if chance < 0.85 else random.choice(LABELS)
