@@ -78,7 +78,7 @@ def values_of(
     part = AnsweredTask.pair(task, shown, answers)
     values: dict[str, tuple[float, Unit]] = {}
     for metric in choose_metrics(task, (), part.items):
-        value = float(part.under(metric, "official")[0].value) * metric.scale(task)
+        value = float(part.evaluate(metric, "official")[0].value) * metric.scale(task)
         values[metric.name] = (value, metric.unit(task))
     return values
 
