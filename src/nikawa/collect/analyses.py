@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from nikawa.aggregation.agree import AgreeOptions, measure_rows
+from nikawa.aggregation.agree_job import AgreeOptions, measure_rows
 from nikawa.aggregation.agreement import classify_items, count_classes
 from nikawa.aggregation.measure import MAX_CATEGORIES
 from nikawa.aggregation.table import Table
@@ -54,7 +54,7 @@ class Columns:
         return replace(made, seconds=np.array(self.seconds, dtype=np.float32))
 
 
-def analyse_judgements(project: Project, store: Store) -> dict[str, Any]:
+def _analyse_judgements(project: Project, store: Store) -> dict[str, Any]:
     """Agreement by question, the map of workers, time per item, and what is flagged.
 
     Texts that workers write are not compared: of such a project only times, pay and reports are looked at.
@@ -68,14 +68,14 @@ def analyse_judgements(project: Project, store: Store) -> dict[str, Any]:
         and not is_written
         and len(first.items) * len(first.categories) <= MAX_CELLS
     )
-    workers = [] if first is None else map_workers(first, is_compared)
+    workers = [] if first is None else _map_workers(first, is_compared)
     return {
         "writes": is_written,
         "agreement": [] if is_written else [measure_agreement(one) for one in tables.values()],
         "workers": workers,
-        "time": None if first is None else measure_times(first),
+        "time": None if first is None else _measure_times(first),
         "flagged": {
-            "items": flag_items(store, first, is_compared),
+            "items": _flag_items(store, first, is_compared),
             "workers": [row for row in workers if row["flags"]][:MAX_ROWS_SHOWN],
         },
     }
@@ -128,7 +128,7 @@ def measure_agreement(table: Table) -> dict[str, Any]:
     return figures
 
 
-def map_workers(table: Table, is_compared: bool) -> list[dict[str, Any]]:
+def _map_workers(table: Table, is_compared: bool) -> list[dict[str, Any]]:
     """Each worker's place on the map: agreement with the others by speed; most answers first.
 
     `low` and `high` are Wilson's interval of the agreement. A worker whose whole interval is below the median of all
@@ -169,7 +169,7 @@ def _item_seconds(table: Table) -> np.ndarray[Any, np.dtype[np.float64]]:
     return median_seconds(replace(table, worker=table.item, workers=table.items))
 
 
-def measure_times(table: Table) -> dict[str, Any] | None:
+def _measure_times(table: Table) -> dict[str, Any] | None:
     """Time per item: the middle, the tenths at both ends, and the slowest items."""
     seconds = _item_seconds(table)
     known = np.flatnonzero(~np.isnan(seconds))
@@ -181,7 +181,7 @@ def measure_times(table: Table) -> dict[str, Any] | None:
     return {"items": len(known), "low": low, "median": middle, "high": high, "slowest": rows}
 
 
-def flag_items(store: Store, table: Table | None, is_compared: bool) -> list[dict[str, Any]]:
+def _flag_items(store: Store, table: Table | None, is_compared: bool) -> list[dict[str, Any]]:
     """Items with a reason to look at them, those with most reasons first.
 
     Flags: `reported`, `set-aside`, and those of `find_odd_items` (`no-majority`, `slow`).
@@ -191,7 +191,7 @@ def flag_items(store: Store, table: Table | None, is_compared: bool) -> list[dic
         flags = ["reported", "set-aside"] if is_set_aside else ["reported"]
         rows[ref] = {"ref": ref, "flags": flags, "reports": reports}
     if table is not None:
-        for ref, flag in find_odd_items(table, is_compared):
+        for ref, flag in _find_odd_items(table, is_compared):
             row = rows.setdefault(ref, {"ref": ref, "flags": [], "reports": 0})
             row["flags"].append(flag)
     ranked = sorted(
@@ -200,7 +200,7 @@ def flag_items(store: Store, table: Table | None, is_compared: bool) -> list[dic
     return ranked[:MAX_ROWS_SHOWN]
 
 
-def find_odd_items(table: Table, is_compared: bool) -> Iterator[tuple[str, str]]:
+def _find_odd_items(table: Table, is_compared: bool) -> Iterator[tuple[str, str]]:
     """Items without a majority, and items that take far longer than the usual one."""
     if is_compared and len(table.categories) <= MAX_CATEGORIES:
         for place in np.flatnonzero(classify_items(table)["none"]).tolist():
@@ -214,7 +214,7 @@ def find_odd_items(table: Table, is_compared: bool) -> Iterator[tuple[str, str]]
 
 
 Analysis = Callable[[Project, Store], Any]
-ANALYSES: Mapping[str, Analysis] = {"judged": analyse_judgements, "gate": analyse_artifacts}
+ANALYSES: Mapping[str, Analysis] = {"judged": _analyse_judgements, "gate": analyse_artifacts}
 """Name to a function of project and store; its result must be JSON."""
 
 

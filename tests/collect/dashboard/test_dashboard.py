@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from nikawa.aggregation.agree import AgreeOptions, measure_rows
+from nikawa.aggregation.agree_job import AgreeOptions, measure_rows
 from nikawa.aggregation.table import Table
 from nikawa.collect.analyses import ANALYSES
 from nikawa.collect.app import create_app
