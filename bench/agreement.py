@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from bench.metrics import best, line
-from nikawa.aggregation.agree import bootstrap_interval
+from nikawa.aggregation.agree_job import bootstrap_interval
 from nikawa.aggregation.agreement import measures
 from nikawa.aggregation.alpha import alpha
 from nikawa.aggregation.kappa import fleiss
@@ -51,7 +51,7 @@ import resource, sys
 import numpy as np
 from nikawa.aggregation.agreement import measures
 from nikawa.aggregation.table import Table
-from nikawa.aggregation.agree import interval_of
+from nikawa.aggregation.agree_job import bootstrap_interval
 from nikawa.records import Judgement
 count = int(sys.argv[1])
 def judgements():
@@ -61,7 +61,7 @@ def judgements():
         for place, answer in enumerate(draw.integers(0, 4, 5).clip(1).tolist()):
             yield Judgement(example=f"bench:test/{item}", worker=f"w{first + place}", question="label", answer="abcd"[answer])
 table = Table.from_judgements(judgements())
-found = [(m.value, *interval_of(m, len(table.items))) for m in measures(table, by_kind=True)]
+found = [(m.value, *bootstrap_interval(m, len(table.items))) for m in measures(table, by_kind=True)]
 print(len(table), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, *found[0])
 """
 

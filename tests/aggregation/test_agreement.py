@@ -15,7 +15,7 @@ from nikawa.aggregation import alpha as agreement_alpha
 from nikawa.aggregation.agreement import classify_items, measures, variances
 from nikawa.aggregation.alpha import alpha
 from nikawa.aggregation.kappa import cohen, fleiss, percent
-from nikawa.aggregation.measure import LEVELS, AnyMeasure, Level, Measure, find_kinds
+from nikawa.aggregation.measure import LEVELS, AnyMeasure, Level, SummedMeasure, find_answer_patterns
 from nikawa.aggregation.table import Table
 from nikawa.errors import BadInput
 
@@ -268,8 +268,8 @@ def test_drawing_kinds_is_drawing_items() -> None:
         np.random.default_rng(0).multinomial(900, np.full(900, 1 / 900), size=2000).astype(float)
     )
     for plain, kinds in zip(measures(table), measures(table, by_kind=True), strict=True):
-        drawn = kinds.drawn(2000, seed=0) if isinstance(kinds, Measure) else None
-        if drawn is not None and isinstance(plain, Measure):
+        drawn = kinds.draw(2000, seed=0) if isinstance(kinds, SummedMeasure) else None
+        if drawn is not None and isinstance(plain, SummedMeasure):
             expected = plain.under(items)
             assert drawn.mean() == pytest.approx(
                 expected.mean(), abs=0.1 * expected.std() + 1e-9
@@ -279,5 +279,5 @@ def test_drawing_kinds_is_drawing_items() -> None:
 
 def test_items_that_are_all_different_are_no_kinds() -> None:
     matrix = random_matrix(8, kinds=30)
-    assert find_kinds(table_of(matrix)) is None
+    assert find_answer_patterns(table_of(matrix)) is None
     assert all(getattr(m, "times", None) is None for m in measures(table_of(matrix), by_kind=True))

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from nikawa.aggregation.alpha import alpha
-from nikawa.aggregation.measure import Measure
+from nikawa.aggregation.measure import SummedMeasure
 from nikawa.aggregation.span_agreement import count_overlapping, span_measures
 from nikawa.aggregation.spans import (
     Marks,
@@ -53,7 +53,7 @@ def table_of(given: dict[str, dict[str, Marks]]) -> Table:
     return Table.from_judgements(freeze_spans(cells, "spans"))
 
 
-def measures(table: Table, length: int | None = LONG) -> dict[str, Measure]:
+def measures(table: Table, length: int | None = LONG) -> dict[str, SummedMeasure]:
     lengths = None if length is None else dict.fromkeys(table.items, length)
     return {measure.name: measure for measure in span_measures(table, lengths)}
 

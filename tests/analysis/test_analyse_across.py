@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from nikawa.analysis.across import stress_systems
+from nikawa.analysis.across_systems import stress_systems
 from nikawa.analysis.answers import ItemSets, SystemAnswers, match_system
 from nikawa.analysis.set_analysis import AnalysisOptions
 from nikawa.analysis.suspects import find_suspects

@@ -7,10 +7,10 @@ import numpy as np
 
 from nikawa.analysis.stress import StressCount, StressItem, stress_cells
 from nikawa.metrics import Items, metrics
-from nikawa.stats.resample import Evaluation
+from nikawa.stats.resample import Resampleable
 
 
-def same(before: Sequence[Any], after: Sequence[Any]) -> Evaluation:
+def same(before: Sequence[Any], after: Sequence[Any]) -> Resampleable:
     return metrics()["accuracy"].evaluate(Items(before, after), "official")
 
 
@@ -82,7 +82,7 @@ def test_the_premise_is_the_unit_of_resampling() -> None:
 
 
 def test_a_correlation_of_one_item_or_of_a_constant_is_none() -> None:
-    def pearson(before: Sequence[Any], after: Sequence[Any]) -> Evaluation:
+    def pearson(before: Sequence[Any], after: Sequence[Any]) -> Resampleable:
         return metrics()["pearson"].evaluate(Items(before, after), "documented")
 
     one = [StressItem("swap", "o", "", "u", 1.0, 2.0)]

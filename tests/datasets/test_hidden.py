@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from nikawa.aggregation.agree import AgreeReport
+from nikawa.aggregation.agree_job import AgreeReport
 from nikawa.analysis.job import AnalysisOptions, compute_analyses
 from nikawa.analysis.stress import stress_item
 from nikawa.checks.probe import probe_artifacts

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.aggregation.agree import AgreeOptions, agree
+from nikawa.aggregation.agree_job import AgreeOptions, agree
 from nikawa.cleaning.job import clean
 from nikawa.io.judgements import open_judgements
 from nikawa.io.lines import open_bytes, read_lines

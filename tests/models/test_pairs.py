@@ -130,7 +130,7 @@ def test_weights_follow_the_metric() -> None:
     keys = [e.id for e in asked]
 
     def rare(measured: Task) -> int:
-        linear = LinearModel(None, 1.0, 0)
+        linear = LinearModel(0, strength=None, penalty=1.0)
         linear.fit(measured, rows, gold, keys)
         answers = linear.predict(measured, rows, asked)
         assert all(a.scores and a.scores[a.answer] == max(a.scores.values()) for a in answers)

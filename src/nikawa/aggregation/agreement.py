@@ -21,11 +21,11 @@ from nikawa.aggregation.measure import (
     LEVELS,
     MAX_CATEGORIES,
     NOMINAL,
+    AnswerPatterns,
     AnyMeasure,
-    Kinds,
     Level,
-    Measure,
-    find_kinds,
+    SummedMeasure,
+    find_answer_patterns,
     mean_measure,
     ratio,
     ratio_of_sums,
@@ -45,7 +45,7 @@ def measures(
     """The measures of a table, made one after the other to save memory.
 
     Alpha comes at one level where it is named, else at those that fit the answers. With `by_kind`, items answered
-    alike are counted once where that saves anything (see `Measure.drawn`).
+    alike are counted once where that saves anything (see `Measure.draw`).
     """
     if level is not None and level not in LEVELS:
         raise unknown("level", level, LEVELS)
@@ -55,9 +55,9 @@ def measures(
         yield from (alpha(table, name) for name in levels)
         yield from variances(table) if table.numeric else ()
         return
-    kinds = find_kinds(table) if by_kind else None
+    kinds = find_answer_patterns(table) if by_kind else None
     for measure in _measures_of_counts(table, kinds or table, levels):
-        if kinds is not None and isinstance(measure, Measure):
+        if kinds is not None and isinstance(measure, SummedMeasure):
             yield replace(measure, times=kinds.times)
         else:
             yield measure
@@ -67,7 +67,7 @@ def measures(
 
 
 def _measures_of_counts(
-    table: Table, source: Table | Kinds, levels: tuple[Level, ...]
+    table: Table, source: Table | AnswerPatterns, levels: tuple[Level, ...]
 ) -> Iterator[AnyMeasure]:
     for name in levels:
         yield alpha_of_counts(source, name)
@@ -92,16 +92,16 @@ def choose_levels(table: Table, level: str | None) -> tuple[Level, ...]:
     return ("interval", "ordinal", "nominal") if table.numeric else ("nominal",)
 
 
-def expected_answers(table: Table | Kinds) -> int:
+def expected_answers(table: Table | AnswerPatterns) -> int:
     """How many answers an item was to get, as far as that is said or can be guessed."""
     if table.each is not None:
         return table.each
-    times = table.times if isinstance(table, Kinds) else None
+    times = table.times if isinstance(table, AnswerPatterns) else None
     share_crossed = np.average(table.per_item() == len(table.workers), weights=times)
     return len(table.workers) if share_crossed >= MIN_SHARE_CROSSED else 2
 
 
-def classify_items(table: Table | Kinds) -> dict[str, NDArray[np.bool_]]:
+def classify_items(table: Table | AnswerPatterns) -> dict[str, NDArray[np.bool_]]:
     """Which items are unanimous, which have a majority only, which neither, which too few answers."""
     m = table.per_item()
     most = table.counts().max(axis=1)
@@ -116,12 +116,12 @@ def classify_items(table: Table | Kinds) -> dict[str, NDArray[np.bool_]]:
     }
 
 
-def count_classes(table: Table | Kinds) -> dict[str, int]:
+def count_classes(table: Table | AnswerPatterns) -> dict[str, int]:
     """How many items are unanimous, have a majority only, have none, lack answers."""
     return {name: int(which.sum()) for name, which in classify_items(table).items()}
 
 
-def shares(table: Table | Kinds) -> Iterator[Measure]:
+def shares(table: Table | AnswerPatterns) -> Iterator[SummedMeasure]:
     """The four shares of items; `incomplete` only where there are such items."""
     everything = np.ones(len(table.per_item()), dtype=np.bool_)
     for name, which in classify_items(table).items():
@@ -129,7 +129,7 @@ def shares(table: Table | Kinds) -> Iterator[Measure]:
             yield mean_measure(name, NOMINAL, which.astype(np.float64), everything)
 
 
-def variances(table: Table | Kinds) -> Iterator[Measure]:
+def variances(table: Table | AnswerPatterns) -> Iterator[SummedMeasure]:
     """Mean and standard deviation of the items' variances, and the mean of their standard deviations."""
     paired = table.paired()
     variance = np.where(paired, _item_variances(table), 0.0)
@@ -141,14 +141,14 @@ def variances(table: Table | Kinds) -> Iterator[Measure]:
 
     yield mean_measure("variance-mean", "interval", variance, paired)
     statistics = np.column_stack([paired, variance, variance**2])
-    yield Measure("variance-sd", "interval", statistics, finish_sd)
+    yield SummedMeasure("variance-sd", "interval", statistics, finish_sd)
     yield mean_measure("sd-mean", "interval", np.sqrt(variance), paired)
 
 
-def _item_variances(table: Table | Kinds) -> Floats:
+def _item_variances(table: Table | AnswerPatterns) -> Floats:
     """The variance of the answers about each item, around their own mean."""
     m = np.maximum(table.per_item(), 1)
-    if isinstance(table, Kinds):
+    if isinstance(table, AnswerPatterns):
         mean = table.counts() @ table.values / m
         deviations = table.values - mean[:, None]
         squares: Floats = (table.counts() * deviations**2).sum(axis=1)
@@ -158,24 +158,24 @@ def _item_variances(table: Table | Kinds) -> Floats:
     return table.sum_by_item(spread) / m
 
 
-def individual_majority(table: Table | Kinds) -> Measure:
+def individual_majority(table: Table | AnswerPatterns) -> SummedMeasure:
     """The share of single answers that are their item's majority, over items that have one."""
     m = table.per_item()
     most = table.counts().max(axis=1)
     settled = 2 * most > m
     statistics = np.column_stack([most * settled, m * settled]).astype(np.float64)
-    return Measure("individual-is-majority", NOMINAL, statistics, ratio_of_sums)
+    return SummedMeasure("individual-is-majority", NOMINAL, statistics, ratio_of_sums)
 
 
-def individual_gold(table: Table, gold: NDArray[np.int64], name: str) -> Measure:
+def individual_gold(table: Table, gold: NDArray[np.int64], name: str) -> SummedMeasure:
     """The share of single answers that are the gold of their item, over items that have one (no -1)."""
     counted = gold[table.item] >= 0
     right = counted & (gold[table.item] == table.answer)
     statistics = np.column_stack([table.sum_by_item(right), table.sum_by_item(counted)])
-    return Measure(name, NOMINAL, statistics, ratio_of_sums)
+    return SummedMeasure(name, NOMINAL, statistics, ratio_of_sums)
 
 
-def against_author(table: Table, author: str) -> Iterator[Measure]:
+def against_author(table: Table, author: str) -> Iterator[SummedMeasure]:
     """Author against validators, as KLUE's Table 5: the gold is the majority of all, the author among them."""
     if author not in table.workers:
         raise unknown("worker", author, [str(worker) for worker in table.workers])

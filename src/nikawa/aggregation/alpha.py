@@ -16,11 +16,11 @@ import numpy as np
 
 from nikawa.aggregation.measure import (
     MAX_CATEGORIES,
+    AnswerPatterns,
     AnyMeasure,
-    Kinds,
     Level,
-    Measure,
-    Reweighed,
+    SummedMeasure,
+    WeighedMeasure,
     ratio,
 )
 from nikawa.aggregation.table import Counts, Floats, Table
@@ -51,7 +51,7 @@ def alpha(table: Table, level: Level = "nominal") -> AnyMeasure:
     return _interval(table, _mid_ranks(marginals.astype(np.float64)), level)
 
 
-def alpha_of_counts(source: Table | Kinds, level: Level = "nominal") -> Measure:
+def alpha_of_counts(source: Table | AnswerPatterns, level: Level = "nominal") -> SummedMeasure:
     """The same from counts of few categories: of items, or of kinds of items."""
     if level == "nominal":
         return nominal_alpha(source)
@@ -65,13 +65,13 @@ def _alpha(n: Floats, observed: Floats, expected: Floats) -> Floats:
     return 1 - ratio((n - 1) * observed, expected)
 
 
-def _pair_weights(table: Table | Kinds) -> Floats:
+def _pair_weights(table: Table | AnswerPatterns) -> Floats:
     """One over m - 1 for each item, 0 where it has a single answer: what weighs its pairs."""
     m = table.per_item().astype(np.float64)
     return np.divide(1.0, m - 1, out=np.zeros_like(m), where=m > 1)
 
 
-def _paired_counts(table: Table | Kinds) -> Floats:
+def _paired_counts(table: Table | AnswerPatterns) -> Floats:
     """Counts of items by categories, items with a single answer emptied."""
     counts = table.counts().astype(np.float64)
     single = table.per_item() < 2
@@ -85,14 +85,14 @@ def _mid_ranks(marginals: Floats) -> Floats:
     return ranks
 
 
-def nominal_alpha(table: Table | Kinds) -> Measure:
+def nominal_alpha(table: Table | AnswerPatterns) -> SummedMeasure:
     """Nominal alpha, from counts of items or of kinds of them."""
     counts, m = _paired_counts(table), table.per_item()
     alike = np.einsum("ij,ij->i", counts, counts)
     pairs = m.astype(np.float64) ** 2
     unlike = (pairs - alike) * _pair_weights(table)
     statistics = np.column_stack([unlike, counts])
-    return Measure("alpha", "nominal", statistics, finish_nominal)
+    return SummedMeasure("alpha", "nominal", statistics, finish_nominal)
 
 
 def finish_nominal(sums: Floats) -> Floats:
@@ -103,7 +103,7 @@ def finish_nominal(sums: Floats) -> Floats:
     return _alpha(n, sums[..., 0], expected)
 
 
-def _interval(table: Table, values: Floats, level: Level) -> Measure:
+def _interval(table: Table, values: Floats, level: Level) -> SummedMeasure:
     """Sums of values and of squares suffice; values are centred, so that no digits cancel."""
     m = table.per_item()
     paired = table.paired()
@@ -115,7 +115,7 @@ def _interval(table: Table, values: Floats, level: Level) -> Measure:
     return _interval_measure(level, m * paired, first, second, _pair_weights(table))
 
 
-def _interval_of_counts(table: Table | Kinds) -> Measure:
+def _interval_of_counts(table: Table | AnswerPatterns) -> SummedMeasure:
     counts, values = _paired_counts(table), table.values
     centred = values - values.mean()
     first, second = counts @ centred, counts @ centred**2
@@ -125,11 +125,11 @@ def _interval_of_counts(table: Table | Kinds) -> Measure:
 
 def _interval_measure(
     level: Level, m: Counts | Floats, first: Floats, second: Floats, weights: Floats
-) -> Measure:
+) -> SummedMeasure:
     """The measure from the number, the sum and the sum of squares of each item's values."""
     apart = 2 * (m * second - first**2) * weights
     statistics: Floats = np.column_stack([apart, m.astype(np.float64), first, second])
-    return Measure("alpha", level, statistics, _finish_interval)
+    return SummedMeasure("alpha", level, statistics, _finish_interval)
 
 
 def _finish_interval(sums: Floats) -> Floats:
@@ -139,7 +139,7 @@ def _finish_interval(sums: Floats) -> Floats:
     return _alpha(n, apart, np.where(is_spread, spread, 0.0))
 
 
-def _ratio_distances(table: Table | Kinds) -> Floats:
+def _ratio_distances(table: Table | AnswerPatterns) -> Floats:
     values = table.values
     if (values < 0).any():
         raise BadInput("the ratio level needs numbers from 0 up", cure="take the interval level")
@@ -148,7 +148,7 @@ def _ratio_distances(table: Table | Kinds) -> Floats:
     return np.nan_to_num(ratio(squares, sums**2))
 
 
-def ratio_alpha(table: Table | Kinds) -> Measure:
+def ratio_alpha(table: Table | AnswerPatterns) -> SummedMeasure:
     """Alpha at the ratio level, from counts of items or of kinds of them."""
     distances = _ratio_distances(table)
     counts = _paired_counts(table)
@@ -161,10 +161,10 @@ def ratio_alpha(table: Table | Kinds) -> Measure:
         return _alpha(n, sums[..., 0], expected)
 
     statistics = np.column_stack([apart, counts])
-    return Measure("alpha", "ratio", statistics, finish)
+    return SummedMeasure("alpha", "ratio", statistics, finish)
 
 
-def ordinal_alpha(table: Table | Kinds) -> Measure:
+def ordinal_alpha(table: Table | AnswerPatterns) -> SummedMeasure:
     """The coincidences themselves are the statistics: ranks change with the items drawn."""
     counts = _paired_counts(table)
     width = counts.shape[1]
@@ -184,10 +184,10 @@ def ordinal_alpha(table: Table | Kinds) -> Measure:
         return _alpha(n, observed, expected)
 
     statistics = np.column_stack([counts, together])
-    return Measure("alpha", "ordinal", statistics, finish)
+    return SummedMeasure("alpha", "ordinal", statistics, finish)
 
 
-def alpha_of_many_categories(table: Table, level: Level) -> Reweighed:
+def alpha_of_many_categories(table: Table, level: Level) -> WeighedMeasure:
     """Very many categories, such as free numbers or texts: count them anew for each resample."""
     width = len(table.categories)
     distances = None if level == "nominal" else _wide_ratio_distances(table)
@@ -205,7 +205,7 @@ def alpha_of_many_categories(table: Table, level: Level) -> Reweighed:
             return float("nan")
         return float(1 - (n - 1) * (weights @ apart) / expected)
 
-    return Reweighed("alpha", level, len(table.items), weigh)
+    return WeighedMeasure("alpha", level, len(table.items), weigh)
 
 
 def _unlike_pairs(table: Table) -> Floats:

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from nikawa.aggregation.measure import (
     MAX_CATEGORIES,
     NOMINAL,
+    AnswerPatterns,
     AnyMeasure,
-    Kinds,
-    Measure,
-    Reweighed,
+    SummedMeasure,
+    WeighedMeasure,
     mean_measure,
     ratio,
 )
@@ -33,7 +33,7 @@ MAX_COHEN_PAIRS = 1 << 20
 """Pairs of answers above which it is left out too."""
 
 
-def kappas(table: Table, source: Table | Kinds) -> Iterator[AnyMeasure]:
+def kappas(table: Table, source: Table | AnswerPatterns) -> Iterator[AnyMeasure]:
     """Percent agreement, and the kappas the table allows; counts are taken from `source`."""
     if len(table.categories) > MAX_CATEGORIES:
         return
@@ -50,18 +50,18 @@ def alike_shares(counts: Floats) -> Floats:
     return np.nan_to_num(ratio(equal_pairs, m * (m - 1)))
 
 
-def percent(table: Table | Kinds) -> Measure:
+def percent(table: Table | AnswerPatterns) -> SummedMeasure:
     """The share of equal pairs of answers, averaged over items."""
     alike = alike_shares(table.counts().astype(np.float64))
     return mean_measure("percent", NOMINAL, alike, table.paired())
 
 
-def fleiss(table: Table | Kinds, name: str = "fleiss") -> Measure:
+def fleiss(table: Table | AnswerPatterns, name: str = "fleiss") -> SummedMeasure:
     """Fleiss' kappa."""
     return fleiss_of_counts(table.counts().astype(np.float64), name)
 
 
-def fleiss_of_counts(counts: Floats, name: str = "fleiss") -> Measure:
+def fleiss_of_counts(counts: Floats, name: str = "fleiss") -> SummedMeasure:
     """Fleiss' kappa from counts of items by categories; items with a single answer are left out."""
     paired = counts.sum(axis=1) > 1
     kept = np.where(paired[:, None], counts, 0.0)
@@ -74,7 +74,7 @@ def fleiss_of_counts(counts: Floats, name: str = "fleiss") -> Measure:
         return ratio(observed - chance, 1 - chance)
 
     statistics = np.column_stack([paired, alike_shares(kept), kept])
-    return Measure(name, NOMINAL, statistics, finish)
+    return SummedMeasure(name, NOMINAL, statistics, finish)
 
 
 def has_few_pairs(table: Table) -> bool:
@@ -85,7 +85,7 @@ def has_few_pairs(table: Table) -> bool:
     return int((m * (m - 1)).sum()) // 2 <= MAX_COHEN_PAIRS
 
 
-def cohen(table: Table) -> Reweighed:
+def cohen(table: Table) -> WeighedMeasure:
     """Cohen's kappa, the mean over pairs of workers who share items."""
     item, cell, shape = _pair_cells(table)
     cells = int(np.prod(shape))
@@ -96,7 +96,7 @@ def cohen(table: Table) -> Reweighed:
         defined = kappa[~np.isnan(kappa)]
         return float(defined.mean()) if len(defined) else float("nan")
 
-    return Reweighed("cohen", NOMINAL, len(table.items), weigh)
+    return WeighedMeasure("cohen", NOMINAL, len(table.items), weigh)
 
 
 def confusion_by_pair(table: Table) -> Floats:

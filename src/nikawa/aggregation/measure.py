@@ -36,7 +36,7 @@ MIN_ITEMS_PER_KIND = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Measure:
+class SummedMeasure:
     """A measure that is a function of sums over items."""
 
     name: str
@@ -56,7 +56,7 @@ class Measure:
             return float(self.finish(self.statistics.sum(axis=0)))
         return float(self.finish(self.times @ self.statistics))
 
-    def drawn(self, resamples: int, seed: int) -> Floats | None:
+    def draw(self, resamples: int, seed: int) -> Floats | None:
         """The measure of items drawn anew, where rows stand for kinds of items; None where they do not."""
         if self.times is None:
             return None
@@ -66,20 +66,28 @@ class Measure:
         return self.finish(times.astype(np.float64) @ self.statistics)
 
     def under(self, weights: Floats) -> Floats:
-        """The measure for each row of item weights."""
+        """The measure for each row of item weights; not where rows stand for several items."""
+        self._refuse_times("weighed")
         return self.finish(weights @ self.statistics)
 
-    def grouped(self, groups: NDArray[np.int64]) -> Measure:
-        """The same over groups of items as the unit."""
+    def grouped(self, groups: NDArray[np.int64]) -> SummedMeasure:
+        """The same over groups of items as the unit; not where rows stand for several items."""
+        self._refuse_times("grouped")
         count = int(groups.max()) + 1
         summed = np.zeros((count, self.statistics.shape[1]))
         for column, values in enumerate(self.statistics.T):
             summed[:, column] = np.bincount(groups, values, minlength=len(summed))
-        return Measure(self.name, self.level, summed, self.finish)
+        return SummedMeasure(self.name, self.level, summed, self.finish)
+
+    def _refuse_times(self, action: str) -> None:
+        if self.times is not None:
+            raise ValueError(
+                f"rows of {self.name} stand for several items each: they cannot be {action}"
+            )
 
 
 @dataclass(frozen=True, eq=False)
-class Reweighed:
+class WeighedMeasure:
     """A measure that must see the judgements anew for each weighting."""
 
     name: str
@@ -101,12 +109,12 @@ class Reweighed:
         rows = weights if self.groups is None else weights[:, self.groups]
         return np.array([self.weigh(row) for row in rows])
 
-    def grouped(self, groups: NDArray[np.int64]) -> Reweighed:
+    def grouped(self, groups: NDArray[np.int64]) -> WeighedMeasure:
         """Keep the items, remember whose weight each takes."""
-        return Reweighed(self.name, self.level, self.items, self.weigh, groups)
+        return WeighedMeasure(self.name, self.level, self.items, self.weigh, groups)
 
 
-AnyMeasure = Measure | Reweighed
+AnyMeasure = SummedMeasure | WeighedMeasure
 
 
 def ratio(top: NDArray[Any], bottom: NDArray[Any]) -> Floats:
@@ -122,15 +130,17 @@ def ratio_of_sums(sums: Floats) -> Floats:
     return ratio(sums[..., 0], sums[..., 1])
 
 
-def mean_measure(name: str, level: Level, values: Floats, counted: NDArray[np.bool_]) -> Measure:
+def mean_measure(
+    name: str, level: Level, values: Floats, counted: NDArray[np.bool_]
+) -> SummedMeasure:
     """The mean of a value an item over the items that count."""
     kept = np.where(counted, values, 0.0)
     statistics = np.column_stack([kept, counted.astype(np.float64)])
-    return Measure(name, level, statistics, ratio_of_sums)
+    return SummedMeasure(name, level, statistics, ratio_of_sums)
 
 
 @dataclass(frozen=True, eq=False)
-class Kinds:
+class AnswerPatterns:
     """The kinds of items of a table; stands for the table where only counts are needed."""
 
     question: str
@@ -163,7 +173,7 @@ class Kinds:
         return self.per_item() > 1
 
 
-def find_kinds(table: Table) -> Kinds | None:
+def find_answer_patterns(table: Table) -> AnswerPatterns | None:
     """The kinds of a table; None where they are nearly as many as its items."""
     base = int(table.per_item().max()) + 1
     width = len(table.categories)
@@ -179,7 +189,7 @@ def find_kinds(table: Table) -> Kinds | None:
     if len(kinds) * MIN_ITEMS_PER_KIND > len(keys):
         return None
     rows = kinds[:, None] // base ** np.arange(width, dtype=np.int64) % base
-    return Kinds(
+    return AnswerPatterns(
         question=table.question,
         categories=table.categories,
         workers=table.workers,

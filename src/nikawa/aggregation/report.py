@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from nikawa.aggregation.agree import AgreeOptions, measure_rows, text_lengths
+from nikawa.aggregation.agree_job import AgreeOptions, measure_rows, text_lengths
 from nikawa.aggregation.judgements import JudgementCopy
 from nikawa.aggregation.sheets import TIE_COLUMNS, write_sheet
 from nikawa.aggregation.spans import (

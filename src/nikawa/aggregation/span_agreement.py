@@ -20,13 +20,15 @@ from itertools import combinations
 import numpy as np
 
 from nikawa.aggregation.alpha import finish_nominal
-from nikawa.aggregation.measure import NOMINAL, Measure, ratio_of_sums
+from nikawa.aggregation.measure import NOMINAL, SummedMeasure, ratio_of_sums
 from nikawa.aggregation.spans import Marks, answers_by_item, count_equal
 from nikawa.aggregation.table import Floats, Numbering, Table
 from nikawa.errors import BadInput
 
 
-def span_measures(table: Table, lengths: Mapping[str, int] | None = None) -> Iterator[Measure]:
+def span_measures(
+    table: Table, lengths: Mapping[str, int] | None = None
+) -> Iterator[SummedMeasure]:
     """F1 of equal and of overlapping spans; alpha of characters where the lengths of the texts are known."""
     answers = answers_by_item(table)
     yield span_f1("span-f1", answers, count_equal)
@@ -37,7 +39,7 @@ def span_measures(table: Table, lengths: Mapping[str, int] | None = None) -> Ite
 
 def span_f1(
     name: str, answers: list[list[Marks]], count_shared: Callable[[Marks, Marks], int]
-) -> Measure:
+) -> SummedMeasure:
     """F1 between workers as a measure; `count_shared` counts the spans that two answers share."""
     statistics = np.zeros((len(answers), 2))
     for row, item_answers in enumerate(answers):
@@ -46,7 +48,7 @@ def span_f1(
             shared = sum(count_shared(one, other) for one, other in pairs)
             marked = sum(map(len, item_answers))
             statistics[row] = 2 * shared / (len(item_answers) - 1), marked
-    return Measure(name, NOMINAL, statistics, ratio_of_sums)
+    return SummedMeasure(name, NOMINAL, statistics, ratio_of_sums)
 
 
 def count_overlapping(one: Marks, other: Marks) -> int:
@@ -79,7 +81,9 @@ def count_overlapping(one: Marks, other: Marks) -> int:
     return count
 
 
-def alpha_of_characters(answers: list[list[Marks]], lengths: list[int], table: Table) -> Measure:
+def alpha_of_characters(
+    answers: list[list[Marks]], lengths: list[int], table: Table
+) -> SummedMeasure:
     """Krippendorff's alpha with characters as units; resamples draw whole items."""
     covers, stretches = Numbering(), _Stretches()
     for row, (item_answers, length) in enumerate(zip(answers, lengths, strict=True)):
@@ -91,7 +95,7 @@ def alpha_of_characters(answers: list[list[Marks]], lengths: list[int], table: T
             for size, by_worker in find_stretches(item_answers, length, covers):
                 stretches.add(row, size, by_worker)
     statistics = stretches.statistics(len(answers), len(covers))
-    return Measure("alpha-characters", NOMINAL, statistics, finish_nominal)
+    return SummedMeasure("alpha-characters", NOMINAL, statistics, finish_nominal)
 
 
 def find_stretches(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nikawa.analysis.across import compare_partial_inputs, learning_curves, stress_systems
+from nikawa.analysis.across_systems import compare_partial_inputs, learning_curves, stress_systems
 from nikawa.analysis.answers import ItemSets, SystemAnswers, match_system
 from nikawa.analysis.results import (
     ACROSS,

@@ -26,7 +26,13 @@ from nikawa.analysis.results import (
     Overlap,
     Surprise,
 )
-from nikawa.checks.overlap import TokenOverlap, mean_share, overlap_bins, rank_correlation, shared_tokens
+from nikawa.checks.overlap import (
+    TokenOverlap,
+    mean_share,
+    overlap_bins,
+    rank_correlation,
+    shared_tokens,
+)
 from nikawa.datasets.task_lookup import declared_protocol
 from nikawa.errors import MissingExtra
 from nikawa.metrics import metrics
@@ -457,7 +463,11 @@ class Overlaps:
         return self._relate(answers, sides, self._shared[key], cutter.name), ""
 
     def _relate(
-        self, answers: SystemAnswers, sides: tuple[str, str], shared: TokenOverlap, segmentation: str
+        self,
+        answers: SystemAnswers,
+        sides: tuple[str, str],
+        shared: TokenOverlap,
+        segmentation: str,
     ) -> Overlap:
         """The overlap of the texts with the metric on them."""
         sample, shares = answers.sample, shared.shares

@@ -7,17 +7,17 @@ from unicodedata import normalize
 
 from msgspec.structs import replace
 
-from nikawa.checks.keys import (
+from nikawa.checks.quality import Splits
+from nikawa.checks.sameness import (
     COMPOSED,
-    Keyed,
-    Placed,
+    LocatedExample,
+    SamenessIndex,
     family,
     make_finding,
     only_composed,
     related,
     sentences,
 )
-from nikawa.checks.quality import Splits
 from nikawa.records import Example, Finding
 
 _ORDER = {"train": 0, "dev": 1, "test": 3}
@@ -46,8 +46,8 @@ def lone_split_leaks(dataset: str, splits: Splits, name: str) -> Iterator[Findin
         yield from _leaks(items, _keyed(dataset, splits, other), f"{name} in {other}")
 
 
-def _keyed(dataset: str, splits: Splits, *names: str) -> Keyed:
-    return Keyed(Placed(dataset, name, e) for name in names for e in splits[name])
+def _keyed(dataset: str, splits: Splits, *names: str) -> SamenessIndex:
+    return SamenessIndex(LocatedExample(dataset, name, e) for name in names for e in splits[name])
 
 
 def _leaks_from_earlier(
@@ -80,7 +80,7 @@ def families(splits: Splits) -> set[str]:
     return {family(example) for examples in splits.values() for example in examples} - {""}
 
 
-def _leaks(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+def _leaks(items: SamenessIndex, held: SamenessIndex, where: str) -> Iterator[Finding]:
     counts: dict[str, int] = {}
     for form in items.forms.values():
         index = held.groups(form.name)
@@ -98,12 +98,12 @@ def _leaks(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
             )
 
 
-def _has_stranger(item: Placed, others: Iterable[Placed]) -> bool:
+def _has_stranger(item: LocatedExample, others: Iterable[LocatedExample]) -> bool:
     """Whether one of the others is not related to the item."""
     return any(not related((item, other)) for other in others)
 
 
-def count_shared_items(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+def count_shared_items(items: SamenessIndex, held: SamenessIndex, where: str) -> Iterator[Finding]:
     """How many different items leak, where that is not how many rows do."""
     for form in items.forms.values():
         index = held.groups(form.name)
@@ -118,7 +118,7 @@ def count_shared_items(items: Keyed, held: Keyed, where: str) -> Iterator[Findin
             yield make_finding(f"shared-{form.name}", where, rows, note, count)
 
 
-def find_reversed_pairs(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+def find_reversed_pairs(items: SamenessIndex, held: SamenessIndex, where: str) -> Iterator[Finding]:
     """Pairs of sentences that the other side holds the other way round."""
     index = held.groups("pairs")
     rows = []
@@ -132,7 +132,7 @@ def find_reversed_pairs(items: Keyed, held: Keyed, where: str) -> Iterator[Findi
         )
 
 
-def find_seen_sentences(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+def find_seen_sentences(items: SamenessIndex, held: SamenessIndex, where: str) -> Iterator[Finding]:
     """Pairs whose sentences both occur on the other side, together or apart."""
     seen = {
         text
@@ -151,7 +151,7 @@ def find_seen_sentences(items: Keyed, held: Keyed, where: str) -> Iterator[Findi
         )
 
 
-def find_broken_groups(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+def find_broken_groups(items: SamenessIndex, held: SamenessIndex, where: str) -> Iterator[Finding]:
     """Groups with members on both sides: a test item whose premise or dialogue was learned from."""
     there = {other.example.group for other in held.items if _is_original(other)} - {None}
     rows = [item for item in items.items if item.example.group in there and _is_original(item)]
@@ -176,6 +176,6 @@ def group_by_premise(splits: Splits) -> dict[str, tuple[Example, ...]]:
     return grouped
 
 
-def _is_original(item: Placed) -> bool:
+def _is_original(item: LocatedExample) -> bool:
     """Whether it was made from no other example: those share sentences with their parents by design."""
     return len(item.kin) == 1

@@ -36,7 +36,7 @@ class OverlapBin(Record, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Shared:
+class TokenOverlap:
     """Tokens of each item, and how many of them the other input holds."""
 
     found: Floats
@@ -56,14 +56,14 @@ class Shared:
         return float(self.found.sum() / max(1.0, self.tokens.sum()))
 
 
-def shared_tokens(pairs: Iterable[tuple[Sequence[str], frozenset[str]]]) -> Shared:
+def shared_tokens(pairs: Iterable[tuple[Sequence[str], frozenset[str]]]) -> TokenOverlap:
     """Count for each pair of (tokens, the other input's tokens)."""
     rows = [(sum(token in other for token in tokens), len(tokens)) for tokens, other in pairs]
     table = np.array(rows, dtype=np.float64).reshape(-1, 2)
-    return Shared(table[:, 0], table[:, 1])
+    return TokenOverlap(table[:, 0], table[:, 1])
 
 
-def mean_share(shared: Shared, units: Ints, *, resamples: int, seed: int = 0) -> Figure:
+def mean_share(shared: TokenOverlap, units: Ints, *, resamples: int, seed: int = 0) -> Figure:
     """The mean share with its interval."""
     shares = shared.shares
     table = np.column_stack([shares, np.ones_like(shares)])

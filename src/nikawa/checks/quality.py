@@ -13,11 +13,11 @@ from math import ceil, floor
 from typing import Any
 from unicodedata import normalize
 
-from nikawa.checks.keys import (
+from nikawa.checks.sameness import (
     COMPOSED,
-    Form,
-    Keyed,
-    Placed,
+    LocatedExample,
+    SamenessIndex,
+    SamenessRule,
     make_finding,
     only_composed,
     related,
@@ -69,7 +69,7 @@ def text_findings(dataset: str, splits: Splits) -> Iterator[Finding]:
     """Texts that are empty, of one character, padded, or hold characters nobody can see."""
     for split, examples in splits.items():
         for check, (is_damaged, note) in TEXT_CHECKS.items():
-            ids = [Placed(dataset, split, e).ref for e in examples if is_damaged(e)]
+            ids = [LocatedExample(dataset, split, e).ref for e in examples if is_damaged(e)]
             if ids:
                 yield make_finding(check, split, ids, note)
 
@@ -77,7 +77,8 @@ def text_findings(dataset: str, splits: Splits) -> Iterator[Finding]:
 def repetition_findings(dataset: str, splits: Splits) -> Iterator[Finding]:
     """Repeated items and conflicting gold, in each split and, where there are several, over all."""
     placed = {
-        split: [Placed(dataset, split, e) for e in examples] for split, examples in splits.items()
+        split: [LocatedExample(dataset, split, e) for e in examples]
+        for split, examples in splits.items()
     }
     if len(placed) > 1:
         placed["+".join(placed)] = [item for items in placed.values() for item in items]
@@ -85,7 +86,7 @@ def repetition_findings(dataset: str, splits: Splits) -> Iterator[Finding]:
         yield from find_repetitions(where, items)
 
 
-def find_repetitions(where: str, items: Sequence[Placed]) -> Iterator[Finding]:
+def find_repetitions(where: str, items: Sequence[LocatedExample]) -> Iterator[Finding]:
     """Repeated items and conflicting gold among some items; `where` names them."""
     counts: dict[str, int] = {}
     for form, groups in find_repeats(items):
@@ -101,20 +102,22 @@ def find_repetitions(where: str, items: Sequence[Placed]) -> Iterator[Finding]:
             yield from find_conflicts(where, groups)
 
 
-def find_repeats(items: Sequence[Placed]) -> Iterator[tuple[Form, list[list[Placed]]]]:
+def find_repeats(
+    items: Sequence[LocatedExample],
+) -> Iterator[tuple[SamenessRule, list[list[LocatedExample]]]]:
     """For each form, the groups of items that are the same though not made from one another."""
-    keyed = Keyed(items)
+    keyed = SamenessIndex(items)
     for name, form in keyed.forms.items():
         groups = keyed.groups(name).values()
         yield form, [group for group in groups if len(group) > 1 and not related(group)]
 
 
-def find_conflicts(where: str, groups: Iterable[Sequence[Placed]]) -> Iterator[Finding]:
+def find_conflicts(where: str, groups: Iterable[Sequence[LocatedExample]]) -> Iterator[Finding]:
     """The questions whose gold differs within a group of equal items, one finding each."""
     rows: dict[str, list[str]] = {}
     counts: Counter[str] = Counter()
     for group in groups:
-        by_question: dict[str, list[Placed]] = {}
+        by_question: dict[str, list[LocatedExample]] = {}
         for item in group:
             for question in item.example.gold:
                 by_question.setdefault(question, []).append(item)

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from nikawa.metrics.base import Evaluation, ItemForm, Items, Metric, Mode
+from nikawa.metrics.base import Evaluation, Items, ItemScore, Metric, Mode
 from nikawa.registry import Registry, collect_plugins, scan
 
 __all__ = [
     "Adapter",
     "Evaluation",
-    "ItemForm",
+    "ItemScore",
     "Items",
     "Metric",
     "Mode",

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from nikawa.errors import BadInput
 from nikawa.records import Task, Unit
-from nikawa.stats.resample import Evaluation as Resampled
-from nikawa.stats.resample import sum_groups
+from nikawa.stats.resample import Resampleable, sum_groups
 
 Mode = Literal["official", "documented"]
 Better = Literal["higher", "lower"]
@@ -71,7 +70,7 @@ class Items:
         return result
 
 
-class Evaluation(Resampled, Protocol):
+class Evaluation(Resampleable, Protocol):
     """A metric applied to items; its `value` is a fraction or a plain number."""
 
     @property
@@ -127,7 +126,7 @@ class Weighted:
 
 
 @dataclass(frozen=True)
-class ItemForm:
+class ItemScore:
     """A score an item that stands in where a metric is no mean over items, such as the squared error of a correlation."""
 
     name: str
@@ -175,7 +174,7 @@ class Metric:
     Two systems may only exchange answers in this form: a correlation is the same for answers of 1 to 5 and of 10 to 50,
     but not for a mixture of the two.
     """
-    item_form: ItemForm | None = None
+    item_form: ItemScore | None = None
     """What stands for a score an item, where the metric is no mean over items or is the mean of just this."""
 
     @property

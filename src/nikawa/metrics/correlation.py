@@ -20,8 +20,8 @@ from nikawa.errors import BadInput
 from nikawa.metrics.base import (
     Additive,
     Floats,
-    ItemForm,
     Items,
+    ItemScore,
     Metric,
     Mode,
     Weighted,
@@ -205,7 +205,7 @@ def standard_ranks(answers: Sequence[float]) -> list[float]:
 FLOAT32 = "The reference holds scores as float32; the difference is in the sixth digit."
 
 FLAT = "A correlation needs two answers that differ and two gold scores that differ."
-SQUARED_ERROR = ItemForm("squared-error", squared_errors, "lower")
+SQUARED_ERROR = ItemScore("squared-error", squared_errors, "lower")
 PEARSON = Metric(
     "pearson",
     pearson,

@@ -117,7 +117,7 @@ def auprc(items: Items, mode: Mode = "official") -> Weighted:
     return auprc_of(np.array(rows, dtype=np.float64), gold, mode)
 
 
-RELATIONS = 30
+RELATION_COUNT = 30
 
 
 def golden_case(case: dict[str, list[list[float]] | list[int]]) -> dict[str, float]:
@@ -126,13 +126,15 @@ def golden_case(case: dict[str, list[list[float]] | list[int]]) -> dict[str, flo
     codes = np.array(case["gold"] if "gold" in case else case["labels"], dtype=np.int64)
     if (
         probabilities.ndim != 2
-        or probabilities.shape[1] < RELATIONS
+        or probabilities.shape[1] < RELATION_COUNT
         or len(probabilities) != len(codes)
     ):
         raise BadInput("not a row of 30 scores an item", cure="give a score for every relation")
-    probabilities = probabilities[:, :RELATIONS]
-    gold = np.arange(RELATIONS)[codes]  # so the reference: -1 is the last relation, 30 an error
-    areas = np.array([area(probabilities[:, c], gold == c) for c in range(RELATIONS)])
+    probabilities = probabilities[:, :RELATION_COUNT]
+    gold = np.arange(RELATION_COUNT)[
+        codes
+    ]  # so the reference: -1 is the last relation, 30 an error
+    areas = np.array([area(probabilities[:, c], gold == c) for c in range(RELATION_COUNT)])
     return {
         "sklearn_0.24.1": auprc_of(probabilities, gold, "official").value * 100,
         "sklearn_1.9.1": float(np.where(np.isnan(areas), 0.5, areas).mean()) * 100,

@@ -49,7 +49,12 @@ class CharLinear(LinearTextModel):
     def make_linear(self) -> LinearModel:
         """With a strength that is chosen, unless the settings have one."""
         settings = self._settings
-        return LinearModel(settings.strength, settings.penalty, self._seed, settings.balance)
+        return LinearModel(
+            self._seed,
+            strength=settings.strength,
+            penalty=settings.penalty,
+            balance=settings.balance,
+        )
 
 
 MODELS = (

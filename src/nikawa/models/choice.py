@@ -26,7 +26,7 @@ from nikawa.models.base import (
     not_fitted_error,
     read_settings,
 )
-from nikawa.models.linear import fit_binary_weights
+from nikawa.models.hashed import fit_binary_weights
 from nikawa.records import Example, Kind, Prediction, Task
 
 KINDS: tuple[Kind, ...] = ("choice",)
@@ -74,7 +74,9 @@ class NearestChoice:
         # Reversing a difference changes nothing that is learned, but scikit-learn wants two classes.
         signs = np.where(np.arange(len(right)) % 2, -1.0, 1.0)
         rows = diags(signs) @ (rows[right] - rows[wrong])
-        self._weights = fit_binary_weights(rows, signs, self._settings.strength, intercept=False)
+        self._weights = fit_binary_weights(
+            rows, signs, strength=self._settings.strength, intercept=False
+        )
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
         """The best choice of each question; of equally good ones the first."""

@@ -2,14 +2,12 @@
 
 - `LinearModel`: logistic or ridge regression on the rows of a matrix, with settings chosen on held-out data.
 - `LinearTextModel`: a model that is a `LinearModel` over features of its own.
-- `fit_binary_weights`: the weights that tell two classes apart, for rankers.
-- `HashedClassifier`: a classifier on names of features, hashed into columns by `hash_features`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import log
@@ -26,10 +24,7 @@ from nikawa.models.base import (
 from nikawa.records import Example, Kind, Prediction, Task
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    pass
 
 HELD_OUT_FOLDS = 5
 """Parts of the training data that are held out in turn while settings are chosen."""
@@ -43,7 +38,6 @@ THRESHOLDS = tuple(sorted((step / 20 for step in range(1, 20)), key=lambda t: ab
 """How likely the second of two labels must be; of equally good ones the nearest to a half is chosen."""
 TOLERANCE = 1e-5
 """Largest slope a fit may stop at: tf-idf rows are so small that all weights at 0 would pass a coarser one."""
-HASH_COLUMNS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -76,8 +70,18 @@ class LinearModel:
     """
 
     def __init__(
-        self, strength: float | None, penalty: float, seed: int, balance: bool | None = None
+        self,
+        seed: int,
+        *,
+        strength: float | None,
+        penalty: float,
+        balance: bool | None = None,
     ) -> None:
+        """`seed` orders the examples that settings are chosen on.
+
+        `strength` is the inverse of the penalty on the weights of labels (scikit-learn's C); None chooses one. `penalty` is that
+        of scores (ridge's alpha). `balance` says whether classes weigh alike; None chooses that too.
+        """
         self._strength = strength
         self._penalty = penalty
         self._seed = seed
@@ -129,7 +133,8 @@ class LinearModel:
             {gold[i] for i in kept} != labels for kept, _ in folds
         )
         if self._strength is not None or too_few:
-            return LogisticOptions(self._strength or 1.0, "balanced" if self._balance else None)
+            strength = STRENGTHS[0] if self._strength is None else self._strength
+            return LogisticOptions(strength, "balanced" if self._balance else None)
         measure = find_balanced_metric(task)
         weights: tuple[str | None, ...] = ("balanced",) if self._balance else (None,)
         if self._balance is None and measure is not None:
@@ -254,79 +259,3 @@ def split_folds(order: Sequence[int], keys: Sequence[str]) -> list[Fold]:
         if start < end:
             folds.append(([*order[:start], *order[end:]], list(order[start:end])))
     return folds
-
-
-def fit_binary_weights(rows: Any, labels: Any, strength: float, *, intercept: bool) -> Any:
-    """A weight a column that tells two classes apart.
-
-    Only columns in use are learned, since hashing leaves most of them empty; the others get 0.
-    """
-    import numpy as np
-
-    used = np.flatnonzero(rows.getnnz(axis=0))
-    classifier = load_sklearn("linear_model").LogisticRegression(
-        C=strength, solver="liblinear", fit_intercept=intercept, random_state=0
-    )
-    weights = np.zeros(rows.shape[1])
-    weights[used] = classifier.fit(rows[:, used], labels).coef_.ravel()
-    return weights
-
-
-def hash_features(rows: Iterable[Iterable[str]]) -> Any:
-    """A sparse matrix from the names of features of each example; each row has length 1."""
-    hasher = load_sklearn("feature_extraction").FeatureHasher(
-        HASH_COLUMNS, input_type="string", alternate_sign=False
-    )
-    return load_sklearn("preprocessing").normalize(hasher.transform(rows), copy=False)
-
-
-class HashedClassifier:
-    """One label against all others, on the rows of `hash_features`; a label that has no rival is always answered.
-
-    Logistic loss with an L2 penalty, by averaged stochastic gradient steps (scikit-learn's SGDClassifier) in the
-    order of the examples. Only the weights are kept, and only of features that more than one example has.
-    """
-
-    def __init__(self, penalty: float, epochs: int) -> None:
-        import numpy as np
-
-        self._penalty, self._epochs = penalty, epochs
-        self.names: list[str] = []
-        """The labels, in the order of the columns of `predict_shares`."""
-        self._columns: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
-        self._weights: NDArray[np.float32] = np.zeros((0, 0), dtype=np.float32)
-        self._bias: Floats = np.zeros(0)
-
-    def fit(self, rows: Any, gold: Sequence[str], usual: str | None = None) -> None:
-        """Learn from a matrix; features that only examples of the `usual` label have are left out."""
-        import numpy as np
-
-        self.names = sorted(set(gold))
-        if len(self.names) < 2:
-            return
-        telling = rows if usual is None else rows[np.array([label != usual for label in gold])]
-        self._columns = np.flatnonzero(telling.getnnz(axis=0) > 1).astype(np.int32)
-        classifier = load_sklearn("linear_model").SGDClassifier(
-            loss="log_loss",
-            alpha=self._penalty,
-            max_iter=self._epochs,
-            tol=None,
-            shuffle=False,
-            average=True,
-        )
-        classifier.fit(rows[:, self._columns], gold)
-        self._weights = classifier.coef_.astype(np.float32)
-        self._bias = classifier.intercept_
-
-    def predict_shares(self, rows: Any) -> Floats:
-        """The probability of each label, made to sum to 1."""
-        import numpy as np
-
-        if len(self.names) == 1:
-            return np.ones((rows.shape[0], 1))
-        scores = rows[:, self._columns] @ self._weights.T + self._bias
-        if len(self.names) == 2:  # one row of weights serves both
-            scores = np.concatenate([-scores, scores], axis=1)
-        shares = 1.0 / (1.0 + np.exp(-np.clip(scores, -500.0, 500.0)))
-        total: Floats = shares / shares.sum(axis=1, keepdims=True)
-        return total

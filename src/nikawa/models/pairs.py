@@ -76,7 +76,9 @@ class PairLinear(LinearTextModel):
 
     def make_linear(self) -> LinearModel:
         """With the strength of the settings."""
-        return LinearModel(self._settings.strength, self._settings.penalty, self._seed)
+        return LinearModel(
+            self._seed, strength=self._settings.strength, penalty=self._settings.penalty
+        )
 
 
 class CharOverlap(LinearTextModel):
@@ -98,7 +100,7 @@ class CharOverlap(LinearTextModel):
 
     def make_linear(self) -> LinearModel:
         """Ridge regression, as there are only scores."""
-        return LinearModel(1.0, self._settings.penalty, self._seed)
+        return LinearModel(self._seed, strength=1.0, penalty=self._settings.penalty)
 
 
 class OverlapFeatures:

@@ -33,7 +33,7 @@ from nikawa.models.base import (
     not_fitted_error,
     read_settings,
 )
-from nikawa.models.linear import fit_binary_weights
+from nikawa.models.hashed import fit_binary_weights
 from nikawa.models.text_features import char_ngrams
 from nikawa.records import Example, Kind, Prediction, Task
 
@@ -201,7 +201,7 @@ class SpanOverlap:
         column = np.concatenate(columns)
         sparse = csr_matrix((np.ones(len(column)), column, ends), shape=(len(labels), 1 << BITS))
         rows = hstack([csr_matrix(np.concatenate(figures)), sparse]).tocsr()
-        return fit_binary_weights(rows, labels, self._settings.strength, intercept=True)
+        return fit_binary_weights(rows, labels, strength=self._settings.strength, intercept=True)
 
     def _draw_candidates(self, task: Task, example: Example) -> tuple[list[int], list[int]]:
         """Candidates to learn from (every right one, some wrong ones), and which of them are right."""

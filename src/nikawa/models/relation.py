@@ -23,7 +23,7 @@ from nikawa.models.base import (
     read_settings,
     shuffle_indexes,
 )
-from nikawa.models.linear import HashedClassifier, hash_features
+from nikawa.models.hashed import HashedClassifier, hash_features
 from nikawa.models.text_features import char_ngrams, script_shape
 from nikawa.records import Example, Kind, Prediction, Span, Task
 
@@ -53,7 +53,7 @@ class RelationContext:
 
     def __init__(self, settings: RelationSettings, seed: int) -> None:
         self._seed = seed
-        self._classifier = HashedClassifier(settings.penalty, settings.epochs)
+        self._classifier = HashedClassifier(penalty=settings.penalty, epochs=settings.epochs)
 
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
         """Learn the weights of every relation that has an example."""

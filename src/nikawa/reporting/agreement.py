@@ -25,7 +25,7 @@ from nikawa.reporting.label_placement import Box, LabelledPoint, place_labels, t
 from nikawa.reporting.markup import TEMPLATES, render, text
 
 if TYPE_CHECKING:
-    from nikawa.aggregation.agree import AgreeReport, MeasureRow
+    from nikawa.aggregation.agree_job import AgreeReport, MeasureRow
 
 Floats = NDArray[np.float64]
 SIZE = 13

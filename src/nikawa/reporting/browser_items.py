@@ -355,7 +355,7 @@ def score_items(
         return [shared_spans(gold, answer) for gold, answer in pairs]
     answered = AnsweredTask.pair(task, examples, {p.example: p for p in answers})
     for name in task.metrics:
-        detail = answered.under(metrics()[name], "official")[0].detail
+        detail = answered.evaluate(metrics()[name], "official")[0].detail
         if detail is not None and len(detail) == len(examples):
             scores: list[float] = np.clip(detail, 0.0, 1.0).tolist()
             return scores

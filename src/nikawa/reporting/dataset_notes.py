@@ -29,7 +29,7 @@ from nikawa.reporting.sources import address, inside
 from nikawa.reporting.systems import TaskRuns
 
 if TYPE_CHECKING:
-    from nikawa.aggregation.agree import AgreeOptions, AgreeReport
+    from nikawa.aggregation.agree_job import AgreeOptions, AgreeReport
     from nikawa.checks.probe import ArtifactReport
 
 FOLDER = "dataset"
@@ -83,7 +83,7 @@ class DatasetNoteReader:
 
     def _published_agreement(self, task: TaskRuns) -> Iterator[DatasetNote]:
         """Agreement of the published judgements, where there are any here."""
-        from nikawa.aggregation.agree import AgreeOptions
+        from nikawa.aggregation.agree_job import AgreeOptions
 
         dataset, question = task.task.dataset, task.task.question
         if benchmarks()[dataset].judgements is None:
@@ -104,7 +104,7 @@ class DatasetNoteReader:
 
     def _custom_agreement(self, task: TaskRuns) -> Iterator[DatasetNote]:
         """Agreement of the judgements beside a custom dataset, or of the build that made it."""
-        from nikawa.aggregation.agree import AgreeOptions
+        from nikawa.aggregation.agree_job import AgreeOptions
 
         name, question = task.task.dataset, task.task.question
         judgements, built = Path(name) / JUDGEMENTS, Path(name) / BUILT
@@ -135,7 +135,7 @@ class DatasetNoteReader:
         yield DatasetNote(make_agreement_note(report, file, line), file, report)
 
     def _agree(self, spec: str, options: AgreeOptions) -> AgreeReport:
-        from nikawa.aggregation.agree import agree
+        from nikawa.aggregation.agree_job import agree
 
         return agree(spec, self.data, options).report
 

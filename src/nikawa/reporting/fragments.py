@@ -202,7 +202,7 @@ def figure(picture: str, name: str, kind: str, place: str) -> Markup:
     )
 
 
-class Measured(Protocol):
+class FigureWithInterval(Protocol):
     """What analyses measure: a figure, a slice, a cell or a bin, with its 95% interval."""
 
     @property
@@ -222,7 +222,7 @@ class Measured(Protocol):
         """The examples it rests on."""
 
 
-def make_number(measured: Measured, unit: Unit, place: str, n: int = 0) -> Number:
+def make_number(measured: FigureWithInterval, unit: Unit, place: str, n: int = 0) -> Number:
     """What an analysis measured as a number of the page; `place` is where it is, `n` replaces its own count."""
     return Number(
         value=measured.value,
@@ -235,6 +235,6 @@ def make_number(measured: Measured, unit: Unit, place: str, n: int = 0) -> Numbe
     )
 
 
-def dot(measured: Measured, series: int = 0, note: str = "", place: str = "") -> Dot:
+def dot(measured: FigureWithInterval, series: int = 0, note: str = "", place: str = "") -> Dot:
     """A number as a dot of a plot; `series` is the number of its system, `note` what the pointer shows."""
     return Dot(measured.value, measured.low, measured.high, series, note, place)

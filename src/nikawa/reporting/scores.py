@@ -233,7 +233,7 @@ class SeedIntervals:
         key = (metric, id(same))
         if key not in self._evaluations:
             answered = AnsweredTask(task, examples, same)
-            self._evaluations[key] = answered.under(metrics()[metric], "official")
+            self._evaluations[key] = answered.evaluate(metrics()[metric], "official")
         return self._evaluations[key]
 
     def _blocks(self, runs: Sequence[Evaluation], units: Ints, rounds: int) -> list[Floats]:

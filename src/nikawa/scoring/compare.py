@@ -35,7 +35,7 @@ from nikawa.scoring.score import (
     score,
 )
 from nikawa.stats.paired import (
-    Paired,
+    PairedDifference,
     compare_pair,
     compare_pairs,
     compare_seeds,
@@ -295,7 +295,7 @@ class TaskComparison:
         key = (system, metric.name)
         if key not in self._evaluated:
             runs = {id(run): run for run in self.answered[system]}
-            distinct = {name: run.under(metric, "official") for name, run in runs.items()}
+            distinct = {name: run.evaluate(metric, "official") for name, run in runs.items()}
             self._evaluated[key] = [distinct[id(run)] for run in self.answered[system]]
         return self._evaluated[key]
 
@@ -380,7 +380,7 @@ class TaskComparison:
 
         `corrected` is the number of tests, of all tasks, that are corrected together.
         """
-        tests: dict[tuple[str, str, str], Paired] = {}
+        tests: dict[tuple[str, str, str], PairedDifference] = {}
         resampled: dict[str, ResampledRuns] = {}
         for first, second, metrics in self.jobs():
             left, right = self.answered[first], self.answered[second]
@@ -420,7 +420,9 @@ class TaskComparison:
             for first, second in combinations(self.answered, 2)
         ]
 
-    def _pair_result(self, metric: Metric, first: str, second: str, paired: Paired) -> PairResult:
+    def _pair_result(
+        self, metric: Metric, first: str, second: str, paired: PairedDifference
+    ) -> PairResult:
         run = self.answered[first][0]
         scale = metric.scale(run.task)
         gaps, details = self.gaps(first, second, metric), self.details(first, second, metric)
@@ -515,14 +517,14 @@ def exchange_answers(
     rounds: int,
     tests: int,
     add_rounds: Callable[[int], None],
-) -> Paired:
+) -> PairedDifference:
     """One run each; what the metric does not see, such as scale, is taken off before answers are exchanged."""
     if metric.standardise is not None:
         left, right = (
             replace(run, items=replace(run.items, answers=metric.standardise(run.items.answers)))
             for run in (left, right)
         )
-    (a, units), (b, _) = left.under(metric, "official"), right.under(metric, "official")
+    (a, units), (b, _) = left.evaluate(metric, "official"), right.evaluate(metric, "official")
 
     def swap(chosen_units: Ints) -> tuple[float, float]:
         """Both values when the answers of some units are exchanged, computed anew."""

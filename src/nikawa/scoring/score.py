@@ -302,7 +302,7 @@ class AnsweredTask:
         """Examples with the predictions for them, by id."""
         return cls(task, examples, build_items(task, examples, predictions))
 
-    def under(self, metric: Metric, mode: Mode) -> tuple[Evaluation, Ints]:
+    def evaluate(self, metric: Metric, mode: Mode) -> tuple[Evaluation, Ints]:
         """The metric, and the unit of each item it saw (a correlation sees the answered ones only)."""
         units = self._answered_units if metric.skips_unanswered else self._units
         return metric.evaluate(self.items, mode), units
@@ -334,7 +334,7 @@ def score_examples(
     for metric in choose_metrics(task, options.metrics, part.items):
         for mode in metric.modes:
             try:
-                evaluated.append((metric, mode, *part.under(metric, mode)))
+                evaluated.append((metric, mode, *part.evaluate(metric, mode)))
             except BadInput:
                 if not where and not options.lenient:
                     raise

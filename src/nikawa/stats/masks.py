@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from nikawa.stats.resample import (
-    Evaluation,
     Floats,
     Ints,
+    Resampleable,
     count_units,
     draw_kept_weights,
     percentile_interval,
@@ -34,7 +34,7 @@ MAX_CELLS = 16_000_000
 class Sample:
     """The runs of a system under one metric, over the same items."""
 
-    runs: Sequence[Evaluation]
+    runs: Sequence[Resampleable]
     units: Ints
     """The group of each item, counted from 0."""
     detail: Floats | None = None
@@ -123,7 +123,7 @@ def measure_parts(sample: Sample, masks: Sequence[Mask], *, resamples: int, seed
 
 
 def measure_run(
-    run: Evaluation, table: Floats, units: Ints, resamples: int, seed: int
+    run: Resampleable, table: Floats, units: Ints, resamples: int, seed: int
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Of each part and of each rest the value, then the value under each resample (resamples by parts)."""
     statistics: Floats | None = getattr(run, "statistics", None)
@@ -152,7 +152,7 @@ def _without_dust(difference: Floats, statistics: Floats) -> Floats:
 
 
 def measure_weighted(
-    run: Evaluation, table: Floats, units: Ints, resamples: int, seed: int
+    run: Resampleable, table: Floats, units: Ints, resamples: int, seed: int
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """A metric that must see the items anew, such as a rank correlation: each part is a weighting."""
     sides = (table, 1.0 - table)

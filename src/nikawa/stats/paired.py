@@ -21,9 +21,9 @@ from nikawa.stats.distributions import Z_95
 from nikawa.stats.resample import (
     TEST_RESAMPLES,
     Difference,
-    Evaluation,
     Floats,
     Ints,
+    Resampleable,
     bootstrap_p,
     count_units,
     draw_coins,
@@ -61,7 +61,7 @@ Swap = Callable[[Ints], tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Paired:
+class PairedDifference:
     """B against A under one metric."""
 
     difference: Difference
@@ -70,15 +70,15 @@ class Paired:
 
 
 def compare_pair(
-    a: Evaluation,
-    b: Evaluation,
+    a: Resampleable,
+    b: Resampleable,
     groups: Ints,
     *,
     swap: Swap | None = None,
     rounds: int = TEST_RESAMPLES,
     tests: int = 1,
     on_progress: OnProgress = lambda _: None,
-) -> Paired:
+) -> PairedDifference:
     """Interval, randomisation and bootstrap p of B minus A; `swap` serves metrics without statistics.
 
     `groups` is the unit of each item. `tests` says how many tests are corrected together: with `swap`, `count_swaps` exchanges
@@ -112,18 +112,18 @@ def count_swaps(rounds: int, tests: int) -> int:
 
 
 def compare_pairs(
-    pairs: Sequence[tuple[Evaluation, Evaluation]],
+    pairs: Sequence[tuple[Resampleable, Resampleable]],
     groups: Ints,
     *,
     rounds: int = TEST_RESAMPLES,
     seed: int = 0,
     on_progress: OnProgress = lambda _: None,
-) -> list[Paired]:
+) -> list[PairedDifference]:
     """The same for several metrics of the same items, which share the draws; all must have statistics."""
     grouped = [(a.grouped(groups), b.grouped(groups)) for a, b in pairs]
     sides = [align_classes(a.statistics, b.statistics) for a, b in grouped]
     units = count_units(groups)
-    kinds = find_kinds(sides)
+    kinds = find_unit_kinds(sides)
     if kinds is None:
         resampled = _resample_differences(grouped, groups, rounds, seed, on_progress)
         nulls = _randomise(grouped, sides, draw_swap_weights(units, rounds, seed), on_progress)
@@ -143,28 +143,28 @@ def compare_pairs(
 
 
 def compare_seeds(
-    a: Sequence[Evaluation],
-    b: Sequence[Evaluation],
+    a: Sequence[Resampleable],
+    b: Sequence[Resampleable],
     groups: Ints,
     *,
     rounds: int = TEST_RESAMPLES,
     seed: int = 0,
     on_progress: OnProgress = lambda _: None,
     resampled: ResampledRuns | None = None,
-) -> Paired:
+) -> PairedDifference:
     """Means over several runs a side: items and seeds are both samples (see `seeds`)."""
     difference = compare_runs(
         a, b, groups, rounds=rounds, seed=seed, on_progress=on_progress, resampled=resampled
     )
-    return Paired(*difference)
+    return PairedDifference(*difference)
 
 
-def _test_difference(seen: float, resampled: Floats, null: Floats, units: int) -> Paired:
+def _test_difference(seen: float, resampled: Floats, null: Floats, units: int) -> PairedDifference:
     low, high = percentile_interval(resampled, units)
     difference = Difference(seen, low, high, two_sided_p(null, seen), bootstrap_p(resampled))
     known = resampled[~np.isnan(resampled)]
     error = float(known.std()) if len(known) else float("nan")
-    return Paired(difference, ERRORS_TO_DETECT * error)
+    return PairedDifference(difference, ERRORS_TO_DETECT * error)
 
 
 def _by_metric(parts: Sequence[Sequence[Floats]]) -> list[Floats]:
@@ -229,7 +229,7 @@ def align_classes(left: Floats, right: Floats) -> Sides:
 
 
 @dataclass(frozen=True)
-class Kinds:
+class UnitKinds:
     """Units by kind."""
 
     kind_of_unit: Ints
@@ -268,7 +268,7 @@ class Kinds:
             yield (coin.astype(np.float32) @ table).astype(np.float64)
 
 
-def find_kinds(sides: Sequence[Sides]) -> Kinds | None:
+def find_unit_kinds(sides: Sequence[Sides]) -> UnitKinds | None:
     """The kinds of units by their statistics under every metric; None where they are many or no whole numbers."""
     code = np.zeros(len(sides[0][0]), dtype=np.int64)
     if not len(code):
@@ -285,7 +285,7 @@ def find_kinds(sides: Sequence[Sides]) -> Kinds | None:
         if code.max() >= MAX_KINDS:
             return None
     _, first, counts = np.unique(code, return_index=True, return_counts=True)
-    return Kinds(code, counts, [(a[first], b[first]) for a, b in sides])
+    return UnitKinds(code, counts, [(a[first], b[first]) for a, b in sides])
 
 
 def tie_groups(scores: Sequence[float], apart: Callable[[int, int], bool]) -> list[str]:

@@ -34,7 +34,7 @@ MIN_UNITS_PER_KIND = 16
 """Units a kind from which drawing kinds is cheaper than drawing units."""
 
 
-class Evaluation(Protocol):
+class Resampleable(Protocol):
     """What a metric returns, as far as resampling needs it: see `nikawa.metrics`."""
 
     @property
@@ -119,14 +119,14 @@ def _draw_packed(units: int, resamples: int, seed: int) -> list[NDArray[Any]]:
 
 
 def bootstrap(
-    evaluation: Evaluation, groups: Ints, *, resamples: int = TEST_RESAMPLES, seed: int = 0
+    evaluation: Resampleable, groups: Ints, *, resamples: int = TEST_RESAMPLES, seed: int = 0
 ) -> Floats:
     """The metric under each resample of groups."""
     return bootstrap_all([evaluation], groups, resamples=resamples, seed=seed)[0]
 
 
 def bootstrap_all(
-    evaluations: Sequence[Evaluation],
+    evaluations: Sequence[Resampleable],
     groups: Ints,
     *,
     resamples: int = TEST_RESAMPLES,

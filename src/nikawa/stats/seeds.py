@@ -22,9 +22,9 @@ from nikawa.stats.distributions import t_p, t_quantile
 from nikawa.stats.resample import (
     TEST_RESAMPLES,
     Difference,
-    Evaluation,
     Floats,
     Ints,
+    Resampleable,
     count_units,
     draw_kept_weights,
 )
@@ -121,12 +121,12 @@ class ResampledRuns:
     def __init__(self, groups: Ints, rounds: int, seed: int = 0) -> None:
         self.groups, self.rounds, self.seed = groups, rounds, seed
         self._blocks: dict[int, list[Floats]] = {}
-        self._runs: list[Evaluation] = []
+        self._runs: list[Resampleable] = []
         """The runs that were resampled: while they are held, no other has their identity."""
 
     def blocks(
         self,
-        runs: Sequence[Evaluation],
+        runs: Sequence[Resampleable],
         on_progress: Callable[[int], None] = lambda _: None,
     ) -> list[Floats]:
         """Runs by resamples, in blocks as they are drawn; `on_progress` is called with the resamples of each block."""
@@ -146,8 +146,8 @@ class ResampledRuns:
 
 
 def compare_runs(
-    a: Sequence[Evaluation],
-    b: Sequence[Evaluation],
+    a: Sequence[Resampleable],
+    b: Sequence[Resampleable],
     groups: Ints,
     *,
     rounds: int = TEST_RESAMPLES,

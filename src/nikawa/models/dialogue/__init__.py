@@ -40,7 +40,7 @@ from nikawa.models.dialogue.values import (
     find_times,
     guess_kind,
 )
-from nikawa.models.linear import HashedClassifier, hash_features
+from nikawa.models.hashed import HashedClassifier, hash_features
 from nikawa.models.text_features import char_ngrams
 from nikawa.records import Example, Kind, Prediction, Task
 
@@ -206,7 +206,7 @@ class OntologyMatch:
         """By slot, the value that the words of a turn give it."""
 
     def _make_classifier(self) -> HashedClassifier:
-        return HashedClassifier(self._settings.penalty, self._settings.epochs)
+        return HashedClassifier(penalty=self._settings.penalty, epochs=self._settings.epochs)
 
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
         """Learn the ontology, then what makes a turn change a slot."""

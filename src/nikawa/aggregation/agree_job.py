@@ -16,7 +16,7 @@ from nikawa.aggregation.agreement import (
     refuse_single_answers,
 )
 from nikawa.aggregation.judgements import build_table, load_examples, open_source
-from nikawa.aggregation.measure import MAX_CATEGORIES, AnyMeasure, Measure
+from nikawa.aggregation.measure import MAX_CATEGORIES, AnyMeasure, SummedMeasure
 from nikawa.aggregation.plan import Plan, PlanGoal, plan
 from nikawa.aggregation.span_agreement import span_measures
 from nikawa.aggregation.spans import count_spans_by_label, holds_spans, text_of
@@ -201,7 +201,7 @@ def bootstrap_interval(
     measure: AnyMeasure, items: int, resamples: int = RESAMPLES, seed: int = 0
 ) -> tuple[float, float]:
     """The 95% interval of a measure over its items, or over kinds of them where it knows these."""
-    drawn = measure.drawn(resamples, seed) if isinstance(measure, Measure) else None
+    drawn = measure.draw(resamples, seed) if isinstance(measure, SummedMeasure) else None
     if drawn is None:
         drawn = bootstrap(measure, np.arange(items), resamples=resamples, seed=seed)
     return percentile_interval(drawn, None)

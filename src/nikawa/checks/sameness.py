@@ -1,7 +1,7 @@
 """What makes two items the same, by the shape of their inputs.
 
-A form is one notion of sameness: the exact pair, the pair in any order, the question, … Checks of
-repetition and leakage walk the forms of a dataset, so none of them knows a kind of task. Texts are compared in NFC: how
+A rule is one notion of sameness: the exact pair, the pair in any order, the question, … Checks of
+repetition and leakage walk the rules of a dataset, so none of them knows a kind of task. Texts are compared in NFC: how
 a program composes its Hangul and kana makes no other item.
 """
 
@@ -21,7 +21,7 @@ Key = Callable[[Mapping[str, Any]], Hashable]
 
 
 @dataclass(frozen=True)
-class Form:
+class SamenessRule:
     """One notion of sameness of items."""
 
     name: str
@@ -36,7 +36,7 @@ class Form:
     """The form this one loosens; told only where the two counts differ."""
 
 
-class Placed(NamedTuple):
+class LocatedExample(NamedTuple):
     """An example and where it stands."""
 
     dataset: str
@@ -55,7 +55,7 @@ class Placed(NamedTuple):
         return {self.ref, *(origin.parents if origin else ())}
 
 
-def related(items: Iterable[Placed]) -> bool:
+def related(items: Iterable[LocatedExample]) -> bool:
     """Whether all were made from one example, so that their likeness is no accident.
 
     Two items under one reference are no kin by that: a copy has the name of what it copies.
@@ -80,19 +80,19 @@ def _unordered(first: str, second: str) -> Key:
     return lambda inputs: tuple(sorted((loose(inputs[first]), loose(inputs[second]))))
 
 
-SHAPES: tuple[tuple[frozenset[str], tuple[Form, ...]], ...] = (
+SHAPES: tuple[tuple[frozenset[str], tuple[SamenessRule, ...]], ...] = (
     (
         frozenset({"premise", "hypothesis"}),
         (
-            Form("pairs", _exact("premise", "hypothesis"), conflicts=True),
-            Form("unordered-pairs", _unordered("premise", "hypothesis"), finer="pairs"),
+            SamenessRule("pairs", _exact("premise", "hypothesis"), conflicts=True),
+            SamenessRule("unordered-pairs", _unordered("premise", "hypothesis"), finer="pairs"),
         ),
     ),
     (
         frozenset({"sentence1", "sentence2"}),
         (
-            Form("pairs", _exact("sentence1", "sentence2")),
-            Form(
+            SamenessRule("pairs", _exact("sentence1", "sentence2")),
+            SamenessRule(
                 "unordered-pairs",
                 _unordered("sentence1", "sentence2"),
                 conflicts=True,
@@ -103,15 +103,15 @@ SHAPES: tuple[tuple[frozenset[str], tuple[Form, ...]], ...] = (
     (
         frozenset({"context", "question"}),
         (
-            Form("questions", _exact("context", "question"), conflicts=True),
-            Form("contexts", _exact("context"), repeats=False),
+            SamenessRule("questions", _exact("context", "question"), conflicts=True),
+            SamenessRule("contexts", _exact("context"), repeats=False),
         ),
     ),
     (
         frozenset({"question", "choices"}),
         (
-            Form("questions", _exact("question")),
-            Form(
+            SamenessRule("questions", _exact("question")),
+            SamenessRule(
                 "items",
                 lambda inputs: (inputs["question"], tuple(sorted(inputs["choices"]))),
                 conflicts=True,
@@ -122,15 +122,17 @@ SHAPES: tuple[tuple[frozenset[str], tuple[Form, ...]], ...] = (
     (
         frozenset({"text", "subject", "object"}),
         (
-            Form("texts", _exact("text")),
-            Form("items", _exact("text", "subject", "object"), conflicts=True, finer="texts"),
+            SamenessRule("texts", _exact("text")),
+            SamenessRule(
+                "items", _exact("text", "subject", "object"), conflicts=True, finer="texts"
+            ),
         ),
     ),
-    (frozenset({"text"}), (Form("texts", _exact("text"), conflicts=True),)),
+    (frozenset({"text"}), (SamenessRule("texts", _exact("text"), conflicts=True),)),
     (
         frozenset({"turns"}),
         (
-            Form(
+            SamenessRule(
                 "dialogues",
                 lambda inputs: tuple((turn["role"], turn["text"]) for turn in inputs["turns"]),
                 conflicts=True,
@@ -141,7 +143,7 @@ SHAPES: tuple[tuple[frozenset[str], tuple[Form, ...]], ...] = (
 """Inputs that give a shape away, the most telling first, and its forms."""
 
 
-def forms_of(example: Example) -> tuple[Form, ...]:
+def sameness_rules(example: Example) -> tuple[SamenessRule, ...]:
     """The forms of an example, told from the names of its inputs; none where they say nothing or are damaged."""
     inputs = example.inputs
     for needs, forms in SHAPES:
@@ -150,22 +152,22 @@ def forms_of(example: Example) -> tuple[Form, ...]:
     return ()
 
 
-class Keyed:
+class SamenessIndex:
     """Items by their keys under each of their forms, each key made once; items without a form are left out."""
 
-    def __init__(self, items: Iterable[Placed]) -> None:
+    def __init__(self, items: Iterable[LocatedExample]) -> None:
         self.items = tuple(items)
-        self.forms: dict[str, Form] = {}
-        self.rows: dict[str, list[tuple[Hashable, Placed]]] = {}
-        self._groups: dict[str, dict[Hashable, list[Placed]]] = {}
+        self.forms: dict[str, SamenessRule] = {}
+        self.rows: dict[str, list[tuple[Hashable, LocatedExample]]] = {}
+        self._groups: dict[str, dict[Hashable, list[LocatedExample]]] = {}
         for item in self.items:
-            for form in forms_of(item.example):
+            for form in sameness_rules(item.example):
                 self.forms[form.name] = form
                 self.rows.setdefault(form.name, []).append(
                     (form.key(composed(item.example.inputs)), item)
                 )
 
-    def groups(self, form: str) -> dict[Hashable, list[Placed]]:
+    def groups(self, form: str) -> dict[Hashable, list[LocatedExample]]:
         """Key to items under the form of that name."""
         if form not in self._groups:
             groups = self._groups[form] = {}
@@ -198,7 +200,9 @@ def _compose(value: Any) -> Any:
     return [_compose(part) for part in value] if isinstance(value, list | tuple) else value
 
 
-def only_composed(form: Form, item: Placed, others: Iterable[Placed]) -> bool:
+def only_composed(
+    form: SamenessRule, item: LocatedExample, others: Iterable[LocatedExample]
+) -> bool:
     """Whether an item is the same as others in NFC alone, and not as their texts are written."""
     here = [item, *others]
     if all(_is_composed(one.example.inputs) for one in here):
@@ -209,7 +213,7 @@ def only_composed(form: Form, item: Placed, others: Iterable[Placed]) -> bool:
 
 def family(example: Example) -> str:
     """Examples of one family can be compared: both kinds of sentence pairs are one family."""
-    forms = forms_of(example)
+    forms = sameness_rules(example)
     if not forms:
         return ""
     return "reading" if "context" in example.inputs else forms[0].name
