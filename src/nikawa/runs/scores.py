@@ -42,7 +42,7 @@ def score_first(task: Task, examples: Sequence[Example], answers: Sequence[Predi
     by_example = {prediction.example: prediction for prediction in answers}
     part = AnsweredTask.pair(task, examples, by_example)
     metric = choose_metrics(task, task.metrics[:1], part.items)[0]
-    value = float(part.under(metric, "official")[0].value * metric.scale(task))
+    value = float(part.evaluate(metric, "official")[0].value * metric.scale(task))
     return -value if metric.better == "lower" else value
 
 
