@@ -44,8 +44,10 @@ from typing import Any, cast
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"  # a forked child has none of its parent's threads
 
-MEMORY_LIMIT = 1_000_000_000
-"""Bytes that a case may hold at once, with the imported modules."""
+MEMORY_LIMIT = 900_000_000
+"""Bytes that a case may take beside what every command takes, so that all of it stays below 1 GB.
+
+The process that cases are forked from holds the modules of all commands at once; what it holds is not counted."""
 ADDRESS_LIMIT = 6_000_000_000
 """Bytes of addresses beyond which a case is stopped, to spare the machine."""
 MAX_MESSAGE = 1_200
@@ -55,7 +57,16 @@ NOBODY = 65534
 FULL_CASES = 500
 """Cases from which every command is first run on honest files."""
 TEMPORARY = re.compile(r"(\.part|\.unfinished|\.tmp)$|^\.new\.")
-HEAVY = ("nikawa.models.encoder", "nikawa.demo", "nikawa.__main__")
+HEAVY = (
+    "nikawa.models.encoder",
+    "nikawa.models.bertscore",
+    *(
+        f"nikawa.pretrain.{name}"
+        for name in ("batches", "device", "evaluation", "network", "steps", "training")
+    ),
+    "nikawa.demo",
+    "nikawa.__main__",
+)
 """Modules that are left to the cases that need them: torch takes seconds and half of the memory."""
 
 
@@ -235,10 +246,12 @@ def warm() -> None:
     """Import what the commands import, so that a case costs a fork and its own work."""
     import nikawa
 
-    for module in pkgutil.walk_packages(nikawa.__path__, "nikawa."):
-        if not module.name.startswith(HEAVY):
+    root = Path(nikawa.__path__[0])
+    for file in sorted(root.rglob("*.py")):
+        name = ".".join(("nikawa", *file.relative_to(root).with_suffix("").parts))
+        if not name.startswith(HEAVY):
             with suppress(ImportError):
-                import_module(module.name)
+                import_module(name.removesuffix(".__init__"))
     import encodings
 
     for module in pkgutil.iter_modules(encodings.__path__, "encodings."):
@@ -265,6 +278,7 @@ def run_child(
     One that is trusted keeps its user, has no limits and tells which modules it imported. A negative status is the signal that ended it; that of the time limit is SIGKILL.
     """
     begin = time.monotonic()
+    held = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     child = os.fork()
     if not child:
         _become_command(words, folder, trusted)
@@ -281,7 +295,11 @@ def run_child(
         time.sleep(0.004)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)  # what it started and left behind
-    return os.waitstatus_to_exitcode(status), time.monotonic() - begin, usage.ru_maxrss * 1024
+    return (
+        os.waitstatus_to_exitcode(status),
+        time.monotonic() - begin,
+        usage.ru_maxrss * 1024 - held,
+    )
 
 
 def _become_command(words: Sequence[str], folder: Path, trusted: bool) -> None:
@@ -475,7 +493,6 @@ class Fuzzer:
                 new = new.encode("utf-8", "replace").decode()
                 path = path.rename(path.with_name(f"{new}{path.suffix}"))
                 said.append(f"{name} is called {new!r}")
-                targets.append(str(path.relative_to(folder)))
                 continue
             said.append(f"{name}: {mutate(path, rng, self.root / 'bombs', self.others)}")
             targets.append(name)
