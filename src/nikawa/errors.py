@@ -10,6 +10,8 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from nikawa.printable import cut_middle, printable, printable_line
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -20,6 +22,8 @@ MAX_LIST = 240
 TORCH_EXTRAS = ("encoder", "lora", "all", "dev")
 """Extras that bring torch."""
 
+_BLANKS = " \t\n\r\v\f"
+_BLANK_RUN = re.compile(f"[{_BLANKS}]+")
 _QUOTE = re.compile(rf"(?<![^\s(\[{{=:])(['\"`])((?:\\.|(?!\1).){{{MAX_QUOTE + 1},}})\1(?!\w)")
 
 
@@ -29,6 +33,9 @@ class NikawaError(Exception):
 
 class BadInput(NikawaError):
     """Input that cannot be used. Exit status 2. Place and cure are part of the message.
+
+    The message is one line of bounded length without control characters, whatever a file put into it:
+    see `clip`. The parts themselves (`what`, `file`, `cure`) stay as they were given.
 
     >>> print(BadInput("is empty", file="x.jsonl", line=3, cure="remove the line"))
     x.jsonl, line 3: is empty; remove the line
@@ -41,15 +48,14 @@ class BadInput(NikawaError):
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        place = "" if self.file is None else str(self.file)
+        place = "" if self.file is None else printable(str(self.file)[-MAX_PLACE - 1 :])
         if len(place) > MAX_PLACE:
             place = f"…{place[1 - MAX_PLACE :]}"
         if self.line is not None:
             place = f"{place}, line {self.line}" if place else f"line {self.line}"
         what, cure = clip(self.what, MAX_WHAT), clip(self.cure, MAX_CURE)
         text = f"{place}: {what}" if place else what
-        text = f"{text}; {cure}" if cure else text
-        return " ".join(text.split())
+        return f"{text}; {cure}" if cure else text
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Survive the trip back from a worker process."""
@@ -86,23 +92,35 @@ def place_fault(what: str, *, file: str | Path, unit: str, place: int, cure: str
 
 
 def clip(text: str, limit: int) -> str:
-    """`text` on one line, with long quoted parts shortened, then the whole if it is still too long."""
-    if len(text) <= MAX_QUOTE:
-        return text
-    if len(text) > 16 * MAX_CURE:  # the ends are enough to find the quotes
-        text = f"{text[: 8 * MAX_CURE]}…{text[-8 * MAX_CURE :]}"
-    text = " ".join(text.split())
-    text = _QUOTE.sub(lambda match: f"{match[1]}{match[2][: MAX_QUOTE - 1]}…{match[1]}", text)
+    """`text` on one printable line; long quoted parts lose their middle, then the whole its end.
+
+    >>> print(clip(f"there is no field {'a' * 5000!r}", 200))
+    there is no field 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…aaaaaaaaaaaaaaaaaaaaaaaaaaaaa' (5,000 characters)
+    """
+    half = 8 * MAX_CURE
+    left_out = max(0, len(text) - 2 * half)
+    if left_out:  # the ends are enough to find the quotes; no NUL is left in printable text
+        text = f"{printable(text[:half], _BLANKS)}\0{printable(text[-half:], _BLANKS)}"
+    else:
+        text = printable(text, _BLANKS)
+
+    def shorten_quote(quote: re.Match[str]) -> str:
+        mark, inside = quote[1], quote[2]
+        count = len(inside) + (left_out - 1 if "\0" in inside else 0)
+        size = "" if "\\" in inside else f" ({count:,} characters)"  # an escape is no character
+        return f"{mark}{cut_middle(inside, MAX_QUOTE)}{mark}{size}"
+
+    text = _QUOTE.sub(shorten_quote, _BLANK_RUN.sub(" ", text).strip()).replace("\0", "…")
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 def list_names(names: Iterable[str]) -> str:
     """`a, b, c`; of many the first few and how many more there are."""
-    shown = [clip(name, MAX_QUOTE) for name in names]
+    shown = [printable_line(name, MAX_QUOTE) for name in names]
     ends = accumulate(len(name) + 2 for name in shown)
     count = max(1, sum(1 for end in takewhile(lambda end: end <= MAX_LIST, ends)))
     text = ", ".join(shown[:count])
-    return text if len(shown) <= count else f"{text} and {len(shown) - count} more"
+    return text if len(shown) <= count else f"{text} and {len(shown) - count:,} more"
 
 
 def suggest(name: str, known: Iterable[str], limit: int = 3) -> str:

@@ -220,7 +220,7 @@ def test_text_is_never_taken_for_markup_or_commands(nikawa: Nikawa, tmp_path: Pa
     for words in (("show", str(path)), ("show", str(path), "--split", "all")):
         done = nikawa("data", *words)
         assert done.returncode == 0
-        assert "[/x] [red]赤[/red] :smile: �[31m" in done.stdout
+        assert "[/x] [red]赤[/red] :smile: \\x1b[31m" in done.stdout
 
 
 def test_closed_output_is_survived() -> None:

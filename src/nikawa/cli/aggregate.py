@@ -25,7 +25,7 @@ from nikawa.cli.terminal.options import (
     complete_datasets,
     complete_from,
 )
-from nikawa.cli.terminal.output import format_number, print_result, print_table, status
+from nikawa.cli.terminal.output import echo, format_number, print_result, print_table, status
 from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def aggregate(
         files = write_result(result, out, overwrite=overwrite) if out is not None else []
     print_result(result.report, show, json=json, quiet=quiet)
     if out is not None and not json and not quiet:
-        typer.echo(f"{out}: {', '.join(files)}")
+        echo(f"{out}: {', '.join(files)}")
     return None
 
 
@@ -219,14 +219,12 @@ def show(report: AggregateReport) -> None:
                 f"{r.question}: {r.published.differing:,} differ from the examples' gold ({shown})"
             )
         for line in lines:
-            typer.echo(line)
+            echo(line)
     for note in report.notes:
-        typer.echo(f"{note.what}: {note.count:,} ({note.done})")
+        echo(f"{note.what}: {note.count:,} ({note.done})")
     if report.unjudged:
-        typer.echo(f"{report.unjudged:,} of the examples were judged by nobody.")
-    typer.echo(
-        f"{report.kept:,} of {report.items:,} items have gold, from {report.answers:,} answers."
-    )
+        echo(f"{report.unjudged:,} of the examples were judged by nobody.")
+    echo(f"{report.kept:,} of {report.items:,} items have gold, from {report.answers:,} answers.")
 
 
 def _first_items(items: Sequence[str], count: int) -> str:
@@ -325,7 +323,7 @@ def show_human(report: HumanReport) -> None:
         ]
         print_table(("worker", *names), each, numbers=names)
     if report.tied:
-        typer.echo(
+        echo(
             f"The rest is tied for {report.tied:,} answers: with the tie drawn by lot people come out too low, "
             "without those answers too high."
         )

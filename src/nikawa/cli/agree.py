@@ -24,6 +24,7 @@ from nikawa.cli.terminal.options import (
     complete_from,
 )
 from nikawa.cli.terminal.output import (
+    echo,
     format_interval,
     format_number,
     print_result,
@@ -199,11 +200,11 @@ def print_plan(plan: Plan, items: int) -> None:
         if plan.workers
         else "no number of workers shown here will do"
     )
-    typer.echo(
+    echo(
         f"{plan.question}: {verdict} for {items:,} items with gold (rule {plan.rule}, from {plan.answers:,} answers)."
     )
     for note in plan.notes:
-        typer.echo(note)
+        echo(note)
 
 
 def show(report: AgreeReport) -> None:
@@ -215,7 +216,7 @@ def show(report: AgreeReport) -> None:
             COLUMNS, [format_measure(m) for m in part.measures], title=title, numbers=COLUMNS[2:]
         )
     for line in format_sentences(report):
-        typer.echo(line)
+        echo(line)
 
 
 def format_measure(measure: MeasureRow) -> tuple[str, str, str, str]:

@@ -14,7 +14,7 @@ import typer
 
 from nikawa import api
 from nikawa.cli.terminal.options import Data, Json, Quiet, Resamples
-from nikawa.cli.terminal.output import print_json, print_table, progress_bar
+from nikawa.cli.terminal.output import echo, print_json, print_table, progress_bar
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
@@ -91,9 +91,9 @@ def analyse(
         )
     elif not quiet:
         show_analyses(analyses, rows)
-        typer.echo(f"Written to {place}")
+        echo(f"Written to {place}")
         for command in list(sheets.values())[:rows]:
-            typer.echo(f"To have workers look at suspects again: {command}")
+            echo(f"To have workers look at suspects again: {command}")
 
 
 ALPHA = 0.05
@@ -108,9 +108,9 @@ def show_analyses(analyses: Analyses, rows: int) -> None:
     show_overlap(analyses.each, rows)
     show_across(analyses, rows)
     if any(one.value is not None and one.low is None for x in analyses.each for one in _figures(x)):
-        typer.echo(f"{NO_INTERVAL}: {TOO_FEW}")
+        echo(f"{NO_INTERVAL}: {TOO_FEW}")
     for run, why in analyses.index.left_out.items():
-        typer.echo(f"left out {run}: {why}")
+        echo(f"left out {run}: {why}")
 
 
 def _figures(x: Analysis) -> Iterator[Figure | Slice]:
@@ -122,7 +122,7 @@ def cut_rows(rows: Iterable[Sequence[Any]], most: int, what: str) -> list[Sequen
     """The first rows of a table; a line says how many more are in the files."""
     every = list(rows)
     if len(every) > most:
-        typer.echo(f"{len(every) - most:,} more {what} are in the files; -n shows more")
+        echo(f"{len(every) - most:,} more {what} are in the files; -n shows more")
     return every[:most]
 
 
@@ -182,7 +182,7 @@ def show_slices(each: Sequence[Analysis], most: int) -> None:
         if single or (s.p_holm is not None and s.p_holm < ALPHA)
     ]
     if not kept:
-        return typer.echo(
+        return echo(
             "No slice differs from the rest (Holm, 5%)." if any(x.slices for x in each) else ""
         )
     if not single:

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nikawa.cli.terminal.options import Data, Json, Quiet, complete_datasets
-from nikawa.cli.terminal.output import print_json, print_result, print_table, progress_bar, status
+from nikawa.cli.terminal.output import (
+    echo,
+    print_json,
+    print_result,
+    print_table,
+    progress_bar,
+    status,
+)
 from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
@@ -149,7 +156,7 @@ def build(
         )
     if show_config:
         known = find_recipe(recipe)
-        return print_json(settings_of(known)) if json else typer.echo(format_settings(known))
+        return print_json(settings_of(known)) if json else echo(format_settings(known), whole=True)
     if out is None:
         raise BadInput(f"{recipe}: into which folder?", cure="say --out DIR")
     with progress_bar(f"building {recipe}", quiet or json) as bar:
@@ -195,19 +202,19 @@ def show_amended(report: AmendReport) -> None:
     ]
     print_table(("example", "question", "before", "after", "why", "by"), rows)
     if len(release.corrections) > MAX_CHANGES_SHOWN:
-        typer.echo(
+        echo(
             f"… and {len(release.corrections) - MAX_CHANGES_SHOWN:,} more: CHANGELOG.md has them all"
         )
     moved = [score for score in release.scores if score.moves]
     if moved:
         print_table(SCORE_COLUMNS, [score_row(score) for score in moved], numbers=SCORE_COLUMNS[4:])
     if release.scores:
-        typer.echo(describe_moves(release.scores))
+        echo(describe_moves(release.scores))
     for note in release.notes:
-        typer.echo(note)
+        echo(note)
     sizes = ", ".join(f"{split} {count:,}" for split, count in report.splits.items())
     sentence = f"{report.dataset} {release.previous} -> {release.version}, {len(release.corrections):,} corrected"
-    typer.echo(f"{sentence} ({sizes}) written to {report.out}")
+    echo(f"{sentence} ({sizes}) written to {report.out}")
 
 
 def show(report: BuildReport) -> None:
@@ -225,11 +232,11 @@ def show(report: BuildReport) -> None:
     print_table(("stage", "by", "state", "out", "dropped"), rows)
     for stage in report.stages:
         for note in stage.notes:
-            typer.echo(f"{stage.name}: {note}")
+            echo(f"{stage.name}: {note}")
     for waiting in report.waiting:
-        typer.echo(str(waiting))
+        echo(str(waiting))
     if report.waiting:
-        typer.echo("Run the same command again when the answers are there.")
+        echo("Run the same command again when the answers are there.")
     if report.released is not None:
         released = report.released
         sentence = (
@@ -238,7 +245,7 @@ def show(report: BuildReport) -> None:
             else f"workers: {released.workers_are}"
         )
         word = "written to" if released.fresh else "is there already, unchanged, in"
-        typer.echo(
+        echo(
             f"{released.name} {released.version} ({format_counts(released.splits)}; {sentence}) {word} {report.out}"
         )
 

@@ -21,7 +21,7 @@ from nikawa.cli.terminal.options import (
     complete_from,
     split_list,
 )
-from nikawa.cli.terminal.output import print_json, print_table, progress_bar
+from nikawa.cli.terminal.output import echo, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
     from nikawa.cleaning.job import CleanReport
@@ -145,7 +145,7 @@ def clean(
         print_json(report)
     elif not quiet:
         show(report)
-        typer.echo(f"Written to {out}" + (f", removed to {removed}" if removed else ""))
+        echo(f"Written to {out}" + (f", removed to {removed}" if removed else ""))
     return None
 
 
@@ -172,9 +172,9 @@ def show(report: CleanReport) -> None:
         numbers=("changed", "removed"),
     )
     for file in report.files:
-        typer.echo(f"{file.path}: {file.language}, {file.encoding}")
+        echo(f"{file.path}: {file.language}, {file.encoding}")
     skipped = f", {report.unselected:,} not selected" if report.unselected else ""
-    typer.echo(
+    echo(
         f"Read {report.documents:,} documents, {report.characters:,} characters{skipped}. "
         f"Of {report.sentences:,} sentences {report.kept:,} were kept"
     )

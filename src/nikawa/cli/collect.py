@@ -25,7 +25,7 @@ from nikawa.cli.terminal.options import (
     complete_from,
     parse_value,
 )
-from nikawa.cli.terminal.output import print_json, print_table, status
+from nikawa.cli.terminal.output import echo, print_json, print_table, status
 
 if TYPE_CHECKING:
     from nikawa.collect.job import NewReport
@@ -68,20 +68,20 @@ def show_new(report: NewReport, json: bool, quiet: bool, served: bool = False) -
         return print_json(report)
     if quiet:
         return None
-    typer.echo(
+    echo(
         f"{report.project}: {report.items:,} items, {report.workers_per_item} workers each, form {report.form},"
         f" pages in {_LANGUAGES[report.language]}"
     )
-    typer.echo(f"Log in as {report.owner} with the password {report.password} (shown this once)")
+    echo(f"Log in as {report.owner} with the password {report.password} (shown this once)")
     for note in report.notes:
-        typer.echo(f"note: {note}")
+        echo(f"note: {note}")
     if served:
         return None
-    typer.echo(
+    echo(
         f"Look at {report.project}/project.toml first: what the form asks is at its end, in [form_settings]"
     )
     folder = quote(report.project)
-    typer.echo(f"Next: nikawa collect links {folder} NAME …; nikawa collect serve {folder}")
+    echo(f"Next: nikawa collect links {folder} NAME …; nikawa collect serve {folder}")
     return None
 
 
@@ -91,23 +91,21 @@ def warn_local_address(address: str, project: Path) -> None:
 
     if urlsplit(address).hostname in ("127.0.0.1", "::1", "localhost"):
         advice = f"say --address, or write address in {project / 'project.toml'}, where workers reach the server elsewhere"
-        typer.echo(f"note: links to {address} work on this machine only; {advice}", err=True)
+        echo(f"note: links to {address} work on this machine only; {advice}", err=True)
 
 
 def show_export(count: int, form: str | None, out: Path, pseudonymise: bool) -> None:
     """How much was written, and what must not be given away with it."""
     what = form if form in ("examples", "decisions") else "judgements"
-    typer.echo(f"{count:,} {what} written to {out}")
+    echo(f"{count:,} {what} written to {out}")
     if form != "examples":
         return
     from nikawa.collect.writers import writers_file
 
     if pseudonymise:
-        typer.echo(
-            "note: without names, the project that judges these texts may hand writers their own"
-        )
+        echo("note: without names, the project that judges these texts may hand writers their own")
     else:
-        typer.echo(
+        echo(
             f"Who wrote them is in {writers_file(out)}: keep it beside them for nikawa collect new, and to yourself"
         )
 
@@ -115,7 +113,7 @@ def show_export(count: int, form: str | None, out: Path, pseudonymise: bool) -> 
 def show_status(project_status: dict[str, Any]) -> None:
     """Progress, the latest workers, and what they reported."""
     done = project_status["progress"]
-    typer.echo(
+    echo(
         f"{project_status['title']}: {done['complete']:,} of {done['items']:,} items complete, {done['done']:,} of"
         f" {done['asked']:,} answers, {done['in_hand']:,} in hand, {done['set_aside']:,} set aside"
     )
@@ -135,7 +133,7 @@ def show_status(project_status: dict[str, Any]) -> None:
     if rows:
         print_table(columns, rows, numbers=columns[2:6])
     for report in project_status["reports"][:MAX_WORKERS_SHOWN]:
-        typer.echo(
+        echo(
             f"reported {report['ref']}: {report['code']} ({report['worker']}) {report['comment'][:80]}"
         )
 
@@ -146,6 +144,7 @@ class ServeAddress(NamedTuple):
     host: str
     port: int
     database: str = ""
+    trusted_proxies: tuple[str, ...] = ()
 
 
 def serve_pages(
@@ -177,8 +176,8 @@ def serve_pages(
             )
         elif not quiet:
             for name, link in links.items():
-                typer.echo(f"{name}\t{link}")
-            typer.echo(f"{base}/owner is the dashboard of {project}; Ctrl-C stops")
+                echo(f"{name}\t{link}")
+            echo(f"{base}/owner is the dashboard of {project}; Ctrl-C stops")
         sys.stdout.flush()
 
     run(project, ServeOptions(*where), started)
@@ -203,7 +202,7 @@ def demo(
     if made is not None and not (json and start):
         show_new(made, json, quiet, start)
     elif not fresh and not quiet and not json:
-        typer.echo(
+        echo(
             f"{project} is there already; nikawa collect password {quote(str(project))} gives a new password"
         )
     paths = dict(create_links(project, ["worker-1", "worker-2", "worker-3"], "").links)
@@ -211,7 +210,7 @@ def demo(
         serve_pages(project, ServeAddress("127.0.0.1", port), json, quiet, paths, made)
     elif not json and not quiet:
         for name, path in paths.items():
-            typer.echo(f"{name}\thttp://127.0.0.1:{port}{path}")
+            echo(f"{name}\thttp://127.0.0.1:{port}{path}")
 
 
 Project = Annotated[Path, typer.Argument(help="The folder of the project.")]
@@ -308,11 +307,20 @@ def serve(
     ] = "127.0.0.1",
     port: Port = 8000,
     database: Database = "",
+    trust_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="A web server in front whose X-Forwarded-For is believed, such as 127.0.0.1; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Serve the pages until interrupted."""
-    serve_pages(project, ServeAddress(host, port, database), json, quiet)
+    address = ServeAddress(host, port, database, tuple(trust_proxy or ()))
+    serve_pages(project, address, json, quiet)
 
 
 def links(
@@ -341,9 +349,9 @@ def links(
         return print_json(links_made)
     if not quiet:
         for name, link in links_made.links:
-            typer.echo(f"{name}\t{link}")
+            echo(f"{name}\t{link}")
         if links_made.join is not None:
-            typer.echo(f"for the platform, with the worker's id behind it: {links_made.join}")
+            echo(f"for the platform, with the worker's id behind it: {links_made.join}")
         warn_local_address(links_made.address, project)
     return None
 
@@ -441,11 +449,11 @@ def import_(
     if json:
         return print_json(report)
     if not quiet:
-        typer.echo(
+        echo(
             f"{report.answers:,} answers and {report.examples:,} examples added, {report.known:,} known before"
         )
         for note in report.notes:
-            typer.echo(f"{note.what}: {note.count:,}, {note.done}")
+            echo(f"{note.what}: {note.count:,}, {note.done}")
     return None
 
 
@@ -464,7 +472,7 @@ def backup(
     if json:
         print_json({"out": str(out), "bytes": out.stat().st_size})
     elif not quiet:
-        typer.echo(f"Written to {out}")
+        echo(f"Written to {out}")
 
 
 def password(
@@ -489,7 +497,7 @@ def password(
     if json:
         print_json({"name": name, "role": role, "password": None if ask else made})
     elif not quiet:
-        typer.echo(
+        echo(
             f"{name} is {role}"
             if ask
             else f"{name} is {role}, with the password {made} (shown this once)"

@@ -24,6 +24,7 @@ from nikawa.cli.terminal.options import (
 )
 from nikawa.cli.terminal.output import (
     UNDEFINED,
+    echo,
     format_data_cell,
     print_rendered,
     print_result,
@@ -182,7 +183,7 @@ def show_comparison(comparison: Comparison, style: str | None, items: int) -> No
     pairs = [format_pair(pair) for pair in comparison.pairs]
     if style is not None:
         print_rendered(SYSTEMS, systems, style, numbers=NUMBERS)
-        typer.echo()
+        echo()
         return print_rendered(PAIRS, pairs, style, numbers=NUMBERS)
     print_table(SYSTEMS, systems, numbers=NUMBERS)
     print_table(PAIRS, pairs, numbers=NUMBERS)
@@ -196,9 +197,9 @@ def show_comparison(comparison: Comparison, style: str | None, items: int) -> No
         )
     for title, ids in comparison.differing.items():
         shown = f": {', '.join(ids[:items])}" if items else ""
-        typer.echo(f"{title}: they differ on {len(ids):,} items{shown}")
+        echo(f"{title}: they differ on {len(ids):,} items{shown}")
     for line in format_footnotes(comparison):
-        typer.echo(line)
+        echo(line)
     return None
 
 

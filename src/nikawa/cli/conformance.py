@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nikawa.cli.terminal.options import Json, Quiet
-from nikawa.cli.terminal.output import print_json, print_table
+from nikawa.cli.terminal.output import echo, print_json, print_table
 
 if TYPE_CHECKING:
     from nikawa.scoring.conformance import GroupResult
@@ -51,7 +51,7 @@ def conformance(
             ("group", "cases", "passed", "first failure"), rows, numbers=("cases", "passed")
         )
         cases = sum(g.cases for g in report.groups)
-        typer.echo(f"{len(report.groups)} groups, {cases:,} cases, {report.failed:,} failed")
+        echo(f"{len(report.groups)} groups, {cases:,} cases, {report.failed:,} failed")
     raise typer.Exit(int(report.failed > 0))
 
 

@@ -27,6 +27,8 @@ from nikawa.cli.terminal.options import (
 )
 from nikawa.cli.terminal.output import (
     console,
+    description_column,
+    echo,
     format_count,
     format_number,
     print_json,
@@ -67,9 +69,9 @@ def card(
     if json:
         print_json(report)
     elif not quiet:
-        typer.echo(f"Written to {report.path}.")
+        echo(f"Written to {report.path}.")
         if report.unstated:
-            typer.echo(
+            echo(
                 f"Not stated yet: {list_names(report.unstated)}; docs/records.md tells what each is for."
             )
 
@@ -78,12 +80,12 @@ def fetch_with_bar(
     name: str, data: Path | None, *, base: str | None, overwrite: bool, quiet: bool
 ) -> FetchReport:
     """Fetch a dataset or suite, showing each file's progress on a terminal."""
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+    from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
 
     from nikawa.datasets.fetch import fetch
 
     columns = (
-        TextColumn("{task.description}"),
+        description_column(),
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),
@@ -93,9 +95,9 @@ def fetch_with_bar(
         summary = fetch(name, data, base=base, overwrite=overwrite, on_progress=_Bars(bar))
     if not quiet:
         for file in summary.files:
-            typer.echo(f"{file.outcome:8} {file.bytes:>12,}  {file.place}")
+            echo(f"{file.outcome:8} {file.bytes:>12,}  {file.place}")
         for note in summary.notes:
-            typer.echo(note, err=True)
+            echo(note, err=True)
     return summary
 
 
@@ -159,7 +161,7 @@ def show_shift(report: ShiftReport, n: int) -> None:
     """Print how gold differs between two datasets: counts by label, then by part."""
     from nikawa.datasets.shift import summarise_shift
 
-    typer.echo(summarise_shift(report))
+    echo(summarise_shift(report))
     whole = report.parts[0]
     names = tuple(whole.table)
     rows = [(one, *row.values(), sum(row.values())) for one, row in whole.table.items()]
@@ -178,13 +180,9 @@ def show_unshared(report: ShiftReport, n: int) -> None:
         print_table(("example", report.before, report.after, "tags"), listed)
     for count, name in ((report.only_before, report.before), (report.only_after, report.after)):
         if count:
-            typer.echo(
-                f"{format_count(count, 'example')} {'is' if count == 1 else 'are'} in {name} only"
-            )
+            echo(f"{format_count(count, 'example')} {'is' if count == 1 else 'are'} in {name} only")
     if report.without_gold:
-        typer.echo(
-            f"{format_count(report.without_gold, 'shared example')} without gold on either side"
-        )
+        echo(f"{format_count(report.without_gold, 'shared example')} without gold on either side")
 
 
 def tabulate_parts(report: ShiftReport) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
@@ -291,7 +289,7 @@ def list_datasets(data: Data = None, json: Json = False, quiet: Quiet = False) -
         columns = ("dataset", "language", "version", "here", "absent")
         print_table(columns, [tuple(join_values(row[c]) for c in columns) for row in rows])
         missing = "" if data_root(data).is_dir() else ", which does not exist"
-        typer.echo(
+        echo(
             f"Data folder: {data_root(data)}{missing}  (set NIKAWA_DATA or say --data to change it)"
         )
 
@@ -428,11 +426,11 @@ def export(
 ) -> None:
     """Write a copy that other tools read."""
     from nikawa.datasets.export import export as run
-    from nikawa.datasets.hidden import load_and_hide
+    from nikawa.datasets.load import load
     from nikawa.datasets.names import find_benchmark
 
     with status(f"exporting {name}", quiet):
-        dataset = load_and_hide(name, data=data)
+        dataset = load(name, data=data)
         benchmark = find_benchmark(name)
         tasks = benchmark.tasks if benchmark is not None else ()
         run(dataset, tasks, to, out, overwrite=overwrite)
@@ -448,4 +446,4 @@ def export(
             }
         )
     elif not quiet:
-        typer.echo(f"{len(dataset):,} examples of {dataset.name} written to {out}")
+        echo(f"{len(dataset):,} examples of {dataset.name} written to {out}")

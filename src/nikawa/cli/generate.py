@@ -14,6 +14,7 @@ import typer
 from nikawa import api
 from nikawa.cli.terminal.options import Data, Json, Quiet
 from nikawa.cli.terminal.output import (
+    echo,
     format_count,
     name_first,
     print_result,
@@ -111,7 +112,7 @@ def generate(
             )
     except KeyboardInterrupt:
         left = "the same command goes on from here" if is_resumable(out) else "nothing is kept"
-        typer.echo(f"nikawa: interrupted; {left}", err=True)
+        echo(f"nikawa: interrupted; {left}", err=True)
         raise typer.Exit(130) from None
     print_result(report, print_report, json=json, quiet=quiet)
     raise typer.Exit(int(report.gate is not None and not report.gate.passed))
@@ -140,19 +141,19 @@ def print_report(report: GenerateReport) -> None:
     columns = ("split", "problems", "cells", *LABELS)
     print_table(columns, rows, numbers=columns[1:])
     if report.unreachable:
-        typer.echo(
+        echo(
             f"Out of reach: {format_count(len(report.unreachable), 'cell')}, {name_first(report.unreachable, MAX_NAMES_SHOWN)}"
         )
     if report.short:
         short = [f"{name} ({n})" for name, n in report.short.items()]
-        typer.echo(
+        echo(
             f"Fewer problems than asked for: {format_count(len(short), 'cell')}, {name_first(short, MAX_NAMES_SHOWN)}"
         )
     print_shortfall(report)
     if report.gate is not None:
         print_gate(report)
     if report.gate is None or report.gate.passed:
-        typer.echo(f"Written to {report.folder}, seed {report.seed}.")
+        echo(f"Written to {report.folder}, seed {report.seed}.")
 
 
 def print_shortfall(report: GenerateReport) -> None:
@@ -160,14 +161,14 @@ def print_shortfall(report: GenerateReport) -> None:
     for split, n in report.asked.items():
         made = report.splits[split]
         each = f"{made.per:,} from each of {format_count(made.cells, 'cell')}"
-        typer.echo(f"{split}: {made.problems:,} of the {n:,} problems asked for, {each}.")
+        echo(f"{split}: {made.problems:,} of the {n:,} problems asked for, {each}.")
     for split, names in report.untested.items():
-        typer.echo(
+        echo(
             f"No words keep {split} apart, so it has no problem of: {name_first(names, MAX_NAMES_SHOWN)}"
         )
     for split, n in report.repeated.items():
         whole = report.splits[split].problems
-        typer.echo(
+        echo(
             f"The same as another: {n:,} of {whole:,} problems of {split}; add words, or ask for fewer."
         )
 
@@ -182,15 +183,15 @@ def print_gate(report: GenerateReport) -> None:
     tries = f"{report.attempt + 1} attempt{'s' if report.attempt else ''}"
     over = f"{format_count(len(gate.over), 'pair')} over the line, {gate.allowed:,} allowed ({gate.tokeniser}, {tries})"
     if gate.passed:
-        typer.echo(f"Gate: passed, {over}.")
+        echo(f"Gate: passed, {over}.")
         return
-    typer.echo(f"Gate: failed, {over}; nothing was kept.")
+    echo(f"Gate: failed, {over}; nothing was kept.")
     if not gate.impossible:
         pairs = [f"{pair.token} {pair.label}" for pair in gate.over]
-        typer.echo(f"Chance did not help with: {name_first(pairs, MAX_NAMES_SHOWN)}")
+        echo(f"Chance did not help with: {name_first(pairs, MAX_NAMES_SHOWN)}")
         return
-    typer.echo("No words can help, these literals give the label away:")
+    echo("No words can help, these literals give the label away:")
     for culprit in gate.impossible[:MAX_NAMES_SHOWN]:
-        typer.echo(f"  {culprit.sentence()}")
+        echo(f"  {culprit.sentence()}")
     if len(gate.impossible) > MAX_NAMES_SHOWN:
-        typer.echo(f"  … {len(gate.impossible) - MAX_NAMES_SHOWN:,} more; --json has all of them.")
+        echo(f"  … {len(gate.impossible) - MAX_NAMES_SHOWN:,} more; --json has all of them.")

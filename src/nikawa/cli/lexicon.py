@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nikawa.cli.terminal.options import Json, OutFolder, OverwriteFolder, Quiet
-from nikawa.cli.terminal.output import print_json, print_result, print_table, progress_bar
+from nikawa.cli.terminal.output import echo, print_json, print_result, print_table, progress_bar
 
 if TYPE_CHECKING:
     from nikawa.generation.lexicon import Frame, Lexicon
@@ -101,9 +101,9 @@ def print_report(report: LexiconReport, out: Path) -> None:
     ]
     print_table(("", "count"), rows, numbers=("count",))
     if not report.frames:
-        typer.echo(f"Written to {out} without a frame: nothing can be generated from it. {_CURE}")
+        echo(f"Written to {out} without a frame: nothing can be generated from it. {_CURE}")
         return
-    typer.echo(f"Written to {out}. Read frames.tsv before you generate from it: nobody has.")
+    echo(f"Written to {out}. Read frames.tsv before you generate from it: nobody has.")
 
 
 _CURE = "Give more text, or lower --min-nouns, --min-count or --min-verb."
@@ -139,9 +139,8 @@ def show(
                 ("counted triples", summary["counts"]),
             ]
             print_table((lexicon.about.title, "count"), rows, numbers=("count",))
-            typer.echo(
-                f"Licence: {lexicon.about.licence}\n{' '.join(lexicon.about.provenance.split())}"
-            )
+            echo(f"Licence: {lexicon.about.licence}")
+            echo(" ".join(lexicon.about.provenance.split()))
 
 
 def _summary(lexicon: Lexicon) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nikawa.cli.terminal.options import Json, Quiet
-from nikawa.cli.terminal.output import print_result, print_table
+from nikawa.cli.terminal.output import echo, print_result, print_table
 
 if TYPE_CHECKING:
     from nikawa.datasets.lineage import Lineage
@@ -96,4 +96,4 @@ def show(record: Lineage) -> None:
     if gone:
         print_table(("item", "stage", "why", "detail"), gone, title="Dropped siblings")
     if record.siblings_more:
-        typer.echo(f"… and {record.siblings_more:,} more")
+        echo(f"… and {record.siblings_more:,} more")

@@ -13,7 +13,7 @@ import typer
 
 from nikawa import api
 from nikawa.cli.terminal.options import Json, Overwrite, Quiet, complete_from
-from nikawa.cli.terminal.output import print_json, print_result, print_table, progress_bar
+from nikawa.cli.terminal.output import echo, print_json, print_result, print_table, progress_bar
 
 if TYPE_CHECKING:
     from nikawa.pairing.job import PairReport
@@ -131,6 +131,6 @@ def show(report: PairReport) -> None:
     )
     print_table(columns, [row], numbers=columns[1:])
     for note in report.notes:
-        typer.echo(note)
+        echo(note)
     if report.out is not None:
-        typer.echo(f"{report.pairs:,} pairs written to {report.out}")
+        echo(f"{report.pairs:,} pairs written to {report.out}")

@@ -15,7 +15,7 @@ import typer
 
 from nikawa import api
 from nikawa.cli.terminal.options import Data, DrawSeed, Json, Overwrite, Quiet, complete_datasets
-from nikawa.cli.terminal.output import print_json, print_result, print_table, progress_bar
+from nikawa.cli.terminal.output import echo, print_json, print_result, print_table, progress_bar
 
 if TYPE_CHECKING:
     from nikawa.perturbation.job import PerturbReport
@@ -147,7 +147,7 @@ def show(report: PerturbReport) -> None:
     if texts:
         print_table(("operation", "id", "original", "rewritten"), texts)
     if report.out is not None:
-        typer.echo(f"{report.written:,} examples written to {report.out}")
+        echo(f"{report.written:,} examples written to {report.out}")
 
 
 def print_skipped(report: PerturbReport) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import typer
 
 from nikawa.cli.terminal.options import Data, Json, Processes, Quiet, TextField, complete_from
-from nikawa.cli.terminal.output import format_count, print_json, print_table, progress
+from nikawa.cli.terminal.output import echo, format_count, print_json, print_table, progress
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -195,12 +195,12 @@ def pretrain(
             )
     except KeyboardInterrupt as stop:
         reason = str(stop) or "stopped; what is finished is kept, and the same command goes on"
-        typer.echo(f"nikawa: {reason}", err=True)
+        echo(f"nikawa: {reason}", err=True)
         raise typer.Exit(130) from None
     if json:
         print_json(report)
     elif not quiet:
-        typer.echo(f"Written to {report.out}")
+        echo(f"Written to {report.out}")
 
 
 class ProgressReporter:
@@ -243,7 +243,7 @@ class ProgressReporter:
 
     def _print_lines(self) -> None:
         while not self._over.wait(SECONDS_BETWEEN_LINES):
-            typer.echo(self.format_line(), err=True)
+            echo(self.format_line(), err=True)
 
     def format_line(self) -> str:
         """How far it is, and how long it will still take, in words."""
@@ -260,7 +260,7 @@ class ProgressReporter:
 
     def print_line(self, line: str) -> None:
         """Print a line that stays above the bar."""
-        self._print(lambda: typer.echo(line))
+        self._print(lambda: echo(line))
 
     def on_stage(self, stage: str, report: PretrainReport) -> None:
         """Print what came of a stage."""
@@ -285,32 +285,30 @@ def show_stage(stage: str, report: PretrainReport) -> None:
         show_text(report.text)
     if stage == "vocabulary" and report.vocabulary is not None and report.coverage is not None:
         v = report.vocabulary
-        typer.echo(
-            f"Vocabulary: {v.size:,} pieces ({v.tokenizer}), {v.alphabet:,} characters among them"
-        )
+        echo(f"Vocabulary: {v.size:,} pieces ({v.tokenizer}), {v.alphabet:,} characters among them")
         if v.crowded:
-            typer.echo(
+            echo(
                 f"No room for {format_count(v.crowded, 'character')} more that occur {v.floor} times or more: spelled in bytes; "
                 f"--vocabulary {v.size_for_all} has room for all"
             )
         show_coverage(report.coverage)
     if stage == "pack" and report.pack is not None:
         for name, about in report.pack.items():
-            typer.echo(f"Packed {name}: {about['pieces']:,} pieces, {about['words']:,} words")
+            echo(f"Packed {name}: {about['pieces']:,} pieces, {about['words']:,} words")
     if stage == "model" and report.model is not None:
-        typer.echo(
+        echo(
             f"Trained {report.model['parameters']:,} parameters in {format_count(report.model['steps'], 'step')}, {report.model['seconds']:.0f} s, "
             f"{report.model['pieces_a_second']:,} pieces a second on {report.model['device']}"
         )
         if report.model.get("heldout") is not None:
-            typer.echo(
+            echo(
                 f"Held-out loss {report.model['heldout']:.3f} (piece frequencies alone: {report.model['unigram']:.3f}), "
                 f"masked pieces guessed right {report.model['accuracy']:.1%}"
             )
         else:
-            typer.echo("No loss on held-out text: too little of it, or none")
+            echo("No loss on held-out text: too little of it, or none")
         for note in report.model.get("notes", ()):
-            typer.echo(f"Note: {note}")
+            echo(f"Note: {note}")
 
 
 def show_text(text: CorpusReport) -> None:
@@ -318,14 +316,14 @@ def show_text(text: CorpusReport) -> None:
     for file in text.files:
         if file.broken:
             more = "" if len(file.broken_at) == file.broken else ", …"
-            typer.echo(
+            echo(
                 f"{format_count(file.broken, 'broken line')} dropped: {', '.join(file.broken_at)}{more}"
             )
         if file.cut:
-            typer.echo(f"{file.file}: lines too long were cut at {file.cut:,} places")
+            echo(f"{file.file}: lines too long were cut at {file.cut:,} places")
         if file.outside:
             lines = f"{format_count(file.outside, 'line')} of text in no row of {text.sources}"
-            typer.echo(f"{file.file}: {lines}, taken for part of the document before")
+            echo(f"{file.file}: {lines}, taken for part of the document before")
     rows = [
         (step, text.changed.get(step, 0), text.removed.get(step, 0))
         for step in sorted({*text.changed, *text.removed})
@@ -343,7 +341,7 @@ def show_text(text: CorpusReport) -> None:
         columns = ("benchmark", "texts", "lines removed", "examples met", "first")
         print_table(columns, met, numbers=columns[1:4])
     for part, size in (("Text", text.train), ("Held out", text.heldout)):
-        typer.echo(
+        echo(
             f"{part}: {format_count(size.documents, 'document')}, {format_count(size.lines, 'line')}, {format_count(size.characters, 'character')}"
         )
     if not text.heldout.lines:
@@ -353,7 +351,7 @@ def show_text(text: CorpusReport) -> None:
             if many
             else "part documents by blank lines, or name more text"
         )
-        typer.echo(
+        echo(
             f"Nothing was held out of {format_count(text.train.documents, 'document')}, so no loss can be measured on "
             f"unseen text: {cure}"
         )
@@ -384,6 +382,4 @@ def show_coverage(covered: CoverageReport) -> None:
     ]
     print_table(columns, rows, numbers=columns[1:])
     words = [piece for piece in covered.longest if len(piece.removeprefix("▁")) > 1]
-    typer.echo(
-        f"Longest pieces: {' '.join(words)}" if words else "No piece is longer than a character"
-    )
+    echo(f"Longest pieces: {' '.join(words)}" if words else "No piece is longer than a character")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nikawa.cli.terminal.options import Data, Json, Quiet
-from nikawa.cli.terminal.output import format_count, print_result, print_table, progress_bar
+from nikawa.cli.terminal.output import echo, format_count, print_result, print_table, progress_bar
 
 if TYPE_CHECKING:
     from nikawa.checks.probe import ArtifactReport
@@ -144,21 +144,17 @@ def show_artifacts(report: ArtifactReport, rows: int, fail_over: int | None) -> 
         print_table(OVER, pairs, title="Over the line", numbers=OVER[2:])
     show_pmi(report)
     show_lengths(report)
-    typer.echo(format_verdict(report))
+    echo(format_verdict(report))
     for label in report.uneven:
         share = 100 * report.labels[label] / report.examples
-        typer.echo(
+        echo(
             f"{label} is the label of {share:.1f}% of all examples: frequent tokens are over the line for that."
         )
     if len(report.over) > rows:
-        typer.echo(
-            f"{len(report.over) - rows:,} more pairs are not shown; -n shows more, --json all."
-        )
+        echo(f"{len(report.over) - rows:,} more pairs are not shown; -n shows more, --json all.")
     if fail_over is not None:
         passed = len(report.over) <= fail_over
-        typer.echo(
-            f"Gate: {'passed' if passed else 'failed'}, at most {fail_over:,} pairs are allowed."
-        )
+        echo(f"Gate: {'passed' if passed else 'failed'}, at most {fail_over:,} pairs are allowed.")
 
 
 def show_pmi(report: ArtifactReport) -> None:
@@ -181,7 +177,7 @@ def show_lengths(report: ArtifactReport) -> None:
     ]
     print_table(LENGTHS, rows, title="Lengths", numbers=LENGTHS[3:])
     parts = [f"{100 * e.share:.1f}% of {e.side} {e.unit}" for e in report.explained]
-    typer.echo(f"The label explains {', '.join(parts)} (share of variance).")
+    echo(f"The label explains {', '.join(parts)} (share of variance).")
 
 
 def format_verdict(report: ArtifactReport) -> str:

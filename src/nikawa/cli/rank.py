@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from nikawa.cli.terminal.options import Json, Overwrite, Quiet
-from nikawa.cli.terminal.output import print_json, print_table, status
+from nikawa.cli.terminal.output import echo, print_json, print_table, status
 
 PANEL = "Build"
 EXAMPLE = "Example: nikawa rank links.tsv -n 10000 --out articles.tsv"
@@ -46,6 +46,6 @@ def rank(
         ]
         print_table(("", "article", "rank"), rows, numbers=("", "rank"))
         if len(report) > MAX_ARTICLES_SHOWN:
-            typer.echo(f"… and {len(report) - MAX_ARTICLES_SHOWN:,} more")
+            echo(f"… and {len(report) - MAX_ARTICLES_SHOWN:,} more")
         if out is not None:
-            typer.echo(f"Written to {out}")
+            echo(f"Written to {out}")

@@ -12,7 +12,7 @@ import typer
 
 from nikawa import api
 from nikawa.cli.terminal.options import Data, Json, Quiet
-from nikawa.cli.terminal.output import format_count, print_json, status
+from nikawa.cli.terminal.output import echo, format_count, print_json, status
 
 PANEL = "Evaluate"
 EXAMPLE = "Example: nikawa report runs --out report --open"
@@ -75,13 +75,13 @@ def report(
             "task": len(written.tasks),
             "example": written.examples,
         }
-        typer.echo(", ".join(format_count(n, noun) for noun, n in counts.items()))
+        echo(", ".join(format_count(n, noun) for noun, n in counts.items()))
         for reason, folders in written.scored_again.items():
             names = ", ".join(folders[:MAX_RUNS_NAMED])
             more = ", …" if len(folders) > MAX_RUNS_NAMED else ""
             count = format_count(len(folders), "run")
-            typer.echo(f"scored again, since {reason}: {names}{more} ({count})")
-        typer.echo(
+            echo(f"scored again, since {reason}: {names}{more} ({count})")
+        echo(
             f"{written.page}  ({written.bytes / 1e6:.1f} MB; beside it summary.md, .tex, .csv and figures/)"
         )
     if open_:
@@ -89,4 +89,4 @@ def report(
 
         page = Path(written.page)
         if not webbrowser.open(page.resolve().as_uri()):
-            typer.echo(f"no browser was found here: open {page} yourself", err=True)
+            echo(f"no browser was found here: open {page} yourself", err=True)

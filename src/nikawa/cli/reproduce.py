@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nikawa.cli.terminal.options import Data, Json, Quiet, complete_from
-from nikawa.cli.terminal.output import print_json, print_rendered, print_table, status
+from nikawa.cli.terminal.output import echo, print_json, print_rendered, print_table, status
 
 if TYPE_CHECKING:
     from nikawa.reproduce.job import FigureResult
@@ -90,7 +90,7 @@ def print_figures(shown: list[FigureResult], results: list[FigureResult]) -> Non
     ]
     print_table(COLUMNS, rows, numbers=COLUMNS[1:3])
     counts = Counter(str(r.verdict) for r in results)
-    typer.echo(", ".join(f"{counts[v]} {v}" for v in STYLES if counts[v]))
+    echo(", ".join(f"{counts[v]} {v}" for v in STYLES if counts[v]))
 
 
 def format_figure(value: float | None) -> str:

@@ -25,6 +25,7 @@ from nikawa.cli.terminal.options import (
     split_list,
 )
 from nikawa.cli.terminal.output import (
+    echo,
     print_json,
     print_rendered,
     print_result,
@@ -181,7 +182,7 @@ def start(
     try:
         report = run_with_progress(request, options, quiet or json)
     except KeyboardInterrupt:
-        typer.echo("nikawa: interrupted; the same command goes on from here", err=True)
+        echo("nikawa: interrupted; the same command goes on from here", err=True)
         raise typer.Exit(130) from None
     print_result(
         report, lambda report: show_results(report, style, main=main), json=json, quiet=quiet
@@ -222,7 +223,7 @@ def report_failures(report: RunReport) -> None:
         by_problem.setdefault(problem.problem, []).append(problem.run)
     for message, runs in by_problem.items():
         more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
-        typer.echo(f"nikawa: {runs[0]}{more}: {message}", err=True)
+        echo(f"nikawa: {runs[0]}{more}: {message}", err=True)
     bad = all(p.bad_input for p in report.problems) and not (report.done or report.skipped)
     raise typer.Exit(2 if bad else 1)
 
@@ -281,8 +282,8 @@ def remove(
         print_json({"removed": yes, "runs": [run.path.name for run in picked]})
     elif not quiet:
         for run in picked:
-            typer.echo(run.path)
-        typer.echo(
+            echo(str(run.path))
+        echo(
             f"{len(picked)} runs removed"
             if yes
             else f"{len(picked)} runs; say --yes to remove them"
@@ -337,7 +338,7 @@ def show_results(report: RunReport, style: str | None, *, main: bool = False) ->
     elif rows:
         print_table(columns, rows, numbers=numbers)
     for line in format_notes(report):
-        typer.echo(line, err=style is not None)
+        echo(line, err=style is not None)
 
 
 def format_notes(report: RunReport) -> Iterator[str]:
@@ -511,12 +512,13 @@ def show_list(rows: Sequence[ListedRun]) -> None:
     print_table(columns, shown, numbers=("seed", "score"))
     for row in rows:
         if row.problem:
-            typer.echo(f"{row.run}: {row.problem}")
+            echo(f"{row.run}: {row.problem}")
 
 
 def show_diff(difference: RunDiff) -> None:
     """Three tables: what defines them, scores, answers."""
-    typer.echo(f"A {difference.a}\nB {difference.b}")
+    echo(f"A {difference.a}")
+    echo(f"B {difference.b}")
     print_table(
         ("what", "A", "B"),
         [(c.what, format_value(c.a), format_value(c.b)) for c in difference.changed],

@@ -18,6 +18,7 @@ from nikawa import api
 from nikawa.cli.terminal.options import AnsweredSplit, Data, Json, Quiet, TableStyle, complete_tasks
 from nikawa.cli.terminal.output import (
     UNDEFINED,
+    echo,
     format_data_cell,
     print_rendered,
     print_result,
@@ -139,16 +140,16 @@ def _show_scores(report: ScoreReport, style: str | None) -> None:
     columns, rows = _tabulate_scores(report, style)
     if style is not None:
         return print_rendered(columns, rows, style, numbers=("score", "n"))
-    typer.echo(f"{report.task} {report.split}, version {report.version}: {_format_counts(report)}")
+    echo(f"{report.task} {report.split}, version {report.version}: {_format_counts(report)}")
     for line in _format_oddities(report):
-        typer.echo(line)
+        echo(line)
     print_table(columns, rows, numbers=("score", "n"))
     if any(_lacks_interval(score) for score in report.scores):
-        typer.echo(f"{NO_INTERVAL}: {TOO_FEW}")
+        echo(f"{NO_INTERVAL}: {TOO_FEW}")
     for line in _explain_undefined(report):
-        typer.echo(line)
+        echo(line)
     for note in report.notes:
-        typer.echo(f"{note.metric}: {note.difference}")
+        echo(f"{note.metric}: {note.difference}")
     return None
 
 
@@ -170,7 +171,7 @@ def _show_confusion(report: ScoreReport, style: str | None, gold: str = "gold") 
     ]
     if style is None:
         return print_table(columns, rows, numbers=numbers)
-    typer.echo()
+    echo()
     return print_rendered(columns, [tuple(map(str, row)) for row in rows], style, numbers=numbers)
 
 
@@ -257,11 +258,11 @@ def _show_versions(versions: VersionReport, style: str | None, confusion: bool) 
         return _render_versions(versions, style, confusion, (columns, rows))
     for version, report in zip(versions.versions, versions.reports, strict=True):
         if version != report.version:
-            typer.echo(f"the files called {version} hold version {report.version}:")
+            echo(f"the files called {version} hold version {report.version}:")
         _show_report(report, None, confusion)
     if rows:
         print_table(columns, rows)
-    typer.echo(f"{len(rows)} items have another gold answer in {newest} than in {oldest}")
+    echo(f"{len(rows)} items have another gold answer in {newest} than in {oldest}")
     return None
 
 
@@ -281,7 +282,7 @@ def _render_versions(
     for version, report in reports if confusion else ():
         _show_confusion(report, style, f"gold in {version}")
     if moved[1]:
-        typer.echo()
+        echo()
         print_rendered(
             moved[0], [["" if c is None else str(c) for c in row] for row in moved[1]], style
         )

@@ -23,7 +23,7 @@ from nikawa.cli.terminal.options import (
     complete_datasets,
     parse_card_fields,
 )
-from nikawa.cli.terminal.output import print_json, print_result, print_table, progress_bar
+from nikawa.cli.terminal.output import echo, print_json, print_result, print_table, progress_bar
 
 if TYPE_CHECKING:
     from nikawa.splitting.job import SplitReport
@@ -159,7 +159,7 @@ def parse_scale(text: str) -> tuple[float, float]:
 def show(report: SplitReport) -> None:
     """What was left out, sizes by part, labels by part, then what leaks."""
     for line in format_views(report.views):
-        typer.echo(f"{line}: left out")
+        echo(f"{line}: left out")
     extra = list(dict.fromkeys(name for values in report.measured.values() for name in values))
     columns = ("part", "asked", "examples", *extra)
     rows = [
@@ -177,13 +177,11 @@ def show(report: SplitReport) -> None:
         values = [(leak.check, leak.where, leak.count, leak.note) for leak in report.leaks]
         print_table(("leak", "where", "count", "note"), values, numbers=("count",))
         if any(leak.check == "broken-groups" for leak in report.leaks):
-            typer.echo(
-                "to keep groups whole, split by them: --by group (--field names what makes one)"
-            )
+            echo("to keep groups whole, split by them: --by group (--field names what makes one)")
     else:
-        typer.echo("nothing leaks from one part into another")
+        echo("nothing leaks from one part into another")
     if report.out is not None:
-        typer.echo(f"{sum(report.sizes.values()):,} examples written to {report.out}")
+        echo(f"{sum(report.sizes.values()):,} examples written to {report.out}")
 
 
 def count_labels(report: SplitReport) -> list[tuple[str, ...]]:

@@ -21,6 +21,7 @@ from nikawa.cli.terminal.options import (
     complete_tasks,
 )
 from nikawa.cli.terminal.output import (
+    echo,
     format_count,
     format_number,
     print_rendered,
@@ -110,7 +111,7 @@ def show(report: StressReport, style: str | None) -> None:
         return print_rendered(columns, rows, style, numbers=numbers)
     print_table(columns, rows, numbers=numbers)
     for line in format_notes(report):
-        typer.echo(line)
+        echo(line)
     return None
 
 

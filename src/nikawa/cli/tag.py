@@ -13,7 +13,7 @@ import typer
 
 from nikawa import api
 from nikawa.cli.terminal.options import Data, Json, Overwrite, Quiet, TableStyle
-from nikawa.cli.terminal.output import print_json, print_rendered, print_table, progress_bar
+from nikawa.cli.terminal.output import echo, print_json, print_rendered, print_table, progress_bar
 
 if TYPE_CHECKING:
     from nikawa.tagging import Pack
@@ -76,7 +76,7 @@ def tag(
     elif not quiet:
         show(report, style)
         if out is not None:
-            typer.echo(f"Written to {out}")
+            echo(f"Written to {out}")
     return None
 
 
@@ -96,13 +96,13 @@ def show(report: TagReport, style: str | None) -> None:
         )
     print_table(columns, rows, numbers=numbers)
     n, tagged = sum(report.sizes.values()), sum(report.tagged.values())
-    typer.echo(f"{report.dataset}: {n:,} examples, {tagged:,} with at least one tag")
+    echo(f"{report.dataset}: {n:,} examples, {tagged:,} with at least one tag")
     if report.found:
-        typer.echo(
+        echo(
             f"Found is what the pack {report.pack} lists; other words for the same stay untagged (docs/tags.md)"
         )
     for skipped in report.skipped[:MAX_DIFFERENCES_SHOWN]:
-        typer.echo(f"skipped {skipped.example}: {skipped.why}")
+        echo(f"skipped {skipped.example}: {skipped.why}")
     if report.comparison is not None:
         show_comparison(report.comparison)
     return None
@@ -116,7 +116,7 @@ def show_comparison(comparison: Comparison) -> None:
     ]
     columns = ("tag", "carried", "found", "both", "only carried", "only found")
     print_table(columns, rows, numbers=columns[1:])
-    typer.echo(f"The same tags on {comparison.equal:,} of {comparison.n:,} examples")
+    echo(f"The same tags on {comparison.equal:,} of {comparison.n:,} examples")
     shown = [
         (d.example, ", ".join(d.carried_only), ", ".join(d.found_only), d.known)
         for d in comparison.differences[:MAX_DIFFERENCES_SHOWN]
@@ -124,7 +124,7 @@ def show_comparison(comparison: Comparison) -> None:
     if shown:
         print_table(("example", "only carried", "only found", "known"), shown)
     if len(comparison.differences) > MAX_DIFFERENCES_SHOWN:
-        typer.echo(
+        echo(
             f"… and {len(comparison.differences) - MAX_DIFFERENCES_SHOWN:,} more: --json has them all"
         )
 
@@ -158,6 +158,6 @@ def show_pack(name: str, json: bool) -> None:
         rows = [(p.tag, p.base, p.pos, p.before, p.after, p.hit, p.miss) for p in pack.patterns]
         print_table(("tag", "base", "pos", "before", "after", "hit", "miss"), rows)
         for fault in faults:
-            typer.echo(f"{fault.tag} {fault.base} {fault.pos}: {fault.what}  [{fault.analysis}]")
-        typer.echo(f"{pack.name}: {len(pack.patterns)} patterns, {len(faults)} faults")
+            echo(f"{fault.tag} {fault.base} {fault.pos}: {fault.what}  [{fault.analysis}]")
+        echo(f"{pack.name}: {len(pack.patterns)} patterns, {len(faults)} faults")
     raise typer.Exit(int(bool(faults)))

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from nikawa.cli.terminal.options import Json, Quiet, complete_tasks
-from nikawa.cli.terminal.output import print_json, print_table
+from nikawa.cli.terminal.output import echo, print_json, print_table
 
 PANEL = "Data"
 EXAMPLE = "Example: nikawa tasks jglue"
@@ -50,4 +50,4 @@ def tasks(
     ]
     print_table(("task", "kind", "inputs", "labels", "metrics"), rows, numbers=("labels",))
     if name and len(listed) == 1 and listed[0].labels:
-        typer.echo("labels, in order: " + ", ".join(listed[0].labels))
+        echo("labels, in order: " + ", ".join(listed[0].labels))

@@ -14,6 +14,7 @@ import typer
 
 from nikawa.cli.terminal.options import Data, Json, Overwrite, Quiet
 from nikawa.cli.terminal.output import (
+    echo,
     format_count,
     name_first,
     print_json,
@@ -74,9 +75,9 @@ def check(
         print_json(report)
     elif not quiet:
         for place in report.troubles:
-            typer.echo(f"{place.trouble.level}: {place}")
+            echo(f"{place.trouble.level}: {place}")
         counts = {"template": report.templates, "error": report.errors, "warning": report.warnings}
-        typer.echo(", ".join(format_count(n, noun) for noun, n in counts.items()))
+        echo(", ".join(format_count(n, noun) for noun, n in counts.items()))
     raise typer.Exit(int(bool(report.errors or (strict and report.warnings))))
 
 
@@ -153,11 +154,9 @@ def audit(
         ]
         if rows:
             print_table(("finding", "rows", "for example", "what"), rows, numbers=("rows",))
-        typer.echo(
-            f"{report.rows:,} rows, {report.parsed:,} read back, {report.agree:,} labels agree"
-        )
+        echo(f"{report.rows:,} rows, {report.parsed:,} read back, {report.agree:,} labels agree")
         if report.disagree:
-            typer.echo(f"Labels disagree: {', '.join(map(str, report.disagree))}")
+            echo(f"Labels disagree: {', '.join(map(str, report.disagree))}")
     raise typer.Exit(int(bool(report.disagree) or report.parsed < report.rows))
 
 
@@ -208,12 +207,12 @@ def review(
 def print_review(report: ReviewReport, exported: bool) -> None:
     """Print how many problems were reviewed, kept and dropped."""
     if exported:
-        typer.echo(
+        echo(
             f"{format_count(report.rows, 'problem')} of {report.dataset} in {report.file}, {report.scored:,} were scored."
         )
-        typer.echo("Fill the column decision with keep or drop, and reason where you drop.")
+        echo("Fill the column decision with keep or drop, and reason where you drop.")
         return
-    typer.echo(
+    echo(
         f"{format_count(report.rows, 'decision')}: {report.kept:,} kept, {report.dropped:,} dropped."
     )
     if report.reasons:

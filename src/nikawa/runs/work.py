@@ -128,7 +128,7 @@ def _write_traceback(stored: StoredRun, error: Exception) -> str:
     line = " ".join(f"{type(error).__name__}: {error}".split())
     try:
         stored.state.mkdir(parents=True, exist_ok=True)
-        (stored.state / ERROR).write_text(traceback.format_exc(), "utf-8")
+        (stored.state / ERROR).write_text(traceback.format_exc(), "utf-8", "backslashreplace")
     except OSError:
         return line
     return f"{line}; see {stored.state / ERROR}"
@@ -206,7 +206,7 @@ class _Job:
         self.learn(predictor, self.data.train, "model")
         for name, examples in unanswered.items():
             answers = self.ask(predictor, task, examples)
-            write_predictions(self.stored.answers_file(name), answers)
+            self.stored.write_answers(name, answers)
 
     def answer_folds(self) -> None:
         """Answer fold by fold; what a killed run had answered is taken up."""
@@ -223,14 +223,14 @@ class _Job:
                 write_predictions(path, self.ask(predictor, self.data.seen, held_out))
             for prediction in read_predictions(path, self.data.task, held_out):
                 answers[prediction.example] = prediction
-        write_predictions(self.stored.answers_file(name), [answers[e.id] for e in examples])
+        self.stored.write_answers(name, [answers[e.id] for e in examples])
 
     def answer_nothing(self, problem: Diverged) -> None:
         """Write down that there is no answer and why: settings that diverge are not tried again."""
         why = f"{DIVERGED}: {problem.what}"
         for name, examples in self.data.sets.items():
             predictions = [Prediction(example=example.id, why=why) for example in examples]
-            write_predictions(self.stored.answers_file(name), predictions)
+            self.stored.write_answers(name, predictions)
 
     def make_model(self, folder: str) -> Predictor:
         """A fresh model with a folder of its own."""

@@ -16,12 +16,14 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from traceback import print_exc
+from typing import Any, NoReturn
 
 import typer
 from typer.main import get_command
 
 from nikawa.errors import BadInput, NikawaError, suggest
+from nikawa.printable import printable_line, printable_streams
 from nikawa.version import __version__
 
 UsageProblem: type[Exception] = typer.BadParameter.__bases__[0]
@@ -234,7 +236,10 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line; no traceback reaches the user for bad input."""
+    """Run the command line; no traceback reaches the user for bad input.
+
+    What is printed by anybody (verbs, warnings, logs, plug-ins, the traceback of a bug) passes printable streams.
+    """
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (closed by the caller)
     sys.stderr = sys.stderr or sys.stdout
     for stream in (sys.stdout, sys.stderr):
@@ -244,8 +249,14 @@ def main() -> None:
         signal, "SIGPIPE"
     ):  # end quietly in `nikawa … | head`; a server must take the signal back
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    with printable_streams():
+        _run_and_exit(sys.argv[1:])
+
+
+def _run_and_exit(words: Sequence[str]) -> NoReturn:
+    """Do what the words ask for and end with its status."""
     try:
-        sys.exit(_run_words(sys.argv[1:]))
+        sys.exit(_run_words(words))
     except NikawaError as problem:
         _print_error(str(problem))
     except typer.Abort:  # a question was left without an answer
@@ -264,6 +275,9 @@ def main() -> None:
         }
         cure = cures.get(problem.errno or 0, "")
         _print_error(f"{place}{problem.strerror or problem}{'; ' + cure if cure else ''}")
+    except Exception:  # a bug, or a plug-in's: shown here, where the streams still escape
+        print_exc()
+        sys.exit(1)
     sys.exit(2)
 
 
@@ -285,4 +299,4 @@ def _run_words(words: Sequence[str]) -> int:
 
 def _print_error(line: str) -> None:
     """One line on stderr, as every error is printed."""
-    print(f"nikawa: {line}", file=sys.stderr)  # noqa: T201  (the one place that speaks to stderr)
+    print(f"nikawa: {printable_line(line)}", file=sys.stderr)  # noqa: T201  (the one place that speaks to stderr)

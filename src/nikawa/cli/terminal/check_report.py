@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from nikawa.cli.terminal.output import console, print_table
+from nikawa.cli.terminal.output import MAX_CELL_CHARS, console, print_table
+from nikawa.printable import printable_line
 
 if TYPE_CHECKING:
     from nikawa.checks.job import CheckReport
@@ -22,7 +23,8 @@ def print_check(report: CheckReport) -> None:
     from rich.text import Text
 
     sizes = ", ".join(f"{split} {n:,}" for split, n in report.sizes.items())
-    console().print(Text.assemble((report.dataset, "bold"), f", version {report.version}: {sizes}"))
+    about = printable_line(f", version {report.version}: {sizes}")
+    console().print(Text.assemble((printable_line(report.dataset), "bold"), about))
     print_labels(report)
     findings = sorted(report.findings, key=lambda f: (f.known, f.check, f.where))
     widths = [
@@ -32,11 +34,11 @@ def print_check(report: CheckReport) -> None:
     for finding in findings:
         print_finding(finding, widths)
     for line in format_views(report.views):
-        console().print(Text(f"{line}: not compared"))
+        console().print(Text(printable_line(f"{line}: not compared")))
     new = sum(not f.known for f in findings)
     word = "finding" if len(findings) == 1 else "findings"
     compared = f"; compared with {', '.join(report.compared)}" if report.compared else ""
-    console().print(Text(f"{len(findings)} {word}, {new} new{compared}"))
+    console().print(Text(printable_line(f"{len(findings)} {word}, {new} new{compared}")))
 
 
 def format_views(views: Mapping[str, str]) -> Iterator[str]:
@@ -47,7 +49,8 @@ def format_views(views: Mapping[str, str]) -> Iterator[str]:
 
 
 def _cells(finding: Finding) -> tuple[str, str, str]:
-    return finding.check, finding.where, f"{finding.count:,}"
+    where = printable_line(finding.where, MAX_CELL_CHARS)
+    return printable_line(finding.check, MAX_CELL_CHARS), where, f"{finding.count:,}"
 
 
 def print_finding(finding: Finding, widths: Sequence[int]) -> None:
@@ -68,7 +71,7 @@ def print_finding(finding: Finding, widths: Sequence[int]) -> None:
         else ""
     )
     for line in filter(None, (finding.note, ("  ".join(finding.ids[:MAX_IDS_SHOWN]) + more))):
-        out.print(Padding(Text(line, "dim"), (0, 0, 0, 7), expand=False))
+        out.print(Padding(Text(printable_line(line), "dim"), (0, 0, 0, 7), expand=False))
 
 
 def print_labels(report: CheckReport) -> None:

@@ -4,11 +4,11 @@ arrows.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nikawa.cli.terminal.output import console, print_json
+from nikawa.cli.terminal.output import MAX_CELL_CHARS, console, print_json
+from nikawa.printable import printable, printable_line
 from nikawa.records import Card, Dataset, Example, Span, reference
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def print_examples(
         first = "" if whole or size <= len(examples) else "first "
         count = len(examples) if first else size
         about = (f" version {dataset.version}, {first}{count:,} example{'s' * (count != 1)}", "dim")
-        out.print(Text.assemble((f"{dataset.name}:{split}", "bold"), about))
+        out.print(Text.assemble((printable_line(f"{dataset.name}:{split}"), "bold"), about))
         for example in examples:
             out.print()
             tags = f"  ({', '.join(sorted(example.tags))})" if example.tags else ""
@@ -56,13 +56,13 @@ def _print_fields(title: str, fields: Iterable[tuple[str, Any]]) -> None:
     from rich.text import Text
 
     out = console()
-    out.print(Text(title, style="cyan"))
+    out.print(Text(printable_line(title), style="cyan"))
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in fields:
-        cell = value if isinstance(value, Text) else Text(replace_controls(value))
-        grid.add_row(Text(f"  {name}"), cell)
+        cell = value if isinstance(value, Text) else Text(printable(str(value), "\n"))
+        grid.add_row(Text(f"  {printable_line(name, MAX_CELL_CHARS)}"), cell)
     out.print(grid)
 
 
@@ -89,7 +89,7 @@ def list_fields(example: Example) -> Iterable[tuple[str, Any]]:
         yield (
             name,
             Text.assemble(
-                ("→ ", "green"), (replace_controls(format_gold(name, value, example)), "green")
+                ("→ ", "green"), (printable(format_gold(name, value, example), "\n"), "green")
             ),
         )
     if not example.gold:
@@ -99,14 +99,6 @@ def list_fields(example: Example) -> Iterable[tuple[str, Any]]:
 def reading_order(field: tuple[str, Any]) -> int:
     """Where an input stands when a person reads an example."""
     return READING_ORDER.index(field[0]) if field[0] in READING_ORDER else len(READING_ORDER)
-
-
-def replace_controls(text: str) -> str:
-    """Text without the control characters that would command the terminal."""
-    return "".join(
-        c if c in "\n\t" or c.isprintable() or not unicodedata.category(c).startswith("C") else "�"
-        for c in text
-    )
 
 
 def mark_spans(text: str, spans: list[Span]) -> Text:
@@ -120,11 +112,11 @@ def mark_spans(text: str, spans: list[Span]) -> Text:
     for span in spans:
         if span.start < at:
             continue
-        shown.append(replace_controls(text[at : span.start]))
-        shown.append(replace_controls(text[span.start : span.end]), style="bold magenta")
-        shown.append(f"[{span.label}]", style="magenta")
+        shown.append(printable(text[at : span.start], "\n"))
+        shown.append(printable(text[span.start : span.end], "\n"), style="bold magenta")
+        shown.append(f"[{printable_line(span.label, MAX_CELL_CHARS)}]", style="magenta")
         at = span.end
-    return shown.append(replace_controls(text[at:]))
+    return shown.append(printable(text[at:], "\n"))
 
 
 def format_input(value: Any) -> str:

@@ -1,4 +1,9 @@
-"""How results are shown: aligned tables on a terminal, JSON for programs, nothing when quiet."""
+"""How results are shown: aligned tables on a terminal, JSON for programs, nothing when quiet.
+
+Verbs print by `echo`, `print_table`, `console` and `print_json` alone. Each escapes what has no shape (`nikawa.printable`), so that names and
+texts from files cannot command a terminal, reorder a line or style it: Rich's markup is off. JSON is escaped too, by its own escapes: it
+stands for the same value, in a pipe and on a terminal. Files are written elsewhere, exactly.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +12,22 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import typer
 
+from nikawa.printable import (
+    printable,
+    printable_json,
+    printable_line,
+    printable_streams,
+)
+
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import ProgressColumn
     from rich.text import Text
 
 R = TypeVar("R")
@@ -22,20 +36,70 @@ UNFOLDED_WIDTH = 100_000
 """Columns of a line that is never folded."""
 
 
-def console(stderr: bool = False) -> Console:
-    """A console that folds at the terminal's width, and keeps lines whole in a file or a pipe."""
-    from rich.console import Console
+MAX_CELL_CHARS = 1000
+"""Most characters of a table's cell; `--json` has all of them."""
 
+
+def console(stderr: bool = False) -> Console:
+    """A console that folds at the terminal's width, and keeps lines whole in a file or a pipe.
+
+    Text is text: no markup, no emoji by name, and escapes for what has no shape. Whoever lays out cells
+    escapes them before, by `show_text`, since an escape is wider than what it stands for.
+    """
     stream = sys.stderr if stderr else sys.stdout
     folds = stream.isatty() or "FORCE_COLOR" in os.environ
-    return Console(stderr=stderr, highlight=False, width=None if folds else UNFOLDED_WIDTH)
+    return _console_class()(
+        stderr=stderr,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        width=None if folds else UNFOLDED_WIDTH,
+    )
+
+
+@cache
+def _console_class() -> type[Console]:
+    """The class of `console`, made when it is first needed: Rich takes long to import."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class PrintableConsole(Console):
+        """A console whose text holds no control characters but Rich's own."""
+
+        def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
+            for segment in super().render(renderable, options):
+                text = segment.text if segment.control else printable(segment.text, "\n")
+                yield segment if text is segment.text else Segment(text, segment.style)
+
+    return PrintableConsole
+
+
+def echo(line: str = "", *, err: bool = False, whole: bool = False) -> None:
+    """Print one line, printable and bounded; `whole` for a text of several lines that must be complete."""
+    typer.echo(printable(line, "\n\t") if whole else printable_line(line, keep="\t"), err=err)
+
+
+def show_text(value: str | Text, keep: str = "") -> Text:
+    """Text to lay out, with escapes for what has no shape; marks inside stay where they were."""
+    from rich.text import Text
+
+    if isinstance(value, str):
+        return Text(printable(value, keep))
+    if printable(value.plain, keep) == value.plain:
+        return value
+    shown = Text(style=value.style)
+    for part in value.divide(span.start for span in value.spans):
+        styles = [span.style for span in part.spans]
+        shown.append(printable(part.plain, keep), style=styles[0] if styles else None)
+    return shown
 
 
 def print_json(value: Any) -> None:
-    """Print a value as indented JSON, text unescaped."""
+    """Print a value as indented JSON: letters of every script as they are, what has no shape escaped."""
     import msgspec
 
-    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    sys.stdout.buffer.write(printable_json(text).encode() + b"\n")
 
 
 def print_result(report: R, show: Callable[[R], None], *, json: bool, quiet: bool) -> None:
@@ -68,19 +132,21 @@ def print_table(
 
     screen = console()
     cells = [
-        [cell if isinstance(cell, Text) else Text(_cell(cell)) for cell in row] for row in rows
+        [show_text(cell) if isinstance(cell, Text) else Text(_cell(cell)) for cell in row]
+        for row in rows
     ]
+    names, title = [printable_line(name, MAX_CELL_CHARS) for name in columns], printable_line(title)
     for short in (row for row in cells if len(row) < len(columns)):
         short.extend([Text()] * (len(columns) - len(short)))
     parts: list[dict[int, int]] = [dict.fromkeys(range(len(columns)), UNFOLDED_WIDTH)]
     if screen.width < UNFOLDED_WIDTH and columns:
-        parts = _fit_columns(columns, [[cell.plain for cell in row] for row in cells], screen.width)
+        parts = _fit_columns(names, [[cell.plain for cell in row] for row in cells], screen.width)
     for number, part in enumerate(parts):
         name = title if not number else ""
         table = Table(title=name or None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
         for i, width in part.items():
             justify: Any = "right" if columns[i] in numbers else "left"
-            table.add_column(fold_cell(Text(columns[i]), width), justify=justify, overflow="fold")
+            table.add_column(fold_cell(Text(names[i]), width), justify=justify, overflow="fold")
         for row in cells:
             table.add_row(*(fold_cell(row[i], width) for i, width in part.items()))
         screen.print(table)
@@ -111,7 +177,7 @@ def print_rendered(
 
     if notation not in NOTATIONS:
         raise unknown("notation", notation, NOTATIONS)
-    typer.echo(TextTable(columns, list(rows), numbers).render(notation))
+    echo(TextTable(columns, list(rows), numbers).render(notation), whole=True)
 
 
 def format_number(value: float | None, digits: int = 3, missing: str = "") -> str:
@@ -150,7 +216,19 @@ def format_count(n: int, noun: str) -> str:
 def _cell(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: ""}[value]
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else printable_line(str(value), MAX_CELL_CHARS)
+
+
+def description_column() -> ProgressColumn:
+    """What a bar is about, as text: files and datasets have names that others chose."""
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
+
+    class DescriptionColumn(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(printable_line(task.description), style="none")
+
+    return DescriptionColumn()
 
 
 @contextmanager
@@ -160,22 +238,24 @@ def progress(quiet: bool = False) -> Iterator[Any]:
         BarColumn,
         MofNCompleteColumn,
         Progress,
-        TextColumn,
         TimeRemainingColumn,
     )
 
     columns = (
-        TextColumn("{task.description}"),
+        description_column(),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(
-        *columns,
-        console=console(stderr=True),
-        transient=True,
-        disable=quiet or not sys.stderr.isatty(),
-    ) as bar:
+    with (
+        Progress(
+            *columns,
+            console=console(stderr=True),
+            transient=True,
+            disable=quiet or not sys.stderr.isatty(),
+        ) as bar,
+        printable_streams(),
+    ):  # Rich puts its own streams there, which read colours in a text
         yield bar
 
 
@@ -220,7 +300,7 @@ def status(what: str, quiet: bool = False) -> Iterator[None]:
     if quiet or not sys.stderr.isatty():
         yield
         return
-    with console(stderr=True).status(what):
+    with console(stderr=True).status(show_text(what)), printable_streams():
         yield
 
 
