@@ -413,7 +413,6 @@ def test_the_old_dataset_stays_until_the_new_one_is_whole(
     before = whole_folder(out)
 
     def broken(files: GrowingFiles) -> None:
-        files.close()
         raise OSError("the disk is full")
 
     with monkeypatch.context() as patched:

@@ -24,6 +24,7 @@ from nikawa.analysis.results import (
     Analysis,
     Index,
     System,
+    name_file,
     read_analyses,
 )
 from nikawa.analysis.set_analysis import (
@@ -45,6 +46,7 @@ from nikawa.analysis.suspects import (
 from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder, refuse_existing
+from nikawa.io.file_names import join_inside
 from nikawa.io.json import read_json
 from nikawa.io.task_sheet import CELLS, SHEET, TASKS
 from nikawa.metrics import metrics
@@ -115,7 +117,7 @@ def analyse(
     with atomic_folder(folder, overwrite=overwrite) as place:
         analyses = computed.analyses
         for name, analysis in zip(analyses.index.analyses, analyses.each, strict=True):
-            write_json(place / name, analysis)
+            write_json(join_inside(place, name), analysis)
         for sheet in computed.sheets:
             write_suspect_sheet(place / sheet.suspects.sheet, sheet, options.workers)
         write_json(place / ACROSS, analyses.across)
@@ -173,7 +175,7 @@ def analyse_systems(
         stem = answers.loaded.stem
         if on_progress is not None:
             on_progress(f"{stem} {answers.set}", number, len(every))
-        analyses[f"{stem}--{answers.set}.json"] = analyse_set(answers, options, overlaps)
+        analyses[name_file(stem, answers.set)] = analyse_set(answers, options, overlaps)
     check_keys(options.by, analyses.values())
     suspects = find_suspects(every, options)
     across = Across(

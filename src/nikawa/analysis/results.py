@@ -14,6 +14,7 @@ from msgspec import field
 
 from nikawa.checks.overlap import OverlapBin
 from nikawa.errors import BadInput
+from nikawa.io.file_names import MAX_NAME_BYTES, join_inside, to_file_name
 from nikawa.io.json import read_json
 from nikawa.records import Record, Unit
 from nikawa.stats.results import CrossCell, Figure, Slice
@@ -391,6 +392,11 @@ class Analyses:
     across: Across
 
 
+def name_file(stem: str, set_name: str) -> str:
+    """The file of the analysis of a system, whose files are called `stem`, on a set."""
+    return f"{to_file_name(f'{stem}--{set_name}', MAX_NAME_BYTES - len('.json'))}.json"
+
+
 def read_analyses(folder: Path) -> Analyses:
     """The analyses of `folder`, or of `folder/analyses`."""
     place = folder if (folder / INDEX).is_file() else folder / ANALYSES
@@ -398,5 +404,5 @@ def read_analyses(folder: Path) -> Analyses:
         cure = f"run: nikawa analyse {folder}"
         raise BadInput("holds no analyses", file=folder, cure=cure)
     index = read_json(place / INDEX, Index)
-    each = tuple(read_json(place / name, Analysis) for name in index.analyses)
-    return Analyses(index, each, read_json(place / index.across, Across))
+    each = tuple(read_json(join_inside(place, name), Analysis) for name in index.analyses)
+    return Analyses(index, each, read_json(join_inside(place, index.across), Across))

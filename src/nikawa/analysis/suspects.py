@@ -21,6 +21,7 @@ from nikawa.analysis.answers import SystemAnswers
 from nikawa.analysis.results import SUSPECTS, Suspect, Suspects
 from nikawa.analysis.set_analysis import AnalysisOptions
 from nikawa.datasets.task_lookup import declared_protocol
+from nikawa.io.file_names import to_file_name
 from nikawa.io.json import encode_json, read_json
 from nikawa.io.task_sheet import (
     ANSWER_SHAPES,
@@ -110,7 +111,7 @@ def find_suspects(
     pools = [choose_fullest(group) for group in groups.values()]
     # Without probabilities, one system's every error would be a suspect.
     pools = [pool for pool in pools if len(pool) > 1 or not isinstance(pool[0].probabilities, str)]
-    names = [f"{pool[0].task.name}--{pool[0].set}" for pool in pools]
+    names = [to_file_name(f"{pool[0].task.name}--{pool[0].set}") for pool in pools]
     counts = Counter(names)
     suspects = []
     for pool, name in zip(pools, names, strict=True):

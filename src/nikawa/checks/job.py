@@ -32,7 +32,7 @@ from nikawa.checks.leaks import (
     split_leaks,
 )
 from nikawa.checks.quality import distribution, repetition_findings, text_findings, tops
-from nikawa.checks.schema import mixed_types, schema_findings
+from nikawa.checks.schema import mixed_types, name_findings, schema_findings
 from nikawa.datasets import Benchmark, benchmarks, load
 from nikawa.datasets.locate import files_here, path_version, repository_folder
 from nikawa.datasets.names import spec_of
@@ -82,10 +82,12 @@ def check(text: str, data: Path | None = None, on_progress: Progress | None = No
     benchmark = benchmarks()[spec.name] if spec.name else None
     tasks = benchmark.tasks if benchmark else ()
     dataset = load(text, data=data)
+    findings: list[Finding] = []
     if benchmark is None:
+        if spec.path is not None and spec.path.is_dir():
+            findings += name_findings(dataset.splits, dataset.card.name)
         dataset = rename_custom(dataset, spec)
 
-    findings: list[Finding] = []
     for split, examples in dataset.splits.items():
         findings += schema_findings(dataset.name, tasks, split, examples)
         findings += mixed_types(dataset.name, split, examples)

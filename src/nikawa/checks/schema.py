@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isfinite
 from typing import Any
 
+from nikawa.errors import BadInput
+from nikawa.io.file_names import find_name_fault
+from nikawa.io.folders import check_split_names
 from nikawa.io.spans import share_characters
 from nikawa.records import Example, Finding, Span, Task, reference
 
@@ -46,6 +49,25 @@ def schema_findings(
             by_check.setdefault(check, {})[reference(dataset, split, example.id)] = None
     for check, ids in by_check.items():
         yield Finding(check=check, where=split, count=len(ids), ids=tuple(ids), note=NOTES[check])
+
+
+def name_findings(splits: Iterable[str], card_name: str) -> Iterator[Finding]:
+    """One finding for each split whose name cannot be a file's everywhere, and for such a name of
+    the dataset.
+
+    A folder that lies here may hold them; it cannot be copied to every system, and no command
+    writes them.
+    """
+    sound: list[str] = []
+    for name in splits:
+        try:
+            check_split_names([*sound, name])
+            sound.append(name)
+        except BadInput as problem:
+            yield Finding(check="file-name", where=name, count=1, note=problem.what)
+    if fault := find_name_fault(card_name):
+        note = f"dataset {card_name!r} cannot be a file name: it {fault}"
+        yield Finding(check="file-name", where="card", count=1, note=note)
 
 
 def find_faults(tasks: Sequence[Task], example: Example) -> Faults:

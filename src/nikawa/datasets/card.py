@@ -22,7 +22,8 @@ from nikawa.io.cards import (
     read_fields,
     write_card,
 )
-from nikawa.io.folders import split_files
+from nikawa.io.file_names import find_name_fault, to_file_name
+from nikawa.io.folders import check_split_names, split_files
 from nikawa.io.records import read_examples
 from nikawa.records import Card, Record
 
@@ -67,11 +68,13 @@ def make_card(
         raise BadInput(
             "holds no split" if folder.is_dir() else "is no folder", file=folder, cure=cure
         )
+    check_split_names(split_files(folder), folder)
     path = folder / CARD
     if path.exists() and not overwrite:
         cure = "--overwrite adds the fields it lacks, and keeps what it says"
         raise BadInput("exists already", file=path, cure=cure)
-    blank = blank_card(folder.resolve().name.replace(":", "-"), _guess_language(folder))
+    name = to_file_name(folder.resolve().name.replace(":", "-"))
+    blank = blank_card(name, _guess_language(folder))
     before = read_fields(folder) if path.exists() else {}
     if faults := "; ".join(find_faults(before)):
         raise BadInput(faults, file=path, cure=WHOLE_CARD)
@@ -117,8 +120,8 @@ def fill_card(
 
 
 def check_dataset_name(name: str, file: Path | None = None) -> None:
-    """Refuse a name that no dataset can have."""
-    if not name.strip() or set(":/") & set(name):
-        raise BadInput(
-            f"{name!r} is no name of a dataset", file=file, cure="write it without : and /"
-        )
+    """Refuse a name that no dataset can have: it may name files, and a colon parts it from a split."""
+    fault = "holds ':'" if ":" in name else find_name_fault(name)
+    if fault:
+        what = f"{name!r} is no name of a dataset: it {fault}"
+        raise BadInput(what, file=file, cure="choose a name without it, such as my-nli")

@@ -16,7 +16,7 @@ from nikawa.datasets.export_hf import lay_out, write_hf
 from nikawa.datasets.hidden import hide_inherited, remove_hidden_labels
 from nikawa.errors import BadInput, unknown
 from nikawa.io.atomic import atomic_folder, atomic_write, refuse_existing
-from nikawa.io.folders import check_split_name, write_folder
+from nikawa.io.folders import check_split_names, write_folder
 from nikawa.io.json import encode_json, read_json
 from nikawa.records import Dataset, Record, Task
 
@@ -45,8 +45,7 @@ def export(
         raise unknown("export format", to, FORMATS)
     refuse_existing(out, overwrite)
     refuse_strangers(out)
-    for split in dataset.splits:
-        check_split_name(split)
+    check_split_names(dataset.splits)
     public = remove_hidden_labels(hide_inherited(dataset))
     with atomic_folder(out, overwrite=overwrite) as folder:
         if to in ("jsonl", "parquet"):

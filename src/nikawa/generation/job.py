@@ -37,8 +37,9 @@ from nikawa.generation.journal import (
     start_journal,
 )
 from nikawa.generation.pack import PACK_FILE, Pack, open_pack, pack_names
-from nikawa.io.atomic import staged_files
+from nikawa.io.atomic import name_full_disk, staged_files
 from nikawa.io.cards import MADE_HERE
+from nikawa.io.file_names import refuse_outside
 from nikawa.io.folders import CARD, split_files, write_card
 from nikawa.io.lines import read_raw_lines
 from nikawa.io.locks import lock_folder
@@ -199,6 +200,7 @@ def generate(
             return _generate(spec, out, data, options, on_progress)
         # Make the new dataset beside the old one, which stays until the new one is whole.
         beside = out / NEW_FOLDER
+        refuse_outside(beside, out)
         fresh = dataclasses.replace(options, overwrite=False)
         try:
             report = _generate(spec, beside, data, fresh, on_progress)
@@ -406,10 +408,10 @@ class Plan:
                 done += sum(one.stop - one.start for one in chunk)
                 if on_progress is not None:
                     on_progress(done, self.total)
+            files.finish()
         except BaseException:
-            files.close()
+            files.abandon()
             raise
-        files.finish()
 
     def make_all(
         self, chunks: list[Chunk], workers: int, folder: Path
@@ -533,7 +535,8 @@ class ChunkWriter:
         """Write one chunk; the bytes of each text."""
         chunk, path = place
         texts = self.plan.make(chunk)
-        path.write_bytes(b"".join(texts))
+        with name_full_disk(path), path.open("xb") as stream:  # never through a link
+            stream.write(b"".join(texts))
         return [len(text) for text in texts]
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:

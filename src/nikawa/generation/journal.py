@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import BinaryIO
@@ -17,7 +18,8 @@ import msgspec
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput
-from nikawa.io.atomic import atomic_write, sync_folder
+from nikawa.io.atomic import atomic_write, name_full_disk, sync_folder
+from nikawa.io.file_names import refuse_outside
 from nikawa.io.folders import CARD, split_files
 from nikawa.io.json import read_json
 from nikawa.records import Record
@@ -103,15 +105,26 @@ class GrowingFiles:
     def __init__(self, folder: Path, splits: Iterable[str], journal: Journal) -> None:
         self.folder, self.journal = folder, journal
         folder.mkdir(parents=True, exist_ok=True)
-        self._streams = {split: self._open(split) for split in splits}
+        self._streams: dict[str, BinaryIO | None] = {}
         self._chunks, self._saved_at = journal.chunks, monotonic()
+        self._remove_chunks()
+        try:
+            for split in splits:
+                self._streams[split] = self._open(split)
+        except BaseException:
+            self.abandon()
+            raise
 
     def _open(self, split: str) -> BinaryIO | None:
         """The file cut to the size that the journal says; None where it was whole and renamed
         already.
         """
         path, size = unfinished_path(self.folder, split), self.journal.sizes.get(split, 0)
-        if final_path(self.folder, split).exists() and not path.exists():
+        refuse_outside(path, self.folder)
+        if os.path.lexists(final := final_path(self.folder, split)):
+            if not self.journal.chunks or path.exists():  # it is not of this run, which ends by it
+                cure = "move it away, choose another folder, or say --overwrite"
+                raise UnusableRun("exists already", file=final, cure=cure)
             return None
         if size and (not path.exists() or path.stat().st_size < size):
             what = f"{path.name} is shorter than the journal says"
@@ -125,8 +138,11 @@ class GrowingFiles:
         """Write a chunk: texts with their splits, in order; now and then, save the journal."""
         for split, text in texts:
             stream = self._streams[split]
-            assert stream is not None
-            stream.write(text)
+            if stream is None:  # the file was put there by somebody else while the run was away
+                cure = "move it away, or say --overwrite to begin again"
+                raise UnusableRun("exists already", file=final_path(self.folder, split), cure=cure)
+            with name_full_disk(final_path(self.folder, split)):
+                stream.write(text)
         self._chunks += 1
         if monotonic() - self._saved_at >= SAVE_SECONDS:
             self.save()
@@ -136,28 +152,40 @@ class GrowingFiles:
         sizes = {}
         for split, stream in self._streams.items():
             if stream is not None:
-                stream.flush()
-                os.fsync(stream.fileno())
+                with name_full_disk(final_path(self.folder, split)):
+                    stream.flush()
+                    os.fsync(stream.fileno())
                 sizes[split] = stream.tell()
-        self.journal = replace(self.journal, chunks=self._chunks, sizes=sizes)
-        with atomic_write(self.folder / JOURNAL, overwrite=True) as out:
-            out.write(msgspec.json.encode(self.journal) + b"\n")
-        self._saved_at = monotonic()
+        journal = replace(self.journal, chunks=self._chunks, sizes=sizes)
+        path = self.folder / JOURNAL
+        with atomic_write(path, overwrite=True, inside=self.folder) as out:
+            out.write(msgspec.json.encode(journal) + b"\n")
+        self.journal, self._saved_at = journal, monotonic()
 
-    def close(self) -> None:
-        """Close the files; they stay where they are."""
-        for stream in self._streams.values():
+    def abandon(self) -> None:
+        """Close the files of a run that cannot go on.
+
+        They stay where a journal says how far they are, for the next run to go on; else they go.
+        """
+        for split, stream in self._streams.items():
             if stream is not None:
-                stream.close()
+                with suppress(OSError):  # what is not written yet finds no room
+                    stream.close()
+                if not self.journal.chunks:
+                    unfinished_path(self.folder, split).unlink(missing_ok=True)
+        self._remove_chunks()
 
     def finish(self) -> None:
         """Give every file its name."""
         self.save()
-        self.close()
         for split, stream in self._streams.items():
             if stream is not None:
+                stream.close()
                 unfinished_path(self.folder, split).replace(final_path(self.folder, split))
-        # What a run left that was killed with its workers.
+        self._remove_chunks()
+        sync_folder(self.folder)
+
+    def _remove_chunks(self) -> None:
+        """Remove what the workers of a run left that were killed."""
         for stale in self.folder.glob(f".chunk-*{UNFINISHED}"):
             stale.unlink(missing_ok=True)
-        sync_folder(self.folder)

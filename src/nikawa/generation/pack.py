@@ -51,6 +51,7 @@ from typing import Any, Literal
 import msgspec
 
 from nikawa.datasets import benchmarks
+from nikawa.datasets.card import check_dataset_name
 from nikawa.datasets.locate import repository_folder
 from nikawa.errors import BadInput, MissingData, suggest, unknown
 from nikawa.generation.notation import Notation, parse_block, read_blocks
@@ -65,6 +66,8 @@ from nikawa.generation.template import (
 from nikawa.generation.template_errors import Position, TemplateError, Trouble
 from nikawa.generation.time_spans import SPANS, TimeSpan
 from nikawa.generation.times import MAX_YEAR, TIME_WORDS, UNITS, Format, Quantity, formats_by_name
+from nikawa.io.file_names import to_file_name
+from nikawa.io.folders import check_split_names
 from nikawa.io.hand_edited import read_whole
 
 PACKS = Path(__file__).parent / "packs"
@@ -261,6 +264,7 @@ def read_pack(
     """The pack as far as it can be read, and every trouble met on the way."""
     root, head = _find_head(spec)
     head_path = root / PACK_FILE
+    check_names(head, head_path)
     notation = _notation_of(head, head_path)
     templates: list[Template] = []
     sources: list[Path] = []
@@ -303,7 +307,7 @@ def _find_head(spec: str | Path) -> tuple[Path, PackHead]:
         if path.name in head.templates:
             return folder, msgspec.structs.replace(head, templates=(path.name,))
     head = PackHead(
-        name=path.stem,
+        name=to_file_name(path.stem.replace(":", "-")),
         language="ja",
         title=path.name,
         licence="not stated",
@@ -380,6 +384,18 @@ def read_head(path: Path) -> PackHead:
     except msgspec.ValidationError as error:
         cure = "see docs/templates.md for what pack.toml holds"
         raise BadInput(str(error), file=path, cure=cure) from None
+
+
+def check_names(head: PackHead, path: Path) -> None:
+    """Refuse names of a pack that cannot be those of a dataset and its files; `path` is the file of
+    the head, for errors.
+    """
+    check_dataset_name(head.name, path)
+    check_split_names((*head.cells, *head.split), path)
+    for name in head.split:
+        if name in head.cells:
+            what = f"there are both [cells.{name}] and [split.{name}], which would share a file"
+            raise BadInput(what, file=path, cure="rename one of them")
 
 
 def _notation_of(head: PackHead, path: Path) -> Notation:

@@ -7,6 +7,9 @@ the leftover of a killed writer, which the next one of the same name clears away
 - `atomic_folder`: one folder, which replaces all that was there.
 - `staged_files`: some files of a folder that holds others too. All are written first, then moved in, the last one at the end;
   what they replace is set aside until then. The files of others are never touched.
+
+Nothing is written outside: below a folder that one of these has opened, and with `inside`, a path
+that leads out of it, by `..` or by a link, is refused.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -28,6 +32,7 @@ from typing import BinaryIO, cast
 import zstandard
 
 from nikawa.errors import BadInput
+from nikawa.io.file_names import MAX_NAME_BYTES, refuse_outside
 from nikawa.io.locks import try_lock
 
 PART = ".part"
@@ -38,22 +43,47 @@ STAGING = ".new."
 """How the name of a folder starts whose files are to be moved into the one it is in."""
 SET_ASIDE, ADDED = "old", ".added.json"
 """Inside a staging folder: what is replaced, and the names of files that replace nothing."""
-MAX_NAME_BYTES = 200
-"""Bytes of a name beyond which a temporary is not called after all of it: names end at 255."""
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of writing, which come without a name."""
 _EXCHANGE = 2
 """The flag of the system call that lets two names change places."""
+_OPEN_FOLDERS: set[Path] = set()
+"""Folders that are being filled now."""
+_IS_PRIVATE: ContextVar[bool] = ContextVar("is_private", default=False)
+"""Whether all that is written now is for its owner alone."""
 
 
 @contextmanager
-def atomic_write(path: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
+def private_files(private: bool = True) -> Iterator[None]:
+    """Let all that is written in the block have mode 0600, and folders 0700, whatever was there before.
+
+    It is for writers that call others: what they write in the end is private in every format. The
+    mask of the process is set too, so that a file made by a plain `open` is private as well; what
+    other threads write meanwhile is then more private than asked. Without `private` nothing changes.
+    """
+    if not private:
+        yield
+        return
+    token, mask = _IS_PRIVATE.set(True), os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(mask)
+        _IS_PRIVATE.reset(token)
+
+
+@contextmanager
+def atomic_write(
+    path: Path, *, overwrite: bool = False, inside: Path | None = None, private: bool = False
+) -> Iterator[BinaryIO]:
     """A binary stream whose content appears at `path` only when the block ends well.
 
     `.gz` and `.zst` are compressed, with no time stamp inside: same content, same bytes. A link is
-    followed. Raises BadInput where `path` exists and `overwrite` is not set, or where it is no
-    file.
+    followed, but not out of the folder `inside`. Raises BadInput where `path` exists and `overwrite`
+    is not set, where it is no file, or where it leads out of the folder that is written. A `private`
+    file has mode 0600 from its first byte on: nobody but its owner reads it.
     """
+    _refuse_escape(path, inside)
     refuse_existing(path, overwrite)
     if path.exists() and not path.is_file():
         kind = "a folder" if path.is_dir() else "a device or pipe"
@@ -69,7 +99,8 @@ def atomic_write(path: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
                     yield stream
                 raw.flush()
                 os.fsync(raw.fileno())
-                temporary.chmod(0o666 & ~_umask())
+                is_private = private or _IS_PRIVATE.get()
+                temporary.chmod(0o600 if is_private else 0o666 & ~_umask())
                 refuse_existing(path, overwrite)
                 temporary.replace(place)
         except BaseException:
@@ -80,11 +111,14 @@ def atomic_write(path: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def atomic_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
+def atomic_folder(
+    path: Path, *, overwrite: bool = False, inside: Path | None = None
+) -> Iterator[Path]:
     """A folder to fill, which appears at `path` only when the block ends well.
 
-    It replaces all that was there.
+    It replaces all that was there. A link is followed, but not out of the folder `inside`.
     """
+    _refuse_escape(path, inside)
     refuse_existing(path, overwrite)
     place = _prepare(path)
     refuse_existing(path, overwrite)  # the old one may have been put back
@@ -92,10 +126,12 @@ def atomic_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         temporary = Path(tempfile.mkdtemp(prefix=_prefix(place), suffix=PART, dir=place.parent))
         with _locked_folder(temporary):
             try:
-                yield temporary
+                with _opened_folder(temporary):
+                    yield temporary
                 sync_folder(temporary)
                 old_mode = place.stat().st_mode & 0o7777 if place.is_dir() else None
-                temporary.chmod(0o777 & ~_umask() if old_mode is None else old_mode)
+                new_mode = 0o777 & ~_umask() if old_mode is None else old_mode
+                temporary.chmod(0o700 if _IS_PRIVATE.get() else new_mode)
                 refuse_existing(path, overwrite)
                 swap_folders(temporary, place)
             except BaseException:
@@ -118,7 +154,8 @@ def staged_files(folder: Path, old: Iterable[str], last: str) -> Iterator[Path]:
         staging = Path(tempfile.mkdtemp(prefix=STAGING, suffix=PART, dir=folder))
         with _locked_folder(staging):
             try:
-                yield staging
+                with _opened_folder(staging):
+                    yield staging
                 written = [path.name for path in staging.iterdir()]
                 names = sorted(written, key=lambda name: (name == last, name))
                 added = sorted(set(names) - set(replaced))
@@ -161,12 +198,36 @@ def _undo_moves(staging: Path, folder: Path) -> None:
     """Take back what was moved in, put back what was set aside, and remove the rest."""
     aside, added = staging / SET_ASIDE, staging / ADDED
     if aside.is_dir() and added.is_file():  # else killed while clearing up
-        for name in json.loads(added.read_text()):
+        try:
+            names = json.loads(added.read_bytes())
+        except (ValueError, RecursionError):
+            names = []
+        # A folder from elsewhere may hold such a list, which must not reach beyond the folder.
+        there = {path.name for path in folder.iterdir() if path.is_file() or path.is_symlink()}
+        for name in there.intersection(map(str, names if isinstance(names, list) else ())):
             if not (staging / name).exists():
                 (folder / name).unlink(missing_ok=True)
         for path in aside.iterdir():
             path.rename(folder / path.name)
     shutil.rmtree(staging, ignore_errors=True)
+
+
+def _refuse_escape(path: Path, inside: Path | None) -> None:
+    """Raise where `path` leads out of `inside`, or out of a folder being filled that it begins
+    with.
+    """
+    opened = [folder for folder in tuple(_OPEN_FOLDERS) if folder in path.parents]
+    for folder in (*opened, *(() if inside is None else (inside,))):
+        refuse_outside(path, folder)
+
+
+@contextmanager
+def _opened_folder(folder: Path) -> Iterator[None]:
+    _OPEN_FOLDERS.add(folder)
+    try:
+        yield
+    finally:
+        _OPEN_FOLDERS.discard(folder)
 
 
 def refuse_existing(path: Path, overwrite: bool, read: Sequence[Path] = ()) -> None:
@@ -287,6 +348,17 @@ def exchange_folders(one: Path, other: Path) -> bool:
         return int(library.renameat2(0, names[0], 0, names[1], _EXCHANGE)) == 0
     except (AttributeError, OSError, TypeError):  # another system, or an older one
         return False
+
+
+@contextmanager
+def name_full_disk(path: Path) -> Iterator[None]:
+    """Let the error of a full disk, which comes without a name, name the file that is written."""
+    try:
+        yield
+    except OSError as problem:
+        if problem.filename is None and problem.errno in _DISK_FULL:
+            problem.filename = str(path)
+        raise
 
 
 @contextmanager

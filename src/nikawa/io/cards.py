@@ -96,7 +96,7 @@ def blank_card(name: str, language: str) -> Card:
 
 def write_card(card: Card, folder: Path, *, overwrite: bool = False) -> None:
     """Write `card.json`."""
-    with atomic_write(folder / CARD, overwrite=overwrite) as stream:
+    with atomic_write(folder / CARD, overwrite=overwrite, inside=folder) as stream:
         stream.write(msgspec.json.format(msgspec.json.encode(card), indent=2) + b"\n")
 
 

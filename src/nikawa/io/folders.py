@@ -5,7 +5,7 @@ too).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -15,6 +15,7 @@ import msgspec
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder, recover, staged_files
 from nikawa.io.cards import CARD, read_card, write_card
+from nikawa.io.file_names import check_file_names
 from nikawa.io.records import read_examples, write_records
 from nikawa.records import Dataset
 
@@ -23,7 +24,7 @@ __all__ = [
     "CARD",
     "JUDGEMENTS",
     "SPLIT_SUFFIXES",
-    "check_split_name",
+    "check_split_names",
     "is_dataset_folder",
     "read_folder",
     "split_files",
@@ -88,8 +89,7 @@ def write_folder(
     """
     if path.exists() and not path.is_dir():
         raise BadInput("is a file, not a folder", file=path, cure="choose another name")
-    for split in dataset.splits:
-        check_split_name(split)
+    check_split_names(dataset.splits)
     with open_target(path, {f"{split}{suffix}" for split in dataset.splits}, overwrite) as folder:
         for split, examples in dataset.splits.items():
             write_records(folder / f"{split}{suffix}", examples)
@@ -137,7 +137,15 @@ def _may_be_split(name: str) -> bool:
     return name.endswith(SPLIT_SUFFIXES) and not name.startswith(".") and name not in BESIDE
 
 
-def check_split_name(split: str) -> None:
-    """Refuse a split whose name cannot be a file's."""
-    if not split or split.startswith(".") or "/" in split or "\0" in split:
-        raise BadInput(f"split {split!r} cannot be a file name", cure="rename the split")
+def check_split_names(splits: Iterable[str], file: Path | None = None) -> None:
+    """Refuse splits whose names cannot be files' in one folder.
+
+    `file` is where they were read. A name that other files of a dataset folder have is refused too:
+    nothing would read the split again.
+    """
+    names = list(splits)
+    check_file_names(names, "split", file=file)
+    for name in names:
+        if f"{name}.jsonl" in BESIDE:
+            what = f"split {name!r} would be taken for {name}.jsonl, which is no split"
+            raise BadInput(what, file=file, cure="rename the split")

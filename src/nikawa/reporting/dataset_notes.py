@@ -19,6 +19,7 @@ from nikawa.datasets.custom import is_custom
 from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput, MissingData
 from nikawa.io.cards import making_command
+from nikawa.io.file_names import to_file_name
 from nikawa.io.folders import JUDGEMENTS
 from nikawa.io.json import read_json
 from nikawa.records import LABELLED_KINDS, Card, Record
@@ -181,7 +182,7 @@ def data_commands(tasks: Sequence[TaskRuns]) -> list[str]:
 
 def _file_of(task: TaskRuns, what: str) -> str:
     """The file of what was found, as an address from the page."""
-    return f"{FOLDER}/{address(slug(task.name))}-{what}.json"
+    return f"{FOLDER}/{address(to_file_name(slug(task.name)))}-{what}.json"
 
 
 def card_note(card: Card, dataset: str) -> Note:

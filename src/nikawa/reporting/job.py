@@ -14,7 +14,7 @@ from msgspec import UNSET, field
 from msgspec.structs import replace
 
 from nikawa.analysis.job import analyse_systems
-from nikawa.analysis.results import ACROSS, ANALYSES, INDEX, Analyses
+from nikawa.analysis.results import ACROSS, ANALYSES, INDEX, Analyses, name_file
 from nikawa.datasets.reader import ExampleReader
 from nikawa.datasets.task_lookup import dataset_title
 from nikawa.errors import BadInput
@@ -214,7 +214,7 @@ def task_section(
 def add_analyses(section: Section, task: TaskRuns, analyses: Analyses) -> Section:
     """A section with the analyses of its systems, in the order of its rows."""
     by_file = dict(zip(analyses.index.analyses, analyses.each, strict=True))
-    files = {s.name: f"{s.loaded.stem}--{task.main}.json" for s in task.systems}
+    files = {s.name: name_file(s.loaded.stem, task.main) for s in task.systems}
     analysed = []
     for row in section.rows:
         file = files[row.system]

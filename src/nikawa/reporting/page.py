@@ -20,6 +20,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from nikawa.io.atomic import atomic_folder
+from nikawa.io.file_names import MAX_NAME_BYTES, join_inside
 from nikawa.io.json import pack_json
 from nikawa.reporting.analysis_blocks import curve_plot, slice_plot, stress_plot
 from nikawa.reporting.browser_items import ItemColumns, pack_items
@@ -49,8 +50,6 @@ from nikawa.reporting.tried_settings import OTHERS, other_plot_kind, other_setti
 from nikawa.stats.results import SIGNIFICANCE_LEVEL
 
 DIGITS = 1
-MAX_FILE_NAME_BYTES = 200
-"""Bytes of the name of a plot: file systems take 255."""
 MAX_TASK_COLUMNS = 4
 """Tasks that are columns of the summary; more are rows, where systems are fewer."""
 FIRST_PACKAGES = ("nikawa", "numpy", "scikit-learn", "torch", "transformers")
@@ -77,17 +76,20 @@ def write_report(
         (place / "index.html").write_text(document(page, items, digits), "utf-8")
         (place / "summary.md").write_text(markdown(page, digits), "utf-8")
         (place / "summary.tex").write_text(latex(page, digits), "utf-8")
-        for found in page.sections:
-            if seen := latex_seen(found, digits):
-                (place / f"{slug(found.name)}-seen.tex").write_text(seen, "utf-8")
+        tables = (
+            (f"{slug(found.name)}-seen", latex_seen(found, digits)) for found in page.sections
+        )
+        for name, seen in name_files_apart(pair for pair in tables if pair[1]):
+            (place / f"{name}.tex").write_text(seen, "utf-8")
         (place / "summary.csv").write_text(comma_separated(page), "utf-8")
         (place / NUMBERS).write_bytes(pack_json(page, place / NUMBERS) + b"\n")
         (place / "figures").mkdir()
         for name, picture in name_files_apart(pictures(page)):
             (place / "figures" / f"{name}.svg").write_text(standalone(picture), "utf-8")
         for name, content in (extra or {}).items():
-            (place / name).parent.mkdir(parents=True, exist_ok=True)
-            (place / name).write_bytes(content)
+            path = join_inside(place, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
     return folder / "index.html"
 
 
@@ -206,7 +208,7 @@ def name_files_apart(named: Iterable[tuple[str, str]]) -> Iterator[tuple[str, st
     """The same under names that can be files', with a number behind those that are taken: `A b` and `a-b` would share a file."""
     taken = set[str]()
     for name, picture in named:
-        short = name.encode()[:MAX_FILE_NAME_BYTES].decode(errors="ignore")
+        short = name.encode()[:MAX_NAME_BYTES].decode(errors="ignore")
         free = next(n for n in chain([short], (f"{short}-{i}" for i in count(2))) if n not in taken)
         taken.add(free)
         yield free, picture

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from nikawa.datasets.reader import DataVersion
+from nikawa.io.file_names import find_name_fault, to_file_name
 from nikawa.io.json import encode_json
 from nikawa.models import parse_model_name
 from nikawa.records import Record, Run, Score, Task
@@ -27,6 +28,8 @@ FILE = "file"
 """The version of what is no dataset but a file of a model."""
 DIVERGED = "diverged"
 """The reason of answers that a diverged training could not give."""
+MAX_TASK_BYTES = 190
+"""Most bytes of a task's name in a folder's name."""
 MAX_MODEL_CHARS = 48
 """Most characters of a model's name in a folder's name."""
 
@@ -116,8 +119,14 @@ class RunSpec(Run, frozen=True, kw_only=True):
 
     @property
     def folder(self) -> str:
-        """The name of its folder: task, model, hash."""
-        return f"{self.task}--{_slug(self.model) or _slug(self._own_name)}--{self.hash}"
+        """The name of its folder: task, model, hash.
+
+        The task of a custom dataset may be called anything that its gold is called.
+        """
+        task = self.task
+        if find_name_fault(f"{task}--") or len(task.encode()) > MAX_TASK_BYTES:
+            task = to_file_name(task, MAX_TASK_BYTES)
+        return f"{task}--{_slug(self.model) or _slug(self._own_name)}--{self.hash}"
 
 
 def _slug(name: str) -> str:

@@ -27,6 +27,7 @@ import msgspec
 from nikawa.errors import BadInput, unknown
 from nikawa.io.answers.structures import restore_tags
 from nikawa.io.atomic import atomic_write
+from nikawa.io.file_names import check_file_names, refuse_outside
 from nikawa.io.json import encode_json, pack_json, read_json, read_json_lines
 from nikawa.io.jsonl import write_lines_of_records as write_lines
 from nikawa.io.locks import is_locked, lock_file
@@ -78,6 +79,12 @@ class StoredRun:
     def answers_file(self, name: str) -> Path:
         """Where the answers to a set are."""
         return self.path / PREDICTIONS / f"{name}.jsonl"
+
+    def write_answers(self, name: str, predictions: Iterable[Prediction]) -> None:
+        """Write the answers to a set, whole or not at all."""
+        check_file_names([name], "set")
+        refuse_outside(self.answers_file(name), self.path)
+        write_predictions(self.answers_file(name), predictions)
 
     def predictions(
         self, name: str, task: Task, examples: Sequence[Example] = ()
@@ -156,7 +163,13 @@ class StoredRun:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes out; the lock dies with this one."""
+        """Keep other processes out; the lock dies with this one.
+
+        All that is written into the run is written under it: links that lead out of the folder are
+        refused here.
+        """
+        for name in (RUN, ABOUT, SCORES, DONE, LOCK, PREDICTIONS, STATE):
+            refuse_outside(self.path / name, self.path)
         cure = "wait for it, or end it"
         busy = Busy("another process works on this run", file=self.path, cure=cure)
         with lock_file(self.path / LOCK, busy=busy, patience=LOCK_SECONDS):

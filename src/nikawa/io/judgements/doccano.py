@@ -15,6 +15,7 @@ import msgspec
 
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
+from nikawa.io.file_names import check_file_names
 from nikawa.io.json import encode_json, read_json_lines
 from nikawa.io.judgements.base import BLANK, Notes, Reading
 from nikawa.records import Example, Judgement
@@ -95,9 +96,8 @@ def write_doccano(
         text = "\n".join(value for value in inputs if isinstance(value, str))
         row = {"example": judgement.example, "text": text, "label": [judgement.answer]}
         by_worker.setdefault(judgement.worker, []).append(encode_json(row) + b"\n")
+    check_file_names(by_worker, "worker")
     with atomic_folder(folder, overwrite=overwrite) as place:
         for worker, lines in by_worker.items():
-            if "/" in worker or worker.startswith("."):
-                raise BadInput(f"worker {worker!r} cannot name a file", cure="rename the worker")
             (place / f"{worker}.jsonl").write_bytes(b"".join(lines))
     return sum(map(len, by_worker.values()))
