@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import accumulate, takewhile
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from nikawa.printable import cut_middle, printable, printable_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 MAX_WHAT, MAX_CURE, MAX_PLACE, MAX_QUOTE = 200, 400, 240, 60
 """Most characters of a message's parts: what a file holds must not flood the terminal."""
@@ -74,6 +75,25 @@ class MissingExtra(BadInput):
     """A capability whose optional packages are not installed."""
 
 
+@contextmanager
+def name_faulty_file(file: str | Path | None) -> Iterator[None]:
+    """Name `file` in an error about its content that names none; None leaves errors as they are.
+
+    For code that works on records and does not know where they were read.
+
+    >>> with name_faulty_file("x.jsonl"):
+    ...     raise BadInput("holds no pair")
+    Traceback (most recent call last):
+    nikawa.errors.BadInput: x.jsonl: holds no pair
+    """
+    try:
+        yield
+    except BadInput as problem:
+        if problem.file is None:
+            problem.file = file
+        raise
+
+
 def _rebuild(
     kind: type[BadInput], what: str, file: str | Path | None, line: int | None, cure: str
 ) -> BadInput:
@@ -111,6 +131,8 @@ def clip(text: str, limit: int) -> str:
         return f"{mark}{cut_middle(inside, MAX_QUOTE)}{mark}{size}"
 
     text = _QUOTE.sub(shorten_quote, _BLANK_RUN.sub(" ", text).strip()).replace("\0", "…")
+    if len(text) > limit:  # a long word may hide what is said behind it
+        text = re.sub(r"\S+", lambda word: cut_middle(word[0], max(limit // 3, MAX_QUOTE)), text)
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 

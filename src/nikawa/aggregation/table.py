@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, list_names
 from nikawa.records import Judgement
 
 Codes = NDArray[np.int32]
@@ -30,8 +30,6 @@ CHUNK_SIZE = 1 << 14
 """Records taken from a stream at a time."""
 BLOCK_SIZE = 1 << 20
 """Judgements taken at a time where memory matters."""
-MAX_QUESTIONS_SHOWN = 5
-"""Names an error lists."""
 MAX_ANSWERS_SIDE_BY_SIDE = 16
 """Answers an item up to which repeats are looked for side by side."""
 PEEKED_ENTRIES, MAX_OBJECTS = 4096, 8
@@ -292,7 +290,7 @@ def chunks_of(judgements: Iterable[Judgement]) -> Iterable[list[Judgement]]:
 
 def several_questions(questions: Iterable[str]) -> BadInput:
     """The error for judgements of several questions where one was to be named."""
-    names = ", ".join(sorted(questions)[:MAX_QUESTIONS_SHOWN])
+    names = list_names(sorted(questions))
     return BadInput(
         f"the judgements answer several questions: {names}", cure="say which one with --question"
     )

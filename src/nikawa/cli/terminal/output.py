@@ -98,8 +98,20 @@ def print_json(value: Any) -> None:
     """Print a value as indented JSON: letters of every script as they are, what has no shape escaped."""
     import msgspec
 
-    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    try:
+        encoded = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # the name of a file that is not UTF-8, which JSON cannot hold
+        encoded = msgspec.json.encode(_escape_texts(msgspec.to_builtins(value)))
+    text = msgspec.json.format(encoded, indent=2).decode()
     sys.stdout.buffer.write(printable_json(text).encode() + b"\n")
+
+
+def _escape_texts(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_escape_texts(key): _escape_texts(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_escape_texts(part) for part in value]
+    return printable(value) if isinstance(value, str) else value
 
 
 def print_result(report: R, show: Callable[[R], None], *, json: bool, quiet: bool) -> None:

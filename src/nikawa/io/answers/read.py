@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, list_names
 from nikawa.io.answers.base import (
     AnswerForm,
     Answers,
@@ -42,7 +42,6 @@ OTHER_FILES = re.compile(
 """How the names of files begin that lie beside answers and hold none."""
 ANSWER_STEMS = ("outputs", "predictions")
 """Stems that say by themselves: here are the answers. flexeval writes the first."""
-MAX_FILES_LISTED = 8
 NO_ANSWER = "the file gives no answer"
 
 
@@ -281,10 +280,8 @@ def find_answer_files(folder: Path, task: Task) -> list[Path]:
     )
     if len(chosen) > 1 and not are_parts(chosen):
         names = [str(file.relative_to(folder)) for file in chosen]
-        more = len(chosen) - MAX_FILES_LISTED
-        listed = ", ".join(names[:MAX_FILES_LISTED]) + (f" and {more} more" if more > 0 else "")
         what = f"holds {len(chosen)} files that could be the answers to {task.name}"
-        raise BadInput(what, file=folder, cure=f"name one of them: {listed}")
+        raise BadInput(what, file=folder, cure=f"name one of them: {list_names(names)}")
     return chosen
 
 
