@@ -24,6 +24,7 @@ from nikawa.collect.store import Store, open_store
 from nikawa.collect.workers import add_worker
 from nikawa.io.records import read_examples, write_records
 from nikawa.records import Example, Judgement
+from nikawa.serve.clients import Networks
 from nikawa.serve.database import DeferredWrites
 from nikawa.serve.languages import LANGUAGES
 from nikawa.serve.login import hash_password, hash_token, set_person
@@ -577,3 +578,48 @@ def test_an_export_that_cannot_be_made_is_told(
     reply = here.client.get("/owner/export")
     assert (reply.status_code, reply.json()["error"]) == (503, "server_error")
     assert "no form 'none'" in caplog.text
+
+
+def test_redirects_never_repeat_the_host_of_a_request(serve: Serve) -> None:
+    here = serve(items=1, crowd={"join": True})
+    join = f"/join/{here.project.join_key}?worker=p-1"
+    for path in ("/", "/owner", "/owner/", "/login/", "/alive/?a=b", f"{here.base}/", join):
+        reply = here.client.get(path, headers={"host": "evil.example"}, follow_redirects=False)
+        where = reply.headers["location"]
+        assert where.startswith("/"), (path, where)
+        assert not where.startswith("//")
+    assert here.client.get("/owner/", follow_redirects=False).headers["location"] == "/owner"
+    assert here.client.get("/nothing/").status_code == 404
+
+
+def test_only_the_hosts_of_the_settings_are_served(make: Make) -> None:
+    project = make(items=1)
+    settings = msgspec.structs.replace(project.settings, address="https://label.example")
+    project = replace(project, settings=settings)
+    with open_store("", project.folder, project.name) as store:
+        here = Here(project, store)
+        for host, status in (("evil.example", 421), ("label.example", 200), ("localhost", 200)):
+            reply = here.client.get("/login", headers={"host": host})
+            assert (reply.status_code, "evil" in reply.text) == (status, False)
+            secure = "secure" in reply.headers.get("set-cookie", "").lower()
+            assert secure == (host == "label.example")
+
+
+def test_a_forwarded_address_counts_only_from_a_trusted_proxy(make: Make) -> None:
+    project = make(items=1)
+    with open_store("", project.folder, project.name) as store:
+        plain = create_app(project, store)
+        trusting = create_app(project, store, trusted=Networks(["10.0.0.1"]))
+        for app, peer, limited in (
+            (plain, "10.0.0.1", True),
+            (trusting, "10.0.0.2", True),
+            (trusting, "10.0.0.1", False),
+        ):
+            client = TestClient(app, base_url="http://here", client=(peer, 1))
+            statuses = {
+                client.get("/w/none", headers={"x-forwarded-for": f"192.0.2.{n}"}).status_code
+                for n in range(100)
+            }
+            assert (429 in statuses) == limited
+            reply = client.get("/login", headers={"x-forwarded-proto": "https"})
+            assert ("secure" in reply.headers["set-cookie"].lower()) != limited

@@ -352,10 +352,14 @@ def test_writers_that_are_not_named_are_told(
 ) -> None:
     folder, pairs = writing[0], tmp_path / "pairs.jsonl"
     said = run("collect", "export", folder, "--to", "examples", "--out", pairs, "--pseudonymise")
-    assert "may hand writers their own" in said
+    assert "--share-key-with" in said
     assert not any("nagi" in path.read_text("utf-8") for path in tmp_path.glob("pairs*"))
-    (note,) = create(tmp_path / "j", str(pairs), NewProject("inference")).notes
-    assert note.startswith("36 texts tell their writers by pseudonyms")
+    other = NewProject("inference", key=tmp_path / "other.key")
+    (note,) = create(tmp_path / "j", str(pairs), other).notes
+    assert note.startswith("36 texts tell their writers by pseudonyms of another key")
+    (tmp_path / "pairs.writers.jsonl").unlink()
+    (note,) = create(tmp_path / "i", str(pairs), other).notes
+    assert note.startswith("36 texts tell their writers by pseudonyms, and not by which key")
     old = [Example(id="o", inputs={"premise": "a", "hypothesis": "b"}, meta={"writer": "nagi"})]
     write_records(tmp_path / "old.jsonl", old)
     assert create(tmp_path / "o", str(tmp_path / "old.jsonl"), NewProject("inference")).notes == ()

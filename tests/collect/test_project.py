@@ -1,4 +1,4 @@
-"""Who may go by what name, and what a new project's guideline says."""
+"""What a new project's guideline says."""
 
 from __future__ import annotations
 
@@ -6,21 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.collect.project import MAX_NAME_CHARS, create_project, is_person_name
+from nikawa.collect.project import create_project
 from nikawa.collect.settings import Settings
 from nikawa.records import Example
-
-
-@pytest.mark.parametrize("name", ["aki", "山田\u3000太郎", "김 하나", "x" * MAX_NAME_CHARS, "<b>"])
-def test_names_that_can_be_seen(name: str) -> None:
-    assert is_person_name(name)
-
-
-@pytest.mark.parametrize(
-    "name", ["", " ", "\u3000", "x" * (MAX_NAME_CHARS + 1), "a\nb", "a\x00", "a\u202eb", "\ud800"]
-)
-def test_names_that_cannot(name: str) -> None:
-    assert not is_person_name(name)
 
 
 @pytest.mark.parametrize("options", [{}, {"naturalness": True}, {"naturalness": False}])

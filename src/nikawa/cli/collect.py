@@ -53,12 +53,9 @@ def parse_form_settings(pairs: list[str]) -> dict[str, Any]:
 
 def read_names(file: Path) -> list[str]:
     """The names of a file, one a line."""
-    from nikawa.errors import BadInput
+    from nikawa.io.lines import read_text
 
-    try:
-        text = file.read_text("utf-8-sig")
-    except UnicodeDecodeError:
-        raise BadInput("is not UTF-8", file=file, cure="save it as UTF-8, a name a line") from None
+    text = read_text(file, "settings").decode()
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
@@ -103,7 +100,10 @@ def show_export(count: int, form: str | None, out: Path, pseudonymise: bool) -> 
     from nikawa.collect.writers import writers_file
 
     if pseudonymise:
-        echo("note: without names, the project that judges these texts may hand writers their own")
+        echo(
+            "Writers are known by pseudonyms: projects with the same key keep texts from who wrote them"
+            " (nikawa collect new --share-key-with PROJECT)"
+        )
     else:
         echo(
             f"Who wrote them is in {writers_file(out)}: keep it beside them for nikawa collect new, and to yourself"
@@ -132,6 +132,8 @@ def show_status(project_status: dict[str, Any]) -> None:
     columns = ("worker", "state", "answers", "seconds", "control items", "earned", "reason")
     if rows:
         print_table(columns, rows, numbers=columns[2:6])
+    for group in project_status["look_alikes"][:MAX_WORKERS_SHOWN]:
+        echo(f"names that look alike: {', '.join(map(ascii, group))}")
     for report in project_status["reports"][:MAX_WORKERS_SHOWN]:
         echo(
             f"reported {report['ref']}: {report['code']} ({report['worker']}) {report['comment'][:80]}"
@@ -214,6 +216,20 @@ def demo(
 
 
 Project = Annotated[Path, typer.Argument(help="The folder of the project.")]
+Key = Annotated[
+    Path | None,
+    typer.Option(
+        help="The file of the key of pseudonyms, made where there is none; else that of the build, or yours for all projects.",
+        show_default=False,
+    ),
+]
+ShareKeyWith = Annotated[
+    Path | None,
+    typer.Option(
+        help="A project whose key of pseudonyms this one gets: a worker has one pseudonym in both.",
+        show_default=False,
+    ),
+]
 Database = Annotated[
     str,
     typer.Option(
@@ -242,6 +258,7 @@ def register(app: typer.Typer) -> None:
     verb.command("password", epilog=f"{start} password my-round --name reviewer-1 --role reviewer")(
         password
     )
+    verb.command("rekey", epilog=f"{start} rekey my-round --yes")(rekey)
     verb.command("forms", epilog=f"{start} forms")(forms)
     verb.command("demo", epilog=f"{start} demo")(demo)
     app.add_typer(verb, name="collect", rich_help_panel=PANEL)
@@ -283,6 +300,8 @@ def new(
         list[str] | None,
         typer.Option("--set", help="A setting of the form, NAME=VALUE; may be repeated."),
     ] = None,
+    share_key_with: ShareKeyWith = None,
+    key: Key = None,
     database: Database = "",
     data: Data = None,
     json: Json = False,
@@ -293,7 +312,14 @@ def new(
     from nikawa.collect.sources import NewProject
 
     options = NewProject(
-        form, workers, language, title, parse_form_settings(settings or []), database
+        form,
+        workers,
+        language,
+        title,
+        parse_form_settings(settings or []),
+        database,
+        key,
+        share_key_with,
     )
     with status(f"making {project}", quiet or json):
         report = create(project, examples, options, data=data)
@@ -352,6 +378,8 @@ def links(
             echo(f"{name}\t{link}")
         if links_made.join is not None:
             echo(f"for the platform, with the worker's id behind it: {links_made.join}")
+        for note in links_made.notes:
+            echo(f"note: {note}", err=True)
         warn_local_address(links_made.address, project)
     return None
 
@@ -502,6 +530,50 @@ def password(
             if ask
             else f"{name} is {role}, with the password {made} (shown this once)"
         )
+
+
+def rekey(
+    project: Project,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do it; else it is only shown what would change.")
+    ] = False,
+    pseudonyms: Annotated[
+        bool,
+        typer.Option(
+            "--pseudonyms", help="Give workers the pseudonyms of your other projects, too."
+        ),
+    ] = False,
+    share_key_with: ShareKeyWith = None,
+    key: Key = None,
+    database: Database = "",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Draw control items with the project's secret, in a project begun when that was not so.
+
+    Links, answers and what workers have seen stay. New projects have the rule from their start.
+    """
+    from nikawa.collect.job import rekey as run
+
+    report = run(
+        project,
+        apply=yes,
+        pseudonyms=pseudonyms,
+        key=key,
+        share_key_with=share_key_with,
+        database=database,
+    )
+    if json:
+        return print_json(report)
+    if quiet:
+        return None
+    for change in report.changes:
+        echo(change)
+    if not report.changes:
+        echo(f"{project} has these keys already; nothing changes")
+    elif not yes:
+        echo("Nothing was changed: say --yes to do it")
+    return None
 
 
 def forms(json: Json = False, quiet: Quiet = False) -> None:

@@ -17,8 +17,10 @@ import secrets
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from nikawa.collect.permutation import draw_index_start, draw_number, draw_share, permute
+from nikawa.collect.permutation import draw_index_start, draw_order, draw_share
+from nikawa.collect.project import Project
 from nikawa.collect.settings import Settings
+from nikawa.collect.store import DRAWS, KEYED
 from nikawa.collect.workers import Worker, count_items
 from nikawa.serve.database import Connection, DeferredWrites
 
@@ -70,12 +72,15 @@ class AssignmentState(NamedTuple):
     """Whether any lease ran out and was not taken back yet."""
     items: int
     """How many main items there are."""
+    is_keyed: bool
+    """Whether draws need the project's secret; those of projects that began before that was so do not."""
 
 
 ASSIGNMENT_STATE_COLUMNS = (
-    "EXISTS (SELECT 1 FROM leases o WHERE o.worker = w.id AND o.state IN ('open', 'expired') AND o.id <> ?),"
+    "EXISTS (SELECT 1 FROM leases o WHERE o.worker = w.id AND o.state IN ('open', 'expired') AND o.id <> ?),"  # noqa: S608  (our own words)
     " EXISTS (SELECT 1 FROM leases o WHERE o.state = 'open' AND o.expires <= ?),"
-    " (SELECT coalesce(max(position) + 1, 0) FROM items WHERE kind = 'main')"
+    " (SELECT coalesce(max(position) + 1, 0) FROM items WHERE kind = 'main'),"
+    f" EXISTS (SELECT 1 FROM meta WHERE key = '{DRAWS}' AND value = '{KEYED}')"
 )
 """The fields of `AssignmentState` as columns of a query with a worker `w`.
 
@@ -87,13 +92,14 @@ def assign_item(
     writes: DeferredWrites,
     worker: Worker,
     state: AssignmentState,
-    settings: Settings,
+    project: Project,
     now: float,
 ) -> Assignment | None:
     """The item the worker has a lease on, else one whose lease ran out and nobody took meanwhile, else a fresh one.
 
     A fresh item raises `worker.serial` and may move `worker.place`; the caller saves the worker and sends the writes.
     """
+    settings = project.settings
     if state.is_overdue:
         writes.send()
         _take_back_overdue(db, now)
@@ -104,7 +110,8 @@ def assign_item(
         assigned = _find_open_lease(db, worker) or _resume_expired(db, worker, settings, now)
         if assigned is not None:
             return assigned
-    candidate = _choose_item(db, worker, settings, state.items)
+    key = project.draw_key if state.is_keyed else b""
+    candidate = _choose_item(db, worker, settings, state.items, key)
     return None if candidate is None else _hand_out(writes, worker, candidate, settings, now)
 
 
@@ -212,45 +219,53 @@ def has_reached_limit(worker: Worker, settings: Settings) -> bool:
 
 
 def _choose_item(
-    db: Connection, worker: Worker, settings: Settings, items: int
+    db: Connection, worker: Worker, settings: Settings, items: int, key: bytes
 ) -> Candidate | None:
-    """A pilot item in the pilot; else a main item, or a control item in its stead at the rate of the settings."""
+    """A pilot item in the pilot; else a main item, or a control item in its stead at the rate of the settings.
+
+    `key` is that of all draws.
+    """
     if worker.state == "pilot":
         return _pick(db, f"i.kind = 'pilot' AND {_NOT_SEEN} ORDER BY i.position", worker.id)
     if has_reached_limit(worker, settings):
         return None
-    candidate = _choose_main(db, worker, settings, items)
-    chance = draw_share(settings.assign.seed, "gold", worker.name, worker.serial)
+    candidate = _choose_main(db, worker, settings, items, key)
+    chance = draw_share(settings.assign.seed, "gold", worker.name, worker.serial, key=key)
     if candidate is None or chance >= settings.gold.rate:
         return candidate
-    return _choose_control(db, worker, settings) or candidate
+    return _choose_control(db, worker, settings, key) or candidate
 
 
 def _choose_main(
-    db: Connection, worker: Worker, settings: Settings, items: int
+    db: Connection, worker: Worker, settings: Settings, items: int, key: bytes
 ) -> Candidate | None:
     assign = settings.assign
     if assign.order == "file":
         return _pick_from_index(db, worker, settings, "i.position", 0)
-    key = draw_number(assign.seed, "order", worker.name)
     for steps in STEPS:
         turns = range(min(worker.place, items), min(worker.place + steps, items))
-        positions = permute(turns, items, key)
+        positions = draw_order(turns, items, assign.seed, "order", worker.name, key=key)
         candidate = _pick_position(db, worker, settings, "main", positions)
         if candidate is not None:
             worker.place += positions.index(candidate.position)
             return candidate
         worker.place = turns.stop
-    start = draw_index_start(assign.seed, "spot", worker.name, worker.serial)
+    start = draw_index_start(assign.seed, "spot", worker.name, worker.serial, key=key)
     return _pick_from_index(db, worker, settings, "i.spot", start)
 
 
-def _choose_control(db: Connection, worker: Worker, settings: Settings) -> Candidate | None:
-    """A control item the worker has not seen, in an order of their own."""
+def _choose_control(
+    db: Connection, worker: Worker, settings: Settings, key: bytes
+) -> Candidate | None:
+    """A control item the worker has not seen, in an order of their own.
+
+    The turns go round: after a change of the order (`nikawa collect rekey`, further control items) some may be unseen
+    before the one the worker is at.
+    """
     size = count_items(db, "gold")
-    key = draw_number(settings.assign.seed, "control", worker.name)
-    turns = range(worker.gold, min(worker.gold + CONTROL_STEPS, size))
-    return _pick_position(db, worker, settings, "gold", permute(turns, size, key))
+    turns = [(worker.gold + step) % size for step in range(min(CONTROL_STEPS, size))]
+    order = draw_order(turns, size, settings.assign.seed, "control", worker.name, key=key)
+    return _pick_position(db, worker, settings, "gold", order)
 
 
 def _pick_position(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from nikawa.collect.names import find_look_alikes
 from nikawa.collect.project import Project
 from nikawa.collect.store import ANSWERS, IS_COUNTED, decode_example, format_time
 from nikawa.collect.workers import AUTHOR, all_workers
@@ -33,6 +34,7 @@ def overview(db: Connection, project: Project) -> dict[str, Any]:
         "workers_per_item": settings.assign.workers_per_item,
         "progress": count_progress(db),
         "workers": workers,
+        "look_alikes": find_look_alikes(row["name"] for row in workers),
         "time": count_times(db),
         "pay": {**msgspec.to_builtins(settings.pay), "paid": round(float(paid), 4)},
         "reports": _report_rows(db),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hmac
 import io
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -20,14 +21,16 @@ from nikawa.collect.project import EXAMPLES, Project, open_project
 from nikawa.collect.store import (
     ANSWERS,
     IS_COUNTED,
+    TEXT_ORDER,
     Store,
     decode_example,
     format_time,
+    is_keyed,
     project_database,
 )
 from nikawa.collect.writers import WRITER, Authorship, write_writers, writers_file
 from nikawa.errors import BadInput, unknown
-from nikawa.io.atomic import atomic_write, refuse_existing
+from nikawa.io.atomic import atomic_write, private_files, refuse_existing
 from nikawa.io.judgements import write_judgements
 from nikawa.io.judgements.formula_escape import guard_cell
 from nikawa.io.records import read_examples, write_records
@@ -63,11 +66,15 @@ def export(
 ) -> int:
     """Write the judgements so far, texts to judge or decisions, from one moment, while people work.
 
-    Returns how many lines or examples were written. The project may be served meanwhile.
+    Returns how many lines or examples were written. The project may be served meanwhile. The file has mode 0600.
     """
     options = options or ExportOptions()
     form = options.form or ("csv" if out.name.endswith(".csv") else None)
-    with open_synced(folder, database) as (project, store), store.connection() as db:
+    with (
+        open_synced(folder, database) as (project, store),
+        store.connection() as db,
+        private_files(),  # who said what is for the owner alone, until they publish it
+    ):
         if form == "examples":
             return _write_examples(db, project, out, options)
         if form == "decisions":
@@ -234,13 +241,16 @@ def _read_written_examples(
 ) -> Iterator[tuple[Example, Authorship]]:
     """An example a text, under a number that does not tell what it was meant to be; who wrote it is apart.
 
-    The order within an item is by a hash, so that the place of a text does not give its label away. Answers that break
+    The order within an item is by a keyed hash, so that the place of a text does not give its label away, not even to
+    who knows its writer. A project that began before that was so keeps its order: ids must not move to other texts. Answers that break
     a rule of the form, which only come from elsewhere, are skipped.
     """
     form, options = project.form, project.options
     if form.to_judge is None:
         cure = "use --to examples where workers write; others export judgements"
         raise BadInput(f"the form {form.name} asks for no texts", cure=cure)
+    key = project.draw_key if is_keyed(db, TEXT_ORDER) else b""
+    mark = project.pseudonym_keys[0].mark if pseudonymise else ""
     rows = db.stream(
         f"SELECT i.ref, w.name, t.body, a.body FROM {ANSWERS} JOIN items i ON i.id = a.item"  # noqa: S608
         " JOIN texts t ON t.item = i.id"
@@ -256,14 +266,15 @@ def _read_written_examples(
                 continue  # brought in from elsewhere: what breaks a rule is nothing to judge
             for place, written in enumerate(form.to_judge(answer, example, options)):
                 seed = f"{ref}\0{worker}\0{place}".encode("utf-8", "surrogatepass")
-                drawn.append((sha256(seed).digest(), worker, written))
+                draw = hmac.digest(key, seed, "sha256") if key else sha256(seed).digest()
+                drawn.append((draw, worker, written))
         drawn.sort(key=lambda row: row[0])
         for number, (_, worker, written) in enumerate(drawn, start=1):
             name, pseudonym = f"{ref}-{number}", project.pseudonym(worker)
             writer = pseudonym if pseudonymise else worker
             yield (
                 Example(id=name, inputs=written.inputs, meta={WRITER: pseudonym}, group=ref),
-                Authorship(example=name, writer=writer, meant=written.meant),
+                Authorship(example=name, writer=writer, meant=written.meant, key=mark),
             )
 
 

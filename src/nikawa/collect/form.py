@@ -12,6 +12,7 @@ import msgspec
 
 from nikawa.collect.settings import find_line, setting_names
 from nikawa.errors import BadInput, suggest
+from nikawa.io.lines import read_text
 from nikawa.records import Example, Record
 from nikawa.registry import Registry, collect_plugins
 
@@ -176,7 +177,7 @@ class Form:
         """
 
         def wrong(what: str, names: Sequence[str], cure: str) -> BadInput:
-            text = file.read_text("utf-8-sig") if file is not None else ""
+            text = read_text(file, "settings").decode() if file is not None else ""
             line = find_line(text, ("form_settings", *names))
             what = f"[form_settings] of the form {self.name}: {what}"
             return BadInput(what, file=file or "project.toml", line=line, cure=cure)

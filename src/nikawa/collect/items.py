@@ -7,8 +7,9 @@ ever removed, as answers refer to them.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,20 +19,41 @@ import msgspec
 from msgspec.structs import replace
 
 from nikawa.collect.assignment import remember_seen
+from nikawa.collect.names import MAX_NAME_CHARS, fold_name
 from nikawa.collect.permutation import draw_index_start
-from nikawa.collect.project import (
-    EXAMPLES,
-    KINDS,
-    MAX_NAME_CHARS,
-    Project,
-    is_person_name,
-    open_project,
-)
+from nikawa.collect.project import EXAMPLES, KINDS, Project, open_project
 from nikawa.collect.sources import read_source_writers, read_sources
-from nikawa.collect.store import Store, get_value, open_store, parse_time, set_value
-from nikawa.collect.workers import AUTHOR, Worker, add_worker, count_items
-from nikawa.collect.writers import WRITER, WRITERS, read_writers, write_writers, writer_of
+from nikawa.collect.store import (
+    DRAWS,
+    KEYED,
+    Store,
+    get_value,
+    is_keyed,
+    open_store,
+    parse_time,
+    set_value,
+)
+from nikawa.collect.workers import (
+    AUTHOR,
+    Worker,
+    add_worker,
+    admit_worker,
+    all_workers,
+    bar_own_texts,
+    count_items,
+    find_faulty_name,
+    read_spellings,
+)
+from nikawa.collect.writers import (
+    WRITER,
+    WRITERS,
+    is_pseudonym,
+    read_writers,
+    write_writers,
+    writer_of,
+)
 from nikawa.errors import BadInput
+from nikawa.io.atomic import private_files
 from nikawa.io.judgements import JudgementOptions, Note, open_judgements
 from nikawa.io.records import read_examples, write_records
 from nikawa.records import Judgement
@@ -67,6 +89,7 @@ def sync_items(project: Project, store: Store) -> dict[str, int]:
         facts = path.stat()
         version = f"{facts.st_size}:{facts.st_mtime_ns}"
         if store.read(get_value, f"file {kind}") != version:
+            _make_private(path)
             added[kind] = store.write(add_items, project, kind, path)
             store.write(set_value, f"file {kind}", version)
     workers = project.settings.assign.workers_per_item
@@ -78,6 +101,15 @@ def sync_items(project: Project, store: Store) -> dict[str, int]:
 
         store.write(ask_workers)
     return added
+
+
+def _make_private(path: Path) -> None:
+    """Let only the owner read a file that an editor or a copy left open to others: it holds the gold of control items."""
+    if path.stat().st_mode & 0o077:
+        with suppress(
+            PermissionError
+        ):  # another user's, who serves the project from a folder of their own
+            path.chmod(0o600)
 
 
 class NewItem(NamedTuple):
@@ -107,7 +139,8 @@ def add_items(db: Connection, project: Project, kind: str, path: Path) -> int:
     next_position = count_items(db, kind)
     (next_id,) = db.required("SELECT coalesce(max(id), 0) + 1 FROM items")
     written_by: dict[str, list[int]] = {}
-    new = _read_items(project, kind, path, known)
+    key = project.draw_key if is_keyed(db, DRAWS) else b""
+    new = _read_items(project, kind, path, known, key)
     total = 0
     while chunk := list(enumerate(islice(new, ITEMS_PER_CHUNK), start=total)):
         db.load(
@@ -145,8 +178,13 @@ def add_items(db: Connection, project: Project, kind: str, path: Path) -> int:
     return total
 
 
-def _read_items(project: Project, kind: str, path: Path, known: set[str]) -> Iterator[NewItem]:
-    """The items of a file that are not known; one that no worker could see or answer is bad input."""
+def _read_items(
+    project: Project, kind: str, path: Path, known: set[str], key: bytes = b""
+) -> Iterator[NewItem]:
+    """The items of a file that are not known; one that no worker could see or answer is bad input.
+
+    `key` is that of the draw of their spots.
+    """
     if not path.stat().st_size:
         return
     form = project.form
@@ -160,6 +198,9 @@ def _read_items(project: Project, kind: str, path: Path, known: set[str]) -> Ite
         fault = form.find_fault(example, options)
         if not fault and kind != "main":
             fault = form.find_gold_fault(example, options)
+        if kind != "main" and example.hidden:
+            # Who is told which answers were right would learn the label.
+            fault = "its label is hidden, so that it cannot be a control or pilot item"
         if fault:
             cure = "correct the example, or take it out of the file"
             raise BadInput(f"example {example.id!r}: {fault}", file=path, cure=cure)
@@ -169,7 +210,7 @@ def _read_items(project: Project, kind: str, path: Path, known: set[str]) -> Ite
         writer = writer_of(example, writers)
         meta = {WRITER: writer} if writer else {}
         body = encode(replace(example, gold={}, tags=frozenset(), meta=meta, origin=None)).decode()
-        spot = draw_index_start(assign.seed, "item", example.id)
+        spot = draw_index_start(assign.seed, "item", example.id, key=key)
         yield NewItem(example.id, example.group, spot, assign.workers_per_item, body, gold, writer)
 
 
@@ -191,12 +232,33 @@ def _correct_items(db: Connection, project: Project, kind: str, path: Path) -> N
 
 
 def _bar_writers(db: Connection, project: Project, written_by: dict[str, list[int]]) -> None:
-    """Nobody judges a text of their own: who wrote an item counts as one who has seen it, before they ever come."""
-    language = project.settings.language
+    """Nobody judges a text of their own: who wrote an item counts as one who has seen it, before they ever come.
+
+    A writer known by a pseudonym only is told by it when they come, and now where they came before.
+    """
+    language, spellings, now = project.settings.language, read_spellings(db), time.time()
     for name, items in written_by.items():
-        token_hash = hash_token(project.token(name))
-        worker = add_worker(db, name, token_hash, AUTHOR, language=language, now=time.time())
+        worker = admit_worker(db, project, name, AUTHOR, spellings, language=language, now=now)
         remember_seen(db, [(worker.id, item, None) for item in items])
+    if any(map(is_pseudonym, written_by)):
+        for worker in all_workers(db):
+            bar_own_texts(db, project, worker)
+
+
+def key_draws(db: Connection, project: Project, now: float) -> None:
+    """Let chance be drawn with the project's secret from now on.
+
+    Each worker begins a new order from its start: what they have seen is stepped over.
+    """
+    seed, key = project.settings.assign.seed, project.draw_key
+    spots = [
+        (draw_index_start(seed, "item", ref, key=key), item)
+        for item, ref in db.rows("SELECT id, ref FROM items")
+    ]
+    db.execute_many("UPDATE items SET spot = ? WHERE id = ?", spots)
+    db.execute("UPDATE workers SET place = 0")
+    set_value(db, DRAWS, KEYED)
+    add_audit(db, "command", "rekey", {"items": len(spots)}, now)
 
 
 @dataclass(frozen=True)
@@ -251,7 +313,8 @@ def _add_examples(folder: Path, spec: str) -> int:
     if writers:
         writers = {**writers, **read_writers(project.folder / WRITERS)}
         write_writers(project.folder / WRITERS, writers.values(), overwrite=True)
-    write_records(path, [*before, *new], overwrite=True)
+    with private_files():
+        write_records(path, [*before, *new], overwrite=True)
     return len(new)
 
 
@@ -267,7 +330,8 @@ def add_judgements(
         ref: (item, group)
         for item, ref, group in db.stream("SELECT id, ref, grp FROM items WHERE kind = 'main'")
     }
-    pseudonyms = {project.pseudonym(name): name for (name,) in db.rows("SELECT name FROM workers")}
+    names = [str(name) for (name,) in db.rows("SELECT name FROM workers")]
+    pseudonyms = {one: name for name in names for one in project.pseudonyms(name)}
     answers: dict[str, dict[str, list[Judgement]]] = {}
     """Worker to item to the judgements of one answer."""
     for line, judgement in rows:
@@ -275,15 +339,23 @@ def add_judgements(
         if judgement.example not in items:
             what = f"answers about {judgement.example!r}, which is no item of the project"
             raise BadInput(what, file=file, line=line, cure="check the column of the ids")
-        if not is_person_name(name):
-            cure = f"use 1 to {MAX_NAME_CHARS} printable characters"
-            raise BadInput(f"{name!r} cannot be a worker's name", file=file, line=line, cure=cure)
+        if name not in answers and (fault := find_faulty_name(db, [name])):
+            what = f"{name!r} cannot be a worker's name: {fault[1]}"
+            cure = f"use 1 to {MAX_NAME_CHARS} characters that can be seen"
+            raise BadInput(what, file=file, line=line, cure=cure)
         answers.setdefault(name, {}).setdefault(judgement.example, []).append(judgement)
+    variants = Counter(map(fold_name, answers))
+    language, spellings = project.settings.language, read_spellings(db)
     added = 0
     for name in sorted(answers):
-        token_hash = hash_token(project.token(name))
-        language = project.settings.language
-        worker = add_worker(db, name, token_hash, "import", language=language, now=now)
+        if variants[fold_name(name)] == 1:
+            worker = admit_worker(
+                db, project, name, "import", spellings, language=language, now=now
+            )
+        else:  # ids of another tool that differ in case only are different people there: their answers stay apart
+            token_hash = hash_token(project.token(name))
+            worker = add_worker(db, name, token_hash, "import", language=language, now=now)
+            bar_own_texts(db, project, worker)
         theirs = [(*items[ref], judgements) for ref, judgements in answers[name].items()]
         added += add_answers(db, project, worker, theirs, now)
     db.analyse("answers", "seen")

@@ -13,21 +13,38 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from nikawa.collect.dashboard import overview
-from nikawa.collect.items import open_synced
-from nikawa.collect.project import KINDS, Project, create_project, is_person_name
+from nikawa.collect.items import key_draws, open_synced
+from nikawa.collect.names import MAX_NAME_CHARS, find_look_alikes, find_name_fault
+from nikawa.collect.project import KINDS, Project, create_project, open_project
+from nikawa.collect.pseudonyms import (
+    OWNER_KEY,
+    PseudonymKey,
+    owner_key_file,
+    read_key,
+    write_key,
+)
 from nikawa.collect.settings import Assign, Language, Settings
 from nikawa.collect.sources import (
     DEFAULT_WORKERS,
     NewProject,
+    choose_key,
     complete_settings,
     read_source_writers,
     read_sources,
 )
-from nikawa.collect.store import get_value, set_value
-from nikawa.collect.workers import count_items, make_links
+from nikawa.collect.store import DRAWS, get_value, is_keyed, set_value
+from nikawa.collect.workers import (
+    all_workers,
+    bar_own_texts,
+    count_items,
+    find_faulty_name,
+    make_links,
+    read_names,
+)
 from nikawa.collect.writers import WRITERS, is_pseudonym, read_writers, writer_of
 from nikawa.datasets import benchmarks, load
 from nikawa.errors import BadInput
+from nikawa.io.atomic import private_files
 from nikawa.io.records import read_examples, write_records
 from nikawa.records import reference
 from nikawa.serve.login import hash_password, set_person
@@ -71,7 +88,9 @@ def create(folder: Path, examples: str, new: NewProject, *, data: Path | None = 
         assign=Assign(workers_per_item=workers),
         options=dict(new.options),
     )
-    project = create_project(folder, settings, sources, read_source_writers(examples).values())
+    shared_key, key_note = choose_key(examples, new.key, new.share_key_with)
+    authors = read_source_writers(examples).values()
+    project = create_project(folder, settings, sources, authors, shared_key)
     password = secrets.token_urlsafe(12)
     try:
         with open_synced(folder, new.database) as (_, store):
@@ -80,21 +99,40 @@ def create(folder: Path, examples: str, new: NewProject, *, data: Path | None = 
     except BaseException:
         shutil.rmtree(folder)  # a database that does not answer leaves no half of a project
         raise
-    notes = _note_pseudonyms(project)
+    notes = (*filter(None, (key_note,)), *_note_pseudonyms(project))
     return NewReport(str(folder), new.form, items, workers, OWNER, password, new.language, notes)
 
 
 def _note_pseudonyms(project: Project) -> tuple[str, ...]:
-    """A warning where texts have writers that nobody can be kept from judging, for want of their names."""
+    """A warning where texts have writers that nobody can be kept from judging, for want of their names.
+
+    Pseudonyms of the project's own key are as good as names. Where the file of writers is missing or older, nothing
+    tells by which key they were made.
+    """
     known = read_writers(project.folder / WRITERS)
-    examples = read_examples(project.folder / KINDS["main"])
-    count = sum(is_pseudonym(writer_of(example, known)) for example in examples)
-    if not count:
-        return ()
-    return (
-        f"{count:,} texts tell their writers by pseudonyms: whoever wrote one may be given it to judge; put the file"
-        " NAME.writers.jsonl that an export without --pseudonymise writes beside the examples, and make the project again",
+    marks = {key.mark for key in project.pseudonym_keys}
+    foreign = unsure = 0
+    for example in read_examples(project.folder / KINDS["main"]):
+        if is_pseudonym(writer_of(example, known)):
+            mark = known[example.id].key if example.id in known else ""
+            foreign += bool(mark) and mark not in marks
+            unsure += not mark
+    cure = (
+        "make the project again with --share-key-with and the project they were written in, or with the file"
+        " NAME.writers.jsonl that an export without --pseudonymise writes beside the examples"
     )
+    notes = []
+    if foreign:
+        notes.append(
+            f"{foreign:,} texts tell their writers by pseudonyms of another key: whoever wrote one may be given it to"
+            f" judge; {cure}"
+        )
+    if unsure:
+        notes.append(
+            f"{unsure:,} texts tell their writers by pseudonyms, and not by which key: unless it is that of this project,"
+            f" whoever wrote one may be given it to judge; {cure}"
+        )
+    return tuple(notes)
 
 
 def create_demo(folder: Path) -> NewReport:
@@ -120,7 +158,8 @@ def create_demo(folder: Path) -> NewReport:
     project = create_project(folder, settings, test)
     for kind, examples in (("gold", train[3:13]), ("pilot", train[:3])):
         known = [replace(example, gold={"label": example.gold["label"]}) for example in examples]
-        write_records(project.folder / KINDS[kind], known, overwrite=True)
+        with private_files():
+            write_records(project.folder / KINDS[kind], known, overwrite=True)
     password = set_password(folder, OWNER, "owner")
     return NewReport(
         str(folder), settings.form, len(test), assign.workers_per_item, OWNER, password, "ja"
@@ -134,8 +173,9 @@ def set_password(
 
     `role` is `owner` or `reviewer`; without a `secret` the password is random.
     """
-    if not is_person_name(name):
-        raise BadInput(f"{name!r} cannot log in", cure="use 1 to 200 printable characters")
+    if fault := find_name_fault(name):
+        cure = f"use 1 to {MAX_NAME_CHARS} characters that can be seen"
+        raise BadInput(f"{name!r} cannot log in: {fault}", cure=cure)
     password = secret or secrets.token_urlsafe(12)
     password_hash = hash_password(password)
     with open_synced(folder, database) as (_, store):
@@ -165,20 +205,21 @@ class Links:
     """What a platform puts the worker id behind; None where the project lets nobody join."""
     address: str = ""
     """What they begin with."""
+    notes: tuple[str, ...] = ()
+    """Names that are another worker's, spelled otherwise, and names that look like another's."""
 
 
 def create_links(
     folder: Path, names: Sequence[str], address: str | None = None, database: str = ""
 ) -> Links:
-    """Make links for workers; the same name gets the same link every time.
+    """Make links for workers; the same name gets the same link every time, however it is spelled.
 
     They begin with `address`, else with that of project.toml, else with the one the server was last started at.
     """
-    for name in names:
-        if not is_person_name(name):
-            cure = "use 1 to 200 printable characters"
-            raise BadInput(f"{name!r} cannot be a worker's name", cure=cure)
     with open_synced(folder, database) as (project, store):
+        if faulty := store.read(find_faulty_name, names):
+            what = f"{faulty[0]!r} cannot be a worker's name: {faulty[1]}"
+            raise BadInput(what, cure=f"use 1 to {MAX_NAME_CHARS} characters that can be seen")
         if address is None:
             started_at = store.read(get_value, ADDRESS) or ServeOptions().base(ServeOptions.port)
             address = project.settings.address or started_at
@@ -187,7 +228,94 @@ def create_links(
             links = store.write(make_links, project, names, "command", time.time())
         crowd = project.settings.crowd
         join = f"{base}/join/{project.join_key}?{crowd.parameter}=" if crowd.join else None
-        return Links(tuple((name, f"{base}/w/{token}") for name, token in links), join, base)
+        rows = tuple((name, f"{base}/w/{token}") for name, token in links)
+        notes = _note_spellings(names, [name for name, _ in rows], store.read(read_names))
+        return Links(rows, join, base, notes)
+
+
+def _note_spellings(
+    given: Sequence[str], stored: list[str], everybody: list[str]
+) -> tuple[str, ...]:
+    """What the owner should know of the names they gave: a note for each that stands for, or looks like, another."""
+    notes = [
+        f"{name!r} is the worker {other!r}, spelled otherwise: the link is theirs"
+        for name, other in zip(given, stored, strict=True)
+        if name.strip() != other
+    ]
+    for group in find_look_alikes(everybody):
+        if not set(group).isdisjoint(stored):
+            names = ", ".join(map(ascii, group))
+            notes.append(f"these workers' names look alike, and may be one person: {names}")
+    return tuple(notes)
+
+
+@dataclass(frozen=True)
+class RekeyReport:
+    """What a change of keys does, or would do."""
+
+    project: str
+    """The folder."""
+    done: bool
+    """Whether it was done; else this is what would be."""
+    draws: bool
+    """Whether draws change: they need the project's secret from now on."""
+    pseudonyms: bool
+    """Whether workers get other pseudonyms in exports from now on."""
+    workers: int
+    """Workers who have begun."""
+    changes: tuple[str, ...]
+    """Each change in words; nothing where nothing changes."""
+
+
+def rekey(
+    folder: Path,
+    *,
+    apply: bool = False,
+    pseudonyms: bool = False,
+    key: Path | None = None,
+    share_key_with: Path | None = None,
+    database: str = "",
+) -> RekeyReport:
+    """Let a project that began under older rules go by those of new ones; without `apply` only say what would change.
+
+    Draws get keyed with the project's secret, so that no worker can predict control items. Where `pseudonyms`, `key` or
+    `share_key_with` asks for it, pseudonyms get a key that projects share (`choose_key`). Links, answers, and what
+    workers have seen or hold stay. The order of texts in exports stays too: their ids are in files elsewhere.
+    """
+    changes_key = pseudonyms or key is not None or share_key_with is not None
+    with open_synced(folder, database) as (project, store):
+        has_old_draws = not store.read(is_keyed, DRAWS)
+        workers = store.read(all_workers)
+        begun = sum(1 for worker in workers if worker.serial)
+        new_key: PseudonymKey | None = None
+        key_file = key or owner_key_file()
+        if changes_key and (apply or share_key_with is not None):
+            new_key, problem = choose_key("", key, share_key_with)
+            if new_key is None:
+                raise BadInput(problem, cure="name a file with --key FILE")
+        elif changes_key and key_file.exists():  # one that does not is made when the change is
+            new_key = read_key(key_file)
+        has_new_key = changes_key and (new_key is None or new_key != project.pseudonym_keys[0])
+        changes = []
+        if has_old_draws:
+            changes.append(
+                f"control items and the order of items are drawn with the project's secret: {begun:,} workers who have"
+                " begun go on in another order, and get nothing a second time"
+            )
+        if has_new_key:
+            changes.append(
+                f"{len(workers):,} workers get other pseudonyms in exports from now on; earlier exports keep theirs, and"
+                " import understands both; start a running server again"
+            )
+        if apply:
+            if has_old_draws:
+                store.write(key_draws, project, time.time())
+            if has_new_key and new_key is not None:
+                write_key(folder / OWNER_KEY, new_key, overwrite=True)
+                rekeyed = open_project(folder)
+                for worker in workers:
+                    store.write(bar_own_texts, rekeyed, worker)
+        return RekeyReport(str(folder), apply, has_old_draws, has_new_key, begun, tuple(changes))
 
 
 @dataclass(frozen=True)
@@ -200,6 +328,8 @@ class ServeOptions:
     """0: any that is free."""
     database: str = ""
     """A PostgreSQL address; empty: the file in the folder of the project."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Web servers in front whose X-Forwarded-For is believed, beside those of project.toml."""
 
     def base(self, port: int) -> str:
         """What addresses of its pages begin with; one that listens everywhere can be reached on this machine."""
@@ -213,7 +343,8 @@ def serve(
     """Serve a project until interrupted; `on_start` gets the port."""
     from nikawa.collect.analyses import ANALYSES, in_process
     from nikawa.collect.app import create_app
-    from nikawa.serve.server import run_server
+    from nikawa.serve.clients import Networks
+    from nikawa.serve.server import ConnectionLimits, run_server
 
     analyses = {name: in_process(analysis) for name, analysis in ANALYSES.items()}
     with open_synced(folder, options.database) as (project, store):
@@ -223,5 +354,9 @@ def serve(
             if on_start is not None:
                 on_start(port)
 
-        app = create_app(project, store, analyses=analyses)
-        run_server(app, options.host, options.port, on_start=remember_address)
+        server = project.settings.server
+        trusted = Networks((*server.trusted_proxies, *options.trusted_proxies))
+        limits = ConnectionLimits(server.connections, server.connections_per_address, trusted)
+        listening = options.base(0).removeprefix("http://")
+        app = create_app(project, store, analyses=analyses, trusted=trusted, hosts=[listening])
+        run_server(app, options.host, options.port, limits, on_start=remember_address)

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import hmac
-import os
 import secrets
 from base64 import b32encode, urlsafe_b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from nikawa.collect.form import Form, find_form
+from nikawa.collect.pseudonyms import OWNER_KEY, PseudonymKey, read_key, write_key
 from nikawa.collect.settings import Settings, format_settings, read_settings
 from nikawa.collect.writers import WRITERS, Authorship, write_writers
 from nikawa.errors import BadInput
-from nikawa.io.atomic import atomic_folder
+from nikawa.io.atomic import atomic_folder, atomic_write, private_files
+from nikawa.io.lines import read_bytes
 from nikawa.io.records import write_records
 from nikawa.records import Example
 from nikawa.serve.languages import LANGUAGES
 
 SETTINGS, SECRET, EXAMPLES = "project.toml", "secret.key", "examples.jsonl"
 KINDS = {"main": EXAMPLES, "gold": "gold.jsonl", "pilot": "pilot.jsonl"}
-MAX_NAME_CHARS = 200
-"""Of a worker's name."""
 
 GUIDELINES = {
     "ja": "# 作業の手引き\n\n1. 文をよく読んでください。\n2. 一番よく当てはまる答えを選んでください。\n"
@@ -47,20 +47,37 @@ class Project:
     options: Any
     """The form's own settings."""
     secret: bytes
-    """The key of links, pseudonyms and codes: who has it can act as any worker."""
+    """The key of links, draws and codes: who has it can act as any worker."""
+    shared_key: PseudonymKey | None = None
+    """The key of pseudonyms that the project shares with others; None: its own secret is the key."""
 
     def token(self, worker: str) -> str:
         """The unguessable part of a worker's link: 192 bits that only the secret gives."""
         return urlsafe_b64encode(self._keyed("worker", worker)[:24]).decode()
+
+    @cached_property
+    def draw_key(self) -> bytes:
+        """The key of draws that nobody may guess: control items, orders, where a search begins."""
+        return self._keyed("draws", "")
 
     def code(self, worker: str) -> str:
         """The completion code of a worker."""
         fixed = self.settings.crowd.completion_code
         return fixed or b32encode(self._keyed("done", worker)[:10]).decode()[:12]
 
+    @property
+    def pseudonym_keys(self) -> tuple[PseudonymKey, ...]:
+        """The key of pseudonyms, then those that earlier exports may have been made with."""
+        own = PseudonymKey(self.secret, is_folded=False)
+        return (own,) if self.shared_key is None else (self.shared_key, own)
+
     def pseudonym(self, worker: str) -> str:
         """A name that tells nothing but that two answers are the same person's."""
-        return f"w-{self._keyed('pseudonym', worker).hex()[:16]}"
+        return self.pseudonym_keys[0].make_pseudonym(worker)
+
+    def pseudonyms(self, worker: str) -> list[str]:
+        """Every pseudonym a worker may be known by here."""
+        return [key.make_pseudonym(worker) for key in self.pseudonym_keys]
 
     @property
     def join_key(self) -> str:
@@ -78,20 +95,13 @@ class Project:
             path = self.folder / f"guideline.{choice}.md"
             if path.is_file():
                 # It may be saved anew while workers read it: half a character is no fault.
-                return path.read_text("utf-8", errors="replace")
+                return read_bytes(path, "settings").decode("utf-8", errors="replace")
         return ""
 
     def _keyed(self, purpose: str, text: str) -> bytes:
         """32 bytes that only the secret gives; two purposes never share any."""
         message = f"{purpose}\0{text}".encode("utf-8", "surrogatepass")
         return hmac.digest(self.secret, message, "sha256")
-
-
-def is_person_name(name: str) -> bool:
-    """Whether a person may go by a name: something to see, and nothing unseen but blanks, wide ones too."""
-    if not 0 < len(name) <= MAX_NAME_CHARS or not name.strip():
-        return False
-    return name.replace("\u3000", " ").isprintable()
 
 
 def open_project(folder: Path) -> Project:
@@ -103,16 +113,18 @@ def open_project(folder: Path) -> Project:
     form = find_form(settings.form)
     options = form.parse_options(settings.options, folder / SETTINGS)
     path = folder / SECRET
-    try:
-        secret = bytes.fromhex(path.read_text("ascii").strip())
-    except FileNotFoundError:
+    if not path.exists():
         cure = "restore it: without it no worker's link works"
-        raise BadInput("is missing", file=path, cure=cure) from None
+        raise BadInput("is missing", file=path, cure=cure)
+    try:
+        secret = bytes.fromhex(read_bytes(path, "settings").decode("ascii").strip())
     except ValueError:
         raise BadInput("is not a secret key", file=path, cure="restore the file") from None
     if len(secret) < 32:
         raise BadInput("is too short to be a secret key", file=path, cure="restore the file")
-    return Project(folder, settings, form, options, secret)
+    key_file = folder / OWNER_KEY
+    shared_key = read_key(key_file) if key_file.exists() else None
+    return Project(folder, settings, form, options, secret, shared_key)
 
 
 def create_project(
@@ -120,10 +132,12 @@ def create_project(
     settings: Settings,
     examples: Iterable[Example],
     writers: Iterable[Authorship] = (),
+    shared_key: PseudonymKey | None = None,
 ) -> Project:
-    """Make the folder of a new project, whole or not at all.
+    """Make the folder of a new project, whole or not at all; it is for its owner alone (mode 0700, files 0600).
 
-    An example that the form cannot show is bad input, as is a folder that exists.
+    An example that the form cannot show is bad input, as is a folder that exists. `shared_key` is the key of pseudonyms
+    it has in common with other projects.
     """
     if folder.exists():
         cure = "choose another name; nikawa collect import PROJECT --examples FILE adds items to a project"
@@ -131,7 +145,7 @@ def create_project(
     form = find_form(settings.form)
     settings = replace(settings, options=form.initial_options(settings.options))
     options = form.parse_options(settings.options)
-    with atomic_folder(folder) as made:
+    with private_files(), atomic_folder(folder) as made:
         (made / SETTINGS).write_text(format_settings(settings), "utf-8")
         for language, text in {**GUIDELINES, **form.guidelines(options)}.items():
             (made / f"guideline.{language}.md").write_text(text, "utf-8")
@@ -142,9 +156,12 @@ def create_project(
             write_writers(made / WRITERS, authors)
         for kind in ("gold", "pilot"):
             (made / KINDS[kind]).touch()
-        descriptor = os.open(made / SECRET, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as stream:
-            stream.write(secrets.token_hex(32) + "\n")
+        with atomic_write(made / SECRET) as stream:
+            stream.write(f"{secrets.token_hex(32)}\n".encode())
+        if shared_key is not None:
+            write_key(made / OWNER_KEY, shared_key)
+        for path in made.iterdir():
+            path.chmod(0o600)
     return open_project(folder)
 
 

@@ -32,10 +32,16 @@ from nikawa.collect.interface import (
     WorkerBody,
     openapi_document,
 )
-from nikawa.collect.project import is_person_name
 from nikawa.collect.site import Site, owner_messages, page_message
 from nikawa.collect.store import decode_example
-from nikawa.collect.workers import Worker, exclude, find_worker_by_name, make_links, reinstate
+from nikawa.collect.workers import (
+    Worker,
+    exclude,
+    find_faulty_name,
+    find_worker_by_name,
+    make_links,
+    reinstate,
+)
 from nikawa.errors import NikawaError
 from nikawa.serve.audit import add_audit
 from nikawa.serve.background import ProcessFailed
@@ -314,7 +320,7 @@ class OwnerRoutes(LoginRoutes):
         person = await self.person(request, "owner")
         body = await self.site.read_body(request, LinksBody)
         now = self.site.clock()
-        if not all(map(is_person_name, body.names)):
+        if await self.site.read(find_faulty_name, body.names) is not None:
             raise Refused("bad_request", 422)
         links = await self.site.write(make_links, self.project, body.names, person.name, now)
         rows = [{"worker": name, "path": f"/w/{token}"} for name, token in links]

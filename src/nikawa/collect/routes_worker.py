@@ -16,7 +16,7 @@ from nikawa.collect.interface import (
     ReportBody,
     UndoBody,
 )
-from nikawa.collect.project import Project, is_person_name
+from nikawa.collect.project import Project
 from nikawa.collect.site import Site
 from nikawa.collect.store import decode_example
 from nikawa.collect.submissions import (
@@ -249,11 +249,6 @@ class WorkerRoutes:
         if not settings.crowd.join or hash_token(key) != hash_token(self.project.join_key):
             raise Refused(LINK_UNKNOWN, 404)
         name = request.query_params.get(settings.crowd.parameter, "").strip()
-        if not is_person_name(name):
-            raise Refused("bad_request", 400)
-        token = self.project.token(name)
         language = self.site.request_language(request)
-        await self.site.write(
-            join_worker, name, hash_token(token), settings, language=language, now=now
-        )
-        return RedirectResponse(f"/w/{token}", 303)
+        worker = await self.site.write(join_worker, self.project, name, language=language, now=now)
+        return RedirectResponse(f"/w/{self.project.token(worker.name)}", 303)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,6 +11,8 @@ import msgspec
 from msgspec import Meta
 
 from nikawa.errors import BadInput, suggest
+from nikawa.io.lines import read_text
+from nikawa.io.toml import parse_toml
 
 Language = Literal["ja", "ko", "en"]
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -104,6 +105,19 @@ class Limits(_Table, frozen=True):
     """Longest comment on an answer or report."""
 
 
+class Server(_Table, frozen=True):
+    """Who may connect, and whom the server believes."""
+
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses or networks of web servers in front, whose X-Forwarded-For and X-Forwarded-Proto are believed."""
+    hosts: tuple[str, ...] = ()
+    """Host names the server is also known by, beside that of `address`; others are refused where `address` is set."""
+    connections: Annotated[int, Meta(ge=1, le=60_000)] = 4096
+    """Connections of all clients; fewer where the system allows the process fewer file descriptors."""
+    connections_per_address: Annotated[int, Meta(ge=1, le=60_000)] = 1000
+    """Connections of one address that is no trusted proxy."""
+
+
 class Settings(_Table, frozen=True):
     """All of project.toml."""
 
@@ -122,6 +136,7 @@ class Settings(_Table, frozen=True):
     pay: Pay = Pay()
     crowd: Crowd = Crowd()
     limits: Limits = Limits()
+    server: Server = Server()
     options: dict[str, Any] = msgspec.field(default_factory=dict, name="form_settings")
     """The form's own settings, checked by `Form.parse_options`."""
 
@@ -169,6 +184,12 @@ body_kilobytes = 256
 requests_per_second = 20    # of one worker
 reports_per_item = 2        # an item reported so often is set aside until the owner looks at it
 comment_characters = 2000
+
+[server]
+trusted_proxies = []        # the web server in front, such as ["127.0.0.1"]; its X-Forwarded-For is believed
+hosts = []                  # further names of the server; where address is set, requests for others are refused
+connections = 4096          # of all clients, where the system allows so many
+connections_per_address = 1000
 """
 
 
@@ -204,17 +225,11 @@ def read_settings(path: Path) -> Settings:
 
     Raises `BadInput` with file and line where it is missing, is no TOML, or has a setting that is unknown or wrong.
     """
-    try:
-        text = path.read_text("utf-8-sig")
-    except FileNotFoundError:
+    if not path.exists():
         cure = "make a project with: nikawa collect new PROJECT --examples FILE --form FORM"
-        raise BadInput("there is no project.toml", file=path.parent, cure=cure) from None
-    except UnicodeDecodeError:
-        raise BadInput("is not UTF-8", file=path, cure="save it as UTF-8") from None
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
-        raise BadInput(f"is not TOML: {problem}", file=path, cure="correct the line") from None
+        raise BadInput("there is no project.toml", file=path.parent, cure=cure)
+    text = read_text(path, "settings").decode()
+    table = parse_toml(text, path)
     _refuse_unknown_settings(table, path, text)
     try:
         return msgspec.convert(table, Settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,13 +13,15 @@ from typing import Any
 import msgspec
 
 from nikawa.collect.form import find_form
+from nikawa.collect.project import open_project
+from nikawa.collect.pseudonyms import OWNER_KEY, PseudonymKey, owner_key_file, share_key
 from nikawa.collect.writers import Authorship, read_writers, writers_file
-from nikawa.datasets import load
+from nikawa.datasets.load import load, open_file
 from nikawa.datasets.names import find_benchmark
 from nikawa.errors import BadInput, unknown
 from nikawa.io.json import read_json
-from nikawa.io.records import SUFFIXES, read_examples
-from nikawa.io.task_sheet import SHEET, TASKS, Sheet
+from nikawa.io.records import SUFFIXES
+from nikawa.io.task_sheet import PEOPLE, SHEET, TASKS, Sheet
 from nikawa.records import Example, reference, texts_inside
 from nikawa.serve.languages import LANGUAGES
 
@@ -45,6 +48,10 @@ class NewProject:
     """The form's own settings."""
     database: str = ""
     """A PostgreSQL address; empty: a file in the folder."""
+    key: Path | None = None
+    """The file of the key of pseudonyms, made where there is none; None: the key of the build, else of the owner."""
+    share_key_with: Path | None = None
+    """A project whose key of pseudonyms the new one gets."""
 
 
 def _records_file(spec: str) -> Path | None:
@@ -59,7 +66,7 @@ def read_sources(spec: str, data: Path | None = None) -> Iterator[Example]:
     """The examples to judge, under the references their judgements will carry; a file keeps its plain ids."""
     path = _records_file(spec)
     if path is not None:
-        yield from read_examples(path)
+        yield from open_file(path, data=data)
         return
     dataset = load(spec, data=data)
     for split, examples in dataset.splits.items():
@@ -72,6 +79,36 @@ def read_source_writers(spec: str) -> dict[str, Authorship]:
     """Who wrote the texts of a records file, where a file beside it tells."""
     path = _records_file(spec)
     return {} if path is None else read_writers(writers_file(path))
+
+
+def choose_key(
+    spec: str, key: Path | None, share_key_with: Path | None
+) -> tuple[PseudonymKey | None, str]:
+    """The key of pseudonyms of a project on these examples, and a note where it has none to share.
+
+    `key` names its file, `share_key_with` a project that has it. Else it is the key of the build that wrote the task
+    sheet, else that of the owner. An older project has its own secret for a key: sharing it is the owner's wish, and
+    the only way to keep that project's pseudonyms.
+    """
+    if key is not None and share_key_with is not None:
+        cure = "say --key FILE or --share-key-with PROJECT, not both"
+        raise BadInput("two keys of pseudonyms are named", cure=cure)
+    if share_key_with is not None:
+        return open_project(share_key_with).pseudonym_keys[0], ""
+    if key is not None:
+        return share_key(key), ""
+    path = _records_file(spec)
+    sheets = (
+        None if path is None or _read_sheet_beside(spec) is None else path.absolute().parents[1]
+    )
+    if sheets is not None and sheets.name == PEOPLE and os.access(sheets, os.W_OK):
+        return share_key(sheets / OWNER_KEY), ""
+    try:
+        place = owner_key_file()
+        return share_key(place), ""
+    except (OSError, RuntimeError) as problem:  # no home folder, or none that can be written to
+        note = f"its pseudonyms are its own, as no key could be kept for all projects ({problem}); name one with --key FILE"
+        return None, note
 
 
 def complete_settings(

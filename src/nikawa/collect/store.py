@@ -39,6 +39,10 @@ from nikawa.serve.database import Connection, Database, Sqlite, open_database
 from nikawa.serve.writer import DatabaseWriter
 
 VERSION = "1"
+DRAWS, TEXT_ORDER = "draws", "order of texts"
+"""Values of the project as a whole: whether chance is drawn with the project's secret, in assignment and in exports of
+texts. They are written with the tables, so that a project in progress goes on as it began."""
+KEYED = "keyed"
 
 TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -114,10 +118,13 @@ class Store(DatabaseWriter):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             db.copy_to(part)
-            with atomic_write(path, overwrite=overwrite) as stream, part.open("rb") as copy:
+            # answers are nobody else's business, in a copy either
+            with (
+                atomic_write(path, overwrite=overwrite, private=True) as stream,
+                part.open("rb") as copy,
+            ):
                 while block := copy.read(1 << 20):
                     stream.write(block)
-            path.chmod(0o600)  # answers are nobody else's business, in a copy either
         finally:
             db.close()
             part.unlink(missing_ok=True)
@@ -146,7 +153,8 @@ def create_tables(database: Database, db: Connection) -> None:
             tables = ";".join((TABLES, audit.TABLES, login.TABLES))
             for statement in tables.format(**database.column_types).split(";"):
                 db.execute(statement)
-            set_value(db, "version", VERSION)
+            for key, value in (("version", VERSION), (DRAWS, KEYED), (TEXT_ORDER, KEYED)):
+                set_value(db, key, value)
         elif version != VERSION:
             what = f"the database has version {version}, this server needs {VERSION}"
             raise BadInput(what, file=str(database), cure="use the release of Nikawa that made it")
@@ -169,6 +177,11 @@ def set_value(db: Connection, key: str, value: str) -> None:
         key,
         value,
     )
+
+
+def is_keyed(db: Connection, draws: str) -> bool:
+    """Whether the draws called `DRAWS` or `TEXT_ORDER` need the project's secret."""
+    return get_value(db, draws) == KEYED
 
 
 _EXAMPLE_DECODER = msgspec.json.Decoder(Example)

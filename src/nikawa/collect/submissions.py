@@ -145,7 +145,7 @@ def read_request_state(
 
 def next_item(db: Connection, project: Project, token_hash: str, now: float) -> PageState:
     """The item in hand, or a fresh one."""
-    return _finish_request(db, project.settings, read_request_state(db, token_hash, now), now)
+    return _finish_request(db, project, read_request_state(db, token_hash, now), now)
 
 
 def save_answer(
@@ -162,7 +162,7 @@ def save_answer(
         if lease_id != submission.lease:
             raise Refused("key_used")
         return SaveResult(duplicate=True, surplus=was_surplus), _finish_request(
-            db, settings, request, now
+            db, project, request, now
         )
     worker, lease = request.worker, _require_unused(request.lease)
     writes = DeferredWrites(db)
@@ -184,7 +184,7 @@ def save_answer(
         apply_rules(db, writes, worker, settings, now)
     can_undo = not is_surplus and _is_of_stage(worker, lease.kind)
     state = _finish_request(
-        db, settings, request, now, writes=writes, worker_has_changed=True, can_undo=can_undo
+        db, project, request, now, writes=writes, worker_has_changed=True, can_undo=can_undo
     )
     return SaveResult(surplus=is_surplus), state
 
@@ -252,7 +252,7 @@ def undo_answer(
     settings, request = project.settings, read_request_state(db, token_hash, now)
     worker = request.worker
     if db.one("SELECT 1 FROM withdrawals WHERE worker = ? AND key = ?", worker.id, key):
-        return _finish_request(db, settings, request, now)
+        return _finish_request(db, project, request, now)
     row = _last_answer(db, worker)
     if row is None:
         raise Refused("nothing_to_undo")
@@ -270,7 +270,7 @@ def undo_answer(
     worker.earned -= pay
     _count_answer(worker, kind, -1, correct or 0, quick, seconds)
     request = replace(request, assignment=request.assignment._replace(has_leases=True))
-    return _finish_request(db, settings, request, now, writes=writes, worker_has_changed=True)
+    return _finish_request(db, project, request, now, writes=writes, worker_has_changed=True)
 
 
 def save_draft(
@@ -307,7 +307,7 @@ def report_item(
     if earlier is not None:
         if earlier[0] != report.lease:
             raise Refused("key_used")
-        return SaveResult(duplicate=True), _finish_request(db, settings, request, now)
+        return SaveResult(duplicate=True), _finish_request(db, project, request, now)
     lease = _require_unused(request.lease)
     writes = DeferredWrites(db)
     writes.add("UPDATE leases SET state = 'reported' WHERE id = ?", lease.id)
@@ -334,13 +334,13 @@ def report_item(
         worker.pilot += 1
         apply_rules(db, writes, worker, settings, now)
     return SaveResult(), _finish_request(
-        db, settings, request, now, writes=writes, worker_has_changed=is_pilot
+        db, project, request, now, writes=writes, worker_has_changed=is_pilot
     )
 
 
 def _finish_request(
     db: Connection,
-    settings: Settings,
+    project: Project,
     request: RequestState,
     now: float,
     *,
@@ -356,12 +356,13 @@ def _finish_request(
     """
     worker, writes = request.worker, writes or DeferredWrites(db)
     serial = worker.serial
-    assigned = assign_item(db, writes, worker, request.assignment, settings, now)
+    assigned = assign_item(db, writes, worker, request.assignment, project, now)
     if worker_has_changed or worker.serial != serial:
         save_worker(writes, worker, now)
     writes.send()
     is_idle = assigned is None and worker.state == "active"
-    waiting = is_idle and not has_reached_limit(worker, settings) and may_come_free(db, worker)
+    has_more = is_idle and not has_reached_limit(worker, project.settings)
+    waiting = has_more and may_come_free(db, worker)
     if can_undo is None:
         can_undo = _last_answer(db, worker) is not None
     pilot_items = count_items(db, "pilot") if worker.state == "pilot" else 0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
+from nikawa.collect.names import clean_name, find_name_fault, fold_name
 from nikawa.collect.project import Project
 from nikawa.collect.settings import Settings
 from nikawa.collect.store import get_value, set_value
@@ -156,6 +157,86 @@ def add_worker(
     return added
 
 
+def read_names(db: Connection) -> list[str]:
+    """The names of all who have come or have a link, in the order they came."""
+    rows = db.rows("SELECT name FROM workers WHERE origin <> ? OR serial > 0 ORDER BY id", AUTHOR)
+    return [str(name) for (name,) in rows]
+
+
+def read_spellings(db: Connection) -> dict[str, str]:
+    """The names of all workers by what their spellings share (`names.fold_name`); of several, the first."""
+    spellings: dict[str, str] = {}
+    for (name,) in db.rows("SELECT name FROM workers ORDER BY id"):
+        spellings.setdefault(fold_name(name), name)
+    return spellings
+
+
+def find_worker_by_spelling(
+    db: Connection, name: str, spellings: Mapping[str, str] | None = None
+) -> Worker | None:
+    """The worker of a name, as it is given or spelled otherwise; None where nobody has it.
+
+    Workers who came before spellings were compared may share a name but for its spelling: each is found by their own.
+    `spellings` is what `read_spellings` gave, for who asks about many names.
+    """
+    worker = find_worker_by_name(db, name) or find_worker_by_name(db, clean_name(name))
+    if worker is not None:
+        return worker
+    known = read_spellings(db) if spellings is None else spellings
+    other = known.get(fold_name(name))
+    return None if other is None else find_worker_by_name(db, other)
+
+
+def find_faulty_name(db: Connection, names: Iterable[str]) -> tuple[str, str] | None:
+    """The first of these names that nobody may have, and why; who has one already keeps it."""
+    for name in names:
+        fault = find_name_fault(name)
+        if fault and find_worker_by_name(db, name) is None:
+            return name, fault
+    return None
+
+
+def admit_worker(
+    db: Connection,
+    project: Project,
+    name: str,
+    origin: str,
+    spellings: dict[str, str],
+    *,
+    language: str,
+    now: float,
+) -> Worker:
+    """The worker of a name, however it is spelled, made where there is none; the texts they wrote are kept from them.
+
+    The worker's own name may differ from the one given: links are made from the worker's. `spellings` is what
+    `read_spellings` gave; a new worker is added to it.
+    """
+    known = find_worker_by_spelling(db, name, spellings)
+    stored = clean_name(name) if known is None else known.name
+    token_hash = hash_token(project.token(stored))
+    worker = add_worker(db, stored, token_hash, origin, language=language, now=now)
+    spellings.setdefault(fold_name(stored), stored)
+    bar_own_texts(db, project, worker)
+    return worker
+
+
+def bar_own_texts(db: Connection, project: Project, worker: Worker) -> None:
+    """Keep from a worker what somebody has seen who goes by a pseudonym of theirs: it is the same person.
+
+    That is what they wrote, where the file of writers has pseudonyms, and what they answered, where answers came in by
+    pseudonyms.
+    """
+    for pseudonym in project.pseudonyms(worker.name):
+        other = find_worker_by_name(db, pseudonym)
+        if other is not None:
+            db.execute(
+                "INSERT INTO seen (worker, item) SELECT ?, s.item FROM seen s WHERE s.worker = ?"
+                " ON CONFLICT DO NOTHING",
+                worker.id,
+                other.id,
+            )
+
+
 def make_links(
     db: Connection, project: Project, names: Iterable[str], who: str, now: float
 ) -> list[tuple[str, str]]:
@@ -163,32 +244,35 @@ def make_links(
 
     `who` is the person of the audit log. A token is the last part of a link and opens it: it must not be stored.
     """
-    language = project.settings.language
+    language, spellings = project.settings.language, read_spellings(db)
     links = []
     for name in names:
-        token = project.token(name)
-        add_worker(db, name, hash_token(token), "link", language=language, now=now)
-        links.append((name, token))
+        worker = admit_worker(db, project, name, "link", spellings, language=language, now=now)
+        links.append((worker.name, project.token(worker.name)))
     add_audit(db, who, "make links", {"workers": len(links)}, now)
     return links
 
 
 def join_worker(
-    db: Connection, name: str, token_hash: str, settings: Settings, *, language: str, now: float
+    db: Connection, project: Project, name: str, *, language: str, now: float
 ) -> Worker:
     """The worker a platform sends, made where the name is new.
 
-    Raises `Refused` where the settings allow no more workers, or the name has a link that the owner made.
+    Raises `Refused` where nobody may have the name, the settings allow no more workers, or the name has a link that the
+    owner made.
     """
-    worker = find_worker_by_name(db, name)
+    if find_faulty_name(db, [name]) is not None:
+        raise Refused("bad_request", 400)
+    spellings = read_spellings(db) if find_worker_by_name(db, name) is None else {}
+    worker = find_worker_by_spelling(db, name, spellings)
     if worker is not None:
         if worker.origin == "link":  # a name that others may know does not open somebody's own link
             raise Refused("not_allowed", 403)
         return worker
     (count,) = db.required("SELECT count(*) FROM workers WHERE origin <> ? OR serial > 0", AUTHOR)
-    if count >= settings.crowd.max_workers:
+    if count >= project.settings.crowd.max_workers:
         raise Refused("worker_full", 403)
-    return add_worker(db, name, token_hash, "join", language=language, now=now)
+    return admit_worker(db, project, name, "join", spellings, language=language, now=now)
 
 
 def exclude(db: Connection, worker: Worker, reason: str, who: str, now: float) -> None:

@@ -32,6 +32,8 @@ class Authorship(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The name of the worker, or a pseudonym where the export was asked for these."""
     meant: str = ""
     """The label the writer was asked for."""
+    key: str = ""
+    """The mark of the key that a pseudonym was made with (`PseudonymKey.mark`); older files do not have it."""
 
 
 def writers_file(texts: Path) -> Path:
@@ -41,9 +43,8 @@ def writers_file(texts: Path) -> Path:
 
 def write_writers(path: Path, rows: Iterable[Authorship], *, overwrite: bool = False) -> None:
     """Write who wrote what, for the owner's eyes alone."""
-    with atomic_write(path, overwrite=overwrite) as stream:
+    with atomic_write(path, overwrite=overwrite, private=True) as stream:
         stream.writelines(msgspec.json.encode(row) + b"\n" for row in rows)
-    path.chmod(0o600)
 
 
 def read_writers(path: Path) -> dict[str, Authorship]:

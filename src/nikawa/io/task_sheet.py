@@ -23,6 +23,8 @@ from nikawa.io.jsonl import encode_record
 from nikawa.records import Example, Record
 
 SHEET, TASKS, CELLS = "sheet.json", "tasks.jsonl", "tasks.csv"
+PEOPLE = "people"
+"""The folder of a build that holds its sheets."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """How a cell begins that a spreadsheet computes."""
 READING_ORDER = (

@@ -24,6 +24,7 @@ from nikawa.io.judgements import JudgementOptions, open_judgements
 from nikawa.io.task_sheet import (
     ANSWER_SHAPES,
     CELLS,
+    PEOPLE,
     SHEET,
     TASKS,
     Sheet,
@@ -36,7 +37,6 @@ from nikawa.recipes.answer_readers import ANSWER_READERS, Question, read_answer,
 from nikawa.recipes.decide import seeded_random
 from nikawa.recipes.recipe import Ask
 from nikawa.recipes.store import (
-    PEOPLE,
     RECORD,
     Done,
     Measured,
@@ -367,7 +367,7 @@ def write_answers(store: Store, asked: Question, answers: Answers, key: str) -> 
         )
     if answers.over:
         notes.append(f"{answers.over:,} answers beyond {asked.workers} an item were not counted")
-    with atomic_folder(store.folder(question), overwrite=True) as folder:
+    with atomic_folder(store.folder(question), overwrite=True, inside=store.out) as folder:
         lines = b"".join(encode_record(judgement) + b"\n" for judgement in judged)
         (folder / f"{question.name}.jsonl").write_bytes(lines)
         done = Done(

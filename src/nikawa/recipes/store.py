@@ -26,7 +26,7 @@ from nikawa.recipes.recipe import FROM, Ask, Config, Kept, Recipe, Stage
 from nikawa.records import Example, Judgement, Record
 from nikawa.version import __version__
 
-WORK, PEOPLE = "build", "people"
+WORK = "build"
 RECORD, TRACE = "stage.json", "trace.jsonl"
 _BLOCK = 1 << 20
 
@@ -107,6 +107,8 @@ class Store:
     config: Config
     base: Path
     """The folder that file names of the config are relative to."""
+    config_file: Path | None = None
+    """Where the config was read, for errors."""
     _files: dict[str, str] = field(default_factory=dict)
 
     def folder(self, stage: Stage | Ask) -> Path:
@@ -131,9 +133,8 @@ class Store:
         given = getattr(self.config, name)
         if not given:
             what = f"the config of {self.recipe.name} names no file of {name}"
-            raise BadInput(
-                what, cure=f'write {name} = "FILE" into it; --show-config prints one to fill in'
-            )
+            cure = f'write {name} = "FILE" into it; --show-config prints one to fill in'
+            raise BadInput(what, file=self.config_file, cure=cure)
         path = self.base / str(given)
         if not path.is_file():
             raise BadInput("no such file", file=path, cure=f"correct {name} in the config")
@@ -209,7 +210,8 @@ class _Sink:
 
 def run_stage(store: Store, stage: Stage, key: str) -> Done:
     """Run a stage into its folder, which appears when all is written."""
-    with atomic_folder(store.folder(stage), overwrite=True) as folder, ExitStack() as files:
+    target = atomic_folder(store.folder(stage), overwrite=True, inside=store.out)
+    with target as folder, ExitStack() as files:
         sinks = {
             name: _Sink(files.enter_context((folder / f"{name}.jsonl").open("wb")), name)
             for name in stage.sets
