@@ -1,10 +1,9 @@
-"""Buckets that limit requests; requests that never end: their connections are closed, and what was half sent is answered."""
+"""Buckets that limit requests; bodies that never end: what was half sent is answered."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from starlette.requests import Request
 
 from nikawa.serve import limits
 from nikawa.serve.errors import Refused
-from nikawa.serve.limits import RateLimiter, SlowConnections, read_body
+from nikawa.serve.limits import RateLimiter, read_body
 
 
 def test_a_bucket_fills_again_and_is_forgotten() -> None:
@@ -27,38 +26,6 @@ def test_a_bucket_fills_again_and_is_forgotten() -> None:
     limiter.count("a")
     with pytest.raises(Refused):
         limiter.count("a")
-
-
-class Connection:
-    def __init__(self, *, cycle: object = None, resting: bool = False) -> None:
-        self.closed = False
-        self.cycle, self.timeout_keep_alive_task = cycle, object() if resting else None
-        self.transport = SimpleNamespace(close=self.close)
-
-    def close(self) -> None:
-        self.closed = True
-
-
-def test_who_owes_the_head_of_a_request_is_closed() -> None:
-    silent, resting = Connection(), Connection(resting=True)
-    busy = Connection(cycle=SimpleNamespace(response_complete=False))
-    second = Connection(
-        cycle=SimpleNamespace(response_complete=True)
-    )  # began another request after its first
-    everyone, patience = [silent, resting, busy, second], SlowConnections(10)
-    assert patience.close_overdue(everyone, 0.0) == 0
-    assert patience.close_overdue(everyone, 9.0) == 0
-    assert patience.close_overdue(everyone, 10.0) == 2
-    assert [one.closed for one in everyone] == [True, False, False, True]
-
-
-def test_the_time_begins_anew_with_each_request() -> None:
-    one, patience = Connection(), SlowConnections(10)
-    patience.close_overdue([one], 0.0)
-    one.timeout_keep_alive_task = object()
-    patience.close_overdue([one], 8.0)
-    one.timeout_keep_alive_task = None
-    assert patience.close_overdue([one], 16.0) == 0
 
 
 def request_of(receive: Callable[[], Awaitable[Any]]) -> Request:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from nikawa.serve.errors import Refused
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 REQUEST_SECONDS = 30.0
-"""In which a request must have come whole, its head and its body each."""
+"""In which the body of a request must have come whole."""
 MAX_SENDERS = 20_000
 """Senders remembered; the one not heard of for longest is forgotten."""
 
@@ -61,30 +60,3 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
     except ClientDisconnect:  # nobody is left to read the answer
         raise Refused("bad_request", 400) from None
     return bytes(body)
-
-
-class SlowConnections:
-    """Closes connections that begin a request and never end it, so that a few cannot hold all places."""
-
-    def __init__(self, seconds: float = REQUEST_SECONDS) -> None:
-        self._seconds = seconds
-        self._since: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
-        """Since when each connection of uvicorn owes the head of a request."""
-
-    def close_overdue(self, connections: Iterable[Any], now: float) -> int:
-        """Close those that have owed it for too long; how many."""
-        closed = 0
-        for connection in list(connections):
-            if not self._owes_request(connection):
-                self._since.pop(connection, None)
-            elif now - self._since.setdefault(connection, now) >= self._seconds:
-                connection.transport.close()
-                closed += 1
-        return closed
-
-    @staticmethod
-    def _owes_request(connection: Any) -> bool:
-        """Neither at work on a request nor at rest after one, which uvicorn ends by itself."""
-        if not hasattr(connection, "cycle") or connection.timeout_keep_alive_task is not None:
-            return False
-        return connection.cycle is None or bool(connection.cycle.response_complete)

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
+from nikawa.serve.clients import client_network
 from nikawa.serve.errors import Refused
 from nikawa.serve.limits import read_body
 
@@ -27,8 +28,8 @@ def refuse_cross_site(request: Request) -> None:
 
 
 def sender_address(request: Request) -> str:
-    """The address a request comes from."""
-    return request.client.host if request.client else "?"
+    """The address a request comes from, as limits count it: all of an IPv6 /64 is one."""
+    return client_network(request.client.host) if request.client else "?"
 
 
 async def read_json_body(request: Request, kind: type[S], max_bytes: int) -> S:

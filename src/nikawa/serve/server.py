@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import socket
-import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nikawa.errors import BadInput, missing_extra
+from nikawa.serve.clients import Networks
+from nikawa.serve.connections import (
+    IDLE_SECONDS,
+    RESERVED_DESCRIPTORS,
+    ConnectionPlaces,
+    GuardedConnection,
+    OccasionalLog,
+    raise_descriptor_limit,
+)
 from nikawa.serve.errors import Refused
-from nikawa.serve.limits import SlowConnections
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -40,8 +50,12 @@ MEDIA_TYPES = {
     ".woff2": "font/woff2",
     ".json": "application/json",
 }
-TICKS_BETWEEN_LOOKS = 50
-"""Ticks of uvicorn, ten a second, between two looks for slow connections."""
+TICKS_BETWEEN_LOOKS = 10
+"""Ticks of uvicorn, ten a second, between two looks for connections that are silent for too long."""
+WAITING_CONNECTIONS = 2048
+"""That the system keeps until they are accepted."""
+MAX_ACCEPTED_AT_ONCE = 64
+"""Connections accepted before one of them is looked at: they come out of the reserved descriptors."""
 
 
 class SecurityHeaders:
@@ -92,8 +106,41 @@ class StaticFiles:
         return Response(data, media_type=kind, headers={"cache-control": CACHED_FOR_A_YEAR})
 
 
+@dataclass(frozen=True)
+class ConnectionLimits:
+    """How many connections a server takes, and which web servers in front of it are believed."""
+
+    connections: int = 4096
+    """Of all clients; fewer where the process may not have so many file descriptors."""
+    per_address: int = 1000
+    """Of one address that is no trusted proxy."""
+    trusted: Networks = Networks()
+
+    def places(self, descriptors: int) -> int:
+        """The connections that so many file descriptors allow, with some left for database, files and processes."""
+        reserved = min(RESERVED_DESCRIPTORS, descriptors // 2)
+        return max(1, min(self.connections, descriptors - reserved))
+
+
+class RepeatedWarnings(logging.Filter):
+    """Lets a warning of uvicorn pass once in a while: a client can cause one with every request."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._log = OccasionalLog()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a record is written."""
+        return record.levelno > logging.WARNING or self._log.is_due(str(record.msg))
+
+
 def run_server(
-    app: ASGIApp, host: str, port: int, *, on_start: Callable[[int], None] | None = None
+    app: ASGIApp,
+    host: str,
+    port: int,
+    limits: ConnectionLimits | None = None,
+    *,
+    on_start: Callable[[int], None] | None = None,
 ) -> None:
     """Serve until interrupted; `on_start` gets the port. Addresses are not logged: they may hold secret links."""
     import signal
@@ -107,31 +154,62 @@ def run_server(
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     try:  # listen before the server is ready: who comes early waits, and is not turned away
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        listening = socket.create_server((host, port), family=family, backlog=2048)
+        listening = socket.create_server((host, port), family=family, backlog=WAITING_CONNECTIONS)
     except OSError as problem:
         what = f"cannot listen at {host}, port {port}: {problem.strerror or problem}"
         cure = "choose another port with --port, or another address with --host"
         raise BadInput(what, cure=cure) from None
-    slow = SlowConnections()
+    limits = limits or ConnectionLimits()
+    descriptors = raise_descriptor_limit()
+    places = ConnectionPlaces(limits.places(descriptors), limits.per_address, limits.trusted)
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            asyncio.get_running_loop().set_exception_handler(on_loop_problem)
             await super().startup(sockets)
+            listening.listen(WAITING_CONNECTIONS)  # asyncio asked for as many as it accepts at once
             if on_start is not None:
                 on_start(int(listening.getsockname()[1]))
 
         async def on_tick(self, counter: int) -> bool:
             if counter % TICKS_BETWEEN_LOOKS == 0:
-                slow.close_overdue(self.server_state.connections, time.monotonic())
+                places.close_overdue()
             return await super().on_tick(counter)
 
+    def on_loop_problem(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if "accept" in str(context.get("message")) and isinstance(
+            context.get("exception"), OSError
+        ):
+            places.on_accept_failed(context["exception"])
+        else:
+            loop.default_exception_handler(context)
+
+    def accept_connection(**parts: Any) -> GuardedConnection:
+        return GuardedConnection(parser(**parts), places)
+
+    parser = _find_parser()
+    logging.getLogger("uvicorn.error").addFilter(RepeatedWarnings())
     config = uvicorn.Config(
         app,
         access_log=False,
         log_level="warning",
         server_header=False,
-        timeout_keep_alive=75,
-        proxy_headers=True,
+        timeout_keep_alive=int(IDLE_SECONDS),
+        http=accept_connection,  # type: ignore[arg-type]  # called like the class it asks for
+        ws="none",
+        proxy_headers=False,  # ClientCheck believes those of the proxies in the settings
+        backlog=min(MAX_ACCEPTED_AT_ONCE, max(1, descriptors // 8)),
         timeout_graceful_shutdown=10,
     )
     Server(config).run(sockets=[listening])
+
+
+def _find_parser() -> Callable[..., Any]:
+    """The connection of uvicorn for the parser that is installed, the quicker one first."""
+    try:
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+    except ImportError:
+        from uvicorn.protocols.http.h11_impl import H11Protocol
+
+        return H11Protocol
+    return HttpToolsProtocol
