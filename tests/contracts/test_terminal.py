@@ -116,7 +116,8 @@ def test_no_command_lets_a_file_command_the_terminal(evil_folder: Path) -> None:
     escaped = 0
     for _, step in steps():
         for words in (step.replace(" --json", ""), step):
-            for place in re.findall(r"--(?:out|removed|page|per-item) (\S+)", words):
+            written = re.findall(r"--(?:out|removed|page|per-item) (\S+)", words)
+            for place in written if not words.startswith("run ") else ():
                 if (target := evil_folder / place).is_dir() and words == step:
                     shutil.rmtree(target)
                 elif target.is_file() and words == step:
@@ -125,6 +126,11 @@ def test_no_command_lets_a_file_command_the_terminal(evil_folder: Path) -> None:
             judge(done, words)
             ended[done.status] += 1
             escaped += r"\x1b[31m" in done.out + done.err or r"\u001b[31m" in done.out
+    pages = [*evil_folder.rglob("*.html"), *evil_folder.rglob("*.svg")]
+    assert pages
+    for page in pages:
+        text = page.read_text("utf-8")
+        assert printable(text, "\n\t\r") == text, page
     assert ended[0] > 60, "most commands are refused: the walk shows little"
     assert escaped > 40
 
@@ -230,13 +236,21 @@ def test_a_name_that_is_not_utf_8_is_shown(tmp_path: Path) -> None:
         (tmp_path / name).write_text("not JSON\n")
     except OSError:
         pytest.skip("this file system takes UTF-8 alone")
-    for words in (("data", "check", name), ("data", "show", name, "--json"), ("score", "mini-ja-nli", name)):
+    for words in (
+        ("data", "check", name),
+        ("data", "show", name, "--json"),
+        ("score", "mini-ja-nli", name),
+    ):
         done = command(tmp_path, *words)
         assert done.status == 2, done
         judge(done, repr(words))
         assert r"caf\udce9" in done.err
     (tmp_path / name).write_text('{"id": "1", "inputs": {"text": "a"}, "gold": {"label": "b"}}\n')
-    for words in (("data", "check", name), ("data", "check", name, "--json"), ("data", "show", name, "--json")):
+    for words in (
+        ("data", "check", name),
+        ("data", "check", name, "--json"),
+        ("data", "show", name, "--json"),
+    ):
         done = command(tmp_path, *words)
         assert done.status in (0, 1), done
         judge(done, repr(words))
@@ -301,11 +315,7 @@ def test_bars_on_a_terminal_show_text_as_text(monkeypatch: pytest.MonkeyPatch) -
     assert f"c{SHOWN}" in re.sub(r"\s", "", written)
 
 
-
-
-def test_the_traceback_of_a_bug_is_escaped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_traceback_of_a_bug_is_escaped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import nikawa.cli.tasks as verb
 
     def fail(*_: object, **__: object) -> None:
@@ -335,6 +345,15 @@ def test_logs_and_warnings_are_escaped(tmp_path: Path, monkeypatch: pytest.Monke
     assert printable(done.err, "\n\t") == done.err
 
 
+def test_names_on_pages_are_isolated() -> None:
+    """Texts of items stay exact on the pages that draw them by script: no element may reorder its neighbours."""
+    for sheet in ("collect/pages/static/collect.css", "reporting/page.css"):
+        text = (ROOT / "src" / "nikawa" / sheet).read_text("utf-8")
+        rule = re.search(r"^(a,.*) ?\{ ?unicode-bidi: ?isolate", text, re.MULTILINE)
+        assert rule, sheet
+        assert {"span", "b", "mark"} <= set(re.split(", ?", rule[1].strip()))
+
+
 def test_verbs_print_by_the_functions_that_escape() -> None:
     """Nobody prints past `cli/terminal/output.py`: a line of a verb is one line, whatever name is in it."""
     allowed = {"output.py", "app.py"}
@@ -342,6 +361,8 @@ def test_verbs_print_by_the_functions_that_escape() -> None:
         text = path.read_text("utf-8").replace("typer.echo(context.get_help())", "")
         if path.name in allowed:
             continue
-        assert not re.search(r"typer\.(echo|secho)\(|click\.echo|(?<!out\.)(?<!\(\)\.)\bprint\(|Console\(", text), path
+        assert not re.search(
+            r"typer\.(echo|secho)\(|click\.echo|(?<!out\.)(?<!\(\)\.)\bprint\(|Console\(", text
+        ), path
         assert "sys.stdout.write" not in text, path
         assert "markup=True" not in text, path

@@ -301,7 +301,7 @@ def test_what_several_seeds_spread_over_is_in_the_reports_own_file() -> None:
 def test_a_title_turns_nothing_but_itself_around() -> None:
     found = page(row("a", 80.0))
     html = document(replace(found, sections=(replace(found.sections[0], title="\u202eTides"),)), {})
-    assert "<bdi>\u202eTides</bdi> · " in html
+    assert r"<bdi>\u202eTides</bdi> · " in html
 
 
 def test_csv_is_unrounded_and_no_formula() -> None:

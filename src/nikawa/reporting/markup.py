@@ -15,19 +15,22 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from nikawa.printable import printable
+
 TEMPLATES = Path(__file__).parent / "templates"
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def text(value: object) -> Markup:
-    """Text for a page or a picture, with a replacement character for each that XML cannot hold."""
-    return escape(_replace_forbidden(value if isinstance(value, str) else str(value)))
+    """Text for a page or a picture, with visible escapes for what has no shape.
+
+    XML cannot hold control characters, and bidirectional controls would reorder what stands around a name.
+    """
+    return escape(_show(value if isinstance(value, str) else str(value)))
 
 
-def _replace_forbidden(value: Any) -> Any:
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return _FORBIDDEN.sub("\ufffd", value)
-    return value
+def _show(value: Any) -> Any:
+    is_text = isinstance(value, str) and not isinstance(value, Markup)
+    return printable(value, "\t\n\r") if is_text else value
 
 
 def html(pattern: str, *values: object) -> Markup:
@@ -36,7 +39,7 @@ def html(pattern: str, *values: object) -> Markup:
     >>> html("<b>{}</b>", "a < b")
     Markup('<b>a &lt; b</b>')
     """
-    return Markup(pattern).format(*map(_replace_forbidden, values))  # noqa: S704 — a pattern is never from data
+    return Markup(pattern).format(*map(_show, values))  # noqa: S704 — a pattern is never from data
 
 
 def join(parts: Any) -> Markup:
@@ -64,7 +67,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=_replace_forbidden,
+        finalize=_show,
     )
     environment.globals["source"] = source
     environment.filters["thousands"] = lambda number: f"{number:,}"
