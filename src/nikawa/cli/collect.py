@@ -112,6 +112,8 @@ def show_export(count: int, form: str | None, out: Path, pseudonymise: bool) -> 
 
 def show_status(project_status: dict[str, Any]) -> None:
     """Progress, the latest workers, and what they reported."""
+    from nikawa.collect.names import describe_look_alikes
+
     done = project_status["progress"]
     echo(
         f"{project_status['title']}: {done['complete']:,} of {done['items']:,} items complete, {done['done']:,} of"
@@ -133,7 +135,7 @@ def show_status(project_status: dict[str, Any]) -> None:
     if rows:
         print_table(columns, rows, numbers=columns[2:6])
     for group in project_status["look_alikes"][:MAX_WORKERS_SHOWN]:
-        echo(f"names that look alike: {', '.join(map(ascii, group))}")
+        echo(f"names that look alike: {describe_look_alikes(group)}")
     for report in project_status["reports"][:MAX_WORKERS_SHOWN]:
         echo(
             f"reported {report['ref']}: {report['code']} ({report['worker']}) {report['comment'][:80]}"

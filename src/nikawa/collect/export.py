@@ -84,7 +84,8 @@ def export(
             counted = _Counted(judgements)
             lines = csv_lines(counted) if form == "csv" else json_lines(counted)
             with atomic_write(out, overwrite=options.overwrite) as stream:
-                stream.writelines(lines)
+                for block in lines:  # a compressed stream takes no list
+                    stream.write(block)
             return counted.count
         if out.name.endswith(".tsv") or form not in (None, "records", "label-studio", "doccano"):
             judgements = _guard_cells(judgements)

@@ -14,7 +14,12 @@ from msgspec.structs import replace
 
 from nikawa.collect.dashboard import overview
 from nikawa.collect.items import key_draws, open_synced
-from nikawa.collect.names import MAX_NAME_CHARS, find_look_alikes, find_name_fault
+from nikawa.collect.names import (
+    MAX_NAME_CHARS,
+    describe_look_alikes,
+    find_look_alikes,
+    find_name_fault,
+)
 from nikawa.collect.project import KINDS, Project, create_project, open_project
 from nikawa.collect.pseudonyms import (
     OWNER_KEY,
@@ -244,8 +249,9 @@ def _note_spellings(
     ]
     for group in find_look_alikes(everybody):
         if not set(group).isdisjoint(stored):
-            names = ", ".join(map(ascii, group))
-            notes.append(f"these workers' names look alike, and may be one person: {names}")
+            notes.append(
+                f"these names look alike: {describe_look_alikes(group)}; are they one person?"
+            )
     return tuple(notes)
 
 

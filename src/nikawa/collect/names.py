@@ -96,3 +96,16 @@ def find_look_alikes(names: Iterable[str]) -> list[list[str]]:
     for name in names:
         groups.setdefault(name_skeleton(name), []).append(name)
     return [group for group in groups.values() if len(group) > 1]
+
+
+def describe_look_alikes(group: list[str]) -> str:
+    """Names that look alike, each with the characters that not all of them have.
+
+    >>> describe_look_alikes(["aki", "\u0430ki"])
+    "'aki' (U+0061), 'аki' (U+0430)"
+    """
+    parts = []
+    for name in group:
+        odd = [sign for sign in dict.fromkeys(name) if any(sign not in other for other in group)]
+        parts.append(f"{name!r} ({' '.join(f'U+{ord(sign):04X}' for sign in odd)})")
+    return ", ".join(parts)

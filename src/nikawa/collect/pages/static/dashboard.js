@@ -62,7 +62,10 @@ async function change(path, heading, body) {
   if (reason && await post(path, { ...body, reason })) setTimeout(refresh, KEPT);
 }
 
-function workers({ rows, judged }) {
+// Names that look alike are told apart by the characters that not all of them have.
+const codes = (name, group) => [...new Set(name)].filter((one) => !group.every((other) => other.includes(one))).map((one) => `U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`).join(" ");
+
+function workers({ rows, judged, alike }) {
   const known = Object.fromEntries(judged.map((row) => [row.worker, row]));
   const act = (row) => {
     const path = ["excluded", "failed"].includes(row.state) ? "reinstate" : "exclude";
@@ -74,7 +77,9 @@ function workers({ rows, judged }) {
     return [foreign(row.name), make("span", {}, words[`state_${row.state}`] ?? row.state, row.reason ? make("small", { class: "why", dir: "auto" }, row.reason) : ""), number(row.answered), share, number(one.seconds),
       row.gold ? `${percent(row.gold_accuracy)} (${row.gold})` : "–", number(row.earned), row.code ? make("code", {}, row.code) : "–", flags(one.flags), owner ? act(row) : ""];
   });
-  return [map(judged), table([words.worker, words.state, words.answers, words.map_agreement, words.seconds, words.control, words.earned, words.code, words.flags, ""], cells)];
+  const notes = alike.map((group) => make("li", {}, ...group.flatMap((name, place) => [place ? ", " : "", foreign(name), ` (${codes(name, group)})`])));
+  const told = notes.length ? [make("p", { class: "notice" }, words.look_alikes), make("ul", { id: "look-alikes" }, ...notes)] : [];
+  return [...told, map(judged), table([words.worker, words.state, words.answers, words.map_agreement, words.seconds, words.control, words.earned, words.code, words.flags, ""], cells)];
 }
 
 function time({ under, items }) {
@@ -117,7 +122,7 @@ async function refresh() {
   const waited = (name) => data.analysed[name]?.at === null && data.analysed[name].working; // the first time: nothing can be said yet
   const agreed = { found: judged.agreement, writes: judged.writes };
   if (!waited("judged")) show("agreement", agreed, () => agreement(agreed));
-  const people = { rows: data.workers, judged: judged.workers };
+  const people = { rows: data.workers, judged: judged.workers, alike: data.look_alikes };
   show("workers", people, () => workers(people));
   const times = { under: data.time.under, items: judged.time };
   show("time", times, () => time(times));
