@@ -101,6 +101,6 @@ def test_streams_are_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
         outer = sys.stdout
         with printable_streams():
             assert sys.stdout is outer
-        print("\x07")
+        sys.stdout.write("\x07\n")
     assert (sys.stdout, sys.stderr) == before
     assert before[0].getvalue() == "\\x07\n"  # type: ignore[attr-defined]
