@@ -128,3 +128,17 @@ def reached() -> Callable[[Path, str], Any]:
         return found
 
     return follow
+
+
+@pytest.fixture
+def set_limit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], None]]:
+    """Sets a limit of the readers, by its environment variable, for one test."""
+    from nikawa.io.limits import read_limits
+
+    def set_one(variable: str, value: str) -> None:
+        monkeypatch.setenv(variable, value)
+        read_limits.cache_clear()
+
+    yield set_one
+    monkeypatch.undo()
+    read_limits.cache_clear()

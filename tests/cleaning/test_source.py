@@ -233,10 +233,12 @@ def test_boms_of_all_kinds_are_no_text(tmp_path: Path) -> None:
     assert lines(path) == KO.splitlines()
 
 
-def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_without_end_is_refused(
+    tmp_path: Path, set_limit: Callable[[str, str], None]
+) -> None:
     path = tmp_path / "endless.txt"
     path.write_text("短い。\n" + "雨が降る。" * 40_000, "utf-8")
     assert [number for number, _ in source.read_text_lines(path, "utf-8")] == [1, 2]
-    monkeypatch.setattr(source, "LINE_LIMIT", 1 << 18)
+    set_limit("NIKAWA_MAX_LINE", "256KiB")
     with pytest.raises(BadInput, match="line 2: is longer than"):
         list(source.read_text_lines(path, "utf-8"))

@@ -10,7 +10,6 @@ import pytest
 import zstandard
 
 from nikawa.errors import BadInput
-from nikawa.io import lines
 from nikawa.io.json import read_json
 from nikawa.io.lines import read_lines
 from nikawa.io.records import read_examples, read_records
@@ -122,26 +121,32 @@ def test_last_line_without_line_feed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".tsv", ".conll", ".json", ".jsonl.gz", ".jsonl.zst"])
 def test_a_line_that_does_not_end(
-    complain: Complain, monkeypatch: pytest.MonkeyPatch, suffix: str
+    complain: Complain, set_limit: Callable[[str, str], None], suffix: str
 ) -> None:
-    monkeypatch.setattr(lines, "LINE_LIMIT", 1 << 20)
+    set_limit("NIKAWA_MAX_LINE", "1MiB")
+    set_limit("NIKAWA_MAX_DOCUMENT", "1MiB")
     data = b'{"id":"1","inputs":{"text":"' + b"x" * (1 << 21)
     if suffix.endswith(".gz"):
         data = gzip.compress(data)
     elif suffix.endswith(".zst"):
         data = zstandard.compress(data)
-    assert "is longer than 1 MiB" in str(complain(f"x{suffix}", data))
+    problem = str(complain(f"x{suffix}", data))
+    assert (
+        "is longer than 1MiB; write one record a line, or raise the limit with NIKAWA_MAX_LINE=2MiB if the file is honest"
+        in problem
+    )
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_a_document_that_is_too_long(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+    tmp_path: Path, set_limit: Callable[[str, str], None], suffix: str
 ) -> None:
-    monkeypatch.setattr(lines, "WHOLE_LIMIT", 1 << 20)
+    set_limit("NIKAWA_MAX_DOCUMENT", "1MiB")
     data = b"[\n" + GOOD * (1 << 15) + b"]"
     (tmp_path / f"x.json{suffix}").write_bytes(gzip.compress(data) if suffix else data)
     with pytest.raises(
-        BadInput, match="is one document of more than 1 MiB; convert it to JSON lines"
+        BadInput,
+        match="is one document of more than 1MiB; convert it to JSON lines, or raise the limit with NIKAWA_MAX_DOCUMENT=2MiB",
     ):
         read_json(tmp_path / f"x.json{suffix}", object)
 

@@ -15,7 +15,6 @@ when dataset, check, where and count agree; anything else is new.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -39,6 +38,7 @@ from nikawa.datasets.names import spec_of
 from nikawa.datasets.upstream import Upstream, is_published, pinned_files
 from nikawa.datasets.views import source_of, views_of, without_views
 from nikawa.errors import BadInput
+from nikawa.io.toml import read_toml
 from nikawa.records import Dataset, Finding, Record, reference
 from nikawa.spec import Spec
 
@@ -314,10 +314,8 @@ def known_problems() -> KnownProblems:
 def read_known_problems(file: Path) -> KnownProblems:
     """One list of known problems."""
     try:
-        raw = tomllib.loads(file.read_text("utf-8"))
+        raw = read_toml(file, "see docs/data.md")
         return msgspec.convert(raw, dict[str, dict[str, dict[str, int]]])
-    except tomllib.TOMLDecodeError as problem:
-        raise BadInput(f"is not TOML ({problem})", file=file, cure="see docs/data.md") from None
     except msgspec.ValidationError as problem:
         cure = 'write [dataset.check] tables of "where" = count'
         raise BadInput(

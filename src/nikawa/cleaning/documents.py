@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from nikawa.cleaning.encoding import detect_encoding, detect_language, find_encoding
 from nikawa.errors import BadInput, suggest, unknown
 from nikawa.io.json import decode_json
-from nikawa.io.lines import LINE_LIMIT, open_bytes
+from nikawa.io.lines import check_openable, open_bytes, refuse_long_line
 from nikawa.io.pipes import is_piped
 from nikawa.records import Record
 
@@ -95,6 +95,8 @@ def inspect_files(
     """Look at each file; one that cannot be read as text is refused here, before any work."""
     if language not in ("", "ja", "ko"):
         raise unknown("language that can be cleaned", language, ("ja", "ko"))
+    for path in paths:
+        check_openable(path)
     if len({path.resolve() for path in paths}) < len(paths):
         raise BadInput("a file is named twice", cure="name each once")
     if reading.sources and len(paths) > 1:
@@ -191,9 +193,8 @@ def read_text_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
                     yield number, line.removesuffix("\r")
             rest.append(last)
             size += len(data)
-            if size > LINE_LIMIT:
-                what = f"is longer than {LINE_LIMIT >> 20} MiB"
-                raise BadInput(what, file=path, line=number + 1, cure="write a document a line")
+            if size > _BLOCK_BYTES:
+                refuse_long_line(size, path, number + 1)
         rest.append(_decode(decoder, b"", path, number))
     if last := "".join(rest):
         yield number + 1, last.removesuffix("\r")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from os.path import realpath
 from pathlib import Path
 from typing import BinaryIO
 
@@ -139,10 +140,10 @@ def refuse_unworkable(texts: Sequence[Path], out: Path, options: CleanOptions) -
         raise BadInput("no text was named", cure="name at least one file")
     for path in filter(None, (out, options.removed)):
         refuse_existing(path, options.overwrite)
-        if any(path.resolve() == text.resolve() for text in texts):
+        if realpath(path) in map(realpath, texts):  # it takes links in a circle, unlike `resolve`
             cure = "choose another name to write to"
             raise BadInput("is both read and written", file=path, cure=cure)
-    if options.removed and options.removed.resolve() == out.resolve():
+    if options.removed and realpath(options.removed) == realpath(out):
         cure = "choose another name for --removed"
         raise BadInput("is named twice to be written", file=out, cure=cure)
     least, most = options.settings.min_length, options.settings.max_length

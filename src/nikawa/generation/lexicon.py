@@ -10,7 +10,7 @@ nouns makes a natural sentence.
 
 from __future__ import annotations
 
-import tomllib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache, partial
@@ -22,6 +22,7 @@ from nikawa.errors import BadInput, suggest, unknown
 from nikawa.generation.frame_counts import FrameCounts, read_counts
 from nikawa.generation.times import UNITS, VERB_TIMES
 from nikawa.io.hand_edited import read_lines, read_rows, read_whole
+from nikawa.io.toml import parse_toml
 from nikawa.records import Record
 
 SHIPPED_FOLDER = Path(__file__).parent / "lexicons"
@@ -123,6 +124,16 @@ class Lexicon(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         nouns = frame.nouns.get(case, ())
         kinds = Counter(self.kinds[noun] for noun in nouns if self.kinds.get(noun))
         return min(kinds, key=lambda kind: (-kinds[kind], kind), default="")
+
+    def place_fault(self, word: str, problem: BadInput) -> BadInput:
+        """The fault of a word with the file and the line that the word is written in."""
+        written = word.replace(" ", "_")
+        for name in ("frames.tsv", "nouns.tsv", "agents.txt"):
+            path = self.folder / name
+            for number, line in read_lines(path) if path.exists() else ():
+                if written in re.split(r"[\s;=]+", line):
+                    return BadInput(problem.what, file=path, line=number, cure=problem.cure)
+        return BadInput(problem.what, file=self.folder, cure=problem.cure)
 
     @cached_property
     def excluded(self) -> frozenset[str]:
@@ -230,9 +241,7 @@ class _LexiconReader:
     def read_about(self) -> LexiconAbout:
         path = self.folder / "lexicon.toml"
         try:
-            return msgspec.convert(tomllib.loads(read_whole(path)), LexiconAbout)
-        except tomllib.TOMLDecodeError as error:
-            raise BadInput(f"is not TOML ({error})", file=path, cure="correct it there") from None
+            return msgspec.convert(parse_toml(read_whole(path), path), LexiconAbout)
         except msgspec.ValidationError as error:
             cure = f"it takes: {', '.join(LexiconAbout.__struct_fields__)}"
             raise BadInput(str(error), file=path, cure=cure) from None

@@ -41,7 +41,6 @@ What `pack.toml` may say:
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -69,6 +68,7 @@ from nikawa.generation.times import MAX_YEAR, TIME_WORDS, UNITS, Format, Quantit
 from nikawa.io.file_names import to_file_name
 from nikawa.io.folders import check_split_names
 from nikawa.io.hand_edited import read_whole
+from nikawa.io.toml import parse_toml
 
 PACKS = Path(__file__).parent / "packs"
 PACK_FILE = "pack.toml"
@@ -168,6 +168,12 @@ class Pack:
     def name(self) -> str:
         """Its name."""
         return self.head.name
+
+    @property
+    def file(self) -> Path:
+        """The file that says what the pack is; that of its templates where they stand alone."""
+        head = self.folder / PACK_FILE
+        return head if head.is_file() or not self.sources else self.sources[0]
 
     @property
     def language(self) -> str:
@@ -377,10 +383,7 @@ def read_head(path: Path) -> PackHead:
         cure = "see docs/templates.md for what a pack is"
         raise BadInput(f"holds no {PACK_FILE}", file=path.parent, cure=cure)
     try:
-        return msgspec.convert(tomllib.loads(read_whole(path)), PackHead)
-    except tomllib.TOMLDecodeError as error:
-        cure = "mend the line it names"
-        raise BadInput(f"is not TOML: {error}", file=path, cure=cure) from None
+        return msgspec.convert(parse_toml(read_whole(path), path), PackHead)
     except msgspec.ValidationError as error:
         cure = "see docs/templates.md for what pack.toml holds"
         raise BadInput(str(error), file=path, cure=cure) from None

@@ -24,7 +24,8 @@ from nikawa.io.atomic import atomic_write
 from nikawa.io.escapes import escape, unescape_cell
 from nikawa.io.json import decode_json, encode_json, plain_fault
 from nikawa.io.jsonl import check_record
-from nikawa.io.lines import read_lines
+from nikawa.io.limits import CHECKED_BYTES
+from nikawa.io.lines import read_lines, refuse_long_line
 from nikawa.io.spans import check_spans
 from nikawa.records import Example, Record, Span
 
@@ -32,6 +33,8 @@ TEXT_HEADERS = ("id", "sent_id", "group", "text")
 """Headers that hold text; the others hold JSON."""
 HEADERS = (*TEXT_HEADERS, "inputs", "gold", "meta", "tags", "origin")
 OUTSIDE_TAG, HIDDEN_TAG = "O", "_"
+BYTES_OF_ROW = 100
+"""What a row counts beside its characters towards the limit of a record: it is held as cells."""
 CONLLU_COLUMNS = 10
 WORD_COLUMNS = {"form": 1, "lemma": 2, "pos": 4}
 """Parts of a word, and their columns."""
@@ -90,12 +93,16 @@ def _read_blocks(path: Path, kind: type[Record], form: BlockForm) -> Iterator[tu
 def parse_blocks(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Block]:
     """Gather numbered lines into blocks; the path is for messages."""
     block: Block | None = None
-    number = 0
+    number = size = 0
     for number, line in lines:
         if line:
             block = block or Block(number, {}, [])
             add_line(block, line, path, number)
+            size += len(line) + BYTES_OF_ROW
+            if size > CHECKED_BYTES:
+                refuse_long_line(size, path, block.line)
             continue
+        size = 0
         if block is None:
             cure = "leave one empty line between examples"
             raise BadInput("is empty", file=path, line=number, cure=cure)

@@ -12,17 +12,14 @@ from io import BytesIO
 from pathlib import Path
 
 from nikawa.errors import BadInput
-from nikawa.io.lines import WHOLE_LIMIT, decode_line, numbered_lines, open_bytes
+from nikawa.io.lines import decode_line, numbered_lines, read_bytes
 from nikawa.io.tsv import parse_rows
 from nikawa.text.compose import compose_text
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """(Line number from 1, text without its end)."""
-    with open_bytes(path) as stream:
-        data = stream.read(WHOLE_LIMIT + 1)
-    if len(data) > WHOLE_LIMIT:
-        raise BadInput(f"is longer than {WHOLE_LIMIT >> 20} MiB", file=path, cure="take it apart")
+def read_lines(path: Path, name: str = "settings") -> Iterator[tuple[int, str]]:
+    """(Line number from 1, text without its end); `name` is the limit the file is held to."""
+    data = read_bytes(path, name)
     if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         try:
             data = data.decode("utf-16").encode()
@@ -34,9 +31,9 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         yield number, compose_text(line)
 
 
-def read_whole(path: Path) -> str:
-    """The text of a file."""
-    return "\n".join(line for _, line in read_lines(path))
+def read_whole(path: Path, name: str = "settings") -> str:
+    """The text of a file; `name` is the limit it is held to."""
+    return "\n".join(line for _, line in read_lines(path, name))
 
 
 def read_rows(

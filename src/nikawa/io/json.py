@@ -19,7 +19,8 @@ from typing import Any, Generic, TypeVar, get_args, get_origin
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.io.lines import decode_line, read_blocks_of_lines, read_whole
+from nikawa.io.limits import CHECKED_BYTES, is_nested_deeper, read_limits, refuse_large_json
+from nikawa.io.lines import decode_line, read_blocks_of_lines, read_text, refuse_long_line
 from nikawa.records import Record
 
 T = TypeVar("T")
@@ -27,9 +28,11 @@ T = TypeVar("T")
 MAX_NESTING = 100
 """Levels of nesting that are written; more can be read, but not by everything that takes records.
 """
+TOO_DEEP = "nests too deeply"
+FLATTEN = "flatten it: records nest a few levels"
 _FAULTS = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 _HALF_PAIR = re.compile(
-    r"(?<!\\)(?:\\\\)*(?:\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F])"
+    rb"(?<!\\)(?:\\\\)*(?:\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F])"
 )
 """An escaped surrogate without its other half."""
 _NOT_FINITE = re.compile(rb"(NaN|Infinity)\b")
@@ -43,6 +46,9 @@ def decode_json(
 
     With `unique` a name that occurs twice in one object is refused.
     """
+    if len(text) >= CHECKED_BYTES:
+        text = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        refuse_large_json(text, path, line)
     try:
         value = msgspec.json.decode(text, type=kind)
     except _FAULTS as problem:
@@ -54,17 +60,21 @@ def decode_json(
 
 def read_json(path: Path, kind: type[T], *, unique: bool = False) -> T:
     """Decode a whole JSON document; a fault is placed by line where the decoder tells the byte."""
-    text = read_whole(path)
+    text = read_text(path)
     if not text.strip():
         raise BadInput("is empty", file=path, cure="fetch or write it again")
+    refuse_large_json(text, path)
+    limits = read_limits()
+    if is_nested_deeper(text, limits.nesting):
+        raise BadInput(TOO_DEEP, file=path, cure=limits.cure("nesting", FLATTEN))
     try:
         value = msgspec.json.decode(text, type=kind)
     except _FAULTS as problem:
         byte = _byte_of(str(problem))
-        line = None if byte is None else text.encode()[:byte].count(b"\n") + 1
+        line = None if byte is None else text.count(b"\n", 0, byte) + 1
         raise json_fault(problem, text, path, line) from None
     if unique:
-        _refuse_repeats(text.encode(), kind, value, path)
+        _refuse_repeats(text, kind, value, path)
     return value
 
 
@@ -95,6 +105,10 @@ class _LineDecoder(Generic[T]):
 
     def decode(self, block: bytes, number: int) -> Iterable[tuple[int, T]]:
         """(Number, value) of whole lines, the first of which has this number."""
+        if len(block) >= CHECKED_BYTES:  # one of them is long
+            for at, line in enumerate(block.split(b"\n"), start=number):
+                refuse_long_line(len(line), self.path, at)
+                refuse_large_json(line, self.path, at)
         if self.is_as_written:
             try:
                 values = self.decoder.decode_lines(block)
@@ -182,24 +196,30 @@ def name_of(value: Any) -> str:
 
 def has_nonfinite(value: Any) -> bool:
     """Whether NaN or Infinity is anywhere in a value."""
-    if isinstance(value, float):
-        return not math.isfinite(value)
-    if isinstance(value, dict):
-        return any(map(has_nonfinite, value.values()))
-    return isinstance(value, list | tuple) and any(map(has_nonfinite, value))
+    ahead = [value]
+    while ahead:  # a loop: a deep value would overflow the stack
+        part = ahead.pop()
+        if isinstance(part, float):
+            if not math.isfinite(part):
+                return True
+        elif isinstance(part, dict):
+            ahead.extend(part.values())
+        elif isinstance(part, list | tuple):
+            ahead.extend(part)
+    return False
 
 
 def json_fault(problem: Exception, text: str | bytes, path: Path, line: int | None) -> BadInput:
     """What a decoder's complaint means to the person who has the file."""
     complaint = str(problem)
-    body = text if isinstance(text, str) else text.decode("utf-8", "replace")
+    body = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     if isinstance(problem, RecursionError):
-        what, cure = "nests too deeply", "flatten it: records nest a few levels"
+        what, cure = TOO_DEEP, FLATTEN
     elif ("truncated" in complaint or "surrogate" in complaint) and _HALF_PAIR.search(body):
         what, cure = "holds half of a surrogate pair", "write the character itself, in UTF-8"
     elif "truncated" in complaint:
         what, cure = "the JSON breaks off", "the file may be cut short: fetch or write it again"
-    elif _NOT_FINITE.match(body.encode(), _byte_of(complaint) or 0):
+    elif _NOT_FINITE.match(body, _byte_of(complaint) or 0):
         what, cure = "NaN and Infinity are not JSON", "write null, or leave the field out"
     elif isinstance(problem, msgspec.ValidationError):
         what, cure = plain_fault(complaint), "see docs/records.md for the fields"
@@ -225,7 +245,10 @@ def plain_fault(complaint: str) -> str:
 def _refuse_repeats(
     text: bytes, kind: object, value: object, path: Path, line: int | None = None
 ) -> None:
-    name = find_repeated_name(text, kind, value)
+    try:
+        name = find_repeated_name(text, kind, value)
+    except RecursionError:
+        raise BadInput(TOO_DEEP, file=path, line=line, cure=FLATTEN) from None
     if name is not None:
         what = f"the name {name!r} occurs twice in one object"
         raise BadInput(what, file=path, line=line, cure="keep one of them")

@@ -7,28 +7,35 @@ no part of the text.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import lzma
+import os
 import re
+import stat
 import zlib
 from codecs import BOM_UTF8
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import zstandard
 
 from nikawa.errors import BadInput
+from nikawa.io.limits import read_limits, refuse_wide_text, write_size
 from nikawa.io.pipes import hold_pipe
 
-_MIN_PACKED_BYTES, _MAX_PACKED_BYTES = 1 << 9, 1 << 14
+_MIN_PACKED_BYTES, _MAX_PACKED_BYTES = 1 << 9, 1 << 12
 """Packed bytes taken at a time: four of them may stand for 128 KiB, so well-packed data is taken in
-sips."""
+sips, and no sip gives more than 128 MiB."""
 _UNPACKED_BYTES = 1 << 20
 """About how much a piece should grow to."""
+_MIN_BYTES_OF_BOMB = 1 << 28
+"""Unpacked bytes below which no file is refused for packing too well."""
 
 
 class ZstdReader(io.RawIOBase):
@@ -38,7 +45,8 @@ class ZstdReader(io.RawIOBase):
     """
 
     def __init__(self, raw: BinaryIO) -> None:
-        self._raw, self._unpacker = raw, zstandard.ZstdDecompressor()
+        self._raw = raw
+        self._unpacker = zstandard.ZstdDecompressor(max_window_size=read_limits().window)
         self._frame: zstandard.ZstdDecompressionObj | None = None
         self._ready = memoryview(b"")
         self._piece = _MIN_PACKED_BYTES
@@ -76,33 +84,142 @@ class ZstdReader(io.RawIOBase):
         return packed
 
 
-WHOLE_LIMIT = 256 * 1024**2
-"""Bytes above which a file that must be read in one piece is refused: decoded it takes several
-times that."""
-LINE_LIMIT = 256 * 1024**2
-"""Bytes above which a line is refused: a file without line feeds must not fill the memory."""
+class XzReader(io.RawIOBase):
+    """Decompressed bytes of an xz file.
+
+    Unlike the library's own reader it refuses a file that wants a window of gigabytes.
+    """
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self._unpacker: lzma.LZMADecompressor | None = None
+        self._rest = b""
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill `buffer` with as much as comes of the next bytes."""
+        while True:
+            if self._unpacker is None or self._unpacker.eof:
+                self._rest = self._rest or self._raw.read(_BUFFER_BYTES)
+                if self._unpacker is not None:  # streams may follow each other, with zeros between
+                    self._rest = self._rest.lstrip(b"\0")
+                    if not self._rest and (more := self._raw.read(_BUFFER_BYTES)):
+                        self._rest = more
+                        continue
+                if not self._rest:
+                    return 0
+                # the decoder needs little more than its window
+                memory = read_limits().window + (1 << 20)
+                self._unpacker = lzma.LZMADecompressor(memlimit=memory)
+            packed = b""
+            if self._unpacker.needs_input:
+                packed, self._rest = self._rest or self._raw.read(_BUFFER_BYTES), b""
+                if not packed:
+                    raise EOFError("the end is missing")
+            data = self._unpacker.decompress(packed, len(buffer))
+            if self._unpacker.eof:
+                self._rest = self._unpacker.unused_data
+            if data:
+                buffer[: len(data)] = data
+                return len(data)
+
+
+class _Unpacked(io.RawIOBase):
+    """Unpacked bytes of a file, as long as they do not grow out of all proportion to its packed
+    bytes.
+    """
+
+    def __init__(self, source: Any, packed: BinaryIO, path: Path) -> None:
+        self._source, self._packed, self._path = source, packed, path
+        self._size = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count: int = self._source.readinto(buffer)
+        self._size += count
+        if self._size > _MIN_BYTES_OF_BOMB:
+            limits = read_limits()
+            if self._size > limits.ratio * self._packed.tell():
+                what = f"unpacks to more than {limits.ratio:,} times its size"
+                raise BadInput(what, file=self._path, cure=limits.cure("ratio"))
+        return count
+
+
 CRS = (b"\r\n", b"\r")
 """Ends of lines that are refused where a file must be as it was published or written."""
 _BUFFER_BYTES = 1 << 17
+_MIN_LONG_LINE = 1 << 16
+"""Bytes below which no line is too long under any limit of sense."""
+_PART_BYTES = 1 << 20
+"""Bytes of a document read at a time."""
 _BLOCK_BYTES = 1 << 14
 """Bytes of lines decoded at a time: few enough to stay in the processor's cache."""
 
 _BROKEN = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, zstandard.ZstdError)
+_KINDS = ((stat.S_ISCHR, "device"), (stat.S_ISBLK, "device"), (stat.S_ISSOCK, "socket"))
+
+
+def check_openable(path: Path) -> None:
+    """Refuse what is no plain file, and what has no end.
+
+    A pipe is read where it was given as one: by the shell's `<(…)`, or as standard input. One that
+    lies in a folder under a name is refused, as its other end may never be opened; so are devices.
+    The null device is an empty file, and a terminal is read until its end is typed.
+    """
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISREG(mode):
+            return
+        if stat.S_ISDIR(mode):
+            raise BadInput("is a folder, not a file", file=path, cure="name a file inside it")
+        target = path.resolve()
+    except FileNotFoundError:
+        raise BadInput("no such file", file=path, cure="check the path") from None
+    except PermissionError:
+        raise BadInput("may not be read", file=path, cure="check its permissions") from None
+    except (OSError, ValueError, RuntimeError) as problem:  # links in a circle, an impossible name
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise BadInput(f"cannot be opened ({reason})", file=path, cure="check the path") from None
+    cure = "write the data to a file and name that"
+    if stat.S_ISFIFO(mode):
+        # the shell's pipes and standard input have no name in any folder
+        if not target.exists() or path.parts[:2] in (("/", "dev"), ("/", "proc")):
+            return
+        raise BadInput("is not a plain file but a named pipe", file=path, cure=cure)
+    if stat.S_ISCHR(mode) and (path.samefile(os.devnull) or _is_terminal(path)):
+        return
+    kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "special file")
+    raise BadInput(f"is not a plain file but a {kind}", file=path, cure=cure)
+
+
+def _is_terminal(path: Path) -> bool:
+    """Whether a device is the terminal of this program: any other could wait for ever."""
+    about = path.stat()
+    for descriptor in (0, 1, 2):
+        with suppress(OSError):
+            is_same = os.path.samestat(about, os.fstat(descriptor))
+            if is_same and os.isatty(descriptor):
+                return True
+    return False
 
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
     """Open a plain, `.gz`, `.zst` or `.xz` file for reading.
 
-    A missing or broken one is a `BadInput`.
+    A missing or broken one is a `BadInput`; so is what is no file (see `check_openable`).
     A pipe can be opened as often as a file: what came through it is held.
     """
+    check_openable(path)
     try:
         raw = path.open("rb", buffering=_BUFFER_BYTES)
     except FileNotFoundError:
         raise BadInput("no such file", file=path, cure="check the path") from None
-    except IsADirectoryError:
-        raise BadInput("is a folder, not a file", file=path, cure="name a file inside it") from None
     except PermissionError:
         raise BadInput("may not be read", file=path, cure="check its permissions") from None
     try:
@@ -112,14 +229,31 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
             elif path.suffix == ".zst":
                 unpacked = ZstdReader(whole)
             elif path.suffix == ".xz":
-                unpacked = lzma.LZMAFile(whole)  # noqa: SIM115  (closed with the whole)
+                unpacked = XzReader(whole)
             else:
                 yield whole
                 return
-            yield cast(BinaryIO, io.BufferedReader(unpacked, _BUFFER_BYTES))
+            limited = _Unpacked(unpacked, whole, path)
+            yield cast(BinaryIO, io.BufferedReader(limited, _BUFFER_BYTES))
     except _BROKEN as problem:
         what = f"cannot be decompressed ({str(problem) or 'unexpected end'})"
         raise BadInput(what, file=path, cure="fetch or compress it again") from None
+
+
+def read_bytes(path: Path, name: str = "document") -> bytes:
+    """All bytes of a file, unpacked; more than the limit called `name` is refused."""
+    limits = read_limits()
+    limit: int = getattr(limits, name)
+    parts, size = [], 0
+    with open_bytes(path) as stream:
+        while part := stream.read(_PART_BYTES):
+            parts.append(part)
+            size += len(part)
+            if size > limit:
+                what = f"is one document of more than {write_size(limit)}"
+                cure = limits.cure(name, "convert it to JSON lines" if name == "document" else "")
+                raise BadInput(what, file=path, cure=cure)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def opening(path: Path, size: int = 64) -> bytes:
@@ -142,9 +276,10 @@ def read_blocks_of_lines(path: Path) -> Iterator[bytes]:
 
 def read_blocks(path: Path) -> Iterator[bytes]:
     """Bytes of a file in stretches that end with a line; a line that is too long breaks it off."""
+    limit = read_limits().line
     with open_bytes(path) as stream:
         started, size = [], 0
-        while size < LINE_LIMIT and (data := stream.read1(_BLOCK_BYTES)):  # type: ignore[attr-defined]  # it is buffered
+        while size < limit and (data := stream.read1(_BLOCK_BYTES)):  # type: ignore[attr-defined]  # it is buffered
             end = data.rfind(b"\n") + 1
             started.append(data[:end] if end else data)
             size += len(data)
@@ -160,7 +295,7 @@ def numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
     `decode_line` refuses what is wrong with one.
     """
-    return enumerate(iter(partial(stream.readline, LINE_LIMIT), b""), start=1)
+    return enumerate(iter(partial(stream.readline, read_limits().line), b""), start=1)
 
 
 def read_raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -199,13 +334,14 @@ def read_lines(path: Path, *, ended: bool = False) -> Iterator[tuple[int, str]]:
         yield number, line
 
 
-def decode_line(raw: bytes, path: Path, number: int) -> str:
-    """One raw line as text, or the `BadInput` that says what is wrong with it."""
+def decode_line(raw: bytes, path: Path, number: int, *, limited: bool = True) -> str:
+    """One raw line as text, or the `BadInput` that says what is wrong with it.
+
+    Its length is of no account where it is not `limited`.
+    """
     line = raw[:-1] if raw.endswith(b"\n") else raw
-    if len(line) >= LINE_LIMIT:
-        what = f"is longer than {LINE_LIMIT >> 20} MiB"
-        cure = "write one record a line, each ended by a line feed"
-        raise BadInput(what, file=path, line=number, cure=cure)
+    if limited and len(line) >= _MIN_LONG_LINE:
+        refuse_long_line(len(line), path, number)
     if number == 1 and line.startswith(BOM_UTF8):
         has_cr = line.endswith(b"\r")
         what = "starts with a byte order mark" + (" and ends its lines in CR LF" if has_cr else "")
@@ -262,19 +398,73 @@ def measure_language_share(data: bytes, encoding: str) -> float:
     return share if len(_KANA.findall(text)) >= _MIN_SHARE_OF_KANA * len(text) else share / 2
 
 
+class RowLines:
+    """Lines for a reader of CSV, whose rows may take several; a row that does not end is refused.
+
+    Who takes the rows sets `size` to 0 after each.
+    """
+
+    def __init__(self, lines: Iterable[str], path: Path, separator: str) -> None:
+        self._lines, self._path, self._separator = enumerate(lines, start=1), path, separator
+        self.size = 0
+        """Characters of the row so far."""
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        number, line = next(self._lines)
+        self.size += len(line)
+        if self.size >= _MIN_LONG_LINE:
+            refuse_long_line(self.size, self._path, number)
+            refuse_many_cells(line, self._separator, self._path, number)
+        return line
+
+
+def refuse_many_cells(line: str, separator: str, path: Path, number: int) -> None:
+    """Refuse a line of more cells than a row may have."""
+    limits = read_limits()
+    if len(line) > limits.cells and line.count(separator) >= limits.cells:
+        what = f"has more than {limits.cells:,} cells"
+        raise BadInput(what, file=path, line=number, cure=limits.cure("cells"))
+
+
+def refuse_long_line(size: int, path: Path, number: int) -> None:
+    """Refuse a line, or a record of several lines, that has too many bytes to be held."""
+    limits = read_limits()
+    if size >= limits.line:
+        what = f"is longer than {write_size(limits.line)}"
+        cure = limits.cure("line", "write one record a line")
+        raise BadInput(what, file=path, line=number, cure=cure)
+
+
+def read_text(path: Path, name: str = "document") -> bytes:
+    """The text of a file that makes sense only in one piece, as UTF-8, lines ended by LF alone.
+
+    It stays in bytes because one rare character makes each of a Python text take four. `name` is
+    the limit it is held to.
+    """
+    data = read_bytes(path, name).removeprefix(BOM_UTF8)
+    if b"\r\n" in data:
+        data = data.replace(b"\r\n", b"\n")
+    try:
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        for start in range(0, len(data), _PART_BYTES):
+            decoder.decode(data[start : start + _PART_BYTES])
+        decoder.decode(b"", final=True)
+        is_sound = not (b"\0" in data or b"\r\n" in data or data.endswith(b"\r"))
+        is_sound = is_sound and not data.startswith(BOM_UTF8)
+    except UnicodeDecodeError:
+        is_sound = False
+    if not is_sound:
+        for number, line in enumerate(BytesIO(data), start=1):
+            # a line of a document may be as long as the document
+            decode_line(line, path, number, limited=False)
+    return data.removesuffix(b"\n")
+
+
 def read_whole(path: Path) -> str:
     """The text of a file that makes sense only in one piece, such as one JSON document."""
-    if path.is_file() and path.stat().st_size > WHOLE_LIMIT:
-        raise _too_long(path)
-    size, lines = 0, []
-    for number, raw in read_plain_lines(path):
-        size += len(raw)
-        if size > WHOLE_LIMIT:
-            raise _too_long(path)
-        lines.append(decode_line(raw, path, number))
-    return "\n".join(lines)
-
-
-def _too_long(path: Path) -> BadInput:
-    what = f"is one document of more than {WHOLE_LIMIT >> 20} MiB"
-    return BadInput(what, file=path, cure="convert it to JSON lines")
+    data = read_text(path)
+    refuse_wide_text(data, path)
+    return data.decode()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +19,7 @@ from nikawa.io.atomic import atomic_write
 from nikawa.io.columns import check_columns, columns_of, flatten_records, unflatten
 from nikawa.io.json import decode_json, encode_json, has_nonfinite
 from nikawa.io.lines import open_bytes
+from nikawa.io.parquet_pages import plan_reading
 from nikawa.io.shapes import ListOf, Shape, Struct, column_shape
 from nikawa.records import Record
 
@@ -34,6 +37,7 @@ def arrow() -> Any:
     """The `pyarrow` module with its `parquet` part, or the error that says how to get it."""
     try:
         import pyarrow
+        import pyarrow.compute
         import pyarrow.parquet
     except ImportError:
         raise missing_extra("pyarrow, which reads and writes Parquet,", "tables") from None
@@ -59,26 +63,67 @@ def read_flat_rows(path: Path, kind: type[Record]) -> Iterator[dict[str, Any]]:
     Refuses columns that `kind` does not have.
     """
     pa = arrow()
+    with open_parquet(path) as (file, rows):
+        names = list(file.schema_arrow.names)
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
+        if twice:
+            what = f"column {twice[0]!r} occurs twice"
+            raise BadInput(what, file=path, cure="rename one of them")
+        check_columns(names, kind, path)
+        decoders = [make_decoder(pa, field, path) for field in file.schema_arrow]
+        for batch in file.iter_batches(batch_size=rows):
+            pairs = zip(decoders, batch.columns, strict=True)
+            columns = [decode(list_values(pa, column)) for decode, column in pairs]
+            for cells in zip(*columns, strict=True):
+                row = zip(names, cells, strict=True)
+                yield {name: cell for name, cell in row if cell is not UNSET}
+
+
+@contextmanager
+def open_parquet(path: Path, most: int = ROWS_IN_GROUP) -> Iterator[tuple[Any, int]]:
+    """An open `ParquetFile`, and how many of its rows may be read at a time, `most` of them at most.
+
+    What a damaged file makes of the library is a `BadInput`.
+    """
+    pa = arrow()
     with open_bytes(path) as stream:
         try:
             file = pa.parquet.ParquetFile(stream)
-            names = list(file.schema_arrow.names)
-            twice = sorted(name for name, count in Counter(names).items() if count > 1)
-            if twice:
-                what = f"column {twice[0]!r} occurs twice"
-                raise BadInput(what, file=path, cure="rename one of them")
-            check_columns(names, kind, path)
-            decoders = [make_decoder(pa, field, path) for field in file.schema_arrow]
-            for batch in file.iter_batches(batch_size=ROWS_IN_GROUP):
-                pairs = zip(decoders, batch.columns, strict=True)
-                columns = [decode(column.to_pylist()) for decode, column in pairs]
-                for cells in zip(*columns, strict=True):
-                    row = zip(names, cells, strict=True)
-                    yield {name: cell for name, cell in row if cell is not UNSET}
-        except (pa.ArrowException, *_DAMAGE) as problem:  # what a damaged file makes of the library
+            plan = plan_reading(stream, path, most)
+            if plan.dictionaries:
+                file = pa.parquet.ParquetFile(stream, read_dictionary=list(plan.dictionaries))
+            yield file, plan.rows
+        except (pa.ArrowException, *_DAMAGE) as problem:
             reason = str(problem).partition("\n")[0].partition(". ")[0]
             what = f"is not Parquet ({reason})"
             raise BadInput(what, file=path, cure="fetch or write it again") from None
+
+
+def list_values(pa: Any, array: Any) -> list[Any]:
+    """The values of an array as Python's own.
+
+    Rows that share an entry of a dictionary share one text: pyarrow itself makes one for each.
+    """
+    types, kind = pa.types, array.type
+    if "dictionary" not in str(kind):
+        return list(array.to_pylist())
+    if types.is_dictionary(kind):
+        used = array.indices.unique()
+        texts = array.dictionary.take(used).to_pylist()
+        by_index = dict(zip(used.to_pylist(), texts, strict=True))
+        return [by_index[index] for index in array.indices.to_pylist()]
+    is_valid = array.is_valid().to_pylist()
+    if types.is_struct(kind):
+        names = [kind.field(at).name for at in range(kind.num_fields)]
+        parts = [list_values(pa, part) for part in array.flatten()]
+        cells = zip(*parts, strict=True)
+        return [
+            dict(zip(names, row, strict=True)) if valid else None
+            for row, valid in zip(cells, is_valid, strict=True)
+        ]
+    values = iter(list_values(pa, array.flatten()))
+    lengths = pa.compute.list_value_length(array).to_pylist()
+    return [None if length is None else list(islice(values, length)) for length in lengths]
 
 
 def make_decoder(pa: Any, field: Any, path: Path) -> Callable[[list[Any]], list[Any]]:

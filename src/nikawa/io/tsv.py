@@ -16,13 +16,15 @@ from nikawa.io.atomic import atomic_write
 from nikawa.io.columns import check_columns, flatten_records, unflatten
 from nikawa.io.escapes import ABSENT, escape, unescape_cell
 from nikawa.io.json import decode_json, encode_json
-from nikawa.io.lines import read_lines
+from nikawa.io.lines import read_lines, refuse_many_cells
 from nikawa.records import Record
 
 R = TypeVar("R", bound=Record)
 
 JSON = ":json"
 """How the name of a column of JSON ends."""
+_MIN_LONG_ROW = 1 << 16
+"""Characters below which a row has no more cells than it may."""
 
 
 def read_tsv(
@@ -52,9 +54,12 @@ def parse_rows(
         _, first = next(lines)
     except StopIteration:
         raise BadInput("is empty", file=path, cure="write a header line and rows") from None
+    refuse_many_cells(first, separator, path, 1)
     header = first.split(separator)
     check_header(header, needs, path)
     for number, line in lines:
+        if len(line) >= _MIN_LONG_ROW:
+            refuse_many_cells(line, separator, path, number)
         cells = line.split(separator)
         if cut:
             cells += [""] * (len(header) - len(cells))

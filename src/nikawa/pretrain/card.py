@@ -17,6 +17,8 @@ import msgspec
 
 from nikawa.errors import BadInput
 from nikawa.io.atomic import recover, refuse_existing, staged_files
+from nikawa.io.json import read_json
+from nikawa.io.lines import read_bytes
 from nikawa.pretrain.corpus import LANGUAGE_NAMES
 from nikawa.pretrain.settings import MAX_INPUT_TOKENS, TrainSettings, find_size
 
@@ -146,17 +148,17 @@ def read_figures(folder: Path) -> Figures:
     if not path.is_file():
         what = "holds no encoder made by nikawa pretrain"
         raise BadInput(what, file=folder, cure="name its folder")
-    return msgspec.json.decode(path.read_bytes(), type=Figures)
+    return read_json(path, Figures)
 
 
 def read_credits(path: Path) -> str:
     """The text of a file that names sources."""
     cure = "name the file that credits the sources"
+    if not path.exists():
+        raise BadInput("no such file", file=path, cure=cure)
     try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise BadInput("no such file", file=path, cure=cure) from None
-    except (OSError, UnicodeDecodeError):
+        return read_bytes(path, "settings").decode()
+    except UnicodeDecodeError:
         cure += ", as UTF-8 text"
         raise BadInput("cannot be read as text", file=path, cure=cure) from None
 

@@ -22,6 +22,7 @@ from nikawa.datasets.locate import VARIABLE, require_folder
 from nikawa.errors import BadInput, MissingExtra, missing_extra, unknown
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json
+from nikawa.io.lines import read_bytes
 from nikawa.pretrain.card import (
     CARD_FILE,
     CONFIG_FILE,
@@ -668,7 +669,7 @@ class ModelStage:
         path, figures = self.out / CARD_FILE, read_figures(self.out)
         if not path.is_file():
             return False
-        card = path.read_bytes().decode("utf-8", "replace")
+        card = read_bytes(path).decode("utf-8", "replace")
         return card_matches(card, collect_facts(figures), figures)
 
     def _read_progress(self) -> Any:

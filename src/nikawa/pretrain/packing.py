@@ -16,7 +16,7 @@ from functools import cached_property
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import msgspec
 import numpy as np
@@ -24,6 +24,8 @@ import numpy as np
 from nikawa.errors import BadInput
 from nikawa.execute.ordered import map_ordered
 from nikawa.io.atomic import atomic_folder, refuse_existing
+from nikawa.io.json import read_json
+from nikawa.io.lines import open_bytes, read_bytes
 from nikawa.pretrain.tokenizer import load_tokenizer
 from nikawa.pretrain.vocabulary import FindStarts
 
@@ -105,26 +107,36 @@ class Pack:
         """The entries of a file, of which there must be `count`."""
         path = self.folder / name
         entries: np.ndarray
-        if not path.is_file():
-            entries = np.frombuffer(self._decompress(name), kind)
-        elif path.stat().st_size:
-            entries = np.memmap(path, kind, "r")
-        else:
-            entries = np.zeros(0, kind)
+        try:
+            if not path.is_file():
+                entries = np.frombuffer(self._decompress(name, count * kind.itemsize), kind)
+            elif path.stat().st_size:
+                entries = np.memmap(path, kind, "r")
+            else:
+                entries = np.zeros(0, kind)
+        except ValueError:
+            what, cure = "ends in the middle of an entry", "pack the text again"
+            raise BadInput(what, file=path, cure=cure) from None
         if len(entries) != count:
             what = f"holds {len(entries):,} entries, not {count:,}"
             raise BadInput(what, file=path, cure="pack the text again")
         return entries
 
-    def _decompress(self, name: str) -> bytes:
+    def _decompress(self, name: str, size: int) -> bytes:
+        """The bytes of a compressed file; of one that holds more than `size`, a few more."""
         path = self.folder / (name + COMPRESSED_SUFFIX)
         cure = "pack the text again, or carry the pack over again"
+        if not path.exists():
+            raise BadInput("is missing", file=path, cure=cure)
+        blocks, left = [], size + 8  # whole entries of any kind
         try:
-            return lzma.decompress(path.read_bytes())
-        except FileNotFoundError:
-            raise BadInput("is missing", file=path, cure=cure) from None
-        except lzma.LZMAError as problem:
-            raise BadInput(f"is damaged: {problem}", file=path, cure=cure) from None
+            with open_bytes(path) as stream:
+                while left > 0 and (block := stream.read(min(left, _BLOCK_BYTES))):
+                    blocks.append(block)
+                    left -= len(block)
+        except BadInput as problem:
+            raise BadInput(f"is damaged: {problem.what}", file=path, cure=cure) from None
+        return b"".join(blocks)
 
 
 def _id_type(vocabulary: int) -> np.dtype[Any]:
@@ -169,11 +181,11 @@ def pack_text(tokenizer: Path, text: Path, out: Path, options: PackOptions | Non
 def open_pack(folder: Path) -> Pack:
     """A pack, compressed or not."""
     path = folder / META_FILE
-    try:
-        return Pack(folder, msgspec.json.decode(path.read_bytes(), type=PackMeta))
-    except FileNotFoundError:
+    if not path.is_file():
         cure = "pack a text first: nikawa pretrain --only pack"
-        raise BadInput("is no pack", file=folder, cure=cure) from None
+        raise BadInput("is no pack", file=folder, cure=cure)
+    try:
+        return Pack(folder, msgspec.json.decode(read_bytes(path), type=PackMeta))
     except msgspec.DecodeError as problem:
         what = f"cannot be read: {problem}"
         raise BadInput(what, file=path, cure="pack the text again") from None
@@ -305,7 +317,7 @@ class LineEncoder:
         first = None
         report = self.folder / "vocabulary.json"
         if report.is_file():
-            first = msgspec.json.decode(report.read_bytes()).get("first_piece")
+            first = read_json(report, cast("type[dict[str, Any]]", dict)).get("first_piece")
         return TokenizerFacts(
             vocabulary=self._tokenizer.get_vocab_size(),
             special=special,

@@ -19,6 +19,7 @@ import msgspec
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
 from nikawa.io.json import encode_json
+from nikawa.io.lines import read_bytes
 from nikawa.io.locks import lock_folder
 
 STAGES = TEXT, VOCABULARY, PACK = "text", "tokenizer", "pack"
@@ -68,8 +69,8 @@ def read_result(path: Path, kind: Any) -> Any:
     if not path.is_file():
         return None
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except msgspec.MsgspecError as problem:
+        return msgspec.json.decode(read_bytes(path), type=kind)
+    except (msgspec.MsgspecError, RecursionError) as problem:
         cure = "remove its folder: the stage is made again"
         raise BadInput(f"cannot be read ({problem})", file=path, cure=cure) from None
 
@@ -106,8 +107,8 @@ class Stages:
         if not path.is_file() or not (self.folder(name) / REQUIRED_FILES.get(name, "")).exists():
             return None
         try:
-            return msgspec.json.decode(path.read_bytes(), type=Marker)
-        except msgspec.MsgspecError:
+            return msgspec.json.decode(read_bytes(path), type=Marker)
+        except (msgspec.MsgspecError, RecursionError):
             cure = "remove it: the stage is made again"
             raise BadInput("is no marker of a stage", file=path, cure=cure) from None
 

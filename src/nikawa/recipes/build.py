@@ -7,7 +7,6 @@ from __future__ import annotations
 import ast
 import inspect
 import os
-import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,8 +21,8 @@ from nikawa.errors import BadInput, suggest
 from nikawa.io.atomic import recover
 from nikawa.io.folders import CARD
 from nikawa.io.json import plain_fault
-from nikawa.io.lines import read_whole
 from nikawa.io.locks import lock_file
+from nikawa.io.toml import read_toml
 from nikawa.recipes.annotation import Waiting, collect_answers
 from nikawa.recipes.recipe import Ask, Config, Recipe, Stage, find_recipe
 from nikawa.recipes.release import Released, release, released_before
@@ -97,13 +96,16 @@ def build(
         options or BuildOptions(),
         find_recipe(recipe) if isinstance(recipe, str) else recipe,
     )
-    store = Store(
-        out, recipe, read_config(recipe, how.config), how.config.parent if how.config else Path()
-    )
+    base = how.config.parent if how.config else Path()
+    store = Store(out, recipe, read_config(recipe, how.config), base, config_file=how.config)
     if out.exists() and not out.is_dir():
         raise BadInput("is a file, not a folder", file=out, cure="choose another name")
     if recipe.check is not None:
-        recipe.check(store.config)
+        try:
+            recipe.check(store.config)
+        except BadInput as problem:
+            place = problem.file or how.config
+            raise BadInput(problem.what, file=place, cure=problem.cure) from None
     for source in recipe.sources:
         store.file(source)
     reports: list[StageReport] = []
@@ -185,12 +187,7 @@ def read_config(recipe: Recipe, path: Path | None) -> Config:
     """
     if path is None:
         return recipe.config()
-    try:
-        given = tomllib.loads(read_whole(path))
-    except tomllib.TOMLDecodeError as problem:
-        raise BadInput(
-            f"is not TOML: {problem}", file=path, cure="correct the place it names"
-        ) from None
+    given = read_toml(path)
     known = [field.name for field in msgspec.structs.fields(recipe.config)]
     for name in given:
         if name not in known:

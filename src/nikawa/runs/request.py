@@ -6,19 +6,20 @@ A preset is a named choice of seeds, settings, grids and variations: one readabl
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from nikawa.errors import BadInput, unknown
-from nikawa.io.lines import read_whole
+from nikawa.io.toml import read_toml
 from nikawa.models import find_model, parse_model_name
 
 PRESETS = Path(__file__).parent / "presets"
+MAX_SEEDS = 1_000
+"""Seeds that a number may stand for."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class RunRequest:
     """How many of the seeds choose among the values of a grid; 0: all of them."""
     per_task: Mapping[str, RunRequest] = field(default_factory=dict)
     """Settings and grid of single tasks, from a preset."""
+    preset: Path | None = None
+    """The file of the preset, to be named where it is at fault."""
 
 
 def check_request(request: RunRequest) -> None:
@@ -62,10 +65,13 @@ def check_request(request: RunRequest) -> None:
     for name in sorted({name for part in parts for name in (*part.settings, *part.grid)}):
         if name not in known:
             cure = f"they have: {', '.join(known)}" if known else "none of them has settings"
-            raise BadInput(f"no model here has the setting {name!r}", cure=cure)
+            raise BadInput(
+                f"no model here has the setting {name!r}", file=request.preset, cure=cure
+            )
     grid = [item for part in parts for item in part.grid.items()]
     for name in sorted(name for name, values in grid if not values):
-        raise BadInput(f"the grid of {name!r} has no value", cure=f"write --grid {name}=V1,V2")
+        cure = f"write --grid {name}=V1,V2"
+        raise BadInput(f"the grid of {name!r} has no value", file=request.preset, cure=cure)
     for share in request.shares:
         if not 0 < share <= 1:
             cure = "write numbers above 0 and up to 1: 0.25,0.5,1.0"
@@ -103,12 +109,12 @@ class TaskPreset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The content of a preset file; what the command line says goes before it."""
 
-    seeds: int | None = None
+    seeds: Annotated[int, msgspec.Meta(ge=1, le=MAX_SEEDS)] | None = None
     settings: dict[str, Any] = msgspec.field(default_factory=dict)
     grid: dict[str, list[Any]] = msgspec.field(default_factory=dict)
-    shares: list[float] = msgspec.field(default_factory=list)
-    shots: int = 0
-    choose_seeds: int = 0
+    shares: list[Annotated[float, msgspec.Meta(gt=0, le=1)]] = msgspec.field(default_factory=list)
+    shots: Annotated[int, msgspec.Meta(ge=0)] = 0
+    choose_seeds: Annotated[int, msgspec.Meta(ge=0)] = 0
     inputs: list[str] = msgspec.field(default_factory=list)
     train: list[str] = msgspec.field(default_factory=list)
     task: dict[str, TaskPreset] = msgspec.field(default_factory=dict)
@@ -126,10 +132,10 @@ def read_preset(name: str) -> Preset:
         if name.endswith(".toml"):
             raise BadInput("no such file", file=path, cure="check the path")
         raise unknown("preset", name, preset_names())
+    cure = "docs/run.md shows one"
     try:
-        return msgspec.convert(tomllib.loads(read_whole(path)), Preset)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as problem:
-        cure = "docs/run.md shows one"
+        return msgspec.convert(read_toml(path, cure), Preset)
+    except msgspec.ValidationError as problem:
         raise BadInput(f"is no preset: {problem}", file=path, cure=cure) from None
 
 

@@ -7,7 +7,6 @@ path.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -17,7 +16,8 @@ import msgspec
 
 from nikawa.errors import BadInput, suggest, unknown
 from nikawa.io.json import plain_fault
-from nikawa.io.lines import read_whole
+from nikawa.io.lines import read_text
+from nikawa.io.toml import parse_toml
 from nikawa.records import Record
 from nikawa.registry import Registry, collect_plugins
 from nikawa.tagging.terms import alternatives, parse_terms
@@ -141,7 +141,7 @@ def _read_by_name(name: str) -> Pack:
 
 def read_pack(path: Path) -> Pack:
     """Read and check a pack; a fault names file, line and cure."""
-    text = read_whole(path)
+    text = read_text(path, "settings").decode()
     pack = decode_pack(text, path)
     if pack.name != path.name.removesuffix(SUFFIX):
         raise _fault(
@@ -168,13 +168,8 @@ def decode_pack(text: str, path: Path) -> Pack:
     """
     raw: dict[str, Any] = {}
     try:
-        raw = tomllib.loads(text)
+        raw = parse_toml(text, path, GUIDE)
         return msgspec.convert(raw, Pack)
-    except tomllib.TOMLDecodeError as problem:
-        place = re.search(r"line (\d+)", str(problem))
-        raise _fault(
-            f"is not TOML ({problem})", path, GUIDE, int(place[1]) if place else None
-        ) from None
     except msgspec.ValidationError as problem:
         fault = plain_fault(str(problem))
         inside = re.search(r"patterns\[(\d+)\]", fault)

@@ -14,6 +14,7 @@ import random
 import string
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -21,7 +22,8 @@ import msgspec
 from nikawa.datasets.locate import data_root
 from nikawa.datasets.upstream import clone_name
 from nikawa.errors import BadInput, missing_extra
-from nikawa.io.lines import open_bytes, read_lines
+from nikawa.io.limits import read_limits
+from nikawa.io.lines import RowLines, open_bytes, read_lines
 from nikawa.records import Example
 
 LABELS = ("positive", "negative")
@@ -145,12 +147,15 @@ def read_raw_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     before = csv.field_size_limit(MAX_FIELD_CHARS)
     try:
         with open_bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8") as stream:
-            reader = csv.reader(stream, delimiter="\t")
+            texts = iter(partial(stream.readline, read_limits().line), "")
+            lines = RowLines(texts, path, "\t")
+            reader = csv.reader(lines, delimiter="\t")
             if "review_body" not in next(reader, ()):
                 raise BadInput(
                     "has no column 'review_body'", file=path, line=1, cure="is this the raw TSV?"
                 )
             for row in reader:
+                lines.size = 0
                 yield reader.line_num, row
     except (UnicodeDecodeError, csv.Error) as problem:
         raise BadInput(f"cannot be read ({problem})", file=path, cure="fetch it again") from None

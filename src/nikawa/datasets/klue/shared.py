@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -21,7 +22,8 @@ from nikawa.datasets.load import guess_split
 from nikawa.datasets.locate import find_files
 from nikawa.errors import BadInput, suggest
 from nikawa.io.json import json_fault
-from nikawa.io.lines import decode_line, open_bytes
+from nikawa.io.limits import refuse_large_json, refuse_wide_text
+from nikawa.io.lines import decode_line, read_bytes
 from nikawa.records import Card, Dataset, Example
 
 T = TypeVar("T")
@@ -72,8 +74,8 @@ def published_files(
 
 def read_text(path: Path) -> str:
     """A whole text file at once. CR LF is let pass: the published STS file has it throughout."""
-    with open_bytes(path) as stream:
-        data = stream.read().replace(b"\r\n", b"\n")
+    data = read_bytes(path).replace(b"\r\n", b"\n")
+    refuse_wide_text(data, path)
     if not data.strip():
         raise BadInput("is empty", file=path, cure="fetch it again")
     try:
@@ -81,14 +83,15 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError:
         text = ""
     if not text or text.startswith("\ufeff") or "\0" in text:
-        for number, line in enumerate(data.split(b"\n"), start=1):
-            decode_line(line, path, number)  # one of them raises, with its place
+        for number, line in enumerate(BytesIO(data), start=1):
+            decode_line(line, path, number, limited=False)  # one of them raises, with its place
     return text
 
 
 def read_document(path: Path, kind: type[T]) -> T:
     """Decode a file that is one JSON document."""
     text = read_text(path)
+    refuse_large_json(text.encode(), path)
     try:
         return msgspec.json.decode(text, type=kind)
     except (msgspec.DecodeError, RecursionError) as problem:
@@ -216,7 +219,11 @@ class Block:
 def read_blocks(path: Path) -> Iterator[Block]:
     """The sentences of one published file."""
     line, count = 1, 0
-    for chunk in read_text(path).split("\n\n"):
+    text, start = read_text(path), 0
+    while start <= len(text):  # one by one: a file of blank lines would give millions
+        end = text.find("\n\n", start)
+        chunk = text[start:] if end < 0 else text[start:end]
+        start = len(text) + 1 if end < 0 else end + 2
         block = parse_block(chunk, line, path)
         if block is not None:
             count += 1

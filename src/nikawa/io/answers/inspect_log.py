@@ -6,9 +6,12 @@ Members of an archive may be packed by Zstandard, which Python's zipfile reads b
 
 from __future__ import annotations
 
+import lzma
 import struct
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,14 +29,23 @@ from nikawa.io.answers.base import (
 from nikawa.io.answers.logs import ExampleMatcher, LogVariant
 from nikawa.io.answers.parse import Parser, make_parser
 from nikawa.io.json import decode_json, read_json
+from nikawa.io.limits import read_limits, write_size
+from nikawa.io.lines import ZstdReader, check_openable, open_bytes, opening
 from nikawa.records import Example
 
 NAME = "inspect"
 SHORT_KINDS = ("text", "inference", "relation", "choice", "similarity")
 """Kinds of task whose answer may stand inside a longer completion, from which a scorer took it."""
 ZSTD_METHOD = 93
+_PART_BYTES = 1 << 20
+MAX_MEMBERS = 500_000
+"""Members of an archive; the library holds what is known of each."""
 LOCAL_HEADER_BYTES = 30
 """Bytes of a member's local header before its name."""
+END_BYTES, MAX_END_BYTES = 22, 22 + (1 << 16) + 100
+"""Bytes of the end of an archive: without its comment, and with all that may belong to it."""
+MIN_ENTRY_BYTES = 46
+"""Bytes of a member in the directory of an archive, without its name."""
 
 
 def is_log(document: Mapping[str, Any]) -> bool:
@@ -44,8 +56,7 @@ def is_log(document: Mapping[str, Any]) -> bool:
 
 def parse_log(path: Path) -> Rows:
     """(Place, sample) of an archive or of a JSON document."""
-    with path.open("rb") as stream:
-        is_archive = stream.read(2) == b"PK"
+    is_archive = opening(path, 2) == b"PK"
     if is_archive:
         for place, (name, content) in enumerate(read_members(path, "samples/"), start=1):
             yield place, decode_json(content, object, path / name)
@@ -57,36 +68,82 @@ def parse_log(path: Path) -> Rows:
     yield from enumerate(document["samples"], start=1)
 
 
+def open_archive(path: Path) -> zipfile.ZipFile:
+    """Open a zip archive, unless its directory is too long to be held.
+
+    Raises what zipfile raises for a file that is none.
+    """
+    check_openable(path)
+    with path.open("rb") as stream:
+        stream.seek(max(0, stream.seek(0, 2) - MAX_END_BYTES))
+        end = stream.read(MAX_END_BYTES)
+    at = end.rfind(b"PK\x05\x06")
+    if at >= 0 and len(end) >= at + END_BYTES:
+        (size,) = struct.unpack("<I", end[at + 12 : at + 16])
+        if size == 0xFFFFFFFF and (at64 := end.rfind(b"PK\x06\x06", 0, at)) >= 0:
+            (size,) = struct.unpack("<Q", end[at64 + 40 : at64 + 48].ljust(8, b"\0"))
+        if size > MAX_MEMBERS * MIN_ENTRY_BYTES:
+            what = f"is an archive of more than {MAX_MEMBERS:,} files"
+            raise BadInput(what, file=path, cure="write a log a run")
+    return zipfile.ZipFile(path)
+
+
 def read_members(path: Path, folder: str) -> Iterator[tuple[str, bytes]]:
     """(Name, content) of the JSON files in `folder` of the archive, in the archive's order."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_archive(path) as archive:
             for info in archive.infolist():
                 if info.filename.startswith(folder) and info.filename.endswith(".json"):
                     yield info.filename, unpack_member(archive, info, path)
-    except (zipfile.BadZipFile, zstandard.ZstdError, EOFError, OSError) as problem:
+    except (
+        zipfile.BadZipFile,
+        zstandard.ZstdError,
+        zlib.error,
+        lzma.LZMAError,
+        EOFError,
+        OSError,
+        ValueError,
+        struct.error,
+    ) as problem:
         what = f"is a damaged archive ({problem})"
         raise BadInput(what, file=path, cure="copy or write the log again") from None
 
 
 def unpack_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bytes:
-    """The bytes of one member, by zipfile where it knows the method, else by Zstandard."""
+    """The bytes of one member, by zipfile where it knows the method, else by Zstandard.
+
+    It is unpacked in parts, and refused where it gives too much, whatever the archive says of it.
+    """
     if info.compress_type != ZSTD_METHOD:
         try:
-            return archive.read(info)
+            with archive.open(info) as member:
+                return read_parts(member, info, path)
         except (NotImplementedError, RuntimeError):  # a method it lacks; a password
             what = f"{info.filename} is packed in a way that is not known here"
             cure = "write the log as JSON, with inspect log convert"
             raise BadInput(what, file=path, cure=cure) from None
-    with path.open("rb") as stream:
+    with open_bytes(path) as stream:
         stream.seek(info.header_offset)
         header = stream.read(LOCAL_HEADER_BYTES)
         if len(header) < LOCAL_HEADER_BYTES:
             raise EOFError("a member is missing")
         name, extra = struct.unpack("<HH", header[26:30])
         stream.seek(name + extra, 1)
-        packed = stream.read(info.compress_size)
-    return zstandard.ZstdDecompressor().decompressobj().decompress(packed)
+        packed = stream.read(min(info.compress_size, path.stat().st_size))
+    return read_parts(ZstdReader(BytesIO(packed)), info, path)
+
+
+def read_parts(stream: Any, info: zipfile.ZipInfo, path: Path) -> bytes:
+    """All that an unpacked member gives, up to the limit of a document."""
+    limits = read_limits()
+    parts, size = [], 0
+    while part := stream.read(_PART_BYTES):
+        parts.append(part)
+        size += len(part)
+        if size > limits.document:
+            what = f"{info.filename} unpacks to more than {write_size(limits.document)}"
+            raise BadInput(what, file=path, cure=limits.cure("document"))
+    return b"".join(parts)
 
 
 def read_log(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:

@@ -29,9 +29,9 @@ from nikawa.io.answers.base import (
     unpack_answer,
 )
 from nikawa.io.escapes import ABSENT, unescape_cell
-from nikawa.io.json import decode_json, read_json, read_json_lines
-from nikawa.io.lines import decode_line, open_bytes, read_whole
-from nikawa.io.parquet import arrow
+from nikawa.io.json import FLATTEN, TOO_DEEP, decode_json, read_json, read_json_lines
+from nikawa.io.lines import RowLines, decode_line, numbered_lines, open_bytes, read_text
+from nikawa.io.parquet import arrow, list_values, open_parquet
 from nikawa.io.tsv import JSON, check_header, read_tsv
 
 OWN_COLUMN = "example"
@@ -89,7 +89,10 @@ def parse_mapping(path: Path) -> Rows:
         plain = dict(pairs)
         return plain if len(plain) == len(pairs) else _Repeats(pairs)
 
-    pairs = json.loads(read_whole(path), object_pairs_hook=keep_repeats)
+    try:
+        pairs = json.loads(read_text(path), object_pairs_hook=keep_repeats)
+    except RecursionError:
+        raise BadInput(TOO_DEEP, file=path, cure=FLATTEN) from None
     every = pairs if isinstance(pairs, _Repeats) else cast("dict[str, Any]", pairs).items()
     return enumerate(every, start=1)
 
@@ -148,11 +151,13 @@ def unescape_row(row: dict[str, str], path: Path, number: int) -> dict[str, Any]
 def parse_csv(path: Path) -> Rows:
     """The rows of a table with commas, as spreadsheets write it."""
     csv.field_size_limit(MAX_CELL_CHARACTERS)
-    rows = csv.reader(read_csv_lines(path), strict=True)
+    lines = RowLines(read_csv_lines(path), path, ",")
+    rows = csv.reader(lines, strict=True)
     header: list[str] = []
     count = 0
     try:
         for cells in rows:
+            lines.size = 0
             if not header:
                 header = read_csv_header(cells, path)
                 continue
@@ -190,7 +195,7 @@ def read_csv_lines(path: Path) -> Iterator[str]:
     CR LF is what CSV writers write, and spreadsheets put a byte order mark before them.
     """
     with open_bytes(path) as stream:
-        for number, raw in enumerate(stream, start=1):
+        for number, raw in numbered_lines(stream):
             line = raw.removeprefix(BOM_UTF8) if number == 1 else raw
             if line.endswith(b"\r\n"):
                 line = line[:-2] + b"\n"
@@ -201,25 +206,22 @@ def parse_parquet(path: Path) -> Rows:
     """The rows of a Parquet file, columns of JSON decoded."""
     pa = arrow()
     number = 0
-    with open_bytes(path) as stream:
-        try:
-            table = pa.parquet.ParquetFile(stream)
-            json_columns = {
-                field.name
-                for field in table.schema_arrow
-                if (field.metadata or {}).get(b"nikawa") == b"json"
-            }
-            for batch in table.iter_batches():
-                for row in batch.to_pylist():
-                    number += 1
-                    for name in json_columns:
-                        if row[name] is not None:
-                            row[name] = decode_json(row[name], object, path)
-                    yield number, row
-        except (pa.ArrowInvalid, OSError) as problem:
-            reason = str(problem).partition("\n")[0].partition(". ")[0]
-            what = f"is not Parquet ({reason})"
-            raise BadInput(what, file=path, cure="fetch or write it again") from None
+    with open_parquet(path) as (file, rows):
+        names = file.schema_arrow.names
+        json_columns = {
+            field.name
+            for field in file.schema_arrow
+            if (field.metadata or {}).get(b"nikawa") == b"json"
+        }
+        for batch in file.iter_batches(batch_size=rows):
+            columns = [list_values(pa, column) for column in batch.columns]
+            for cells in zip(*columns, strict=True):
+                row = dict(zip(names, cells, strict=True))
+                number += 1
+                for name in json_columns:
+                    if row[name] is not None:
+                        row[name] = decode_json(row[name], object, path)
+                yield number, row
     if not number:
         raise BadInput("holds no answers", file=path, cure="write at least one row")
 

@@ -16,7 +16,8 @@ import msgspec
 from nikawa.errors import BadInput
 from nikawa.io.answers.base import ID_NAMES, Target, UnfitAnswer, id_text
 from nikawa.io.json import decode_json, read_json
-from nikawa.io.lines import decode_line, opening, read_plain_lines
+from nikawa.io.limits import CHECKED_BYTES, refuse_large_json
+from nikawa.io.lines import decode_line, opening, read_plain_lines, refuse_long_line
 from nikawa.records import Example
 
 
@@ -51,7 +52,10 @@ def decode_sample(raw: bytes, path: Path, number: int) -> Any:
     """The value of a line; NaN and Infinity, which Python's own writer puts into JSON, are let
     pass.
     """
-    with suppress(msgspec.DecodeError, UnicodeDecodeError):
+    if len(raw) >= CHECKED_BYTES:
+        refuse_long_line(len(raw), path, number)
+        refuse_large_json(raw, path, number)
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return msgspec.json.decode(raw)
     line = decode_line(raw, path, number)
     if not line.strip():

@@ -4,8 +4,10 @@ arrays.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, cast
 
 import numpy as np
@@ -13,8 +15,11 @@ import numpy as np
 from nikawa.errors import BadInput
 from nikawa.io.answers.base import AnswerForm, RawAnswer, Rows, Target
 from nikawa.io.json import read_json, read_json_lines
+from nikawa.io.limits import read_limits, write_size
 from nikawa.io.lines import open_bytes, read_lines
 
+_ROWS = 4096
+"""Rows made into lists at a time."""
 GLUE_HEADER = ("index", "prediction")
 """How the prediction files of run_glue begin; JGLUE's sentence tasks write them."""
 
@@ -53,17 +58,46 @@ def parse_numpy(path: Path) -> Rows:
     """A vector of answers, or a matrix with a number for each label or choice, of which the highest
     is the answer.
     """
+    cure = "save it with numpy.save, without objects"
     with open_bytes(path) as stream:
         try:
-            array: Any = np.lib.format.read_array(stream, allow_pickle=False)
-        except (ValueError, EOFError) as problem:
-            what = f"is not a plain array ({str(problem).partition('.')[0]})"
-            cure = "save it with numpy.save, without objects"
-            raise BadInput(what, file=path, cure=cure) from None
-    if array.ndim not in (1, 2) or array.dtype.kind not in "iuf":
-        what = f"is an array of {array.dtype} with {array.ndim} dimensions"
-        raise BadInput(what, file=path, cure="save a vector of answers or a matrix of scores")
-    return enumerate(array.tolist(), start=1)
+            version = np.lib.format.read_magic(stream)
+            is_short = version == (1, 0)
+            read_header = np.lib.format.read_array_header_1_0
+            if not is_short:
+                read_header = np.lib.format.read_array_header_2_0
+            shape, is_fortran, kind = read_header(stream)
+            size = math.prod(shape) * kind.itemsize
+            limits = read_limits()
+            if kind.hasobject:
+                raise BadInput("is not a plain array (it holds objects)", file=path, cure=cure)
+            if len(shape) not in (1, 2) or kind.kind not in "iuf":
+                what = f"is an array of {kind} with {len(shape)} dimensions"
+                cure = "save a vector of answers or a matrix of scores"
+                raise BadInput(what, file=path, cure=cure)
+            if min(shape) < 0 or max(shape) > limits.document or size > limits.document:
+                what = f"is an array of shape {shape}, more than {write_size(limits.document)}"
+                raise BadInput(what, file=path, cure=limits.cure("document"))
+            data = stream.read(size)
+            array = np.frombuffer(data, kind).reshape(shape, order="F" if is_fortran else "C")
+        except (
+            ValueError,
+            EOFError,
+            TypeError,
+            SyntaxError,
+            TokenError,
+            RecursionError,
+        ) as problem:
+            # the header is read as Python: what is wrong with it comes in many forms
+            reason = str(problem).partition(".")[0].partition("\n")[0]
+            raise BadInput(f"is not a plain array ({reason})", file=path, cure=cure) from None
+    return enumerate(iterate_rows(array), start=1)
+
+
+def iterate_rows(array: np.ndarray) -> Iterator[Any]:
+    """The rows of an array as numbers or lists, of which few are held at a time."""
+    for start in range(0, len(array), _ROWS):
+        yield from array[start : start + _ROWS].tolist()
 
 
 def read_numpy(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:

@@ -23,6 +23,7 @@ from nikawa.io.answers.base import (
     AnswerForm,
 )
 from nikawa.io.json import read_json
+from nikawa.io.limits import CHECKED_BYTES, estimate_decoded, read_limits
 from nikawa.io.lines import decode_line, open_bytes
 from nikawa.io.tsv import JSON
 
@@ -51,6 +52,7 @@ FORMS: dict[str, AnswerForm] = {
 FIRST_BYTES = {b"PK\x03\x04": inspect_log.FORM, b"PAR1": keyed.PARQUET, b"\x93NUM": ordered.NUMPY}
 PACKED_BYTES = {b"\x1f\x8b": ".gz", b"\x28\xb5": ".zst"}
 MAX_LINE_BYTES = 1 << 26
+"""Bytes of a line that the form is told from."""
 LINE_SUFFIXES = (".jsonl", ".ndjson")
 OWN_FIELDS = {"example", "answer", "scores", "raw", "why"}
 """The fields of a prediction, as we write it."""
@@ -102,9 +104,9 @@ def recognise(path: Path) -> AnswerForm:
 def is_workbook(path: Path) -> bool:
     """Whether a packed file is a spreadsheet: of Office, or an open document."""
     try:
-        with zipfile.ZipFile(path) as packed:
+        with inspect_log.open_archive(path) as packed:
             names = packed.namelist()
-    except (zipfile.BadZipFile, OSError):
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         return False
     return "xl/workbook.xml" in names or {"mimetype", "content.xml"} <= set(names)
 
@@ -114,13 +116,14 @@ def read_start(path: Path) -> Start:
 
     Refuses a packed file whose name does not say so.
     """
-    if path.exists() and not path.is_file():
-        raise BadInput("is not a plain file", file=path, cure="save the answers to a file first")
     with open_bytes(path) as stream:
         first = stream.readline(MAX_LINE_BYTES).removeprefix(BOM_UTF8)
         while first and not first.strip():
             first = stream.readline(MAX_LINE_BYTES)
-        more = any(line.strip() for line in iter(lambda: stream.readline(MAX_LINE_BYTES), b""))
+        if len(first) < MAX_LINE_BYTES:
+            more = any(line.strip() for line in iter(lambda: stream.readline(MAX_LINE_BYTES), b""))
+        else:  # a document on one line, or a line that is too long: what follows matters little
+            more = False
     if not first:
         raise BadInput("is empty", file=path, cure="write at least one answer")
     packed = PACKED_BYTES.get(first[:2])
@@ -136,6 +139,9 @@ def _decode_line(line: bytes) -> Any:
 
     Python's writer puts NaN into the logs of other tools, so it is let pass here.
     """
+    is_large = len(line) >= CHECKED_BYTES and estimate_decoded(line) > read_limits().decoded
+    if is_large:  # who reads the file refuses it, with the line
+        return _BROKEN
     try:
         return json.loads(line)
     except (ValueError, RecursionError):

@@ -28,7 +28,13 @@ from nikawa.io.judgements.base import (
     parse_answer_cell,
     parse_seconds,
 )
-from nikawa.io.lines import LINE_LIMIT, guess_encoding, numbered_lines, open_bytes
+from nikawa.io.lines import (
+    RowLines,
+    guess_encoding,
+    numbered_lines,
+    open_bytes,
+    refuse_long_line,
+)
 from nikawa.io.tsv import check_header
 from nikawa.records import Judgement
 
@@ -103,9 +109,7 @@ def refuse_bytes(raw: bytes, path: Path, number: int) -> None:
         raise BadInput("is a workbook, not a sheet", file=path, cure="save the sheet as CSV UTF-8")
     if b"\0" in raw:
         raise BadInput("holds a NUL character", file=path, line=number, cure="remove it")
-    if len(raw) >= LINE_LIMIT:
-        cure = "end each row in a line feed"
-        raise BadInput("is too long a line", file=path, line=number, cure=cure)
+    refuse_long_line(len(raw), path, number)
 
 
 def _is_utf8(raw: bytes) -> bool:
@@ -134,10 +138,12 @@ def read_sheet(path: Path, layout: Layout, notes: Notes) -> Iterator[tuple[int, 
 
     Every row is as wide as the heading.
     """
-    reader = csv.reader(decode_lines(path, layout), **csv_options(layout.separator), strict=True)
+    lines = RowLines(decode_lines(path, layout), path, layout.separator)
+    reader = csv.reader(lines, **csv_options(layout.separator), strict=True)
     start, width = 1, 0
     try:
         for cells in reader:
+            lines.size = 0
             if not width:
                 header = [cell.strip() for cell in cells]
                 _check_heading(header, path)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nikawa.errors import BadInput, list_names
+from nikawa.io.lines import read_bytes
 from nikawa.models.base import get_gold
 from nikawa.records import Example, Kind, Span, Task, texts_inside
 
@@ -218,12 +219,12 @@ def read_languages(source: str) -> frozenset[str]:
     """
     folder = Path(source)
     try:
-        return frozenset({str(json.loads((folder / "vocabulary.json").read_bytes())["language"])})
-    except (OSError, ValueError, KeyError, TypeError):
+        return frozenset({str(json.loads(read_bytes(folder / "vocabulary.json"))["language"])})
+    except (BadInput, ValueError, KeyError, TypeError, RecursionError):
         pass
     try:
-        card = (folder / "README.md").read_text("utf-8")
-    except (OSError, ValueError):
+        card = read_bytes(folder / "README.md", "settings").decode()
+    except (BadInput, ValueError):
         return frozenset()
     front_matter = card.removeprefix("---\n").partition("\n---")[0]
     entry = re.search(r"^language:(.*(?:\n\s*-.*)*)", front_matter, re.MULTILINE)

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from nikawa.errors import BadInput, list_names
+from nikawa.io.lines import read_bytes
 from nikawa.models.base import get_text
 from nikawa.models.encoder.alignment import Place
 from nikawa.models.encoder.batches import IGNORED, Rows
@@ -272,12 +273,12 @@ class HeadModel(torch.nn.Module):  # type: ignore[misc]  # torch is not followed
         known = None
         if path.is_file() and not settings.scratch:
             try:
-                content = json.loads(path.read_text("utf-8"))
+                content = json.loads(read_bytes(path))
                 if content["kind"] == cls.kind:
                     known = {**content["known"]}
                     for part in cls.known_parts:
                         _ = known[part]
-            except (OSError, ValueError, KeyError, TypeError) as problem:
+            except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
                 raise _unreadable_head_error(path, problem) from None
         if known is None and settings.epochs <= 0:
             what = f"{backbone.source} holds no trained head for a {cls.kind}"
