@@ -266,6 +266,15 @@ def test_cells_line_up_though_escaped(tmp_path: Path) -> None:
     assert f"a{SHOWN}" in done.out
 
 
+def test_a_log_record_of_the_server_is_one_line() -> None:
+    import logging
+
+    from nikawa.serve.server import PrintableFormatter
+
+    record = logging.LogRecord("nikawa", logging.WARNING, "x", 1, "left out: %s", (EVIL,), None)
+    assert PrintableFormatter().format(record) == f"left out: {SHOWN}"
+
+
 def list_texts(value: Any) -> list[str]:
     """Every text in a JSON value."""
     if isinstance(value, dict | list):

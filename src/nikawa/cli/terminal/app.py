@@ -266,15 +266,17 @@ def _run_and_exit(words: Sequence[str]) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(141)  # as a shell tells of that signal
     except OSError as problem:
-        place = f"{problem.filename}: " if problem.filename else ""
         cures = {
             errno.ENOSPC: "free some space and run the same command again",
+            errno.EDQUOT: "free some space and run the same command again",
+            errno.EFBIG: "allow larger files (ulimit -f) and run the same command again",
             errno.EACCES: "check the permissions",
             errno.EROFS: "choose a place that can be written",
             errno.ENAMETOOLONG: "choose a shorter name",
         }
-        cure = cures.get(problem.errno or 0, "")
-        _print_error(f"{place}{problem.strerror or problem}{'; ' + cure if cure else ''}")
+        place = None if problem.filename is None else str(problem.filename)
+        what, cure = problem.strerror or str(problem), cures.get(problem.errno or 0, "")
+        _print_error(str(BadInput(what, file=place, cure=cure)))
     except Exception:  # a bug, or a plug-in's: shown here, where the streams still escape
         print_exc()
         sys.exit(1)
