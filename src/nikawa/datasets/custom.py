@@ -2,7 +2,8 @@
 
 The question is the key of gold, the kind of task follows from inputs and gold (the table of
 docs/records.md), labels are those met in all splits. A dataset whose card has the name of a
-registered one is asked that one's questions.
+registered one is asked that one's questions. A folder whose labels are hidden says itself what it
+asks: its labels cannot tell.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from nikawa.datasets.keys import read_notice
 from nikawa.datasets.load import load
 from nikawa.datasets.names import SPLIT_ALIASES, benchmarks, suites, tasks
 from nikawa.datasets.views import SEEN
@@ -82,8 +84,9 @@ def custom_tasks(path: str, read: Callable[[str], Dataset] = load) -> list[Task]
             cure="rename it",
         )
     dataset = read(place)
+    notice = read_notice(Path(place))
     by_question = group_by_question(dataset)
-    made = list(registered_tasks(dataset, by_question))
+    made = list(notice.tasks if notice else registered_tasks(dataset, by_question))
     made = made or list(inferred_tasks(dataset, by_question, place))
     if not made:
         raise _no_tasks(by_question, place)

@@ -1,0 +1,456 @@
+"""Whether ids, order or other fields of items give their labels away.
+
+Each field is looked at by its features (the value, its length, how it begins and ends, the number
+in it and its remainders, the names of labels in it; of an order also the label of the item before),
+and each feature is held against the label by their mutual information. Labels are then shuffled
+over the items: a feature tells something of the labels where its information lies outside of what
+shuffles give. Features are many, so their standard scores are held against the greatest of each
+shuffle (Westfall and Young 1993, the maxT procedure): all together they raise a false alarm in 1 of
+100 datasets. Too little information counts as well as too much: three hypotheses of a premise with
+three different labels help to guess.
+
+An answer that is a text or a span is looked for in the field itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from unicodedata import normalize
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nikawa.checks.sameness import sameness_rules
+from nikawa.io.json import encode_json
+from nikawa.records import Example, Record, Span, reference, texts_inside
+
+Codes = NDArray[np.int64]
+
+ALPHA = 0.01
+"""How often a dataset without any giveaway is suspected of one."""
+SHUFFLES = 499
+MAX_ITEMS = 5_000
+"""Items that are looked at; of more, as many are drawn."""
+MAX_ITEMS_SEARCHED = 500
+"""Items whose fields are searched for the answer itself."""
+MAX_SEARCHES = 500_000
+"""Times that a field is searched for an answer."""
+MIN_ITEMS = 5
+"""Items below which no test can find anything."""
+MAX_CODES_AT_ONCE = 500_000
+"""Shuffled labels held at once."""
+MAX_CODES = 150
+"""Different values of a feature or a label; rarer ones count as one."""
+MAX_VALUES = 60
+"""Values of a list (such as tags) that are features of their own."""
+BINS = 10
+LABEL_BINS = 5
+MAX_CLASSES = 12
+"""Different numbers up to which each counts as a label of its own."""
+REMAINDERS = (2, 3, 4, 5)
+MIN_ANSWER_CHARS = 2
+"""Characters below which an answer is in a field by chance."""
+_EDGE = "。．.!?！？、，, \u3000"
+
+
+class Giveaway(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that tells of labels that are to be hidden."""
+
+    field: str
+    """What `--allow-leak` calls it: `id`, `order`, `tags`, `meta.KEY`, `copies`, `parents`, …"""
+    split: str
+    what: str
+    """In words, with the figure."""
+    p: float | None = None
+    """Chance of it under shuffled labels; None for what is no test."""
+    count: int = 0
+    """Items concerned, where they can be named."""
+    ids: tuple[str, ...] = ()
+    allowed: bool = False
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One way to look at a field."""
+
+    field: str
+    title: str
+    codes: Codes | None = None
+    order: Codes | None = None
+    """Without codes: items in an order in which the label of the one before is the feature."""
+
+    def under(self, labels: Codes) -> Codes:
+        """The feature of each item; of an order, for each row of labels."""
+        if self.codes is not None:
+            return self.codes
+        assert self.order is not None
+        values = np.zeros_like(labels)
+        values[..., self.order[1:]] = labels[..., self.order[:-1]] + 1
+        return values
+
+
+def find_giveaways(
+    split: str,
+    fields: Mapping[str, Sequence[Any]],
+    golds: Sequence[Mapping[str, Any]],
+    *,
+    ordered: Sequence[str] = (),
+    seed: int = 0,
+) -> list[Giveaway]:
+    """The fields that tell of labels, each by its most telling feature.
+
+    `fields` hold a value an item; those in `ordered` (places, ids) are also looked at as an order.
+    """
+    draw = np.random.default_rng(seed)
+    questions = list(dict.fromkeys(question for gold in golds for question in gold))
+    alpha = ALPHA / max(1, len(questions))
+    found: list[Giveaway] = []
+    for question in questions if fields else ():
+        # That a question is asked of an item can be told from its inputs.
+        places = [place for place, gold in enumerate(golds) if question in gold]
+        if len(places) > MAX_ITEMS:
+            places = np.sort(draw.choice(places, MAX_ITEMS, replace=False)).tolist()
+        if len(places) < MIN_ITEMS:
+            continue
+        answers = [golds[place][question] for place in places]
+        columns = {name: [values[place] for place in places] for name, values in fields.items()}
+        labels = {title: codes for title, codes in label_codes(question, answers) if codes.any()}
+        words = {answer for answer in answers if isinstance(answer, str)}
+        features = [
+            feature
+            for name, values in columns.items()
+            for feature in list_features(name, values, words, is_order=name in ordered)
+        ]
+        found += measure_features(split, features, labels, draw, alpha)
+        found += search_answers(split, columns, answers, draw, alpha / len(columns))
+    best: dict[str, Giveaway] = {}
+    for giveaway in sorted(found, key=lambda each: each.p or 0.0):
+        best.setdefault(giveaway.field, giveaway)
+    return list(best.values())
+
+
+def measure_features(
+    split: str,
+    features: Sequence[Feature],
+    labels: Mapping[str, Codes],
+    draw: np.random.Generator,
+    alpha: float,
+) -> list[Giveaway]:
+    """The features whose information on a label is not what shuffled labels give."""
+    pairs = [(feature, title) for feature in features for title in labels]
+    if not pairs:
+        return []
+    n = len(next(iter(labels.values())))
+    shuffles = count_shuffles(alpha)
+    values = np.empty((shuffles + 1, len(pairs)))
+    size = max(1, MAX_CODES_AT_ONCE // n)
+    for begin in range(0, shuffles + 1, size):
+        rounds = slice(begin, min(begin + size, shuffles + 1))
+        orders = [draw.permutation(n) for _ in range(rounds.stop - rounds.start)]
+        if begin == 0:
+            orders[0] = np.arange(n)
+        shuffled = {title: codes[np.stack(orders)] for title, codes in labels.items()}
+        for place, (feature, title) in enumerate(pairs):
+            codes = shuffled[title]
+            values[rounds, place] = mutual_information(feature.under(codes), codes)
+    spread = values[1:].std(axis=0)
+    standard = np.abs(values - values[1:].mean(axis=0)) / np.where(spread > 1e-12, spread, np.inf)
+    greatest = standard[1:].max(axis=1)
+    giveaways = []
+    for place in np.argsort(-standard[0], kind="stable"):
+        feature, title = pairs[place]
+        p = (1 + int((greatest >= standard[0, place] - 1e-9).sum())) / (shuffles + 1)
+        if p > alpha:
+            continue
+        codes = labels[title]
+        guessed, usual = guess_labels(feature.under(codes), codes)
+        what = (
+            f"{feature.title} tells of {title}: it guesses {100 * guessed:.1f}% of {n:,} labels, "
+            f"the most frequent label {100 * usual:.1f}% (p = {p:.3f})"
+        )
+        giveaways.append(Giveaway(field=feature.field, split=split, what=what, p=p, count=n))
+    return giveaways
+
+
+def count_shuffles(alpha: float) -> int:
+    """Shuffles of which a few may come out as odd as what is tested, and p is still below `alpha`."""
+    return max(SHUFFLES, int(5 / alpha) - 1)
+
+
+def mutual_information(feature: Codes, labels: Codes) -> NDArray[np.float64]:
+    """In nats, of a feature and each row of labels.
+
+    >>> mutual_information(np.array([0, 0, 1, 1]), np.array([[0, 0, 1, 1], [0, 1, 0, 1]])).round(4)
+    array([0.6931, 0.    ])
+    """
+    rows, n = labels.shape
+    height, width = int(feature.max()) + 1, int(labels.max()) + 1
+    cells = np.arange(rows)[:, None] * (height * width) + feature * width + labels
+    counts = np.bincount(cells.ravel(), minlength=rows * height * width)
+    joint = counts.reshape(rows, height, width) / n
+    apart = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
+    ratio = np.divide(joint, apart, out=np.ones_like(joint), where=joint > 0)
+    information: NDArray[np.float64] = (joint * np.log(ratio)).sum(axis=(1, 2))
+    return information
+
+
+def guess_labels(feature: Codes, labels: Codes) -> tuple[float, float]:
+    """The share of labels guessed as the most frequent one of the other items with the same value,
+    and the share of the most frequent one of all.
+    """
+    width = int(labels.max()) + 1
+    table = np.zeros((int(feature.max()) + 1, width), dtype=np.int64)
+    np.add.at(table, (feature, labels), 1)
+    usual = int(np.bincount(labels).argmax())
+    right = 0
+    for value, label in zip(feature.tolist(), labels.tolist(), strict=True):
+        counts = table[value].copy()
+        counts[label] -= 1
+        guess = int(counts.argmax()) if counts.any() else usual
+        right += guess == label
+    return right / len(labels), float(np.bincount(labels).max() / len(labels))
+
+
+# Labels and features as codes
+
+
+def label_codes(question: str, answers: Sequence[Any]) -> Iterator[tuple[str, Codes]]:
+    """What there is to tell of the gold of a question, as codes; all 0 where it is always the same.
+
+    A label or choice is its own code; scores are cut into bins. Of lists and trees it is what can
+    be told in a word: how many entries, which labels, the first entry.
+    """
+    if all(isinstance(answer, str | bool | None) for answer in answers):
+        yield question, number_values(answers)
+    elif all(isinstance(answer, int | float) for answer in answers):
+        numbers = list(map(float, answers))
+        few = len(set(numbers)) <= MAX_CLASSES
+        yield question, number_values(numbers) if few else cut_bins(numbers, LABEL_BINS)
+    else:
+        for title, summary in SUMMARIES.items():
+            yield f"{title} of {question}", number_values(list(map(summary, answers)), least=2)
+
+
+def _labels_inside(value: Any) -> Hashable:
+    if isinstance(value, dict):
+        return tuple(map(str, value.get("labels", sorted(value))))
+    if isinstance(value, list | tuple):
+        return tuple(sorted({str(getattr(part, "label", "")) for part in value}))
+    return str(value)
+
+
+SUMMARIES: Mapping[str, Callable[[Any], Hashable]] = {
+    "the number of entries": lambda value: len(value) if hasattr(value, "__len__") else -1,
+    "the labels": _labels_inside,
+    "the first entry": lambda value: (
+        encode_json(value[0]) if isinstance(value, list | tuple) and value else encode_json(value)
+    ),
+}
+"""What is told of gold that is no single label."""
+
+
+def number_values(values: Sequence[Hashable], least: int = 1) -> Codes:
+    """Codes of values; values that fewer than `least` items have share one, and so do all but the
+    most frequent where there are very many.
+    """
+    counts = Counter(values)
+    common = {value for value, count in counts.most_common(MAX_CODES) if count >= least}
+    numbers: dict[Hashable, int] = {}
+    codes = []
+    for value in values:
+        key = (value,) if value in common else "rare"
+        codes.append(numbers.setdefault(key, len(numbers)))
+    return np.array(codes, dtype=np.int64)
+
+
+def cut_bins(numbers: Sequence[float], bins: int) -> Codes:
+    """Numbers in bins that hold about equally many."""
+    array = np.asarray(numbers, dtype=float)
+    edges = np.unique(np.quantile(array, np.linspace(0, 1, bins + 1)[1:-1], method="lower"))
+    return np.searchsorted(edges, array, side="left").astype(np.int64)
+
+
+def list_features(
+    name: str, values: Sequence[Any], words: Sequence[str] | set[str], *, is_order: bool
+) -> Iterator[Feature]:
+    """The features of a field that differ between items; values that a single item has count as
+    one.
+    """
+    columns: dict[str, Codes] = {}
+    texts = [value if isinstance(value, str) else _write(value) for value in values]
+    if not all(isinstance(value, int | float) for value in values):
+        columns["the value"] = number_values(texts, least=2)
+        columns["the length"] = number_values(list(map(len, texts)), least=2)
+        columns["the beginning"] = number_values([re.split(r"\d", t)[0] for t in texts], least=2)
+        columns["the first character"] = number_values([t[:1] for t in texts], least=2)
+        columns["the last character"] = number_values([t[-1:] for t in texts], least=2)
+        inside = sorted(words, key=lambda word: (-len(word), word))[:MAX_VALUES]
+        folded = [text.casefold() for text in texts]
+        columns["the label named in it"] = number_values(
+            [next((word for word in inside if word.casefold() in text), "") for text in folded]
+        )
+        numbers = [_last_number(text) for text in texts]
+    else:
+        columns["the value"] = number_values([float(value) for value in values], least=2)
+        numbers = [float(value) for value in values]
+    for value in _common_entries(values):
+        has_value = [isinstance(v, list | tuple | set | frozenset) and value in v for v in values]
+        columns[f"{value!r} in it"] = number_values(has_value)
+    what = "the place" if name == "order" else "the number"
+    if len(set(numbers)) > 1:
+        columns[f"{what}, in halves,"] = cut_bins(numbers, 2)
+        columns[f"{what}, in tenths,"] = cut_bins(numbers, BINS)
+        whole = [int(number) if abs(number) < 1e15 else 0 for number in numbers]
+        for by in REMAINDERS:
+            columns[f"{what} modulo {by}"] = number_values([number % by for number in whole])
+    for title, codes in columns.items():
+        if 1 < len(np.unique(codes)) < len(codes):
+            yield Feature(name, title, codes)
+    if is_order and len(set(texts)) > 1:
+        order = sorted(range(len(values)), key=lambda i: (numbers[i], texts[i]))
+        yield Feature(name, "the label of the item before", order=np.array(order))
+
+
+def _write(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, set | frozenset):
+        value = sorted(map(str, value))
+    return encode_json(value).decode()
+
+
+def _last_number(text: str) -> float:
+    """The last run of digits in a text; -1 where it has none."""
+    match = re.search(r"(\d{1,15})\D*$", text)
+    return float(match[1]) if match else -1.0
+
+
+def _common_entries(values: Sequence[Any]) -> list[Any]:
+    """The entries that most lists hold, the more frequent first."""
+    counts: dict[Any, int] = {}
+    for value in values:
+        if isinstance(value, list | tuple | set | frozenset):
+            for part in {part for part in value if isinstance(part, str | int)}:
+                counts[part] = counts.get(part, 0) + 1
+    common = [part for part, count in counts.items() if 1 < count < len(values)]
+    return sorted(common, key=lambda part: (-counts[part], str(part)))[:MAX_VALUES]
+
+
+# Answers that are texts
+
+
+def search_answers(
+    split: str,
+    fields: Mapping[str, Sequence[Any]],
+    golds: Sequence[Any],
+    draw: np.random.Generator,
+    alpha: float,
+) -> list[Giveaway]:
+    """The fields that hold the answer of their own item more often than those of others."""
+    answers = [
+        {text for text in texts_inside(gold) if len(text) >= MIN_ANSWER_CHARS}
+        for gold in golds
+        if not isinstance(gold, str)  # a label, which is a feature of its own
+    ]
+    if len(answers) < len(golds):
+        return []
+    places = [place for place, texts in enumerate(answers) if texts]
+    if len(places) < MIN_ITEMS:
+        return []
+    if len(places) > MAX_ITEMS_SEARCHED:
+        places = np.sort(draw.choice(places, MAX_ITEMS_SEARCHED, replace=False)).tolist()
+    giveaways = []
+    for name, values in fields.items():
+        texts = [v if isinstance(v := values[i], str) else _write(v) for i in places]
+        if len(set(texts)) < 2:
+            continue
+
+        def count(order: Sequence[int], texts: Sequence[str] = texts) -> int:
+            pairs = zip(order, texts, strict=True)
+            return sum(any(answer in text for answer in answers[i]) for i, text in pairs)
+
+        held = count(places)
+        if not held:
+            continue
+        # Fewer than for features where it costs much; p is then no smaller than it can be.
+        rounds = min(count_shuffles(alpha), MAX_SEARCHES // len(places))
+        shuffled = [count(draw.permutation(places).tolist()) for _ in range(rounds)]
+        p = (1 + sum(other >= held for other in shuffled)) / (rounds + 1)
+        if p <= max(alpha, 1 / (rounds + 1)):
+            what = (
+                f"it holds the answer of {held:,} of {len(places):,} items, "
+                f"of shuffled ones {np.mean(shuffled):.1f} (p = {p:.3f})"
+            )
+            giveaways.append(Giveaway(field=name, split=split, what=what, p=p, count=held))
+    return giveaways
+
+
+# The same items elsewhere
+
+
+def find_published_labels(
+    name: str, splits: Mapping[str, Sequence[Example]], hidden: Sequence[str]
+) -> Iterator[Giveaway]:
+    """Items of splits that are hidden whose label is in another split: the same text (in NFKC, case,
+    blanks and final punctuation aside), or an example made from it or that it was made from.
+    """
+    shown: dict[Hashable, str] = {}
+    shown_ids: dict[str, str] = {}
+    children: dict[str, str] = {}
+    for split in (split for split in splits if split not in hidden):
+        for example in splits[split]:
+            if not example.gold or example.hidden:
+                continue
+            ref = reference(name, split, example.id)
+            shown.setdefault(item_key(example), ref)
+            shown_ids |= {ref: ref, example.id: ref}
+            if example.origin is not None and example.origin.gold != "annotated":
+                children |= dict.fromkeys(example.origin.parents, ref)
+    own = {reference(name, split, e.id) for split in hidden for e in splits[split]}
+    own |= {e.id for split in hidden for e in splits[split]}
+    for split in hidden:
+        examples = splits[split]
+        copies, kin = [], []
+        for example in examples:
+            ref = reference(name, split, example.id)
+            if (other := shown.get(item_key(example))) is not None:
+                copies.append((ref, other))
+            child = children.get(ref) or children.get(example.id)
+            if child is not None:
+                kin.append((ref, child))
+            elif example.origin is not None and example.origin.gold == "inherited":
+                # A parent of another dataset may be published: its label can be looked up there.
+                parents = [p for p in example.origin.parents if p not in own]
+                known = [shown_ids.get(p, p) for p in parents if ":" in p or p in shown_ids]
+                kin += [(ref, parent) for parent in known[:1]]
+        for field, pairs, says in (
+            ("copies", copies, "are in another split with their label"),
+            ("parents", kin, "have their label from, or gave it to, an example that is not hidden"),
+        ):
+            if pairs:
+                what = f"{len(pairs):,} of {len(examples):,} items {says}, such as {pairs[0][0]}: {pairs[0][1]}"
+                ids = tuple(ref for ref, _ in pairs)
+                yield Giveaway(field=field, split=split, what=what, count=len(pairs), ids=ids)
+
+
+def item_key(example: Example) -> Hashable:
+    """What the same item has in common, however it is typed."""
+    inputs = _fold(example.inputs)
+    rules = [rule for rule in sameness_rules(example) if rule.conflicts]
+    if rules:
+        return rules[0].name, encode_json(rules[0].key(inputs))
+    return "inputs", encode_json(inputs)
+
+
+def _fold(value: Any) -> Any:
+    if isinstance(value, str):
+        return "".join(normalize("NFKC", value).casefold().split()).strip(_EDGE)
+    if isinstance(value, Span):
+        return value
+    if isinstance(value, Mapping):
+        return {name: _fold(part) for name, part in value.items()}
+    return [_fold(part) for part in value] if isinstance(value, list | tuple) else value

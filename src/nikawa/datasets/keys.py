@@ -1,0 +1,294 @@
+"""The key file of a dataset whose labels are hidden, and the notice that lies in the dataset folder.
+
+`nikawa data hide` takes the labels of a split away and writes them into a key file, JSON lines of
+mode 0600: a header with the secret that the new ids are keyed by, then a line an item with its old
+id, its gold and all else that was taken away. The folder that is published holds `hidden.json`, the
+notice: which tasks are asked, how many items are hidden, the digest of their inputs, and a seal.
+
+The seal is HMAC-SHA256 of the whole key file under its secret. Nobody can learn a label from it,
+and whoever has the folder can later make sure that no label was changed since: a key file with
+another label has another seal. So a key file that was edited, cut short or mixed up is refused.
+"""
+
+from __future__ import annotations
+
+import hmac
+from base64 import b32encode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b, sha256
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+from msgspec.structs import replace
+
+from nikawa.errors import BadInput
+from nikawa.io.json import decode_json, encode_json, read_json
+from nikawa.io.lines import read_raw_lines
+from nikawa.records import Dataset, Example, Judgement, Origin, Record, Task, revive
+
+NOTICE = "hidden.json"
+"""The notice in the folder of a dataset with hidden labels."""
+VERSION = 1
+"""Of the key file and of the notice."""
+SECRET_BYTES = 32
+ID_BYTES = 10
+"""Bytes of a new id: 80 bits, so that ids neither collide nor can be guessed."""
+PRIVATE_MODES = (0o600, 0o400)
+"""The modes that a key file should have."""
+NOT_KEYS = "name the file that nikawa data hide --keys wrote"
+
+
+class HiddenSplit(Record, frozen=True, kw_only=True):
+    """A split whose labels are hidden, as the notice tells of it."""
+
+    items: int
+    digest: str
+    """SHA-256 of ids and inputs, whatever the order: see `digest_items`."""
+    kept: tuple[str, ...] = ()
+    """What was kept beside the inputs."""
+    seal: str
+    """Of the key file that holds the labels."""
+
+
+class HiddenNotice(Record, frozen=True, kw_only=True):
+    """What the folder of a dataset with hidden labels says of them."""
+
+    hidden: int
+    """The version of this form."""
+    tasks: tuple[Task, ...]
+    """What is asked: the gold that would tell is not here."""
+    splits: dict[str, HiddenSplit]
+
+
+class KeyItem(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What was taken away from one item."""
+
+    id: str
+    """Its id in the published folder."""
+    split: str
+    was: str
+    """Its id before."""
+    place: int
+    """Its place in the split before, counted from 0."""
+    inputs: str
+    """The digest of its inputs, which are published."""
+    gold: dict[str, Any] = msgspec.field(default_factory=dict)
+    tags: frozenset[str] = frozenset()
+    meta: dict[str, Any] = msgspec.field(default_factory=dict)
+    group: str | None = None
+    origin: Origin | None = None
+    judgements: tuple[Judgement, ...] = ()
+    lineage: dict[str, Any] | None = None
+    """Its entry of `lineage.jsonl`, where the folder had one."""
+
+
+class KeyHeader(Record, frozen=True, kw_only=True):
+    """The first line of a key file."""
+
+    keys: int
+    """The version of this form."""
+    dataset: str
+    version: str
+    """Of the dataset."""
+    secret: str
+    """What new ids and the new order are keyed by, in hexadecimal digits."""
+    splits: dict[str, str]
+    """Split to the digest of its items."""
+    items: int
+    seal: str = ""
+    """Of the header without it, and of all that follows."""
+
+
+@dataclass(frozen=True)
+class LabelKeys:
+    """A key file that was read and found whole."""
+
+    path: Path
+    header: KeyHeader
+    items: Mapping[str, Mapping[str, KeyItem]]
+    """Split to published id to item."""
+
+    @property
+    def secret(self) -> bytes:
+        """What new ids and the new order are keyed by."""
+        return bytes.fromhex(self.header.secret)
+
+
+def make_id(secret: bytes, *parts: str) -> str:
+    """Sixteen letters and digits that nobody can tell without the secret; the same parts give the
+    same ones.
+
+    >>> make_id(b"s", "tides", "test", "t1") == make_id(b"s", "tides", "test", "t1")
+    True
+    """
+    text = b"\0".join(part.encode("utf-8", "surrogatepass") for part in parts)
+    return b32encode(blake2b(text, key=secret, digest_size=ID_BYTES).digest()).decode().lower()
+
+
+def digest_inputs(inputs: Mapping[str, Any]) -> str:
+    """The digest of what a model sees of an item."""
+    return blake2b(encode_json(inputs), digest_size=16).hexdigest()
+
+
+def digest_items(digests: Mapping[str, str]) -> str:
+    """The digest of a split, from the digests of its items' inputs by id, in any order."""
+    return sha256(encode_json(sorted(digests.items()))).hexdigest()
+
+
+def write_keys(stream: BinaryIO, header: KeyHeader, items: Iterable[KeyItem]) -> str:
+    """Write a key file; returns its seal."""
+    lines = [encode_json(item) for item in items]
+    seal = compute_seal(header, lines)
+    stream.write(encode_json(replace(header, seal=seal)) + b"\n")
+    stream.writelines(line + b"\n" for line in lines)
+    return seal
+
+
+def compute_seal(header: KeyHeader, lines: Iterable[bytes]) -> str:
+    """HMAC-SHA256 of a key file under its secret."""
+    state = hmac.new(bytes.fromhex(header.secret), encode_json(replace(header, seal="")), "sha256")
+    for line in lines:
+        state.update(b"\n" + line)
+    return state.hexdigest()
+
+
+def read_keys(path: Path) -> LabelKeys:
+    """Read a key file.
+
+    Raises `BadInput` where it is none, or where it is not as it was written.
+    """
+    header: KeyHeader | None = None
+    lines: list[bytes] = []
+    items: dict[str, dict[str, KeyItem]] = {}
+    for number, raw in read_raw_lines(path):
+        line = raw.removesuffix(b"\n")
+        if header is None:
+            header = read_header(line, path)
+            items = {split: {} for split in header.splits}
+            continue
+        item = decode_json(line, KeyItem, path, number)
+        if item.split not in items or item.id in items[item.split]:
+            what = f"holds {item.id!r} of {item.split} twice, or a split it does not announce"
+            raise BadInput(what, file=path, line=number, cure=NOT_KEYS)
+        items[item.split][item.id] = item
+        lines.append(line)
+    if header is None:
+        raise BadInput("is empty", file=path, cure=NOT_KEYS)
+    if not hmac.compare_digest(compute_seal(header, lines), header.seal):
+        held = sum(map(len, items.values()))
+        lost = f" ({held:,} of {header.items:,} items are there)" if held != header.items else ""
+        what = f"is not as nikawa data hide wrote it: its seal does not fit{lost}"
+        raise BadInput(what, file=path, cure="take the copy that you kept, or hide the labels anew")
+    return LabelKeys(path, header, items)
+
+
+def read_header(line: bytes, path: Path) -> KeyHeader:
+    """The first line of a key file."""
+    try:
+        header = msgspec.json.decode(line, type=KeyHeader)
+        size = len(bytes.fromhex(header.secret))
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        size = 0
+    if size != SECRET_BYTES:
+        raise BadInput("is no key file", file=path, line=1, cure=NOT_KEYS)
+    if header.keys != VERSION:
+        what = f"is a key file of version {header.keys}, this Nikawa reads {VERSION}"
+        raise BadInput(what, file=path, line=1, cure="update Nikawa")
+    return header
+
+
+def describe_mode(path: Path) -> str:
+    """A warning where others can read or change a key file; empty where they cannot."""
+    mode = path.stat().st_mode & 0o7777
+    if mode in PRIVATE_MODES:
+        return ""
+    return f"{path} has the mode {mode:04o}: others may read the labels; run: chmod 600 {path}"
+
+
+def read_notice(folder: Path) -> HiddenNotice | None:
+    """The notice of a dataset folder; None where it has none."""
+    path = folder / NOTICE
+    if not path.is_file():
+        return None
+    notice = read_json(path, HiddenNotice, unique=True)
+    if notice.hidden != VERSION:
+        what = f"is a notice of version {notice.hidden}, this Nikawa reads {VERSION}"
+        raise BadInput(what, file=path, cure="update Nikawa")
+    return notice
+
+
+def restore_labels(dataset: Dataset, keys: LabelKeys, place: str) -> Dataset:
+    """The dataset with its labels and all else that was taken away, under its published ids and in
+    its published order: answers without ids go by it.
+
+    `place` is where it was read from. Raises `BadInput` where the keys are those of other items, or
+    of items that were changed since.
+    """
+    splits = dict(dataset.splits)
+    known = [split for split in keys.items if split in splits]
+    if not known:
+        what = f"holds the labels of {', '.join(keys.items)} of {keys.header.dataset}"
+        cure = f"{place} has {', '.join(splits)}: name the key file of this dataset"
+        raise BadInput(what, file=keys.path, cure=cure)
+    notice = read_notice(Path(place)) if Path(place).is_dir() else None
+    for split in known:
+        refuse_other_items(keys, split, splits[split], place)
+        told = None if notice is None else notice.splits.get(split)
+        if told is not None and not hmac.compare_digest(told.seal, keys.header.seal):
+            what = f"has another seal than {Path(place) / NOTICE} tells of {split}"
+            cure = "the labels were hidden anew since: name the key file that was written then"
+            raise BadInput(what, file=keys.path, cure=cure)
+        items = keys.items[split]
+        splits[split] = tuple(restore_example(e, items[e.id]) for e in splits[split])
+    return replace(dataset, splits=splits)
+
+
+def refuse_other_items(
+    keys: LabelKeys, split: str, examples: Sequence[Example], place: str
+) -> None:
+    """Raise unless the items of a split are those that the keys tell of."""
+    items = keys.items[split]
+    ids = {example.id for example in examples}
+    strange = [name for name in ids if name not in items]
+    missing = [name for name in items if name not in ids]
+    name = f"{place}:{split}"
+    if len(missing) == len(items):
+        what = f"is the key file of {keys.header.dataset}: it knows none of the items of {name}"
+        raise BadInput(what, file=keys.path, cure="name the key file of this dataset")
+    if strange:
+        what = f"knows nothing of {len(strange):,} items of {name}, such as {min(strange)}"
+        raise BadInput(what, file=keys.path, cure="score the folder that nikawa data hide wrote")
+    if missing:
+        what = f"has the labels of {len(missing):,} items that {name} lacks, such as {min(missing)}"
+        raise BadInput(what, file=keys.path, cure="score the folder that nikawa data hide wrote")
+    changed = [e.id for e in examples if digest_inputs(e.inputs) != items[e.id].inputs]
+    if changed:
+        what = f"{len(changed):,} items of {name} were changed since, such as {min(changed)}"
+        raise BadInput(what, file=keys.path, cure="score the folder that nikawa data hide wrote")
+
+
+def restore_example(example: Example, item: KeyItem) -> Example:
+    """An example with what was taken away from it."""
+    return revive(
+        Example(
+            id=example.id,
+            inputs=example.inputs,
+            gold=dict(item.gold),
+            tags=item.tags,
+            meta=item.meta,
+            group=item.group,
+            origin=item.origin,
+        )
+    )
+
+
+def sort_as_before(examples: Sequence[Example], keys: LabelKeys, split: str) -> tuple[Example, ...]:
+    """Examples in the order they had before, so that resamples draw the same ones."""
+    # A split may go by its usual name, `dev` for `valid`: then its ids tell which it is.
+    named = [keys.items[split]] if split in keys.items else []
+    for items in (*named, *keys.items.values()):
+        if all(example.id in items for example in examples):
+            return tuple(sorted(examples, key=lambda example: items[example.id].place))
+    return tuple(examples)
