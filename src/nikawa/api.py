@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nikawa.aggregation.report import AggregateResult
     from nikawa.analysis.job import AnalysisOptions
     from nikawa.analysis.results import Analyses
+    from nikawa.checks.hide_job import HideOptions, HideReport
     from nikawa.cleaning.job import CleanOptions, CleanReport
     from nikawa.cleaning.toxicity import Scorer as ToxicityScorer
     from nikawa.generation.job import GenerateOptions, GenerateReport
@@ -36,24 +37,29 @@ if TYPE_CHECKING:
     from nikawa.tagging.job import TagOptions, TagReport
 
 
-def load(dataset: str, *, data: Path | None = None, version: str | None = None) -> Dataset:
+def load(
+    dataset: str, *, data: Path | None = None, version: str | None = None, hidden: bool = False
+) -> Dataset:
     """Load a dataset: `jsick`, `jsick:test`, a dataset folder, a records file, or `jsick@file.tsv`.
 
     `data` is the folder of the published datasets (default: `NIKAWA_DATA`, then the user's data
     folder).
+
+    Labels that are marked hidden are removed, so that no cell of a notebook shows them by accident.
+    Whoever holds them says `hidden=True`.
 
     >>> load("mini-ja").name
     'mini-ja'
     """
     from nikawa.datasets import load
 
-    return load(dataset, data=data, version=version)
+    return load(dataset, data=data, version=version, hidden=hidden)
 
 
 def load_task(
-    name: str, split: str, *, data: Path | None = None
+    name: str, split: str, *, data: Path | None = None, hidden: bool = False
 ) -> tuple[Task, tuple[Example, ...]]:
-    """Load a task and the examples of one split.
+    """Load a task and the examples of one split; `hidden` as for `load`.
 
     >>> task, examples = load_task("mini-ja-nli", "dev")
     >>> task.labels
@@ -61,7 +67,7 @@ def load_task(
     """
     from nikawa.datasets import load_task
 
-    return load_task(name, split, data=data)
+    return load_task(name, split, data=data, hidden=hidden)
 
 
 def read_judgements(
@@ -84,15 +90,17 @@ def score(
     split: str | None = None,
     data: Path | None = None,
     options: ScoreOptions | None = None,
+    keys: Path | None = None,
 ) -> ScoreResult:
     """Score the answers of a file or folder as the official scorer does, with confidence intervals.
 
-    Without `split`, the split is the one whose ids the answers have. Raises `BadInput` when answers
-    are missing, unless the options allow a partial score.
+    Without `split`, the split is the one whose ids the answers have. `keys` is the key file of a
+    dataset whose labels `hide_labels` took away: with it they are scored. Raises `BadInput` when
+    answers are missing, unless the options allow a partial score.
     """
-    from nikawa.scoring.score import score
+    from nikawa.scoring.score import score, with_keys
 
-    return score(task, answers, split=split, data=data, options=options)
+    return score(task, answers, split=split, data=data, options=with_keys(options, keys))
 
 
 def score_versions(
@@ -120,12 +128,14 @@ def compare(
     data: Path | None = None,
     options: ScoreOptions | None = None,
     rounds: int | None = None,
+    keys: Path | None = None,
 ) -> Comparison:
     """Compare systems on the same items with paired tests.
 
-    Each system has one answer file or folder a seed.
+    Each system has one answer file or folder a seed. `keys` is a key file, as in `score`.
     """
     from nikawa.scoring.compare import compare
+    from nikawa.scoring.score import with_keys
     from nikawa.stats.resample import TEST_RESAMPLES
 
     return compare(
@@ -133,9 +143,27 @@ def compare(
         systems,
         split=split,
         data=data,
-        options=options,
+        options=with_keys(options, keys),
         rounds=TEST_RESAMPLES if rounds is None else rounds,
     )
+
+
+def hide_labels(
+    dataset: str,
+    out: Path,
+    keys: Path,
+    *,
+    data: Path | None = None,
+    options: HideOptions | None = None,
+) -> HideReport:
+    """Write a dataset folder without the labels of some splits; these go to the file `keys`.
+
+    The options name the splits. Raises `BadInput` when ids, order, what is kept, or another split
+    would give labels away.
+    """
+    from nikawa.checks.hide_job import hide
+
+    return hide(dataset, out, keys, data=data, options=options)
 
 
 def agree(

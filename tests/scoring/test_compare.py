@@ -393,7 +393,7 @@ def test_progress_is_told_to_the_end(tmp_path: Path, data: Path) -> None:
 
 
 def test_a_set_of_ones_own_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nikawa.datasets.hidden import load_and_hide
+    from nikawa.datasets.load import load
 
     rows = [
         {"id": str(i), "inputs": {"text": f"杯{i}"}, "gold": {"label": LABELS[i % 3]}}
@@ -402,11 +402,11 @@ def test_a_set_of_ones_own_is_read_once(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "own.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), "utf-8")
     calls: list[str] = []
 
-    def counted(spec: str, data: Path | None = None) -> Any:
+    def counted(spec: str, data: Path | None = None, *, hidden: bool) -> Any:
         calls.append(spec)
-        return load_and_hide(spec, data=data)
+        return load(spec, data=data, hidden=hidden)
 
-    monkeypatch.setattr("nikawa.scoring.compare.load_and_hide", counted)
+    monkeypatch.setattr("nikawa.scoring.compare.load", counted)
     systems = {name: [answers(tmp_path / f"{name}.jsonl", 0.7, 1)] for name in ("a", "b")}
     compare([str(tmp_path / "own.jsonl")], systems, rounds=100)
     assert len(calls) == len(set(calls)) > 0

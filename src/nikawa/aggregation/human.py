@@ -21,7 +21,7 @@ from nikawa.aggregation.judgements import load_examples, open_source
 from nikawa.aggregation.spans import read_spans, text_of
 from nikawa.datasets import load, tasks
 from nikawa.datasets.names import find_benchmark
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, name_faulty_file
 from nikawa.metrics import Items, metrics
 from nikawa.records import Judgement, Record, Score, Span, Task, reference
 from nikawa.scoring.score import GROUPED_KINDS
@@ -78,14 +78,17 @@ def score_humans(
     """Each answer against the gold of the item's other answers, under the task's metrics, with intervals."""
     task = find_task(spec, task_name, options.question)
     question = options.question or task.question
-    source = open_source(spec, data, options.how, as_published=options.as_published)
+    source = open_source(
+        spec, data, options.how, as_published=options.as_published, hidden=options.hidden
+    )
     rows = [row for row in source.judgements if row.question == question]
-    if task.kind == "tagging":
-        rows = [
-            row if row.answer is None else msgspec.structs.replace(row, answer=read_spans(row))
-            for row in rows
-        ]
-    held_out = leave_one_out(rows, find_combination(task.kind))
+    with name_faulty_file(source.file):
+        if task.kind == "tagging":
+            rows = [
+                row if row.answer is None else msgspec.structs.replace(row, answer=read_spans(row))
+                for row in rows
+            ]
+        held_out = leave_one_out(rows, find_combination(task.kind))
     inputs = find_tagged_texts(task, spec, data, options, held_out.examples)
     units = find_resampling_units(task, spec, data, held_out.examples)
 
@@ -223,7 +226,11 @@ def leave_one_out(judgements: Iterable[Judgement], combine: Combination) -> Held
         answers = [row.answer for row in rows]
         for place, row in enumerate(rows):
             rest = [*answers[:place], *answers[place + 1 :]]
-            gold = combine(rest)
+            try:
+                gold = combine(rest)
+            except (TypeError, ValueError):  # of another kind: a list for a label, text for a score
+                what = f"the answers about {example!r} are of another kind than the task's"
+                raise BadInput(what, cure="check the question and the task") from None
             held_out.tied.append(gold is None)
             held_out.gold.append(draw_leader(rest, f"{example}/{place}") if gold is None else gold)
             held_out.answers.append(row.answer)

@@ -63,6 +63,8 @@ class AggregateOptions:
     """Whether workers are only columns, where the file does not tell."""
     how: JudgementOptions = field(default_factory=JudgementOptions)
     """How a file of judgements is read."""
+    hidden: bool = False
+    """Hold answers against hidden labels, and copy these, still hidden: for whoever holds them."""
 
 
 def aggregate(
@@ -73,18 +75,20 @@ def aggregate(
     Raises `BadInput` where a rule does not fit the answers, or an option names something that is not there.
     """
     options = options or AggregateOptions()
-    examples = load_examples(spec, options.examples, data)
+    examples = load_examples(spec, options.examples, data, hidden=options.hidden)
     rules = parse_rules(options.rules)
     ties = Ties.parse(options.ties)
     known = examples if options.examples else None
-    source = open_source(spec, data, options.how, known, as_published=options.as_published)
+    source = open_source(
+        spec, data, options.how, known, as_published=options.as_published, hidden=options.hidden
+    )
     copy = None
     if examples is not None and find_benchmark(spec) is None:
         copy = JudgementCopy()
         source.judgements = copy.take(source.judgements)
     tables = build_tables(source, rules, options.question)
     first_rule, first_table = next(iter(tables.items()))
-    known_answers = read_known_answers(options.known, first_table)
+    known_answers = read_known_answers(options.known, first_table, hidden=options.hidden)
     decisions = None
     if options.adjudicated is not None:
         decisions = read_decisions(options.adjudicated)
@@ -136,7 +140,7 @@ def aggregate(
         notes=notes,
     )
     decided = {} if decisions is None else decisions.remarks
-    return AggregateResult(report, verdicts, examples, tables, decided, copy)
+    return AggregateResult(report, verdicts, examples, tables, decided, copy, options.hidden)
 
 
 def count_overruled(
@@ -175,9 +179,11 @@ def report_workers(
     spec: str, data: Path | None, options: AggregateOptions, pass_mark: float | None = None
 ) -> WorkersReport:
     """Figures of every worker, who passes a test on known answers, what leaving workers out would change."""
-    source = open_source(spec, data, options.how, as_published=options.as_published)
+    source = open_source(
+        spec, data, options.how, as_published=options.as_published, hidden=options.hidden
+    )
     table = build_table(source, options.question)
-    known_answers = read_known_answers(options.known, table)
+    known_answers = read_known_answers(options.known, table, hidden=options.hidden)
     workers_are = "columns" if options.columns else source.workers_are
     figures = quality(table, known_answers, workers_are=workers_are)
     if pass_mark is not None and not known_answers:

@@ -7,7 +7,7 @@ A file is parsed once, whatever is made of it: `build_tables` makes the tables o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,12 +27,12 @@ from nikawa.aggregation.table import (
     several_questions,
 )
 from nikawa.datasets import load
-from nikawa.datasets.load import read_judgements
+from nikawa.datasets.load import find_hidden_references, read_judgements
 from nikawa.datasets.names import benchmarks, find_benchmark, spec_of
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, name_faulty_file, place_fault
 from nikawa.io.folders import JUDGEMENTS, is_dataset_folder
 from nikawa.io.json import encode_json
-from nikawa.io.judgements import JudgementOptions, Note, find_lines, open_judgements
+from nikawa.io.judgements import JudgementOptions, Note, Notes, find_lines, open_judgements
 from nikawa.io.judgements.base import Reading
 from nikawa.io.pipes import input_path
 from nikawa.records import Dataset, Example, Judgement, reference
@@ -57,6 +57,11 @@ class JudgementSource:
     """How the file is read."""
 
     @property
+    def file(self) -> Path | None:
+        """What to name in an error about the judgements; None for a published dataset."""
+        return None if self.reading is None else self.reading.path
+
+    @property
     def notes(self) -> tuple[Note, ...]:
         """What was odd, once all is read."""
         return () if self.reading is None else self.reading.notes.report()
@@ -70,8 +75,12 @@ def open_source(
     *,
     as_given: bool = False,
     as_published: bool = False,
+    hidden: bool = False,
 ) -> JudgementSource:
     """Open `jsick`, `jsick:test`, a file, or a dataset folder that keeps its judgements.
+
+    Of judgements that lie in a dataset folder, those about examples whose labels are hidden are
+    skipped unless `hidden` is set: together they tell the label. A note says how many.
 
     With `known`, answers about other items are refused. `as_given` leaves labels in the Unicode form they came in;
     `as_published` takes only the answers that a published dataset's own gold was made from.
@@ -99,8 +108,22 @@ def open_source(
     if as_published:
         raise BadInput(f"{spec!r} is no published dataset", cure="leave out --as-published")
     numbered = reading.rows if known is None else reading.known(known)
+    if path.name == JUDGEMENTS and is_dataset_folder(path.parent) and not hidden:
+        numbered = skip_hidden(numbered, find_hidden_references(path.parent), reading.notes)
     rows = (judgement for _, judgement in numbered)
     return JudgementSource(spec, rows, reading.workers_are, reading.form, reading, how=how)
+
+
+def skip_hidden(
+    rows: Iterator[tuple[int, Judgement]], hidden: Collection[str], notes: Notes
+) -> Iterator[tuple[int, Judgement]]:
+    """The judgements, with their lines, less those about `hidden` examples, which are noted."""
+    names = {*hidden, *(name.partition("/")[2] for name in hidden)}
+    for line, judgement in rows:
+        if judgement.example in names:
+            notes.add("answers about examples whose labels are hidden", line, "skipped")
+        else:
+            yield line, judgement
 
 
 # Tables
@@ -109,7 +132,7 @@ def open_source(
 def build_table(source: JudgementSource, question: str | None = None) -> Table:
     """The table of one question; it may be left out where there is one only, or a dataset has a first."""
     question = question or source.question
-    with _name_lines(source, question):
+    with name_faulty_file(source.file), _name_lines(source, question):
         return Table.from_judgements(freeze_spans(source.judgements, question), question)
 
 
@@ -120,7 +143,13 @@ def build_tables(
 
     A rule that is named after a question of the judgements is about its answers, any other about those to `question`.
     """
-    question = question or source.question
+    with name_faulty_file(source.file):
+        return _build_tables(source, rules, question or source.question)
+
+
+def _build_tables(
+    source: JudgementSource, rules: Mapping[str, Rule], question: str | None
+) -> dict[str, Table]:
     builders: dict[tuple[str, bool], TableBuilder] = {}
     questions: dict[str, None] = {}
     for chunk in chunks_of(source.judgements):
@@ -172,14 +201,18 @@ def _name_lines(source: JudgementSource, question: str | None) -> Iterator[None]
         if reading is None:
             raise
         answer = (problem.item, problem.worker, problem.question)
-        places = find_lines(reading.path, source.how, answer)
-        what = f"{problem.what} (first on {reading.place} {places[0]})"
-        raise reading.fault(places[1], what, problem.cure) from None
+        (first_file, first), (file, place), *_ = find_lines(reading.path, source.how, answer)
+        elsewhere = "" if first_file == file else f" of {first_file.name}"
+        what = f"{problem.what} (first on {reading.place} {first}{elsewhere})"
+        raise place_fault(
+            what, file=file, unit=reading.place, place=place, cure=problem.cure
+        ) from None
     except UncountableAnswer as problem:
         if reading is None:
             raise
         place, what = 1, problem.what
-        for number, judgement in open_judgements(reading.path, source.how).rows:
+        reading = open_judgements(reading.path, source.how)
+        for number, judgement in reading.rows:
             odd = isinstance(judgement.answer, list | dict) and find_marks(judgement.answer) is None
             if odd and question in (None, judgement.question):
                 kind = "a list" if isinstance(judgement.answer, list) else "a mapping"
@@ -225,10 +258,15 @@ def examples_by_reference(dataset: Dataset) -> dict[str, Example]:
     return examples
 
 
-def load_examples(spec: str, examples: str | None, data: Path | None) -> dict[str, Example] | None:
-    """The examples the judgements are about: those named, else those of the published dataset itself."""
+def load_examples(
+    spec: str, examples: str | None, data: Path | None, *, hidden: bool = False
+) -> dict[str, Example] | None:
+    """The examples the judgements are about: those named, else those of the published dataset itself.
+
+    Hidden labels are removed unless `hidden` is set.
+    """
     if examples is not None:
-        return examples_by_reference(load(examples, data=data))
+        return examples_by_reference(load(examples, data=data, hidden=hidden))
     if find_benchmark(spec) is not None:
-        return examples_by_reference(load(spec, data=data))
+        return examples_by_reference(load(spec, data=data, hidden=hidden))
     return None

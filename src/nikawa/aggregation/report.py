@@ -34,7 +34,7 @@ from nikawa.aggregation.verdicts import (
     span_shares,
 )
 from nikawa.errors import BadInput
-from nikawa.io.atomic import atomic_folder
+from nikawa.io.atomic import atomic_folder, private_files
 from nikawa.io.folders import JUDGEMENTS
 from nikawa.io.json import encode_json
 from nikawa.io.judgements import Note
@@ -120,6 +120,8 @@ class AggregateResult:
     """By question and item who settled a tie by hand, and why."""
     judgements: JudgementCopy | None = None
     """The judgements of a file, where they belong beside the examples."""
+    hidden: bool = False
+    """Whether hidden labels were looked at."""
 
 
 def collect_gold(verdicts: Mapping[str, Verdicts]) -> dict[str, dict[str, Any]]:
@@ -182,14 +184,17 @@ def compare_gold(
 
 
 def write_result(result: AggregateResult, out: Path, *, overwrite: bool = False) -> list[str]:
-    """Write the folder whole or not at all; returns the names of its files."""
+    """Write the folder whole or not at all; returns the names of its files.
+
+    What was made with hidden labels has mode 0600.
+    """
     gold = collect_gold(result.verdicts)
-    with atomic_folder(out, overwrite=overwrite) as folder:
+    with private_files(result.hidden), atomic_folder(out, overwrite=overwrite) as folder:
         if result.examples is None:
             rows = ({"example": item, "gold": answers} for item, answers in gold.items())
             _write_lines(folder / "gold.jsonl", rows)
         else:
-            examples = merge_gold(gold, result.examples, result.verdicts)
+            examples = merge_gold(gold, result.examples, result.verdicts, hidden=result.hidden)
             _write_lines(folder / "examples.jsonl", examples)
             if result.judgements is not None:
                 result.judgements.write(folder / JUDGEMENTS)
@@ -220,8 +225,14 @@ def merge_gold(
     gold: Mapping[str, Mapping[str, Any]],
     known: Mapping[str, Example],
     verdicts: Mapping[str, Verdicts],
+    *,
+    hidden: bool = False,
 ) -> Iterator[Example]:
-    """The examples that got gold, with it; other gold they have stays."""
+    """The examples that got gold, with it; other gold they have stays.
+
+    Gold made of judgements by somebody who does not hold hidden labels is their own. With `hidden`
+    it lies beside the hidden labels, and stays hidden as they are.
+    """
     step = ", ".join(f"{question}={each.rule.text}" for question, each in verdicts.items())
     for item, answers in gold.items():
         if item not in known:
@@ -232,7 +243,9 @@ def merge_gold(
         yield msgspec.structs.replace(
             example,
             gold={**example.gold, **answers},
-            origin=msgspec.structs.replace(origin, gold="annotated"),
+            origin=msgspec.structs.replace(
+                origin, gold="hidden" if hidden and example.hidden else "annotated"
+            ),
         )
 
 

@@ -157,14 +157,17 @@ def read_decisions(path: Path) -> Decisions:
 # Known answers
 
 
-def read_known_answers(path: Path | None, table: Table) -> dict[str, Any] | None:
+def read_known_answers(
+    path: Path | None, table: Table, *, hidden: bool = False
+) -> dict[str, Any] | None:
     """The known answers by item, labels in NFC as the judgements have them.
 
-    Raises `BadInput` where none is about an item that was judged.
+    Raises `BadInput` where none is about an item that was judged, and for hidden labels unless
+    `hidden` is set.
     """
     if path is None:
         return None
-    answers = read_known(path, table.question)
+    answers = read_known(path, table.question, hidden=hidden)
     items = set(table.items)
     if not any(item in items for item in answers):
         what = f"none of its {len(answers):,} known answers is about an item that was judged"
@@ -176,8 +179,12 @@ def read_known_answers(path: Path | None, table: Table) -> dict[str, Any] | None
     return answers
 
 
-def read_known(path: Path, question: str) -> dict[str, Any]:
-    """Known answers by item: a sheet with the columns example and answer, or examples with gold."""
+def read_known(path: Path, question: str, *, hidden: bool = False) -> dict[str, Any]:
+    """Known answers by item: a sheet with the columns example and answer, or examples with gold.
+
+    How often workers are right about a hidden item tells its label, an answer at a time: a file
+    with hidden items is refused unless `hidden` is set.
+    """
     if path.name.endswith((".tsv", ".csv")):
         answers: dict[str, Any] = {}
         for _, row in read_sheet(path, ("example", "answer")):
@@ -188,7 +195,12 @@ def read_known(path: Path, question: str) -> dict[str, Any]:
             else:
                 answers[row["example"]] = int(number) if number.is_integer() else number
         return answers
-    examples = load_examples(str(path), str(path), None) or {}
+    examples = load_examples(str(path), str(path), None, hidden=hidden) or {}
+    count = len({id(example) for example in examples.values() if example.hidden})
+    if count and not hidden:
+        what = f"the labels of {count:,} of its examples are hidden"
+        cure = "leave these examples out; whoever holds the labels says --hidden"
+        raise BadInput(what, file=path, cure=cure)
     answers = {
         item: example.gold[question]
         for item, example in examples.items()

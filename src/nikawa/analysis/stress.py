@@ -19,9 +19,8 @@ from msgspec.structs import replace
 
 from nikawa.analysis.results import StressFigure
 from nikawa.datasets import benchmarks, load
-from nikawa.datasets.hidden import load_and_hide
 from nikawa.datasets.task_lookup import has_numbered_labels
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, list_names
 from nikawa.io.answers import read_answers
 from nikawa.metrics import Items
 from nikawa.metrics.accuracy import mark_right
@@ -227,7 +226,7 @@ def stress(
             raise BadInput("no such file or folder", file=path, cure="check the path")
     of_task, split = find_task_and_split(task)
     where = options.sets or (f"{of_task.dataset}:{split}" if split else of_task.dataset)
-    dataset = load_and_hide(where, data=data)
+    dataset = load(where, data=data)
     sets = perturbed_sets(dataset, of_task, where)
     originals = find_originals(sets, of_task, data)
     before = read_predictions(original, originals.task, originals.examples, options.form)
@@ -462,7 +461,7 @@ def refuse_unanswered(
                 cure="check the task, and which file is which",
             )
         if missing and not partial:
-            ids = ", ".join(f"{pair.set}/{pair.example.id}" for pair in missing[:3])
+            ids = list_names(f"{pair.set}/{pair.example.id}" for pair in missing[:3])
             what = f"{len(missing)} of {len(pairs)} examples have no answer, such as {ids}"
             raise BadInput(what, file=path, cure="add them, or say --partial to compare the rest")
 

@@ -25,11 +25,10 @@ from nikawa.checks.artifacts import (
 )
 from nikawa.checks.lengths import ExplainedVariance, Length, measure_explained, measure_lengths
 from nikawa.datasets import benchmarks, load
-from nikawa.datasets.load import guess_language
+from nikawa.datasets.load import guess_language, open_file
 from nikawa.datasets.names import find_benchmark
 from nikawa.datasets.views import without_views
 from nikawa.errors import BadInput, unknown
-from nikawa.io.records import read_examples
 from nikawa.records import Example, Record, Task
 from nikawa.text import ANALYSERS, analyser
 from nikawa.text.analysers import DEFAULTS
@@ -198,7 +197,7 @@ def open_source(text: str, data: Path | None) -> ProbeSource:
     """Open a dataset as `load` does; a records file is streamed, and of splits that repeat another none is read."""
     benchmark = find_benchmark(text)
     if benchmark is None and Path(text).is_file():
-        stream = read_examples(Path(text))
+        stream = open_file(Path(text), data=data)
         first = list(islice(stream, EXAMPLES_PEEKED))
         return ProbeSource("", guess_language(first), first, chain(first, stream))
     dataset = load(text, data=data)

@@ -16,6 +16,7 @@ import typer
 from nikawa import api
 from nikawa.cli.terminal.options import (
     Data,
+    HiddenLabels,
     Json,
     JudgementForm,
     OverwriteFolder,
@@ -139,6 +140,7 @@ def aggregate(
     ] = False,
     columns: SheetColumns = None,
     form: JudgementForm = None,
+    hidden: HiddenLabels = False,
     overwrite: OverwriteFolder = False,
     data: Data = None,
     json: Json = False,
@@ -164,6 +166,7 @@ def aggregate(
         as_published=as_published,
         columns=workers_are_columns,
         how=how,
+        hidden=hidden,
     )
     if workers and human:
         raise BadInput("--workers and --human are two reports", cure="ask for one of them")

@@ -1,8 +1,8 @@
 """`nikawa data`: what exists, what is here, what it looks like, whether it is sound, and copies of
 it.
 
-Seven commands: list, show, check, fetch, card, export and shift. `check` has the exit status 1 when
-it finds a problem that the dataset's card does not name.
+Eight commands: list, show, check, fetch, card, export, hide and shift. `check` has the exit status
+1 when it finds a problem that the dataset's card does not name.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from nikawa.cli.terminal.output import (
 from nikawa.errors import BadInput, list_names
 
 if TYPE_CHECKING:
+    from nikawa.checks.hide_job import HideReport
     from nikawa.datasets import Benchmark
     from nikawa.datasets.fetch import FetchReport
     from nikawa.datasets.shift import ShiftPart, ShiftReport
@@ -258,9 +259,9 @@ Name = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Attach the verb and its seven parts."""
+    """Attach the verb and its eight parts."""
     data = typer.Typer(
-        help="List, show, check, fetch, describe, export and compare datasets.",
+        help="List, show, check, fetch, describe, export, hide and compare datasets.",
         epilog="Example: nikawa data list",
         no_args_is_help=True,
     )
@@ -272,6 +273,10 @@ def register(app: typer.Typer) -> None:
     data.command("export", epilog="Example: nikawa data export mini-ja --to hf --out mini-ja-hf")(
         export
     )
+    data.command(
+        "hide",
+        epilog="Example: nikawa data hide mine --split test --out mine-hidden --keys mine-keys.jsonl",
+    )(hide)
     data.command("shift", epilog="Example: nikawa data shift jsick-en jsick")(shift)
     app.add_typer(data, name="data", rich_help_panel=PANEL)
 
@@ -447,3 +452,80 @@ def export(
         )
     elif not quiet:
         echo(f"{len(dataset):,} examples of {dataset.name} written to {out}")
+
+
+def hide(
+    name: Name,
+    out: OutFolder,
+    keys: Annotated[
+        Path,
+        typer.Option(help="The file for the labels, of mode 0600; keep it, and keep it to you."),
+    ],
+    split: Annotated[
+        list[str] | None, typer.Option(help="The split whose labels are hidden; may be repeated.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What stays beside the inputs: tags, group, origin, meta, meta.KEY; may be repeated.",
+            metavar="FIELD",
+        ),
+    ] = None,
+    keep_ids: Annotated[
+        bool, typer.Option("--keep-ids", help="Keep the ids of the items.")
+    ] = False,
+    keep_order: Annotated[
+        bool, typer.Option("--keep-order", help="Keep the order of the items.")
+    ] = False,
+    allow_leak: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Go on although this gives labels away: id, order, copies, tags, …; may be repeated.",
+            metavar="NAME",
+        ),
+    ] = None,
+    secret: Annotated[
+        Path | None,
+        typer.Option(help="An earlier key file: the same items get the same ids and order again."),
+    ] = None,
+    say: CardFields = None,
+    data: Data = None,
+    overwrite: Overwrite = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a copy without the labels of a split; the labels go to a key file of their own."""
+    from nikawa import api
+    from nikawa.checks.hide_job import HideOptions
+
+    options = HideOptions(
+        splits=tuple(split or ()),
+        keep=tuple(keep or ()),
+        keep_ids=keep_ids,
+        keep_order=keep_order,
+        allow=tuple(allow_leak or ()),
+        secret=secret,
+        card=parse_card_fields(say or (), "--say"),
+        overwrite=overwrite,
+    )
+    with status(f"hiding labels of {name}", quiet or json):
+        report = api.hide_labels(name, out, keys, data=data, options=options)
+    print_result(report, show_hidden, json=json, quiet=quiet)
+
+
+def show_hidden(report: HideReport) -> None:
+    """Print what was hidden, what tells of labels all the same, and where the labels are."""
+    for giveaway in report.giveaways:
+        echo(f"allowed: {giveaway.field} ({giveaway.split}): {giveaway.what}")
+    for split in report.untested:
+        echo(f"{split}: too few items to test whether something gives labels away")
+    for split, count in report.hidden.items():
+        echo(f"{split}: {format_count(count, 'label')} hidden, sha256:{report.digests[split]}")
+    for split, count in report.carried.items():
+        echo(f"{split}: {format_count(count, 'example')} carried over")
+    if report.published:
+        echo(f"{report.dataset} is a published dataset: others may have its labels already")
+    if report.left_behind:
+        echo(f"Not carried over: {list_names(report.left_behind)}")
+    echo(f"Kept beside the inputs: {', '.join(report.kept) or 'nothing'}")
+    echo(f"Written to {report.out}; the labels are in {report.keys}, for you alone.")

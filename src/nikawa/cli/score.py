@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.options import AnsweredSplit, Data, Json, Quiet, TableStyle, complete_tasks
+from nikawa.cli.terminal.options import (
+    AnsweredSplit,
+    Data,
+    Json,
+    LabelKeysFile,
+    Quiet,
+    TableStyle,
+    complete_tasks,
+    warn_of_mode,
+)
 from nikawa.cli.terminal.output import (
     UNDEFINED,
     echo,
@@ -86,18 +95,25 @@ def score(
             "--hidden", help="Score hidden items too: only for whoever holds their labels."
         ),
     ] = False,
+    keys: LabelKeysFile = None,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Score answers exactly as the official scorer does, with 95% intervals."""
-    from nikawa.io.atomic import atomic_write, refuse_existing
+    from nikawa.io.atomic import atomic_write, private_files, refuse_existing
     from nikawa.io.json import encode_json
     from nikawa.scoring.score import ScoreOptions, list_item_details
 
     options = ScoreOptions(
-        by=tuple(by or ()), partial=partial, metrics=tuple(metric or ()), form=form, hidden=hidden
+        by=tuple(by or ()),
+        partial=partial,
+        metrics=tuple(metric or ()),
+        form=form,
+        hidden=hidden,
+        keys=keys,
     )
+    warn_of_mode(keys)
     if versions:
         if per_item is not None:
             raise BadInput(
@@ -113,7 +129,10 @@ def score(
     with status(f"scoring {answers}", quiet or json):
         scored = api.score(task, answers, split=split, data=data, options=options)
     if per_item is not None:
-        with atomic_write(per_item, overwrite=overwrite) as stream:
+        with (
+            private_files(hidden),
+            atomic_write(per_item, overwrite=overwrite) as stream,
+        ):
             for item in list_item_details(scored):
                 stream.write(encode_json(item) + b"\n")
     print_result(

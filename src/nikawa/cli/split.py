@@ -17,6 +17,7 @@ from nikawa.cli.terminal.options import (
     CardFields,
     Data,
     DrawSeed,
+    HiddenLabels,
     Json,
     Overwrite,
     Quiet,
@@ -91,6 +92,7 @@ def split(
     seed: DrawSeed = 0,
     out: Annotated[Path | None, typer.Option(help="Write a dataset folder.")] = None,
     card: CardFields = None,
+    hidden: HiddenLabels = False,
     overwrite: Overwrite = False,
     data: Data = None,
     json: Json = False,
@@ -125,6 +127,7 @@ def split(
         out=out,
         overwrite=overwrite,
         card=parse_card_fields(card or (), "--card"),
+        hidden=hidden,
     )
     with progress_bar(f"splitting {dataset}", quiet or json) as bar:
         report = api.split(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.options import Data, Json, Overwrite, Quiet, TableStyle
+from nikawa.cli.terminal.options import Data, HiddenLabels, Json, Overwrite, Quiet, TableStyle
 from nikawa.cli.terminal.output import echo, print_json, print_rendered, print_table, progress_bar
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def tag(
     inputs: Annotated[
         list[str] | None, typer.Option("--input", help="Look at this input only; may be repeated.")
     ] = None,
+    hidden: HiddenLabels = False,
     overwrite: Overwrite = False,
     style: TableStyle = None,
     data: Data = None,
@@ -63,7 +64,7 @@ def tag(
 
     if dataset is None:
         return list_packs(json) if pack is None else show_pack(pack, json)
-    options = TagOptions(pack, tuple(inputs or ()), instead, out, overwrite, compare)
+    options = TagOptions(pack, tuple(inputs or ()), instead, out, overwrite, compare, hidden=hidden)
     with progress_bar(f"tagging {dataset}", quiet or json) as bar:
         report = api.tag(
             dataset,

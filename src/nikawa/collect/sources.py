@@ -123,6 +123,10 @@ def complete_settings(
         raise unknown("language", new.language, LANGUAGES)
     if new.workers is not None and new.workers < 1:
         raise BadInput("an item needs one worker at least", cure="say --workers-per-item 3")
+    rest = iter(examples)
+    first = list(
+        islice(rest, LANGUAGE_EXAMPLES)
+    )  # a file that cannot be read is the first thing to say
     sheet = _read_sheet_beside(spec)
     if not new.form and sheet is None:
         cure = "say --form FORM; nikawa collect forms lists them"
@@ -138,8 +142,6 @@ def complete_settings(
             language=new.language or (sheet.language if sheet.language in LANGUAGES else ""),
             options={**options, **new.options},
         )
-    rest = iter(examples)
-    first = list(islice(rest, LANGUAGE_EXAMPLES))
     language = new.language or guess_language(first)
     complete = replace(new, language=language, workers=new.workers or DEFAULT_WORKERS)
     return complete, chain(first, rest)

@@ -16,10 +16,12 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from nikawa.errors import BadInput, suggest
+from nikawa.datasets.load import find_hidden_references
+from nikawa.errors import BadInput, list_names, suggest
 from nikawa.io.folders import CARD, split_files
 from nikawa.io.json import decode_json, encode_json, read_json
-from nikawa.io.lines import read_raw_lines
+from nikawa.io.limits import read_limits
+from nikawa.io.lines import open_bytes, read_raw_lines
 from nikawa.records import Card, Judgement, Record, reference
 
 LINEAGE, INDEX = "lineage.jsonl", "lineage.index"
@@ -119,9 +121,27 @@ def read_lineage(folder: Path) -> Iterator[Lineage]:
         yield decode_json(line, Lineage, path, number)
 
 
+def hide_lineage(entry: Lineage) -> Lineage:
+    """The lineage of a hidden example, without all that may tell its label: what workers answered,
+    what stages decided by, why siblings were dropped, what was corrected.
+    """
+    replace = msgspec.structs.replace
+    return replace(
+        entry,
+        gold={},
+        tags=(),
+        steps=tuple(replace(step, rule="") for step in entry.steps),
+        judgements=(),
+        siblings=(),
+        changes=(),
+    )
+
+
 def find_lineage(example: str, folder: Path) -> Lineage:
     """The lineage of an example given as `jnli:dev/12`, `dev/12`, or `12` where one split alone has
     it.
+
+    That of a hidden example comes without what may tell its label (see `hide_lineage`).
 
     Raises `BadInput` where no example or several have that name; the error suggests near ids.
     """
@@ -129,15 +149,16 @@ def find_lineage(example: str, folder: Path) -> Lineage:
     entries = [find_entry(path, name) for name in possible_references(example, folder)]
     lineages = [entry for entry in entries if entry is not None]
     if len(lineages) == 1:
-        return lineages[0]
+        (entry,) = lineages
+        return hide_lineage(entry) if entry.example in find_hidden_references(folder) else entry
     if lineages:
-        several = ", ".join(entry.example for entry in lineages)
+        several = list_names(entry.example for entry in lineages)
         raise BadInput(f"several splits have {example!r}", file=path, cure=f"say which: {several}")
     known = []
     for number, line in read_raw_lines(path):
         if number > MAX_IDS_COMPARED:
             break
-        known.append(msgspec.json.decode(line, type=_Name).example.partition(":")[2])
+        known.append(decode_json(line, _Name, path, number).example.partition(":")[2])
     cure = suggest(example.rpartition(":")[2], known)
     raise BadInput(f"holds no example {example!r}", file=path, cure=cure)
 
@@ -178,7 +199,7 @@ def find_entry(path: Path, name: str) -> Lineage | None:
     """By the index where it fits the file, else by reading through."""
     index = path.with_name(INDEX)
     if index.is_file():
-        with index.open("rb") as stream:
+        with open_bytes(index) as stream:
             head = stream.read(_HEAD.size)
             if len(head) == _HEAD.size and _HEAD.unpack(head) == (_MAGIC, path.stat().st_size):
                 return search_index(path, name, stream)
@@ -201,13 +222,16 @@ def search_index(path: Path, name: str, index: BinaryIO) -> Lineage | None:
             low = middle + 1
         else:
             high = middle
-    with path.open("rb") as stream:
+    with open_bytes(path) as stream:
         while low < count:
             entry_hash, offset = _index_entry(index, low)
             if entry_hash != name_hash:
                 break
+            if offset >= path.stat().st_size:
+                what, cure = f"points outside {LINEAGE}", "remove it: it only makes the search fast"
+                raise BadInput(what, file=path.with_name(INDEX), cure=cure)
             stream.seek(offset)
-            entry = decode_json(stream.readline(), Lineage, path)
+            entry = decode_json(stream.readline(read_limits().line), Lineage, path)
             if entry.example == name:
                 return entry
             low += 1

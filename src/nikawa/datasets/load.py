@@ -7,13 +7,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from shlex import quote
 
 import msgspec
 
 from nikawa.datasets.base import Benchmark, Examples
+from nikawa.datasets.hidden import (
+    ExampleSource,
+    cover_stream,
+    hide_inherited,
+    may_be_covered,
+    remove_hidden_labels,
+)
 from nikawa.datasets.locate import (
     files_here,
     missing_data,
@@ -27,14 +35,19 @@ from nikawa.io.cards import blank_card
 from nikawa.io.folders import is_dataset_folder, read_folder, split_files
 from nikawa.io.records import read_examples
 from nikawa.records import Dataset, Example, Judgement, Task, reference
-from nikawa.spec import name_and_split
+from nikawa.spec import Spec, name_and_split
 
 
-def load(text: str, *, data: Path | None = None, version: str | None = None) -> Dataset:
+def load(
+    text: str, *, data: Path | None = None, version: str | None = None, hidden: bool = False
+) -> Dataset:
     """Load a dataset: `jsick`, `jsick:test`, a dataset folder, a records file, or `jsick@file.tsv`.
 
     `data` is the data folder (else `NIKAWA_DATA`, else the user's own); `version` picks one of
     several published versions.
+
+    Labels that are hidden are removed (see `nikawa.datasets.hidden`). With `hidden` they stay, as
+    far as the file holds them: for whoever holds the labels.
 
     Raises `MissingData` where a published dataset is not on this machine, with the command that
     fetches it.
@@ -44,33 +57,97 @@ def load(text: str, *, data: Path | None = None, version: str | None = None) -> 
     ('mini-ja', 30, ['dev'])
     """
     spec = spec_of(text)
-    if not spec.name:
-        return _load_custom(text)
+    if spec.name:
+        dataset = _read_published(spec, data, version)
+        return dataset if hidden else remove_hidden_labels(dataset)
+    path, split = custom_path(text)
+    cover = hide_inherited if hidden else remove_hidden_labels
+    # The whole dataset is looked at: what a split inherited may be hidden in another one.
+    dataset = cover(_read_custom(path), path, partial(_read_as_it_is, data=data))
+    return pick_split(dataset, split, path) if split else dataset
+
+
+def _read_published(spec: Spec, data: Path | None, version: str | None = None) -> Dataset:
     benchmark = benchmarks()[spec.name]
     if spec.path is not None:
         return load_file(benchmark, spec.split, spec.path)
     return load_published(benchmark, spec.split, data, version)
 
 
+def _read_as_it_is(text: str, *, data: Path | None) -> Dataset:
+    """A dataset with every label that its files hold, to look for what is hidden."""
+    spec = spec_of(text)
+    return _read_published(spec, data) if spec.name else _read_custom(custom_path(text)[0])
+
+
 def peek(text: str, n: int, *, data: Path | None = None) -> Dataset:
     """The same, but of a custom dataset the first `n` examples of each split, without reading on.
 
-    What comes later in a file is not looked at, be it broken.
+    What comes later in a file is not looked at, be it broken; unless one of the first examples is
+    hidden or was made from others, for only the whole dataset tells what must be removed then.
     """
-    return load(text, data=data) if spec_of(text).name else _load_custom(text, n)
+    if spec_of(text).name:
+        return load(text, data=data)
+    path, split = custom_path(text)
+    dataset = _read_custom(path, n)
+    if any(map(may_be_covered, chain.from_iterable(dataset.splits.values()))):
+        whole = load(text, data=data)
+        splits = {name: examples[:n] for name, examples in whole.splits.items()}
+        return msgspec.structs.replace(whole, splits=splits)
+    return pick_split(dataset, split, path) if split else dataset
+
+
+def open_file(path: Path, *, data: Path | None = None, hidden: bool = False) -> Iterator[Example]:
+    """Stream the examples of a records file, without hidden labels unless `hidden` is set.
+
+    The file is read as it is used. One that can be read only once, a pipe, is read as a whole.
+    """
+    split = guess_split(path)
+    kept = None if path.is_file() else tuple(read_examples(path))
+    source = ExampleSource(
+        lambda: ((split, e) for e in (read_examples(path) if kept is None else kept)),
+        frozenset((path.name.split(".")[0],)),
+        frozenset((split,)),
+        path,
+        partial(_read_as_it_is, data=data),
+    )
+    yield from (example for _, example in cover_stream(source, hidden=hidden))
+
+
+def find_hidden_references(folder: Path) -> set[str]:
+    """Full references of the hidden examples of a dataset folder, for what lies beside them.
+
+    Splits whose bytes hold no mark of a hidden or an inherited label are not decoded.
+    """
+
+    def may_hide(path: Path) -> bool:
+        if path.suffix != ".jsonl":
+            return True
+        with path.open("rb") as stream:
+            return any(b'"hidden"' in line or b'"inherited"' in line for line in stream)
+
+    if not any(map(may_hide, split_files(folder).values())):
+        return set()
+    dataset = load(str(folder))
+    return {
+        reference(dataset.name, split, example.id)
+        for split, examples in dataset.splits.items()
+        for example in examples
+        if example.hidden
+    }
 
 
 def load_task(
-    name: str, split: str, *, data: Path | None = None
+    name: str, split: str, *, data: Path | None = None, hidden: bool = False
 ) -> tuple[Task, tuple[Example, ...]]:
-    """A task and the examples of one split it can be asked of.
+    """A task and the examples of one split it can be asked of; `hidden` as for `load`.
 
     >>> task, examples = load_task("mini-ja-nli", "dev")
     >>> task.labels, len(examples)
     (('entailment', 'contradiction', 'neutral'), 9)
     """
     task = tasks()[name]
-    dataset = load(f"{task.dataset}:{split}", data=data)
+    dataset = load(f"{task.dataset}:{split}", data=data, hidden=hidden)
     examples = next(iter(dataset.splits.values()))
     return task, tuple(example for example in examples if task.asks(example))
 
@@ -260,21 +337,18 @@ def guess_split(path: Path) -> str:
     return "all"
 
 
-def _load_custom(text: str, n: int | None = None) -> Dataset:
-    """A dataset folder or a records file, or the first `n` examples of each split."""
-    path, split = custom_path(text)
+def _read_custom(path: Path, n: int | None = None) -> Dataset:
+    """A dataset folder or a records file as it is, or the first `n` examples of each split."""
     if not path.is_dir():
         try:
-            dataset = loose_dataset(path, tuple(islice(read_examples(path), n)))
+            return loose_dataset(path, tuple(islice(read_examples(path), n)))
         except BadInput as problem:
             raise _name_reader(problem, path) from None
-    elif is_dataset_folder(path):
-        dataset = read_folder(path, n)
-    else:
-        writes = f"nikawa data card {quote(str(path))} writes one"
-        cure = writes if split_files(path) else "name a dataset folder or a records file"
-        raise BadInput("is a folder without card.json", file=path, cure=cure)
-    return pick_split(dataset, split, path) if split else dataset
+    if is_dataset_folder(path):
+        return read_folder(path, n)
+    writes = f"nikawa data card {quote(str(path))} writes one"
+    cure = writes if split_files(path) else "name a dataset folder or a records file"
+    raise BadInput("is a folder without card.json", file=path, cure=cure)
 
 
 def _name_reader(problem: BadInput, path: Path) -> BadInput:

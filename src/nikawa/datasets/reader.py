@@ -14,10 +14,11 @@ from msgspec.structs import replace
 
 from nikawa.datasets.base import Examples
 from nikawa.datasets.custom import is_custom, with_usual_splits
-from nikawa.datasets.hidden import load_and_hide
-from nikawa.datasets.load import pick_split
+from nikawa.datasets.hidden import remove_hidden_labels
+from nikawa.datasets.keys import read_notice
+from nikawa.datasets.load import load, pick_split
 from nikawa.datasets.locate import data_root, files_here, missing_data
-from nikawa.datasets.names import benchmarks, canonical_split, custom_path
+from nikawa.datasets.names import SPLIT_ALIASES, benchmarks, canonical_split, custom_path
 from nikawa.datasets.task_lookup import declared_protocol
 from nikawa.datasets.views import training_views
 from nikawa.errors import BadInput
@@ -25,8 +26,9 @@ from nikawa.io.json import encode_json
 from nikawa.records import Dataset, Example, Record, Task
 from nikawa.spec import name_and_split
 
-MAX_SETS_KEPT = 12
-"""Sets a process keeps in memory."""
+MAX_SETS_KEPT = 24
+"""Sets a process keeps in memory, each with and without its hidden labels: what both hold is kept
+once."""
 
 FileStamps = tuple[tuple[str, int, int], ...]
 """Path, time of change and size of files."""
@@ -72,8 +74,11 @@ class ExampleReader:
 
     def custom(self, name: str) -> Dataset:
         """A custom dataset, or one split of it; the file or folder is read once."""
+        return self._custom(name, hidden=False)
+
+    def _custom(self, name: str, *, hidden: bool) -> Dataset:
         path, split = custom_path(name)
-        dataset = with_usual_splits(_load(str(path), self.root))
+        dataset = with_usual_splits(_load(str(path), self.root, hidden))
         return pick_split(dataset, split, path) if split else dataset
 
     def has_gold(self, dataset: str, split: str, task: Task) -> bool:
@@ -90,28 +95,47 @@ class ExampleReader:
         return bool(examples) and all(example.hidden for example in examples)
 
     def examples(self, name: str, task: Task) -> Examples:
-        """The examples of a set with gold for a task of its dataset, hidden gold too: a model may
-        answer them.
+        """The examples of a set with gold for a task of its dataset; those whose gold is hidden
+        too, without it: a model may answer them.
         """
         source = source_task(name, task)
+        labelled = self._examples(name, hidden=True)
+        withheld = self.withholds_gold(*name_and_split(name))
         return tuple(
             example
-            for example in self.all_examples(name)
-            if source.question in example.gold and source.asks(example)
+            for example, held in zip(self.all_examples(name), labelled, strict=True)
+            if (source.question in held.gold or (withheld and held.hidden)) and source.asks(held)
         )
 
+    def withholds_gold(self, dataset: str, split: str) -> bool:
+        """Whether a split of a custom folder has no gold, as `nikawa data hide` left it: models answer
+        it all the same, and whoever has the key file scores the answers.
+        """
+        if not is_custom(dataset):
+            return False
+        notice = read_notice(custom_path(dataset)[0])
+        names = () if notice is None else notice.splits
+        return split in {*names, *(SPLIT_ALIASES.get(name, name) for name in names)}
+
     def all_examples(self, name: str) -> Examples:
-        """Every example of a set; without a split the training split is meant, or the only one."""
+        """Every example of a set, hidden labels removed; without a split the training split is
+        meant, or the only one.
+        """
+        return self._examples(name, hidden=False)
+
+    def _examples(self, name: str, *, hidden: bool) -> Examples:
         dataset, split = name_and_split(name)
         if dataset in benchmarks():
             split = split or "train"
             read_split = declared_protocol(dataset).read_split
             if read_split is None:
-                return self._published_split(dataset, split)
+                return self._published_split(dataset, split, hidden=hidden)
             return read_split(
-                split, lambda part: self._published_split(dataset, part), self.splits(dataset)
+                split,
+                lambda part: self._published_split(dataset, part, hidden=hidden),
+                self.splits(dataset),
             )
-        splits = self.custom(name).splits
+        splits = self._custom(name, hidden=hidden).splits
         if "train" in splits:
             return splits["train"]
         if len(splits) > 1:
@@ -139,34 +163,49 @@ class ExampleReader:
         """
         return _describe_kept(self.root, name, _file_stamps(name, self.root))
 
+    def holds(self, planned: DataVersion) -> bool:
+        """Whether the set is here as it was described.
+
+        Descriptions of before hidden labels were removed have a digest of these labels too.
+        """
+        if self.describe(planned.name).digest == planned.digest:
+            return True
+        examples = self._examples(planned.name, hidden=True)
+        return (
+            any(example.hidden and example.gold for example in examples)
+            and digest_examples(examples, hidden=True) == planned.digest
+        )
+
     def version(self, name: str) -> str:
         """The version of the data a set is of."""
         dataset, split = name_and_split(name)
         if dataset not in benchmarks():
             return self.custom(name).version
         split = split if split in self.splits(dataset) else "train"
-        return self._load_published(dataset, split).version
+        return self._load_published(dataset, split, hidden=False).version
 
-    def _published_split(self, dataset: str, split: str) -> Examples:
+    def _published_split(self, dataset: str, split: str, *, hidden: bool) -> Examples:
         split = canonical_split(benchmarks()[dataset], split)
-        splits = self._load_published(dataset, split).splits
+        splits = self._load_published(dataset, split, hidden=hidden).splits
         if split not in splits:
             raise missing_data(benchmarks()[dataset], self.root, f":{split}")
         return splits[split]
 
-    def _load_published(self, dataset: str, split: str) -> Dataset:
+    def _load_published(self, dataset: str, split: str, *, hidden: bool) -> Dataset:
         """One split, or the whole dataset where one file holds several."""
         is_one_file = "" in files_here(benchmarks()[dataset], self.root)
-        return _load(dataset if is_one_file else f"{dataset}:{split}", self.root)
+        return _load(dataset if is_one_file else f"{dataset}:{split}", self.root, hidden)
 
 
-def _load(text: str, root: Path) -> Dataset:
-    return _load_kept(text, root, _file_stamps(text, root))
+def _load(text: str, root: Path, hidden: bool) -> Dataset:
+    return _load_kept(text, root, _file_stamps(text, root), hidden)
 
 
 @lru_cache(MAX_SETS_KEPT)
-def _load_kept(text: str, root: Path, _stamps: FileStamps) -> Dataset:
-    return load_and_hide(text, data=root)
+def _load_kept(text: str, root: Path, stamps: FileStamps, hidden: bool) -> Dataset:
+    if hidden:
+        return load(text, data=root, hidden=True)
+    return remove_hidden_labels(_load_kept(text, root, stamps, True))
 
 
 @lru_cache(64)
@@ -190,16 +229,19 @@ def _file_stamps(text: str, root: Path) -> FileStamps:
     return tuple((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in paths)
 
 
-def digest_examples(examples: Examples) -> str:
+def digest_examples(examples: Examples, *, hidden: bool = False) -> str:
     """The digest of what the examples of a set say.
 
-    Tags and meta are left out, so that tagging a dataset does not make its runs void.
+    Tags and meta are left out, so that tagging a dataset does not make its runs void. So is hidden
+    gold: whoever knows all labels but a few could try which of them give the digest. A label that
+    is hidden later makes other data: scores from before are void. With `hidden` it is the digest
+    that was taken before hidden gold was left out.
     """
     state = blake2b(digest_size=8)
     for example in examples:
-        state.update(encode_json((example.id, example.inputs, example.gold, example.group)))
-        # A label that is hidden later makes other data: scores from before are void.
-        state.update(b" hidden\n" if example.hidden and example.gold else b"\n")
+        gold = example.gold if hidden or not example.hidden else {}
+        state.update(encode_json((example.id, example.inputs, gold, example.group)))
+        state.update(b" hidden\n" if example.hidden and gold else b"\n")
     return state.hexdigest()
 
 

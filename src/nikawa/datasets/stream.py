@@ -13,10 +13,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from nikawa.datasets.load import guess_language, guess_split, load, loose_dataset
+from nikawa.datasets.load import guess_language, guess_split, load, loose_dataset, open_file
 from nikawa.datasets.names import benchmarks
 from nikawa.errors import unknown
-from nikawa.io.records import SUFFIXES, read_examples
+from nikawa.io.records import SUFFIXES
 from nikawa.records import Dataset, Example
 
 EXAMPLES_FOR_LANGUAGE = 100
@@ -38,20 +38,20 @@ class ExampleStream:
     """How many there are; None where that is not known before the end."""
 
 
-def open_stream(spec: str, data: Path | None = None) -> ExampleStream:
-    """The examples of a dataset given as `load` takes it.
+def open_stream(spec: str, data: Path | None = None, *, hidden: bool = False) -> ExampleStream:
+    """The examples of a dataset given as `load` takes it, hidden labels removed unless `hidden`.
 
     A records file is not read as a whole: its language is told from the first examples, and its
     size is not known.
     """
     path = Path(spec)
     if spec not in benchmarks() and spec.endswith(SUFFIXES) and path.is_file():
-        examples = read_examples(path)
+        examples = open_file(path, data=data, hidden=hidden)
         first = list(islice(examples, EXAMPLES_FOR_LANGUAGE))
         split = guess_split(path)
         dataset = replace(loose_dataset(path, ()), language=guess_language(first))
         return ExampleStream(dataset, ((split, one) for one in chain(first, examples)), None)
-    dataset = load(spec, data=data)
+    dataset = load(spec, data=data, hidden=hidden)
     pairs = ((split, one) for split, examples in dataset.splits.items() for one in examples)
     return ExampleStream(dataset, pairs, len(dataset))
 

@@ -13,6 +13,7 @@ from msgspec import field
 from msgspec.structs import replace
 
 from nikawa.datasets import load
+from nikawa.datasets.hidden import refuse_label_loss
 from nikawa.errors import BadInput, suggest
 from nikawa.generation.frame_counts import FrameCounts, Triple
 from nikawa.generation.generator import load_pack_lexicon
@@ -211,6 +212,7 @@ def apply_review(
     dropped = {decision.id: decision for decision in decisions if not decision.keep}
     templates = Counter(str(examples[id].meta.get("template", "")) for id in dropped)
     if out is not None:
+        refuse_label_loss(spec, out, examples.values())
         splits = {
             split: tuple(one for one in examples if f"{split}/{one.id}" not in dropped)
             for split, examples in dataset.splits.items()
@@ -312,7 +314,10 @@ class ProblemScorer:
         reader = self.readers.get(str(example.meta.get("template")))
         if reader is None:
             return None
-        problem = reader.read(example.inputs["premise"], example.inputs["hypothesis"])
+        premise, hypothesis = (example.inputs.get(name) for name in ("premise", "hypothesis"))
+        if not isinstance(premise, str) or not isinstance(hypothesis, str):
+            return None
+        problem = reader.read(premise, hypothesis)
         if problem is None:
             return None
         slots = reader.template.slots

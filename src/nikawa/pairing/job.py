@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import cast, get_args
 from unicodedata import normalize
 
-from nikawa.errors import BadInput, list_names, unknown
+from nikawa.datasets.load import open_file
+from nikawa.errors import BadInput, list_names, name_faulty_file, unknown
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.lines import read_lines
-from nikawa.io.records import SUFFIXES, read_examples, write_records
+from nikawa.io.records import SUFFIXES, write_records
 from nikawa.pairing import METHODS
 from nikawa.pairing.greedy import Variant, algorithm1, best_first
 from nikawa.pairing.linked import Linked, pair_different_links, pair_same_link
@@ -105,7 +106,8 @@ def pair(
     elif method == "round-trip":
         pairs = pair_by_translation(sentences, options)
     else:
-        pairs = pair_by_link(method, sentences, options)
+        with name_faulty_file(path):
+            pairs = pair_by_link(method, sentences, options)
     examples = tally.to_examples(pairs, path.name)
     if options.out is None:
         for _ in examples:
@@ -142,7 +144,7 @@ def read_sentences(path: Path) -> Iterator[Sentence]:
             if line.strip():
                 yield Sentence(str(number), line.strip(), {})
         return
-    for example in read_examples(path):
+    for example in open_file(path):
         texts = {name: text for name, text in example.inputs.items() if isinstance(text, str)}
         field = next((name for name in TEXT_INPUTS if name in texts), None)
         if field is None:

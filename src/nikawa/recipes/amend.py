@@ -13,13 +13,22 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
 from nikawa.datasets import load
-from nikawa.datasets.lineage import LINEAGE, Change, Lineage, read_lineage, write_lineage
+from nikawa.datasets.hidden import refuse_label_loss
+from nikawa.datasets.lineage import (
+    LINEAGE,
+    Change,
+    Lineage,
+    hide_lineage,
+    read_lineage,
+    write_lineage,
+)
 from nikawa.datasets.names import custom_path, find_benchmark
 from nikawa.datasets.shift import name_answer
 from nikawa.errors import BadInput
@@ -71,6 +80,8 @@ def amended_lineage(
                 gold=example.gold,
                 tags=tuple(sorted(example.tags)),
             )
+            if example.hidden:
+                entry = hide_lineage(entry)
             new = changes.get(name, [])
             gold = {**entry.gold, **{change.question: change.after for change in new}}
             yield replace(entry, version=release.version, gold=gold, changes=(*entry.changes, *new))
@@ -175,6 +186,8 @@ def amend(
         if lost:
             what = f"would lose the splits that are not amended: {', '.join(lost)}"
             raise BadInput(what, file=out, cure="name the whole dataset, or another folder")
+    every = chain.from_iterable(origin.dataset.splits.values())
+    refuse_label_loss(spec, out, every)
     version = next_version(origin.dataset.version, how.version)
     try:
         day = date.fromisoformat(how.date) if how.date else datetime.now(UTC).date()

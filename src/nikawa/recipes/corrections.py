@@ -286,6 +286,9 @@ class Checker:
 
     def _question(self, one: Relabel, example: Example) -> str:
         known = list(example.gold)
+        if example.hidden:  # nothing may be said of it, not even that the correction is none
+            cure = "take the line out: hidden labels are corrected where they are kept"
+            raise self._fault(one, f"the label of {one.example} is hidden", cure)
         if not known:
             what = f"{one.example} has no gold here that could be corrected"
             raise self._fault(one, what, "amend the copy that holds the labels")

@@ -252,7 +252,9 @@ class Systems:
         return next((task for task in tasks if task.question == spec.own.question), None)
 
     def _add_set(self, run: StoredRun, task: Task, split: str, answered: str) -> None:
-        answers = {p.example: p for p in run.predictions(answered, task)}
+        hidden = {example.id for example in self.versions.before.splits[split] if example.hidden}
+        predictions = run.predictions(answered, task)
+        answers = {p.example: p for p in predictions if p.example not in hidden}
         examples = self.versions.examples(task, split, after=False)
         lacking = sum(example.id not in answers for example in examples)
         if lacking or len(answers) != len(examples):

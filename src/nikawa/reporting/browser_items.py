@@ -317,17 +317,21 @@ def score_examples(task: TaskRuns, system: SystemRuns) -> list[int]:
     """The score of each example, mean over seeds, 0 to FULL_SCORE; -1 where gold is hidden or a seed has no score."""
     points: list[int] = []
     for name, examples in task.sets.items():
+        shown = [place for place, each in enumerate(examples) if shows_gold(task.task, each)]
         scores = []
         for run in system.runs:
-            detail = score_items(task.task, examples, run.answers.get(name, ()))
-            if detail is not None:
-                scores.append(detail)
-        if len(scores) < len(system.runs):
-            points += [-1] * len(examples)
-            continue
-        means = np.rint(FULL_SCORE * np.sum(scores, axis=0) / len(scores)).astype(int).tolist()
-        for example, mean in zip(examples, means, strict=True):
-            points.append(mean if shows_gold(task.task, example) else -1)
+            answers = run.answers.get(name, ())
+            if len(answers) == len(examples):
+                asked = [examples[place] for place in shown]
+                detail = score_items(task.task, asked, [answers[place] for place in shown])
+                if detail is not None:
+                    scores.append(detail)
+        of_set = [-1] * len(examples)
+        if shown and len(scores) == len(system.runs):
+            means = np.rint(FULL_SCORE * np.sum(scores, axis=0) / len(scores)).astype(int).tolist()
+            for place, mean in zip(shown, means, strict=True):
+                of_set[place] = mean
+        points += of_set
     return points
 
 

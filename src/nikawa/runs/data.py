@@ -94,7 +94,7 @@ def check_data(spec: RunSpec, reader: ExampleReader) -> None:
     for planned in spec.data:
         if planned.version == FILE:
             continue
-        if reader.describe(planned.name).digest != planned.digest:
+        if not reader.holds(planned):
             what = f"{planned.name} here is not the data the run was planned with ({planned.version}, {planned.digest})"
             raise BadInput(what, cure="bring that data, or plan the run anew with the same command")
 

@@ -18,7 +18,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from nikawa.datasets.hidden import load_and_hide
+from nikawa.datasets.keys import read_keys
+from nikawa.datasets.load import load
 from nikawa.errors import BadInput
 from nikawa.metrics import Evaluation, Items, Metric
 from nikawa.metrics.base import Floats, Weighted
@@ -150,7 +151,7 @@ def compare(
 ) -> Comparison:
     """Compare systems, each given by one answer file or folder a seed, on one or more tasks.
 
-    Of `options`, what to slice `by`, whether to look at `hidden` items and `on_progress` count. `rounds` are the
+    Of `options`, what to slice `by`, whether to look at `hidden` items, their `keys` and `on_progress` count. `rounds` are the
     resamples of each test. Raises `BadInput` for fewer than two systems, for answers to different splits or versions,
     and where an item has no answer.
 
@@ -159,8 +160,9 @@ def compare(
     options = options or ScoreOptions()
     if len(systems) < 2:
         raise BadInput("a comparison needs two systems", cure="name two answer files or folders")
-    read = cache(partial(load_and_hide, data=data))
-    quick = ScoreOptions(resamples=1, hidden=options.hidden, read=read)
+    read = cache(partial(load, data=data, hidden=True))
+    keys = read_keys(options.keys) if isinstance(options.keys, Path) else options.keys
+    quick = ScoreOptions(resamples=1, hidden=options.hidden, keys=keys, read=read)
     total = len(task_names) * sum(map(len, systems.values()))
     done = 0
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
 from nikawa.datasets import benchmarks, load
 from nikawa.datasets.custom import is_custom, with_usual_splits
+from nikawa.datasets.keys import LabelKeys, read_keys, restore_labels
 from nikawa.datasets.load import pick_split
 from nikawa.datasets.locate import files_here, path_version
 from nikawa.datasets.names import canonical_split
 from nikawa.datasets.task_lookup import has_numbered_labels
 from nikawa.datasets.views import training_views
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, list_names
 from nikawa.io.answers import AnswerFiles, Answers
 from nikawa.records import LABELLED_KINDS, Dataset, Example, Task
 
@@ -78,16 +80,25 @@ def match_answers(
     else:
         benchmark = benchmarks()[task.dataset]
         part = "" if split is None else f":{canonical_split(benchmark, split)}"
-        dataset = load(f"{task.dataset}{part}", data=data, version=version)
+        dataset = load(f"{task.dataset}{part}", data=data, version=version, hidden=True)
         views = benchmark.views
     best: tuple[str, tuple[Example, ...], Answers] | None = None
+    absent: dict[str, tuple[Example, ...]] = {}
     for name, every in dataset.splits.items():
         examples = tuple(e for e in every if task.asks(e) and task.question in e.gold)
+        if not examples and any(e.hidden and not e.gold for e in every):
+            absent[name] = tuple(e for e in every if task.asks(e))
         if not examples or (split is None and name in views):
             continue
         answers = source.match(examples)
         if best is None or _fit(answers) > _fit(best[2]):
             best = (name, examples, answers)
+    if best is None or not best[2].predictions:
+        for name, examples in absent.items():
+            if split is not None or source.match(examples).predictions:
+                what = f"the labels of {task.dataset}:{name} are hidden, and not here"
+                cure = "whoever holds them says --hidden --keys FILE, the file of nikawa data hide"
+                raise BadInput(what, cure=cure)
     if best is None:
         cure = "nikawa data list shows what is here"
         raise BadInput(f"no split of {task.dataset} here has gold for {task.name}", cure=cure)
@@ -96,7 +107,7 @@ def match_answers(
         # another split's files may be of another version
         files = files_here(benchmarks()[task.dataset], data, version)
         if len({path_version(path) for paths in files.values() for path in paths}) > 1:
-            dataset = load(f"{task.dataset}:{name}", data=data, version=version)
+            dataset = load(f"{task.dataset}:{name}", data=data, version=version, hidden=True)
     return MatchedAnswers(name, dataset.version, examples, answers)
 
 
@@ -126,6 +137,12 @@ def drop_hidden_items(matched: MatchedAnswers, dataset: str) -> MatchedAnswers:
     return replace(matched, examples=shown, answers=kept)
 
 
+def open_with_keys(read: ReadDataset, keys: Path | LabelKeys) -> tuple[ReadDataset, LabelKeys]:
+    """A reader whose datasets come with the labels of a key file, and the key file."""
+    opened = read_keys(keys) if isinstance(keys, Path) else keys
+    return cache(lambda text: restore_labels(read(text), opened, text)), opened
+
+
 class MissingAnswers(BadInput):
     """Answers are missing; what to do about it depends on what they are for."""
 
@@ -149,7 +166,7 @@ def refuse_gaps(matched: MatchedAnswers, task: Task, partial: bool, path: Path |
     if len(answers.unparsed) == len(answers.predictions):
         raise unreadable_error(answers, task, path)
     if answers.missing and not partial:
-        some = ", ".join(answers.missing[:3])
+        some = list_names(answers.missing[:3])
         raise MissingAnswers(
             f"{len(answers.missing)} of {len(matched.examples)} items have no answer, such as {some}",
             file=path,

@@ -7,14 +7,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nikawa.datasets.hidden import load_and_hide
+from nikawa.datasets.custom import is_custom
+from nikawa.datasets.keys import LabelKeys, sort_as_before
+from nikawa.datasets.load import load
 from nikawa.datasets.locate import matching_files, path_version, repository_folder
 from nikawa.datasets.names import benchmarks
 from nikawa.datasets.task_lookup import find_tasks, typed_name
@@ -29,6 +31,7 @@ from nikawa.scoring.match import (
     drop_hidden_items,
     match_answers,
     open_answers,
+    open_with_keys,
     refuse_gaps,
 )
 from nikawa.spec import name_and_split
@@ -66,6 +69,8 @@ class ScoreOptions:
     """The form of the answer file, where its content does not tell."""
     hidden: bool = False
     """Score items whose labels are hidden too: for whoever holds the labels."""
+    keys: Path | LabelKeys | None = None
+    """The key file with the labels that `nikawa data hide` took out of the dataset; needs `hidden`."""
     on_progress: OnProgress = lambda *_: None
     """Hears how far a comparison is."""
     read: ReadDataset | None = None
@@ -154,10 +159,22 @@ def score(
     `ScoreOptions.partial`) or none can be read.
     """
     options = options or ScoreOptions()
-    read = options.read or partial(load_and_hide, data=data)
+    # With hidden labels: items that have one are counted, and left out below.
+    read = options.read or partial(load, data=data, hidden=True)
+    keys = None
+    if options.keys is not None:
+        if not options.hidden:
+            what = "keys open hidden labels"
+            raise BadInput(what, cure="say --hidden too, if you may see what they tell")
+        read, keys = open_with_keys(read, options.keys)
     task, split = find_task_and_split(name, split, read)
+    if keys is not None and not is_custom(task.dataset):
+        cure = "score the folder that nikawa data hide wrote"
+        raise BadInput(f"{task.dataset} has no key file", cure=cure)
     source = open_answers(answers, task, options.form, keep_rows=split is None)
     every = match_answers(task, source, read, split=split, data=data, version=version)
+    if keys is not None:
+        every = replace(every, examples=sort_as_before(every.examples, keys, every.split))
     matched = every if options.hidden else drop_hidden_items(every, task.dataset)
     refuse_gaps(matched, task, options.partial, source.path)
     predictions, examples = matched.answers.predictions, matched.examples
@@ -174,8 +191,13 @@ def score(
     return ScoreResult(report, task, examples, predictions, options.metrics)
 
 
+def with_keys(options: ScoreOptions | None, keys: Path | None) -> ScoreOptions | None:
+    """The options with a key file, whose labels are then scored; None changes nothing."""
+    return options if keys is None else replace(options or ScoreOptions(), keys=keys, hidden=True)
+
+
 def find_task_and_split(
-    name: str, split: str | None = None, read: ReadDataset = load_and_hide
+    name: str, split: str | None = None, read: ReadDataset = load
 ) -> tuple[Task, str | None]:
     """The one task a name stands for, and the split it or `split` names."""
     base, part = name_and_split(name)

@@ -84,5 +84,6 @@ SPLITTERS = (
         split_by_artifact,
         keeps_groups=True,
         needs_signal=True,
+        needs_gold=lambda example: True,
     ),
 )

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from unicodedata import normalize
 
 from nikawa.datasets.subsets import draw
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, list_names
 from nikawa.records import Example
 
 T = TypeVar("T")
@@ -68,6 +68,8 @@ class Splitter:
     """Whether what belongs together stays in one part, so that a part may become empty."""
     needs_signal: bool = False
     """Whether it needs `SplitterSettings.signal`."""
+    needs_gold: Callable[[Example], bool] | None = None
+    """Whether it looks at the gold of an example, which may be hidden; None where it never does."""
     measure: Callable[[Splits, SplitterSettings], dict[str, dict[str, float]]] | None = None
     """Part to the figures that matter for this way of splitting, for the report."""
 
@@ -200,7 +202,7 @@ def value_of(example: Example, field: str) -> Any:
         return example.group
     value = example.meta.get(field, example.inputs.get(field))
     if value is None:
-        here = ", ".join(dict.fromkeys((*example.meta, *example.inputs)))
+        here = list_names(dict.fromkeys((*example.meta, *example.inputs)))
         raise BadInput(f"example {example.id!r} has no {field!r}", cure=f"it has: {here}")
     return value
 

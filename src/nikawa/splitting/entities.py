@@ -82,6 +82,7 @@ SPLITTERS = (
         "entities",
         "entities that were never learned, for evaluation (KLUE-NER)",
         split_by_entity,
+        needs_gold=lambda example: "subject" not in example.inputs,
         measure=measure_unseen,
     ),
 )

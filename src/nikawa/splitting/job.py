@@ -22,19 +22,20 @@ from nikawa.checks.leaks import group_by_premise, split_leaks
 from nikawa.checks.quality import distribution, tops
 from nikawa.datasets import load
 from nikawa.datasets.card import fill_card
-from nikawa.datasets.lineage import INDEX, LINEAGE, Lineage, Step, write_lineage
+from nikawa.datasets.hidden import refuse_label_loss
+from nikawa.datasets.lineage import INDEX, LINEAGE, Lineage, Step, hide_lineage, write_lineage
 from nikawa.datasets.names import find_benchmark
 from nikawa.datasets.views import source_of, views_of
-from nikawa.errors import BadInput, list_names
-from nikawa.io.atomic import refuse_existing, staged_files
-from nikawa.io.folders import CARD, JUDGEMENTS, check_split_name, write_folder
+from nikawa.errors import BadInput, list_names, name_faulty_file
+from nikawa.io.atomic import private_files, refuse_existing, staged_files
+from nikawa.io.folders import CARD, JUDGEMENTS, check_split_names, write_folder
 from nikawa.io.json import read_json, read_json_lines
 from nikawa.io.records import read_records
 from nikawa.models import Trainable, model
 from nikawa.models.folds import DEFAULT_FOLDS, predict_out_of_fold
 from nikawa.records import Dataset, Example, Finding, Judgement, Record, Task, reference
 from nikawa.splitting import SplitterSettings, parse_sizes, splitters
-from nikawa.splitting.base import Signal, Words, find_question
+from nikawa.splitting.base import Signal, Splitter, Words, find_question
 from nikawa.text import analyser
 from nikawa.version import __version__
 
@@ -66,6 +67,9 @@ class SplitOptions:
     overwrite: bool = False
     card: Mapping[str, str] = field(default_factory=dict)
     """What is said of the dataset on its card."""
+    hidden: bool = False
+    """Look at hidden labels and copy them, still hidden, into files of mode 0600: for whoever holds
+    them. Otherwise items are copied without their hidden labels."""
 
 
 class SplitReport(Record, frozen=True, kw_only=True):
@@ -106,11 +110,15 @@ def split(
     if options.out is not None:
         refuse_existing(options.out / CARD, options.overwrite)
     on_progress(f"reading {text}", 0, None)
-    dataset, views = drop_repeating_splits(load(text, data=data), text)
+    whole = load(text, data=data, hidden=options.hidden)
+    dataset, views = drop_repeating_splits(whole, text)
     examples = pool_splits(dataset)
+    if not options.hidden:
+        refuse_hidden_labels(splitter, examples)
+        if options.out is not None:
+            refuse_label_loss(text, options.out, examples)
     sizes = parse_sizes(options.sizes, len(examples), options.names)
-    for name in sizes:
-        check_split_name(name)
+    check_split_names(sizes)
 
     on_progress(f"splitting {text}", 0, None)
     settings = replace_settings(options.settings, words=word_function(options.analyser))
@@ -118,7 +126,8 @@ def split(
         task = hypothesis_task(text, dataset, examples, settings)
         signal = hypothesis_signal(task, options.model, settings.seed, on_progress)
         settings = replace_settings(settings, signal=signal)
-    parts = splitter.split(examples, sizes, settings)
+    with name_faulty_file(text):
+        parts = splitter.split(examples, sizes, settings)
     refuse_empty_parts(parts, sizes, options)
     order = {example.id: place for place, example in enumerate(examples)}
     splits = {}
@@ -126,12 +135,14 @@ def split(
         splits[name] = tuple(sorted(part, key=lambda example: order[example.id]))
     made = _describe(replace(dataset, splits=splits), text, options)
     if options.out is not None:
-        write_folder(made, options.out, overwrite=options.overwrite)
-        if _is_aggregated(text):
-            how = f"{options.by}, seed {settings.seed}"
-            old = [name for name in (LINEAGE, INDEX) if (options.out / name).exists()]
-            with staged_files(options.out, old, INDEX) as staging:
-                write_lineage(staging, trace_lineages(made, Path(text).parent, how))
+        with private_files(options.hidden):
+            write_folder(made, options.out, overwrite=options.overwrite)
+            if _is_aggregated(text):
+                how = f"{options.by}, seed {settings.seed}"
+                old = [name for name in (LINEAGE, INDEX) if (options.out / name).exists()]
+                lineages = trace_lineages(made, Path(text).parent, how, hidden=options.hidden)
+                with staged_files(options.out, old, INDEX) as staging:
+                    write_lineage(staging, lineages)
 
     on_progress("looking for what leaks", 0, 1)
     bins = tops(made.splits)
@@ -147,6 +158,18 @@ def split(
         views=views,
         out=None if options.out is None else str(options.out),
     )
+
+
+def refuse_hidden_labels(splitter: Splitter, examples: Sequence[Example]) -> None:
+    """Refuse a way to split by labels where labels are hidden: the parts would tell of them."""
+    needs_gold = splitter.needs_gold
+    if needs_gold is None:
+        return
+    count = sum(example.hidden and needs_gold(example) for example in examples)
+    if count:
+        what = f"--by {splitter.name} looks at labels, and those of {count:,} examples are hidden"
+        cure = "split by something else, such as random or group; whoever holds the labels says --hidden"
+        raise BadInput(what, cure=cure)
 
 
 def drop_repeating_splits(dataset: Dataset, text: str) -> tuple[Dataset, dict[str, str]]:
@@ -325,8 +348,14 @@ def aggregation_facts(path: Path) -> dict[str, str]:
     }
 
 
-def trace_lineages(dataset: Dataset, folder: Path, how: str) -> Iterator[Lineage]:
-    """The lineage of each example, from what `nikawa aggregate` left in `folder`."""
+def trace_lineages(
+    dataset: Dataset, folder: Path, how: str, *, hidden: bool = False
+) -> Iterator[Lineage]:
+    """The lineage of each example, from what `nikawa aggregate` left in `folder`.
+
+    What workers answered about a hidden example would tell its label: unless `hidden` is set it is
+    left out.
+    """
     ids = {example.id for examples in dataset.splits.values() for example in examples}
 
     def id_of(name: str) -> str:
@@ -350,7 +379,7 @@ def trace_lineages(dataset: Dataset, folder: Path, how: str) -> Iterator[Lineage
     for name, examples in dataset.splits.items():
         for example in examples:
             split_step = Step(stage="split", item=example.id, rule=how)
-            yield Lineage(
+            lineage = Lineage(
                 example=reference(dataset.name, name, example.id),
                 item=example.id,
                 split=name,
@@ -363,3 +392,4 @@ def trace_lineages(dataset: Dataset, folder: Path, how: str) -> Iterator[Lineage
                 judgements=tuple(judgements.get(example.id, ())),
                 steps=(*steps.get(example.id, ()), split_step),
             )
+            yield hide_lineage(lineage) if example.hidden and not hidden else lineage

@@ -72,7 +72,12 @@ def split_by_group(examples: Sequence[Example], sizes: Sizes, settings: Splitter
 
 SPLITTERS = (
     Splitter("random", "every example by chance", split_randomly),
-    Splitter("stratified", "the same share of each label in every part", split_by_label),
+    Splitter(
+        "stratified",
+        "the same share of each label in every part",
+        split_by_label,
+        needs_gold=lambda example: True,
+    ),
     Splitter(
         "group", "what belongs together stays together (--field)", split_by_group, keeps_groups=True
     ),

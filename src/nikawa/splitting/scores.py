@@ -132,6 +132,7 @@ SPLITTERS = (
         "flat",
         "as many of each score, against word overlap (KLUE-STS)",
         split_by_score,
+        needs_gold=lambda example: True,
         measure=measure_overlap,
     ),
 )

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from nikawa.datasets.hidden import refuse_label_loss
 from nikawa.datasets.stream import SplitExamples, open_stream, refuse_missing_inputs
 from nikawa.errors import BadInput
-from nikawa.io.atomic import refuse_existing
+from nikawa.io.atomic import private_files, refuse_existing
 from nikawa.io.folders import CARD, write_folder
 from nikawa.io.records import SUFFIXES, write_records
 from nikawa.records import Dataset, Example, Record, reference
@@ -46,6 +47,9 @@ class TagOptions:
     overwrite: bool = False
     compare: bool = False
     """Whether to compare what is found with the tags that the data carries."""
+    hidden: bool = False
+    """Copy hidden labels, still hidden, into files of mode 0600: for whoever holds them. Otherwise
+    items are written without their hidden labels."""
 
 
 class Skipped(Record, frozen=True, kw_only=True):
@@ -122,7 +126,7 @@ def tag(
     out = options.out
     if out is not None:  # refused before the work, not after it
         refuse_existing(out if out.name.endswith(SUFFIXES) else out / CARD, options.overwrite)
-    source = open_stream(text, data)
+    source = open_stream(text, data, hidden=options.hidden)
     pack = _choose_pack(options.pack, source.dataset)
     if options.inputs:
         refuse_missing_inputs(
@@ -143,6 +147,8 @@ def tag(
             tags = tagged.tags if options.replace else tagged.tags | example.tags
             if not tagged.why and tags != example.tags:
                 example = replace(example, tags=tags)
+            if example.hidden and out is not None and not options.hidden:
+                refuse_label_loss(text, out, (example,))
             yield split, example
         if on_progress is not None:
             on_progress(done, source.total)
@@ -151,7 +157,8 @@ def tag(
         for _ in examples_with_tags():
             pass
     else:
-        _write_tagged(out, examples_with_tags(), source.dataset, options.overwrite)
+        with private_files(options.hidden):
+            _write_tagged(out, examples_with_tags(), source.dataset, options.overwrite)
     return tally.report(source.dataset.version)
 
 
@@ -162,7 +169,8 @@ def _choose_pack(name: str | None, dataset: Dataset) -> Pack | None:
     pack = default_pack(dataset.language) if name is None else find_pack(name)
     if dataset.language not in (pack.language, "und"):
         what = f"the tag pack {pack.name} is for {pack.language!r}, {dataset.name} is {dataset.language!r}"
-        raise BadInput(what, cure="leave --pack out to take that of the language")
+        cure = "leave --pack out to take that of the language"
+        raise BadInput(what, file=name, cure=cure)
     return pack
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from nikawa.cli.terminal.output import echo
 from nikawa.errors import BadInput
 
 
@@ -55,12 +56,27 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is th
 """Without it a file or folder that exists is a `BadInput`."""
 OverwriteFolder = Annotated[bool, typer.Option("--overwrite", help="Replace the folder.")]
 """The same for verbs whose `--out` is a folder of many files."""
+HiddenLabels = Annotated[
+    bool,
+    typer.Option(
+        "--hidden",
+        help="Use hidden labels too, only for whoever holds them; files get mode 0600.",
+    ),
+]
+"""Without it hidden labels are neither looked at nor copied."""
 OutFolder = Annotated[Path, typer.Option(help="The folder to write.")]
 """A folder that the verb cannot do without."""
 TableStyle = Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")]
 """A notation of `print_rendered`; None prints the table for a terminal."""
 AnsweredSplit = Annotated[str | None, typer.Option(help="The split; else the one whose ids fit.")]
 """The split that a file of answers belongs to."""
+LabelKeysFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="The key file of nikawa data hide, with labels that are hidden; needs --hidden."
+    ),
+]
+"""Its mode is looked at by `warn_of_mode`."""
 Resamples = Annotated[int, typer.Option(help="Resamples of the intervals.", min=100)]
 """Rounds of the bootstrap."""
 ResampleSeed = Annotated[int, typer.Option(help="Seed of the resamples.")]
@@ -94,6 +110,15 @@ JudgementForm = Annotated[
 """The tool that wrote a file of judgements."""
 Port = Annotated[int, typer.Option(help="The port; 0 for a free one.", min=0, max=65535)]
 """Where the server of workers' pages listens."""
+
+
+def warn_of_mode(keys: Path | None) -> None:
+    """Print a line where others than its owner can read a key file."""
+    if keys is not None and keys.is_file():
+        from nikawa.datasets.keys import describe_mode
+
+        if warning := describe_mode(keys):
+            echo(f"warning: {warning}", err=True)
 
 
 def split_list(text: str) -> list[str]:
