@@ -7,6 +7,7 @@ when a run failed, 2 when all failed by bad input.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -554,8 +555,6 @@ def format_score(value: float | None) -> str:
     return "not defined" if value is None or value != value else f"{value:.4f}"  # noqa: PLR0124  (NaN alone)
 
 
-MAX_SEEDS = 1_000
-"""Seeds that a number may stand for."""
 MAX_SEED = 2**32 - 1
 """The largest seed that every library takes."""
 
@@ -566,6 +565,10 @@ def parse_request(models: list[str], tasks: list[str], words: Mapping[str, Any])
     `words` are the other options by name, as the user typed them. Raises BadInput where no model or
     no task is named, and for settings, shares and seeds that cannot be read.
     """
+    from dataclasses import replace
+
+    from nikawa.io.processes import hide_arguments
+    from nikawa.models.secrets import find_secrets
     from nikawa.runs.request import Preset, RunRequest, apply_preset, read_preset
 
     names = [name for entry in tasks for name in split_list(entry)]
@@ -574,6 +577,7 @@ def parse_request(models: list[str], tasks: list[str], words: Mapping[str, Any])
     if not names:
         raise BadInput("no task is named", cure="write --tasks NAME: nikawa tasks shows them")
     settings = dict(parse_setting(entry) for entry in words["settings"] or ())
+    hide_arguments(find_secrets({name: parse_value(text) for name, text in settings.items()}))
     if words["base_url"]:
         settings["base_url"] = words["base_url"]
     request = RunRequest(
@@ -592,7 +596,10 @@ def parse_request(models: list[str], tasks: list[str], words: Mapping[str, Any])
         labels=dict(parse_setting(entry) for entry in words["label"] or ()),
         choose_seeds=words["choose_seeds"],
     )
-    return apply_preset(read_preset(words["preset"]) if words["preset"] else Preset(), request)
+    preset = words["preset"]
+    if preset and preset.endswith(".toml"):
+        request = replace(request, preset=Path(preset))
+    return apply_preset(read_preset(preset) if preset else Preset(), request)
 
 
 def check_notation(notation: str | None) -> None:
@@ -611,7 +618,10 @@ def parse_setting(text: str) -> tuple[str, str]:
     """
     key, equals, rest = text.partition("=")
     if not equals or not key.strip():
-        raise BadInput(f"{text!r} is no setting", cure="write KEY=VALUE")
+        # A value may be a key: only a word at the beginning is repeated.
+        word = re.match(r"[A-Za-z_]*", text)
+        shown = text if word and word[0] == text else f"{word[0] if word else ''}…"
+        raise BadInput(f"{shown!r} is no setting", cure="write KEY=VALUE")
     return key.strip(), rest.strip()
 
 
@@ -633,6 +643,8 @@ def parse_seeds(text: str | None) -> tuple[int, ...]:
 
     Raises BadInput for anything else, for more than `MAX_SEEDS` and for a seed above `MAX_SEED`.
     """
+    from nikawa.runs.request import MAX_SEEDS
+
     if text is None:
         return ()
     words = split_list(text)

@@ -7,16 +7,19 @@ A process that is killed cannot tell its children to end. So each child watches 
 
 from __future__ import annotations
 
+import ctypes
+import json
 import multiprocessing
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.connection import wait
+from pathlib import Path
 from typing import Any, Literal
 
 from nikawa.errors import BadInput
@@ -77,3 +80,34 @@ def _watch_parent(parent_id: int) -> None:
         while os.getppid() == parent_id:
             time.sleep(PARENT_POLL_SECONDS)
     os._exit(1)
+
+
+def hide_arguments(secrets: Iterable[str]) -> None:
+    """Write asterisks over these texts where the list of processes (`ps`, `/proc`) shows this command.
+
+    Every user of a machine reads that list. The kernel shows the memory that holds the arguments, so the text is
+    gone as soon as it is overwritten; a short moment at the start remains, which only an environment variable avoids.
+    On systems other than Linux nothing is done.
+    """
+    texts = list(secrets)
+    words = {form.encode() for text in texts for form in (text, json.dumps(text)[1:-1])}
+    if not words:
+        return
+    try:
+        shown = Path("/proc/self/cmdline").read_bytes()
+        fields = Path("/proc/self/stat").read_text("ascii", "replace").rpartition(")")[2].split()
+        start, end = int(fields[45]), int(fields[46])  # arg_start and arg_end, fields 48 and 49
+    except (OSError, ValueError, IndexError):
+        return
+    # Nothing is written unless the memory holds just what is shown.
+    if (
+        not 0 < start < end
+        or end - start != len(shown)
+        or ctypes.string_at(start, end - start) != shown
+    ):
+        return
+    for word in words:
+        place = shown.find(word) if word else -1
+        while place >= 0:
+            ctypes.memset(start + place, ord("*"), len(word))
+            place = shown.find(word, place + len(word))

@@ -18,6 +18,7 @@ from nikawa.datasets.task_lookup import declared_protocol, find_tasks
 from nikawa.errors import BadInput
 from nikawa.models import Model, Trainable, find_model, model, parse_model_name
 from nikawa.models.base import Setup, check_kind, read_settings
+from nikawa.models.secrets import environment_secrets, mask_secrets
 from nikawa.records import Task
 from nikawa.runs.protocol import choose_protocol
 from nikawa.runs.records import FILE, EvaluationProtocol, RunSpec, Stage, Variation
@@ -193,7 +194,7 @@ def runtime_settings(kind: Model, settings: Mapping[str, Any]) -> Settings:
 
 def combine_settings(kind: Model, task: Task, request: RunRequest) -> Iterator[Settings]:
     """Every combination of the request's settings and grid that the model takes, without values
-    that are the default.
+    that are the default, and with masks for secrets: they define no run, and are not stored.
 
     Raises BadInput for a value of a wrong type or range.
     """
@@ -201,6 +202,7 @@ def combine_settings(kind: Model, task: Task, request: RunRequest) -> Iterator[S
         yield {}
         return
     defaults = kind.default_settings
+    known = environment_secrets({**defaults, **request.settings})
     fixed = {name: value for name, value in request.settings.items() if name in defaults}
     grid = {name: values for name, values in request.grid.items() if name in defaults}
     for values in product(*grid.values()):
@@ -210,7 +212,10 @@ def combine_settings(kind: Model, task: Task, request: RunRequest) -> Iterator[S
         for name in settings:
             is_stored = name in plain and name not in kind.runtime_settings
             if is_stored and plain[name] != defaults[name]:
-                kept[name] = plain[name]
+                kept[name] = mask_secrets(plain[name], known, name)
+                if name in grid and kept[name] != plain[name]:
+                    cure = "give it with --set: a secret does not change what a model answers"
+                    raise BadInput(f"--grid {name} holds a secret", cure=cure)
         if request.shots and "shots" in defaults:
             kept.setdefault("shots", "all")
         for name, value in kind.task_settings(task).items():

@@ -31,6 +31,7 @@ from nikawa.io.file_names import check_file_names, refuse_outside
 from nikawa.io.json import encode_json, pack_json, read_json, read_json_lines
 from nikawa.io.jsonl import write_lines_of_records as write_lines
 from nikawa.io.locks import is_locked, lock_file
+from nikawa.models.secrets import mask_secrets
 from nikawa.records import Example, Prediction, Record, Score, Span, Task
 from nikawa.runs.records import About, RunSpec, SetScores
 
@@ -58,8 +59,9 @@ class StoredRun:
 
     @cached_property
     def spec(self) -> RunSpec:
-        """The value that defines it."""
-        return read_json(self.path / RUN, RunSpec)
+        """The value that defines it; a key that an older version stored with it is not shown."""
+        spec = read_json(self.path / RUN, RunSpec)
+        return msgspec.structs.replace(spec, settings=mask_secrets(spec.settings))
 
     @property
     def done(self) -> bool:

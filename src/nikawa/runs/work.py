@@ -19,6 +19,7 @@ from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput, NikawaError
 from nikawa.models import Predictor, Trainable, find_model, model
 from nikawa.models.base import Diverged, Progress, ignore_progress
+from nikawa.models.secrets import restore_secrets
 from nikawa.records import Example, Prediction, Task
 from nikawa.runs.data import (
     RunData,
@@ -237,10 +238,11 @@ class _Job:
         path = self.stored.state / folder
         path.mkdir(parents=True, exist_ok=True)
         outside = runtime_settings(find_model(self.spec.predictor)[0], self.place.settings)
+        inside = restore_secrets(self.spec.settings, self.place.settings)
         return model(
             self.spec.predictor,
             seed=self.spec.seed,
-            settings={**self.spec.settings, **outside},
+            settings={**inside, **outside},
             folder=path,
             progress=self.place.progress,
             score=score_first,

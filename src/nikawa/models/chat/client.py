@@ -24,6 +24,7 @@ from nikawa.errors import BadInput, clip, missing_extra
 from nikawa.models.chat.journal import Reply
 from nikawa.models.chat.responses import MAX_SERVER_WORDS_CHARS, RequestProblem, read_reply
 from nikawa.models.chat.settings import ChatSettings
+from nikawa.models.secrets import MIN_SECRET_CHARS, find_secrets
 
 if TYPE_CHECKING:
     import httpx
@@ -45,7 +46,10 @@ HTTP_LOGGERS = (
 
 
 class Secret:
-    """The key, from the environment; it shows itself to nothing but the header of a request."""
+    """The key, from the environment; it shows itself to nothing but the header of a request.
+
+    Further secrets may stand in the fields of a request that the settings add: they are kept out of the same places.
+    """
 
     def __init__(self, settings: ChatSettings) -> None:
         self._value = os.environ.get(settings.key_env, "").strip()
@@ -54,6 +58,8 @@ class Secret:
             what = f"the key in {settings.key_env} holds characters that no key has"
             raise BadInput(what, cure="set it again")
         self._encoded = base64.b64encode(self._value.encode()).decode()
+        known = [self._value] if len(self._value) >= MIN_SECRET_CHARS else []
+        self._others = tuple(find_secrets(settings.extra, known))
 
     def __repr__(self) -> str:
         return "Secret(***)"
@@ -73,11 +79,11 @@ class Secret:
 
     def scrub(self, body: bytes) -> bytes:
         """A response without the key, should the server send it back."""
-        if not self._value:
+        if not self._value and not self._others:
             return body
         password = self._value.partition(":")[2] if self._auth == "basic" else ""
-        for word in (self._value, self._encoded, password):
-            if len(word) > 3:
+        for word in (self._value, self._encoded, password, *self._others):
+            if len(word) >= MIN_SECRET_CHARS:
                 body = body.replace(word.encode(), b"[key]")
         return body
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
@@ -44,6 +45,7 @@ from nikawa.models.chat.responses import RequestProblem
 from nikawa.models.chat.session import FailedItems, Session, run_all, run_async
 from nikawa.models.chat.settings import ChatSettings
 from nikawa.models.chat.usage import Usage
+from nikawa.models.secrets import fill_in_secrets
 from nikawa.records import Example, Prediction, Task
 
 USAGE_FILE = "usage.json"
@@ -201,7 +203,8 @@ class Chat:
     def __init__(self, setup: Setup) -> None:
         self.name = f"chat:{setup.argument}"
         self.setup = setup
-        self.settings = read_settings(ChatSettings, setup)
+        settings = read_settings(ChatSettings, setup)
+        self.settings = replace(settings, extra=fill_in_secrets(settings.extra))
         if not self.settings.base_url:
             cure = "say --base-url URL; in Python, set base_url"
             raise BadInput(f"{self.name} needs the address of a server", cure=cure)

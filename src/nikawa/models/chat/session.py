@@ -10,11 +10,13 @@ from threading import Thread
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import asdict
 
 from nikawa.models.chat.client import Client
 from nikawa.models.chat.journal import Journal, Reply, compute_digest
 from nikawa.models.chat.responses import RequestProblem
 from nikawa.models.chat.usage import Budget
+from nikawa.models.secrets import environment_secrets, mask_secrets
 
 T = TypeVar("T")
 PROBE_RETRIES = 2
@@ -30,11 +32,16 @@ class Session:
         self.settings, self.usage = client.settings, client.usage
         self.budget = Budget(client.settings, client.usage)
         self._address = client.settings.base_url.rstrip("/")
+        extra = self.settings.extra
+        masked = mask_secrets(extra, environment_secrets(asdict(self.settings)))
+        self._masked = {name: one for name, one in masked.items() if one != extra[name]}
+        """The fields that settings add to each request and that hold secrets, without these: replies stay valid
+        under another key."""
         self._under_way: dict[str, asyncio.Task[Reply]] = {}
 
     async def reply(self, path: str, body: dict[str, Any], tokens: int) -> Reply:
         """The reply to a request, of up to so many tokens; two that are the same are sent once."""
-        key = compute_digest(self._address, path, body)
+        key = self._compute_key(path, body)
         known = self._find_known(key)
         if known is not None:
             return known
@@ -51,7 +58,7 @@ class Session:
 
         A refusal is a reply too, and is remembered.
         """
-        key = compute_digest("probe", self._address, path, body)
+        key = self._compute_key(path, body, "probe")
         known = self._find_known(key)
         if known is not None:
             return known
@@ -73,6 +80,11 @@ class Session:
             self._keep(reply)
             self.usage.count(reply, self.settings)
         return reply
+
+    def _compute_key(self, path: str, body: dict[str, Any], *more: str) -> str:
+        """The key of a request, which does not depend on secrets in it."""
+        shown = body | {name: one for name, one in self._masked.items() if name in body}
+        return compute_digest(*more, self._address, path, shown)
 
     def _find_known(self, key: str) -> Reply | None:
         if key in self.own.replies:
