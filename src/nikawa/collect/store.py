@@ -25,6 +25,8 @@ Columns whose names do not say what they hold:
 
 from __future__ import annotations
 
+import os
+import tempfile
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -113,10 +115,12 @@ class Store(DatabaseWriter):
             cure = "use pg_dump, which copies a running PostgreSQL"
             raise BadInput(f"{self.database} is not a SQLite file", cure=cure)
         refuse_existing(path, overwrite)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix=".backup.", suffix=".copy", dir=path.parent)
+        os.close(descriptor)
+        part = Path(name)
         db = self.database.connect()
-        part = path.with_name(f".{path.name}.copy")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
             db.copy_to(part)
             # answers are nobody else's business, in a copy either
             with (

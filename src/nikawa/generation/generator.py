@@ -117,7 +117,8 @@ def load_pack_lexicon(pack: Pack) -> Lexicon:
         lexicon = load_lexicon(pack.head.lexicon or pack.language)
     if lexicon.language != pack.language:
         what = f"the pack {pack.name} is {pack.language!r}, its lexicon {lexicon.about.name!r} is {lexicon.language!r}"
-        raise BadInput(what, cure="name a lexicon of the same language")
+        cure = f'write lexicon = "…" of a lexicon in {pack.language!r}, or correct language'
+        raise BadInput(what, file=pack.file, cure=cure)
     return lexicon
 
 
@@ -263,7 +264,8 @@ class Generator:
         names = list(self.pack.head.cells)
         if len(names) > RESIDUE_COUNT:
             what = f"{self.pack.name} has {len(names)} splits"
-            raise BadInput(what, cure=f"at most {RESIDUE_COUNT} can be kept apart")
+            cure = f"at most {RESIDUE_COUNT} can be kept apart"
+            raise BadInput(what, file=self.pack.file, cure=cure)
         rest = tuple(range(RESIDUE_COUNT - len(names) + 1))
         owned = {}
         for i, name in enumerate(names):
@@ -314,7 +316,7 @@ class _CellFiller:
         """Items after which words return."""
         if not self.period:
             what = f"{cell.name}: the lexicon has too few words for {split}"
-            raise BadInput(what, cure="add nouns, or agents")
+            raise BadInput(what, file=generator.lexicon.folder, cure="add nouns, or agents")
         base = (generator.seed, generator.pack.name, split)
         self.word_seed = hash_key(*base, cell.template.id, verb_unit(cell))
         self.time_seed = hash_key(*base, cell.name)

@@ -390,10 +390,12 @@ class Plan:
             leave = f"leave it out with -n {split}=0"
             if not cells:
                 what = f"{split}: no times fill any of its cells"
-                raise BadInput(what, cure=f"change the formats, or {leave}")
+                cure = f"change the formats, or {leave}"
+                raise BadInput(what, file=self.generator.pack.file, cure=cure)
             apart = "" if split == first else f" that would keep it apart from {first}"
             what = f"{split}: no problem can be made, the templates have no words{apart}"
-            raise BadInput(what, cure=f"add an {{agent}} or a {{noun}}, or {leave}")
+            cure = f"add an {{agent}} or a {{noun}}, or {leave}"
+            raise BadInput(what, file=self.generator.pack.file, cure=cure)
 
     def write(
         self, files: GrowingFiles, options: GenerateOptions, on_progress: Progress | None
@@ -535,7 +537,7 @@ class ChunkWriter:
         """Write one chunk; the bytes of each text."""
         chunk, path = place
         texts = self.plan.make(chunk)
-        with name_full_disk(path), path.open("xb") as stream:  # never through a link
+        with name_full_disk(path.parent), path.open("xb") as stream:  # never through a link
             stream.write(b"".join(texts))
         return [len(text) for text in texts]
 

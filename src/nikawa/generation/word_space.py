@@ -231,7 +231,7 @@ class WordSpace:
     def __init__(
         self, template: Template, lexicon: Lexicon, unit: str, owned: Sequence[int]
     ) -> None:
-        self._language = lexicon.language
+        self._lexicon, self._language = lexicon, lexicon.language
         uses = [use for use in template.uses if isinstance(use, Word)]
         self._particles = {use.key: (use.slot, use.particle) for use in uses if use.particle}
         forms = [use for use in uses if use.form]
@@ -243,7 +243,11 @@ class WordSpace:
             for use in forms:
                 if use.slot in frames:
                     frame = frames[use.slot]
-                    texts[use.key] = inflect_word(frame.verb, use.form, frame.ctype, self._language)
+                    word, ctype = frame.verb, frame.ctype
+                    try:
+                        texts[use.key] = inflect_word(word, use.form, ctype, self._language)
+                    except BadInput as problem:
+                        raise lexicon.place_fault(word, problem) from None
             choices.append((texts, finder.list_words(frames)))
         nouns = [use for use in uses if use.kind != "verb"]
         premise = frozenset(use.slot for use in nouns if use in template.premise)
@@ -326,7 +330,11 @@ class WordSpace:
         for key, (slot, particle) in self._particles.items():
             texts[key] = attach_particle(words[slot], particle)
         for use in self._inflected:
-            texts[use.key] = inflect_word(words[use.slot], use.form, "", self._language, use.kind)
+            word = words[use.slot]
+            try:
+                texts[use.key] = inflect_word(word, use.form, "", self._language, use.kind)
+            except BadInput as problem:
+                raise self._lexicon.place_fault(word, problem) from None
         return texts
 
 
@@ -366,7 +374,8 @@ class _WordFinder:
             name = self.lexicon.about.name
             what = f"template {self.template.id} has a verb that no frame of the lexicon {name!r} suits"
             wishes = ", ".join(map(_describe_verb, verbs))
-            raise BadInput(what, cure=f"it asks for {wishes}: change it, or add frames")
+            cure = f"it asks for {wishes}: change it, or add frames"
+            raise BadInput(what, file=self.lexicon.folder / "frames.tsv", cure=cure)
         return choices
 
     def find_frames(self, verb: Slot) -> tuple[Frame, ...]:
@@ -419,7 +428,7 @@ class _WordFinder:
             name = self.lexicon.about.name
             what = f"template {self.template.id} asks for {slot.name}, of which the lexicon {name!r} has none"
             cure = f"add a class {slot.kind!r} to its nouns.tsv, or name the case it stands in"
-            raise BadInput(what, cure=cure)
+            raise BadInput(what, file=self.lexicon.folder / "nouns.tsv", cure=cure)
         return nouns
 
 

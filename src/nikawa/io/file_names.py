@@ -63,21 +63,23 @@ def find_name_fault(name: str) -> str:
     return ""
 
 
-def check_file_names(names: Iterable[str], kind: str, *, file: str | Path | None = None) -> None:
+def check_file_names(
+    names: Iterable[str], kind: str, *, file: str | Path | None = None, cure: str = ""
+) -> None:
     """Refuse names of one folder that cannot be files'; `kind` is what they name: `split`, `worker`.
 
     Two that differ only in case or in Unicode normal form are refused too: on many systems they are
-    one file. `file` is where the names were read, for the message.
+    one file. `file` is where the names were read, and `cure` what to do, for the message.
     """
     names_by_key: dict[str, str] = {}
     for name in names:
         if fault := find_name_fault(name):
             what = f"{kind} {name!r} cannot be a file name: it {fault}"
-            raise BadInput(what, file=file, cure=f"rename the {kind}")
+            raise BadInput(what, file=file, cure=cure or f"rename the {kind}")
         other = names_by_key.setdefault(fold_name(name), name)
         if other != name:
             what = f"{kind}s {other!r} and {name!r} are one file name on many systems"
-            raise BadInput(what, file=file, cure="rename one of them")
+            raise BadInput(what, file=file, cure=cure or "rename one of them")
 
 
 def fold_name(name: str) -> str:

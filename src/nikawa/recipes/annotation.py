@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from nikawa.errors import BadInput, list_names
 from nikawa.io.atomic import atomic_folder
+from nikawa.io.file_names import refuse_outside
 from nikawa.io.json import encode_json, read_json
 from nikawa.io.jsonl import encode_record
 from nikawa.io.judgements import JudgementOptions, open_judgements
@@ -69,6 +70,8 @@ def write_sheet(store: Store, question: Question, examples: list[Example]) -> No
         tasks=digest_items(examples),
         reports=ask.reports,
     )
+    for name in (TASKS, CELLS, SHEET, MISSING):
+        refuse_outside(place / name, store.out)
     if not (place / SHEET).is_file() or read_json(place / SHEET, Sheet) != sheet:
         write_task_sheet(place, sheet, examples, overwrite=True)
 

@@ -137,7 +137,8 @@ class Store:
             raise BadInput(what, file=self.config_file, cure=cure)
         path = self.base / str(given)
         if not path.is_file():
-            raise BadInput("no such file", file=path, cure=f"correct {name} in the config")
+            cure = f"correct {name} in {self.config_file or 'the config'}"
+            raise BadInput("no such file", file=path, cure=cure)
         return path
 
     def digest_of(self, name: str) -> str | None:

@@ -6,11 +6,13 @@ The plan marks what departs from the published sets.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from nikawa.datasets.base import RunProtocol
 from nikawa.datasets.reader import ExampleReader
 from nikawa.datasets.task_lookup import declared_protocol
 from nikawa.errors import BadInput
+from nikawa.io.folders import check_split_names
 from nikawa.records import Task
 from nikawa.runs.records import EvaluationProtocol, ProtocolKind, Variation
 from nikawa.spec import name_and_split
@@ -35,6 +37,8 @@ class Sets:
     stand_in: bool = False
     hidden: bool = False
     """Whether there is a test set whose labels are all hidden."""
+    withheld: tuple[str, ...] = ()
+    """Sets whose labels are in a key file: they are answered, not scored."""
 
     @property
     def main(self) -> tuple[str, ...]:
@@ -67,7 +71,16 @@ def _find_sets(task: Task, reader: ExampleReader) -> Sets:
     if stand_in:
         names["test"] = f"{task.dataset}:{declared.stand_in}"
     hidden = not names["test"] and reader.hides_gold(home, "test", task)
-    return Sets(**names, more=tuple(more), stand_in=stand_in, hidden=hidden)
+    withheld = tuple(
+        f"{task.dataset}:{split}"
+        for split in reader.splits(task.dataset)
+        if reader.withholds_gold(task.dataset, split)
+    )
+    answered = [name_and_split(name)[1] for name in (*more, *withheld)]
+    check_split_names(
+        dict.fromkeys(answered), Path(task.dataset)
+    )  # before the work: files of answers
+    return Sets(**names, more=tuple(more), stand_in=stand_in, hidden=hidden, withheld=withheld)
 
 
 def choose_protocol(
@@ -79,7 +92,7 @@ def choose_protocol(
     Raises BadInput where no set has gold, or there is none to choose settings on.
     """
     sets = _find_sets(task, reader)
-    if not (sets.train or sets.dev or sets.main):
+    if not (sets.train or sets.dev or sets.main or (sets.withheld and not learns)):
         if sets.hidden:
             what = f"the labels of {task.dataset} for {task.name} are all hidden"
             cure = "nikawa score --hidden scores answers to them, for whoever holds the labels"
@@ -89,6 +102,7 @@ def choose_protocol(
     evaluate = sets.main
     if sets.dev and not sets.test:
         evaluate = (sets.dev, *sets.more)
+    evaluate += sets.withheld
     if not learns:
         return _ask_at_once(sets, evaluate or (sets.train,), sweep)
     declared = declared_protocol(task.dataset)
@@ -149,6 +163,9 @@ def _learn_from_train(
     elif is_on_dev:
         kind, mark = "dev", "on dev"
         why = f"{sets.why_no_test}: settings are chosen on {SELECT_SHARE:.0%} of the training data, the result is on dev"
+    elif evaluate == sets.withheld:
+        mark = "not scored"
+        why = f"{sets.why_no_test}: it is answered, and whoever has the key file scores it"
     return EvaluationProtocol(
         kind=kind,
         train=train,
@@ -175,6 +192,8 @@ def _ask_at_once(sets: Sets, evaluate: tuple[str, ...], sweep: bool) -> Evaluati
         mark = "stand-in test"
     elif is_on_dev:
         mark = "on dev"
+    elif evaluate == sets.withheld:
+        mark = "not scored"
     elif not sets.test and not sets.more:
         mark = f"on {name_and_split(evaluate[0])[1]}"
     return EvaluationProtocol(

@@ -45,6 +45,7 @@ def read_doccano(path: Path, question: str) -> Reading:
 
     def judge() -> Iterator[tuple[int, Judgement]]:
         for file in files:
+            reading.file = file
             for line, row in read_json_lines(file, Row):
                 judgement = parse_row(row, line, file, question, reading.notes)
                 if judgement is not None:
@@ -96,7 +97,8 @@ def write_doccano(
         text = "\n".join(value for value in inputs if isinstance(value, str))
         row = {"example": judgement.example, "text": text, "label": [judgement.answer]}
         by_worker.setdefault(judgement.worker, []).append(encode_json(row) + b"\n")
-    check_file_names(by_worker, "worker")
+    cure = "rename the worker, use pseudonyms, or write a form that is one file"
+    check_file_names(by_worker, "worker", file=folder, cure=cure)
     with atomic_folder(folder, overwrite=overwrite) as place:
         for worker, lines in by_worker.items():
             (place / f"{worker}.jsonl").write_bytes(b"".join(lines))
