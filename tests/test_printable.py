@@ -95,7 +95,8 @@ def test_a_stream_escapes_whatever_is_written() -> None:
 
 
 def test_streams_are_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    below = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", below)
     before = sys.stdout, sys.stderr
     with printable_streams():
         outer = sys.stdout
@@ -103,4 +104,4 @@ def test_streams_are_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
             assert sys.stdout is outer
         sys.stdout.write("\x07\n")
     assert (sys.stdout, sys.stderr) == before
-    assert before[0].getvalue() == "\\x07\n"  # type: ignore[attr-defined]
+    assert below.getvalue() == "\\x07\n"
