@@ -464,4 +464,5 @@ def find_left_behind(folder: Path | None) -> tuple[str, ...]:
         return ()
     known = {CARD, NOTICE, JUDGEMENTS, LINEAGE, INDEX}
     known |= {path.name for path in split_files(folder).values()}
-    return tuple(sorted(path.name for path in folder.iterdir() if path.name not in known))
+    names = (path.name for path in folder.iterdir() if not path.name.startswith("."))
+    return tuple(sorted(name for name in names if name not in known))

@@ -18,9 +18,11 @@ from nikawa.cli.terminal.options import (
     AnsweredSplit,
     Data,
     Json,
+    LabelKeysFile,
     Quiet,
     TableStyle,
     complete_tasks,
+    warn_of_mode,
 )
 from nikawa.cli.terminal.output import (
     UNDEFINED,
@@ -127,6 +129,7 @@ def compare(
             "--hidden", help="Compare on hidden items too: only for whoever holds their labels."
         ),
     ] = False,
+    keys: LabelKeysFile = None,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -134,8 +137,11 @@ def compare(
     """Compare systems on the same items: paired tests, intervals, ties."""
     from nikawa.scoring.score import ScoreOptions
 
+    warn_of_mode(keys)
     with progress_bar("reading", quiet or json) as bar:
-        options = ScoreOptions(by=tuple(by or ()), hidden=hidden, on_progress=bar.start_stage)
+        options = ScoreOptions(
+            by=tuple(by or ()), hidden=hidden, keys=keys, on_progress=bar.start_stage
+        )
         comparison = api.compare(
             task, parse_systems(systems), split=split, data=data, options=options, rounds=rounds
         )
