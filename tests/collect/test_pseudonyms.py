@@ -8,6 +8,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 from tests.collect.conftest import Crowd
@@ -64,7 +65,7 @@ def test_texts_that_come_after_their_writer_are_kept_from_them(
     assert (free_for(tmp_path / "j", "nagi"), free_for(tmp_path / "j", "yura")) == (1, 37)
 
 
-def make(folder: Path, **how: Path) -> Path:
+def make(folder: Path, **how: Any) -> Path:
     write_records(
         folder.with_suffix(".jsonl"), [Example(id="e", inputs={"premise": "a", "hypothesis": "b"})]
     )
