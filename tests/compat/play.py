@@ -178,7 +178,15 @@ def _plain_value(value: Any, folder: Path, key: str) -> Any:
 _PACKED = (".zst", ".gz", ".parquet", ".db", ".safetensors", ".npz", ".npy", ".index")
 _PROSE = (".md", ".html", ".svg", ".tex")
 """Written for people: their words may change, that they are there may not."""
-_OTHERS = ("about.json", "done.json", "lock", ".lock", "secret.key", ".nikawa-export.json")
+_OTHERS = (
+    "about.json",
+    "done.json",
+    "lock",
+    ".lock",
+    "secret.key",
+    "owner.key",
+    ".nikawa-export.json",
+)
 """What tells times, a secret, or digests of bytes that hang on the processor or on another library."""
 
 

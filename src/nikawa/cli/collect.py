@@ -134,7 +134,7 @@ def show_status(project_status: dict[str, Any]) -> None:
     columns = ("worker", "state", "answers", "seconds", "control items", "earned", "reason")
     if rows:
         print_table(columns, rows, numbers=columns[2:6])
-    for group in project_status["look_alikes"][:MAX_WORKERS_SHOWN]:
+    for group in project_status.get("look_alikes", [])[:MAX_WORKERS_SHOWN]:
         echo(f"names that look alike: {describe_look_alikes(group)}")
     for report in project_status["reports"][:MAX_WORKERS_SHOWN]:
         echo(
@@ -373,8 +373,10 @@ def links(
     if file is not None:
         workers += read_names(file)
     links_made = create_links(project, workers, address, database)
-    if json:
-        return print_json(links_made)
+    if json:  # notes are there where there is something to note
+        return print_json(
+            {name: one for name, one in asdict(links_made).items() if one or name != "notes"}
+        )
     if not quiet:
         for name, link in links_made.links:
             echo(f"{name}\t{link}")

@@ -28,13 +28,14 @@ def overview(db: Connection, project: Project) -> dict[str, Any]:
     for row in workers:
         row["code"] = project.code(row["name"]) if row["answered"] else None
     (paid,) = db.required("SELECT coalesce(sum(earned), 0) FROM workers")
+    look_alikes = find_look_alikes(row["name"] for row in workers)
     return {
         "title": settings.title,
         "form": settings.form,
         "workers_per_item": settings.assign.workers_per_item,
         "progress": count_progress(db),
         "workers": workers,
-        "look_alikes": find_look_alikes(row["name"] for row in workers),
+        **({"look_alikes": look_alikes} if look_alikes else {}),
         "time": count_times(db),
         "pay": {**msgspec.to_builtins(settings.pay), "paid": round(float(paid), 4)},
         "reports": _report_rows(db),

@@ -122,7 +122,7 @@ async function refresh() {
   const waited = (name) => data.analysed[name]?.at === null && data.analysed[name].working; // the first time: nothing can be said yet
   const agreed = { found: judged.agreement, writes: judged.writes };
   if (!waited("judged")) show("agreement", agreed, () => agreement(agreed));
-  const people = { rows: data.workers, judged: judged.workers, alike: data.look_alikes };
+  const people = { rows: data.workers, judged: judged.workers, alike: data.look_alikes ?? [] };
   show("workers", people, () => workers(people));
   const times = { under: data.time.under, items: judged.time };
   show("time", times, () => time(times));
