@@ -50,8 +50,8 @@ MEMORY_LIMIT = 900_000_000
 The process that cases are forked from holds the modules of all commands at once; what it holds is not counted."""
 ADDRESS_LIMIT = 6_000_000_000
 """Bytes of addresses beyond which a case is stopped, to spare the machine."""
-MAX_MESSAGE = 1_200
-"""Characters of the longest message: place, what and cure have limits of their own in `nikawa.errors`."""
+MAX_MESSAGE = 2_100
+"""Characters of the longest line: `nikawa.printable` cuts what is longer, and says so behind the cut."""
 NOBODY = 65534
 """The user that cases run as where the fuzzer is run by root, who could read everything."""
 FULL_CASES = 500
@@ -105,6 +105,8 @@ LABELLED = (
     "scores.jsonl", "samples_mini.jsonl", "log.json", "log.eval", "log-zstd.eval",
     "label.jsonl.gz", "label.jsonl.zst", "label.jsonl.xz",
 )  # fmt: skip
+KEYS = ("../home/data", "paused/people/owner.key")
+"""The key of pseudonyms that the projects of one owner, or of one build, share."""
 RECORDS = ("pairs.jsonl", "pairs.jsonl.gz", "pairs.jsonl.zst")
 
 COMMANDS: tuple[Command, ...] = (
@@ -199,8 +201,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("build --amend trial --relabel trial.csv --out out --date 2026-01-02", ("trial.csv", "trial"), (), ("out",)),
     Command("lineage dev/0 --in trial", ("trial",)),
     Command("lineage dev/0 --in trial", ("trial/lineage.jsonl",), ("trial",)),
-    Command("collect new fresh --examples pairs.jsonl --form scale -k 2", ("pairs.jsonl",), (), ("fresh",)),
-    Command("collect new fresh --examples paused/people/similarity-a/tasks.jsonl", ("paused/people/similarity-a",), ("paused",), ("fresh",)),
+    Command("collect new fresh --examples pairs.jsonl --form scale -k 2", ("pairs.jsonl",), (), ("fresh", *KEYS)),
+    Command("collect new fresh --examples paused/people/similarity-a/tasks.jsonl", ("paused/people/similarity-a",), ("paused",), ("fresh", *KEYS)),
     Command("collect import writing hypotheses.jsonl", ("hypotheses.jsonl", "writing"), (), ("writing",), ("writing",)),
     Command("collect import judging judgements.jsonl", ("judgements.jsonl",), ("judging",), ("judging",), ("judging",)),
     Command("collect export writing --out out.jsonl", ("writing",), (), ("out.jsonl", "out.writers.jsonl", "writing"), ("writing",)),
@@ -257,7 +259,14 @@ def warm() -> None:
     for module in pkgutil.iter_modules(encodings.__path__, "encodings."):
         with suppress(ImportError):
             import_module(module.name)
-    import_all(("pyarrow.parquet", "sklearn.linear_model", "rich.table", "rich.progress", "jinja2"))
+    import_all(
+        ("pyarrow.parquet", "sklearn.linear_model", "rich.table", "typer._adapters", "jinja2")
+    )
+    from nikawa.datasets.names import benchmarks
+    from nikawa.metrics import metrics
+
+    benchmarks()  # both are looked for once a process
+    metrics()
 
 
 def import_all(names: Iterable[str]) -> None:
@@ -433,6 +442,8 @@ class Fuzzer:
         place = folder.parents[2]
         damage, targets = self._damage(command, folder, rng)
         words = shlex.split(command.words)
+        if rng.random() < 0.03:
+            words, targets = rename_argument(words, targets, folder, rng)
         if rng.random() < 0.3:
             words.append("--json")
         _give_away(place)
@@ -471,7 +482,9 @@ class Fuzzer:
     ) -> tuple[list[str], list[str]]:
         from tests.soak.fuzz_mutations import NAMES, mutate
 
-        said, targets = [], []
+        said: list[str] = []
+        targets: list[str] = []
+        renamed = False
         for _ in range(1 if rng.random() < 0.85 else 2):
             start = folder / rng.choice(command.damaged)
             files = (
@@ -488,15 +501,38 @@ class Fuzzer:
                 continue
             path = rng.choice(files)
             name = str(path.relative_to(folder))
+            if any(line.startswith(name) for line in said):
+                continue  # once is enough, and a bomb is not to be unpacked here
             if start.is_dir() and rng.random() < 0.04:  # a name is content too
                 new = rng.choice(NAMES).replace("/", "_").replace("\0", "_")[:80]
                 new = new.encode("utf-8", "replace").decode()
                 path = path.rename(path.with_name(f"{new}{path.suffix}"))
                 said.append(f"{name} is called {new!r}")
+                renamed = True
                 continue
             said.append(f"{name}: {mutate(path, rng, self.root / 'bombs', self.others)}")
             targets.append(name)
-        return said, targets
+        return said, [] if renamed else targets  # a file that is missing is what is told first
+
+
+def rename_argument(
+    words: list[str], targets: list[str], folder: Path, rng: random.Random
+) -> tuple[list[str], list[str]]:
+    """The words with another name for a damaged file among them, one that a terminal would obey or a message flood."""
+    from tests.soak.fuzz_mutations import NAMES
+
+    for target in targets:
+        path = folder / target
+        if target not in words or not (path.exists() or path.is_symlink()):
+            continue
+        odd = rng.choice(NAMES).replace("/", "_").replace("\0", "_")[:60]
+        odd = odd.encode("utf-8", "surrogateescape" if "\ud800" not in odd else "replace").decode()
+        name = f"x{odd}{''.join(path.suffixes)}"
+        path.rename(path.with_name(name))
+        new = str(Path(target).with_name(name))
+        words = [new if word == target else word for word in words]
+        targets = [new if other == target else other for other in targets]
+    return words, targets
 
 
 def _give_away(folder: Path) -> None:
@@ -577,7 +613,7 @@ def judge_output(
         except UnicodeDecodeError:
             yield "unprintable", f"{name} is not UTF-8"
             continue
-        if odd := sorted({char for char in text if is_obeyed(char)}):
+        if odd := sorted(char for char in set(text) if is_obeyed(char)):
             yield "unprintable", f"{name}: {', '.join(ascii(char) for char in odd[:4])}"
     if result.status != 2 or result.seconds > 10**6:
         return
@@ -592,8 +628,16 @@ def judge_output(
         yield "unnamed", shape(said)
 
 
+NOBODYS_FAULT = re.compile(
+    r"nothing is left to release|nothing was rewritten|is where .* is built|is not in data/"
+)
+"""Messages about all of a dataset, or a folder: no file is to blame."""
+
+
 def is_named(target: Path, said: str) -> bool:
     """Whether a message names a file; one that is gone cannot be told from others, one beside it may be what misfits."""
+    if NOBODYS_FAULT.search(said) or f"{target.stem}/" in said:  # as dev/3 names dev.jsonl
+        return True
     if not target.exists() and not target.is_symlink():
         return True
     beside = (path.name for path in target.parent.iterdir() if not path.name.startswith("."))
@@ -619,6 +663,8 @@ def judge_files(
         if before.get(path) == after.get(path):
             continue
         inside = path.removeprefix("a/b/work/")
+        if inside == path:
+            inside = path.replace("a/b/", "../", 1)
         is_kept = _is_below(inside, command.keeps)
         if TEMPORARY.search(Path(path).name) and path in after and status >= 0:
             yield "leftover", shape(inside)
@@ -700,6 +746,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=30, help="time limit of a case")
     parser.add_argument("--only", help="only commands that begin with this")
     parser.add_argument("--case", type=int, help="repeat this one case and show it")
+    parser.add_argument("--again", type=Path, help="play the cases of a file that --save wrote")
     parser.add_argument("--no-bombs", action="store_true", help="do without the packed bombs")
     parser.add_argument(
         "--keep",
@@ -707,11 +754,16 @@ def main(words: Sequence[str] | None = None) -> int:
         default=Path(tempfile.gettempdir()) / "nikawa-fuzz",
         help="folder for failing inputs",
     )
-    parser.add_argument("--save", type=Path, help="write the failures to this file as JSON lines")
+    parser.add_argument(
+        "--root", type=Path, help="where cases are played; memory is fastest: /dev/shm"
+    )
+    parser.add_argument("--save", type=Path, help="add the failures to this file as JSON lines")
     options = parser.parse_args(words)
     os.umask(0o022)
     warm()
-    with tempfile.TemporaryDirectory(prefix="nikawa-fuzz-", ignore_cleanup_errors=True) as root:
+    with tempfile.TemporaryDirectory(
+        prefix="nikawa-fuzz-", dir=options.root, ignore_cleanup_errors=True
+    ) as root:
         fuzzer = Fuzzer(Path(root), options.seed, options.seconds)
         fuzzer.prepare(bombs=not options.no_bombs)
         if options.case is not None:
@@ -720,6 +772,9 @@ def main(words: Sequence[str] | None = None) -> int:
             for refused in fuzzer.check_honest():
                 say(f"honest files are refused: {refused}")
         cases: Iterable[int] = count(options.first)
+        if options.again:
+            lines = options.again.read_text("utf-8").splitlines()
+            cases = sorted({int(json.loads(line)["case"]) for line in lines})
         if options.only:
             cases = (n for n in cases if fuzzer.command(n).words.startswith(options.only))
         results = play_all(fuzzer, list(islice(cases, options.cases)), options.workers)
@@ -759,6 +814,9 @@ def report(results: Iterable[Result], fuzzer: Fuzzer, keep: Path, save: Path | N
         statuses[result.status] += 1
         if result.faults:
             failed.append(result)
+            if save:  # at once: a run takes long, and its failures can be looked at meanwhile
+                with save.open("a", encoding="utf-8") as stream:
+                    stream.write(json.dumps(asdict(result)) + "\n")
         if number % 500 == 0:
             say(f"{number:,} cases, {len(failed):,} failed, {time.monotonic() - begin:.0f} s")
     for (verb, kind, detail), group in group_faults(failed).items():
@@ -768,9 +826,6 @@ def report(results: Iterable[Result], fuzzer: Fuzzer, keep: Path, save: Path | N
         say(f"      python -m tests.soak.fuzz --seed {fuzzer.seed} --case {first.case}")
         with suppress(OSError, shutil.Error):
             keep_case(fuzzer, first.case, keep)
-    if save:
-        lines = (json.dumps(asdict(result)) for result in failed)
-        save.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     ends = ", ".join(f"{status}: {n:,}" for status, n in sorted(statuses.items()))
     say(f"{number:,} cases, {len(failed):,} failed; by status {ends}")
     return int(bool(failed))

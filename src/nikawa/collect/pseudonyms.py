@@ -26,6 +26,8 @@ from nikawa.io.atomic import atomic_write
 OWNER_KEY = "owner.key"
 """The file, in a project, beside the sheets of a build, and in the user's data folder."""
 VARIABLE = "NIKAWA_OWNER_KEY"
+MAX_KEY_BYTES = 1_000
+"""Bytes that are read of a file that is said to hold a key."""
 _FOLDED = "folded"
 """Stands before a key under which all spellings of a name have one pseudonym."""
 
@@ -59,7 +61,8 @@ class PseudonymKey:
 def read_key(path: Path) -> PseudonymKey:
     """The key of a file; a file that holds none is bad input."""
     try:
-        words = path.read_text("ascii").split()
+        with path.open("rb") as stream:
+            words = stream.read(MAX_KEY_BYTES).decode("ascii").split()
         secret = bytes.fromhex(words[-1])
     except FileNotFoundError:
         raise BadInput("does not exist", file=path, cure="name the file of a key") from None

@@ -150,7 +150,7 @@ def complete_settings(
 def _read_sheet_beside(spec: str) -> Sheet | None:
     """The sheet of a file of tasks that a build or an analysis wrote."""
     path = _records_file(spec)
-    if path is None or path.name != TASKS or not path.with_name(SHEET).is_file():
+    if path is None or path.name != TASKS or not path.with_name(SHEET).exists():
         return None
     return read_json(path.with_name(SHEET), Sheet)
 

@@ -20,6 +20,7 @@ from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json, read_json, read_json_lines
 from nikawa.io.jsonl import encode_record
+from nikawa.io.lines import open_packed
 from nikawa.io.records import read_examples, read_records
 from nikawa.io.task_sheet import digest_values
 from nikawa.recipes.recipe import FROM, Ask, Config, Kept, Recipe, Stage
@@ -92,7 +93,7 @@ digest = digest_values
 def digest_file(path: Path) -> str:
     """A digest of a file's bytes."""
     hasher = blake2b(digest_size=16)
-    with path.open("rb") as stream:
+    with open_packed(path) as stream:
         while block := stream.read(_BLOCK):
             hasher.update(block)
     return hasher.hexdigest()
@@ -136,7 +137,11 @@ class Store:
             cure = f'write {name} = "FILE" into it; --show-config prints one to fill in'
             raise BadInput(what, file=self.config_file, cure=cure)
         path = self.base / str(given)
-        if not path.is_file():
+        try:
+            is_there = path.is_file()
+        except OSError:  # a name that is too long, say
+            is_there = False
+        if not is_there:
             cure = f"correct {name} in {self.config_file or 'the config'}"
             raise BadInput("no such file", file=path, cure=cure)
         return path

@@ -11,6 +11,7 @@ from nikawa.datasets.jamp import jamp
 from nikawa.datasets.jamp.jamp import LEFT_OVER
 from nikawa.datasets.jamp.splits import WAKATI, fragment_of, is_identical, split_names
 from nikawa.datasets.locate import files_here
+from nikawa.errors import name_faulty_file
 from nikawa.records import Example
 from nikawa.reproduce.figures import FigureValues, Value, load_splits
 
@@ -28,7 +29,8 @@ def compute(data: Path | None) -> Mapping[str, Value]:
             examples = tuple(jamp.read(files[split]))
             figures.update(count_labels(split, examples))
             if split == "train":
-                figures.update(count_times(examples))
+                with name_faulty_file(files[split]):
+                    figures.update(count_times(examples))
     if f"train{WAKATI}" in files:
         figures.update(count_artifacts(jamp.read(files[f"train{WAKATI}"])))
     jsick = load_splits("jsick", data)

@@ -166,7 +166,9 @@ def test_a_recognised_wide_sheet(tmp_path: Path) -> None:
 
 def test_quotes_part_cells_between_commas_only(tmp_path: Path) -> None:
     csv = sheet(tmp_path, 'task,user,label\n1,ann,"yes, and\nno"\n2,ann,no\n')
-    assert find_lines(csv, JudgementOptions(mapping=parse_map(LONG)), ("2", "ann", "label")) == [4]
+    assert find_lines(csv, JudgementOptions(mapping=parse_map(LONG)), ("2", "ann", "label")) == [
+        (csv, 4)
+    ]
     tsv = sheet(tmp_path, 'task\tuser\tlabel\n1\tann\t"yes\n', "s.tsv")
     assert read(tsv)[0][0].answer == '"yes'
 

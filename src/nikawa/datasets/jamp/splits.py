@@ -18,7 +18,7 @@ from nikawa.datasets.base import Examples, RunProtocol
 from nikawa.datasets.subsets import hold_rows
 from nikawa.errors import BadInput, unknown
 from nikawa.io.atomic import atomic_write
-from nikawa.io.lines import decode_line, open_bytes
+from nikawa.io.lines import decode_line, numbered_lines, open_bytes
 from nikawa.io.tsv import check_header
 from nikawa.records import Example
 
@@ -96,7 +96,7 @@ def filter_lines(train: Path, split: str) -> Iterator[bytes]:
     dropped = split_rule(split)
     width, tests = 0, []
     with open_bytes(train) as stream:
-        for number, raw in enumerate(stream, start=1):
+        for number, raw in numbered_lines(stream):
             cells = decode_line(raw, train, number).split("\t")
             if number == 1:
                 check_header(cells, tuple(dropped), train)
@@ -130,8 +130,9 @@ def regenerate(train: Path, split: str, out: Path, *, overwrite: bool = False) -
 def is_identical(train: Path, split: str, published: Path) -> bool:
     """Whether the regenerated file of `split` has the very bytes of the published one."""
     with open_bytes(published) as stream:
+        lines = (raw for _, raw in numbered_lines(stream))
         return all(
-            ours == theirs for ours, theirs in zip_longest(filter_lines(train, split), stream)
+            ours == theirs for ours, theirs in zip_longest(filter_lines(train, split), lines)
         )
 
 

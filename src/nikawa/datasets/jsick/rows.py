@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nikawa.errors import BadInput, suggest
-from nikawa.io.lines import decode_line, open_bytes
+from nikawa.io.lines import decode_line, numbered_lines, open_bytes
 from nikawa.io.tsv import check_header
 from nikawa.records import Card, Example, Task
 
@@ -168,7 +168,7 @@ def _header(lines: Iterator[tuple[int, str]], path: Path) -> list[str]:
 
 def _lines(path: Path, crlf: bool) -> Iterator[tuple[int, str]]:
     with open_bytes(path) as stream:
-        for number, raw in enumerate(stream, start=1):
+        for number, raw in numbered_lines(stream):
             yield number, decode_line(raw.rstrip(b"\r\n") if crlf else raw, path, number)
 
 

@@ -81,10 +81,14 @@ class Reading:
     notes: Notes = field(default_factory=Notes)
     place: str = "line"
     """What the numbers of the rows count."""
+    file: Path | None = None
+    """The file that is being read, where `path` is a folder of them."""
 
     def fault(self, place: int, what: str, cure: str) -> BadInput:
         """The error for what stands at a place."""
-        return place_fault(what, file=self.path, unit=self.place, place=place, cure=cure)
+        return place_fault(
+            what, file=self.file or self.path, unit=self.place, place=place, cure=cure
+        )
 
     def known(self, names: Container[str]) -> Numbered:
         """The rows; an answer about an item that is not among `names` is refused."""

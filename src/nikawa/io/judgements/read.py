@@ -135,15 +135,16 @@ def open_sheet(path: Path, options: JudgementOptions) -> Reading:
 
 def find_lines(
     path: Path, options: JudgementOptions | None, key: tuple[str, str, str]
-) -> list[int]:
-    """The places of a worker's answers to a question about an item.
+) -> list[tuple[Path, int]]:
+    """The files and places of a worker's answers to a question about an item.
 
     The key is (example, worker, question).
     """
     places = []
-    for place, judgement in open_judgements(path, options).rows:
+    reading = open_judgements(path, options)
+    for place, judgement in reading.rows:
         if (judgement.example, judgement.worker, judgement.question) == key:
-            places.append(place)
+            places.append((reading.file or path, place))
     return places
 
 

@@ -1,0 +1,128 @@
+"""Found by the fuzzer: an error about what a file holds names the file, wherever it is noticed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+from nikawa.errors import BadInput, name_faulty_file
+from nikawa.generation.pack import load_pack
+from nikawa.generation.review import ProblemScorer
+from nikawa.records import Example
+from nikawa.runs.request import read_preset
+
+Nikawa = Callable[..., CompletedProcess[str]]
+SPAN = [{"start": 0, "end": "x", "label": "PS"}]
+SIMS = [{"id": str(n), "inputs": {"text": "猫"}, "gold": {"score": 1.0}} for n in range(9)]
+HUMAN = ("--question", "label", "--human", "--task", "mini-ja-nli")
+
+
+def _write(path: Path, rows: Iterable[Any]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+
+def _judge(*answers: Any) -> list[dict[str, Any]]:
+    return [
+        {"example": "p1", "worker": f"w{n}", "question": "label", "answer": answer}
+        for n, answer in enumerate(answers)
+    ]
+
+
+def test_a_file_is_named_once() -> None:
+    with pytest.raises(BadInput, match=r"^a\.jsonl: is odd$"), name_faulty_file("a.jsonl"):
+        raise BadInput("is odd")
+    with pytest.raises(BadInput, match=r"^b\.jsonl: is odd$"), name_faulty_file("a.jsonl"):
+        raise BadInput("is odd", file="b.jsonl")
+    with pytest.raises(BadInput, match=r"^is odd$"), name_faulty_file(None):
+        raise BadInput("is odd")
+
+
+@pytest.mark.parametrize(
+    ("rows", "before", "after", "said"),
+    [
+        (
+            [{"id": "1", "inputs": {"text": "猫が眠る。"}}],
+            ("pair", "same-image"),
+            (),
+            "sentence '1' names no image",
+        ),
+        (
+            SIMS,
+            ("split",),
+            ("--by", "flat", "--question", "score", "--sizes", "rest,2,2"),
+            "is no pair of texts",
+        ),
+        (_judge(SPAN, SPAN), ("agree",), (), "worker w0 marks characters 0 to 'x'"),
+        (_judge("a", "b"), ("agree",), ("--question", "score"), "there is no answer to 'score'"),
+        (
+            _judge([], "neutral", "neutral"),
+            ("aggregate",),
+            HUMAN,
+            "the answers about 'p1' are of another kind than the task's",
+        ),
+        (_judge("a", "b")[:1], ("aggregate",), HUMAN, "no item has two answers"),
+    ],
+)
+def test_the_file_is_named(
+    tmp_path: Path, nikawa: Nikawa, rows: Any, before: Any, after: Any, said: str
+) -> None:
+    path = tmp_path / "odd.jsonl"
+    _write(path, rows)
+    done = nikawa(*before, str(path), *after)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"nikawa: {path}: ")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_answer_given_twice_in_a_folder_of_files(tmp_path: Path, nikawa: Nikawa) -> None:
+    rows = [{"example": "p1", "label": ["yes"]}, {"example": "p2", "label": ["no"]}]
+    _write(tmp_path / "export" / "ann.jsonl", rows)
+    _write(tmp_path / "export" / "bob.jsonl", [*rows, rows[0]])
+    done = nikawa("agree", str(tmp_path / "export"))
+    said = "bob.jsonl, line 3: worker bob answers 'label' twice about p1 (first on line 1)"
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    "text", ["seeds = 0", f"seeds = {10**30}", "seeds = 1001", "shares = [nan]", "shots = -1"]
+)
+def test_a_preset_out_of_range(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(text)
+    with pytest.raises(BadInput, match=r"own\.toml: is no preset"):
+        read_preset(str(path))
+
+
+def test_a_setting_of_a_preset_that_no_model_has(tmp_path: Path, nikawa: Nikawa) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text("[settings]\nodd = 1\n")
+    words = ("run", "--model", "majority", "--tasks", "mini-ja-nli", "--preset", str(path))
+    done = nikawa(*words, "--out", str(tmp_path / "runs"))
+    assert done.returncode == 2
+    assert "own.toml: no model here has the setting 'odd'" in done.stderr
+
+
+def test_examples_that_are_not_there_are_the_first_thing_to_say(
+    tmp_path: Path, nikawa: Nikawa
+) -> None:
+    (tmp_path / "tasks.jsonl").symlink_to("nowhere")
+    done = nikawa(
+        "collect", "new", str(tmp_path / "p"), "--examples", str(tmp_path / "tasks.jsonl")
+    )
+    assert done.returncode == 2
+    assert "tasks.jsonl" in done.stderr
+    assert not (tmp_path / "p").exists()
+
+
+def test_a_problem_without_a_hypothesis_has_no_plausibility() -> None:
+    pack = load_pack("temporal-ja")
+    inputs = {"premise": "猫が眠る。"}
+    example = Example(id="1", inputs=inputs, meta={"template": pack.templates[0].id})
+    assert ProblemScorer(pack)(example) is None
