@@ -30,5 +30,5 @@ def test_the_commands_run_and_make_the_files(
         done = CliRunner().invoke(build(), words)
         assert done.exit_code == 0, (words, done.exception)
     table = re.findall(r"^\| `([a-z.]+)`", PAGE.read_text("utf-8"), re.MULTILINE)
-    assert len(table) == 7
+    assert len(table) == 8
     assert all((tmp_path / "my-round" / name).exists() for name in table)

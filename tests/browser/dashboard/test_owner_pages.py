@@ -57,6 +57,21 @@ def test_the_dashboard_shows_and_updates(own: Own, language: str) -> None:
     assert owned.faults == []
 
 
+@pytest.mark.parametrize("language", ["en", "ja", "ko"])
+def test_names_that_look_alike_are_shown(own: Own, language: str) -> None:
+    """Each with the characters that tell it from the others."""
+    owned = own("choice", pairs(4), labels=list(LABELS))
+    owned.take([(name, "p000", "neutral", 5.0) for name in ("aki", "beni")])
+    page = owned.log_in(language=language)
+    page.wait_for_selector("#workers tbody tr")
+    assert page.locator("#look-alikes").count() == 0
+    owned.take([("\u0430ki", "p000", "neutral", 5.0)])
+    page.wait_for_selector("#look-alikes li")
+    assert page.locator("#look-alikes li").inner_text() == "aki (U+0061), \u0430ki (U+0430)"
+    owned.shot(page, f"look-alikes-{language}")
+    assert owned.faults == []
+
+
 @pytest.mark.parametrize(
     ("language", "last", "first"),
     [
