@@ -92,8 +92,8 @@ PERTURBATIONS = (replace(surface_width.PERTURBATIONS[0], name="plug", language="
         "execute",
         """
 from dataclasses import replace
-from nikawa.execute import here
-EXECUTOR = replace(here.EXECUTOR, name="plug")
+from nikawa.execute import in_process
+EXECUTOR = replace(in_process.EXECUTOR, name="plug")
 """,
         "__import__('nikawa.execute').execute.executors()",
     ),
