@@ -617,7 +617,7 @@ def test_a_forwarded_address_counts_only_from_a_trusted_proxy(make: Make) -> Non
         ):
             client = TestClient(app, base_url="http://here", client=(peer, 1))
             statuses = {
-                client.get("/w/none", headers={"x-forwarded-for": f"192.0.2.{n}"}).status_code
+                client.get(f"/w/none-{n}", headers={"x-forwarded-for": f"192.0.2.{n}"}).status_code
                 for n in range(100)
             }
             assert (429 in statuses) == limited

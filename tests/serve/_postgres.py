@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,13 +41,19 @@ def unprivileged_account() -> dict[str, Any]:
 class Cluster:
     """A fresh PostgreSQL in a folder."""
 
-    def __init__(self, folder: Path, *, sync_to_disk: bool = True) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        sync_to_disk: bool = True,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         initdb, server = find_program("initdb"), find_program("postgres")
         if initdb is None or server is None:
             raise SystemExit("no PostgreSQL here: install the package postgresql")
         self.folder, self._server = folder, server
         self.address = f"postgresql://nikawa@/postgres?host={folder}"
-        self._fsync = "on" if sync_to_disk else "off"
+        self._settings = {"fsync": "on" if sync_to_disk else "off", **(settings or {})}
         account = unprivileged_account()
         self._quiet: dict[str, Any] = {
             "cwd": folder,
@@ -63,7 +69,9 @@ class Cluster:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        words = f"-D data -k {self.folder} -c listen_addresses= -c fsync={self._fsync}".split()
+        words = f"-D data -k {self.folder} -c listen_addresses=".split()
+        for name, value in self._settings.items():
+            words += ["-c", f"{name}={value}"]
         self._running = subprocess.Popen([str(self._server), *words], **self._quiet)
         for _ in range(300):
             assert self._running.poll() is None, "PostgreSQL ended"
@@ -75,6 +83,15 @@ class Cluster:
                 return
         raise SystemExit("PostgreSQL does not answer")
 
+    def backends(self) -> list[int]:
+        """The processes that serve connections of clients."""
+        with psycopg.connect(self.address) as db:
+            rows = db.execute(
+                "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'"
+                " AND pid <> pg_backend_pid()"
+            ).fetchall()
+        return [int(pid) for (pid,) in rows]
+
     def stop(self, how: int = signal.SIGINT) -> None:
         """SIGINT: whoever is connected is sent away; SIGQUIT: at once, as by a crash."""
         if self._running is not None:
@@ -83,11 +100,13 @@ class Cluster:
 
 
 @contextmanager
-def cluster(*, sync_to_disk: bool = True) -> Iterator[Cluster]:
+def cluster(
+    *, sync_to_disk: bool = True, settings: Mapping[str, str] | None = None
+) -> Iterator[Cluster]:
     """A PostgreSQL that runs, for as long as it is wanted."""
     folder = Path(tempfile.mkdtemp(prefix="nikawa-pg-"))
     try:
-        made = Cluster(folder, sync_to_disk=sync_to_disk)
+        made = Cluster(folder, sync_to_disk=sync_to_disk, settings=settings)
         made.start()
         try:
             yield made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from tests.serve.conftest import make_outage
 from nikawa.errors import BadInput
 from nikawa.serve.database import Connection, Database, DeferredWrites, Sqlite, open_database
 from nikawa.serve.errors import Refused, Unavailable
-from nikawa.serve.writer import MAX_BATCH, DatabaseWriter
+from nikawa.serve.writer import MAX_BATCH, MAX_READERS, DatabaseWriter
 
 
 @pytest.fixture
@@ -266,3 +267,105 @@ def test_addresses(tmp_path: Path) -> None:
     (tmp_path / "a.db").write_text("no database at all, but long enough to be read as one" * 20)
     with pytest.raises(BadInput, match="cannot be used"):
         made.connect()
+
+
+def test_readers_are_few_and_wait_for_each_other(
+    where: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect, made = where.connect, []
+
+    def connect_twice(*, writes: bool = False) -> Connection:
+        if len(made) == 3:  # the writer and two readers: the database has no more to give
+            raise BadInput("sorry, too many clients already")
+        made.append(connect(writes=writes))
+        return made[-1]
+
+    monkeypatch.setattr(where, "connect", connect_twice)
+    counts: list[int] = []
+
+    def read_slowly(db: Connection) -> None:
+        counts.append(len(numbers(db)))
+        time.sleep(0.02)
+
+    with DatabaseWriter(where) as writer:
+        threads = [threading.Thread(target=writer.read, args=(read_slowly,)) for _ in range(30)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(counts) == 30
+
+    made.clear()
+    monkeypatch.setattr(where, "connect", lambda **how: made.append(None) or connect(**how))
+    with DatabaseWriter(where) as writer:
+        threads = [threading.Thread(target=writer.read, args=(read_slowly,)) for _ in range(30)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(made) <= 1 + MAX_READERS
+
+
+def test_a_reader_that_is_never_given_back_does_not_hang_the_others(
+    writer: DatabaseWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nikawa.serve.writer.MAX_READERS", 1)
+    monkeypatch.setattr("nikawa.serve.writer.READER_SECONDS", 0.1)
+    with writer.connection(), pytest.raises(Unavailable, match="busy"):
+        writer.read(numbers)
+    assert writer.read(numbers) == []
+
+
+@pytest.fixture
+def postgres_writer(postgres: str, tmp_path: Path) -> Iterator[DatabaseWriter]:
+    made = open_database(postgres, file=tmp_path / "none", schema="nikawa_patience_test")
+    with DatabaseWriter(made) as writer:
+        yield writer
+
+
+def test_postgres_does_not_wait_for_ever(postgres_writer: DatabaseWriter) -> None:
+    writer = postgres_writer
+    settings = ("lock_timeout", "idle_in_transaction_session_timeout")
+    shown = [writer.write(lambda db, name=name: db.required(f"SHOW {name}")) for name in settings]
+    shown.append(writer.read(lambda db: db.required("SHOW statement_timeout")))
+    assert "0" not in [value for (value,) in shown]
+
+    def wait(db: Connection) -> None:
+        db.execute("SELECT pg_sleep(5)")
+
+    def read_slowly(db: Connection) -> None:
+        db.execute("SET statement_timeout TO '50ms'")
+        wait(db)
+
+    with pytest.raises(Unavailable):
+        writer.read(read_slowly)
+    assert writer.read(lambda db: db.required("SELECT 1")) == (1,)
+
+
+def test_a_lock_that_another_keeps_is_an_outage(postgres_writer: DatabaseWriter) -> None:
+    writer = postgres_writer
+    writer.write(lambda db: db.execute("SET lock_timeout TO '100ms'"))
+    other = writer.database.connect(writes=True)
+    other.begin()
+    try:
+        with pytest.raises(Unavailable):
+            writer.write(lambda db: db.required("SELECT 1"))
+    finally:
+        other.rollback()
+        other.close()
+    assert writer.write(lambda db: db.required("SELECT 1")) == (1,)
+
+
+def test_a_transaction_that_was_ended_for_being_idle_is_an_outage(
+    postgres_writer: DatabaseWriter,
+) -> None:
+    writer = postgres_writer
+    writer.write(lambda db: db.execute("SET idle_in_transaction_session_timeout TO '50ms'"))
+
+    def dawdle(db: Connection) -> None:
+        time.sleep(0.5)
+        db.execute("SELECT 1")
+
+    with pytest.raises(Unavailable):
+        writer.write(dawdle)
+    assert writer.write(lambda db: db.required("SELECT 1")) == (1,)

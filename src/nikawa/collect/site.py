@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
@@ -15,7 +15,7 @@ import msgspec
 
 from nikawa.collect.form import Form, Problem
 from nikawa.serve.background import LatestFigures
-from nikawa.serve.errors import Refused
+from nikawa.serve.errors import Refused, Unavailable
 from nikawa.serve.languages import LANGUAGES, accepted_language, fill_message, read_messages
 from nikawa.serve.limits import RateLimiter
 from nikawa.serve.markdown import render_markdown
@@ -36,6 +36,10 @@ T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 Analysis = Callable[["Project", "Store"], Any]
 """Something a dashboard shows that needs other stages; given by whoever starts the server."""
+ALIVE_SECONDS = 5.0
+"""In which the database must answer for the server to be alive."""
+WRITE_SECONDS = 60.0
+"""How long somebody waits for the disk; the page sends it again then, with the same key."""
 PAGES = Path(str(files("nikawa.collect") / "pages"))
 
 
@@ -89,12 +93,18 @@ class Site:
         self.figures = LatestFigures(clock)
         self._cached: dict[str, tuple[float, Any]] = {}
         self._busy: dict[str, asyncio.Lock] = {}
+        self._alive_threads: Any = None
 
     async def write(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Have the store's writer call a function, and wait until it is on disk."""
-        return await asyncio.wrap_future(self.store.submit(function, *args, **kwargs))
+        future = asyncio.wrap_future(self.store.submit(function, *args, **kwargs))
+        try:
+            async with asyncio.timeout(WRITE_SECONDS):
+                return await future
+        except TimeoutError:
+            raise Unavailable("the database takes too long; send it again") from None
 
     async def read(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -160,7 +170,16 @@ class Site:
 
     async def check_alive(self) -> None:
         """Ask the database something; raises `Unavailable` where it does not answer."""
-        await self.read(lambda db: db.one("SELECT 1"))
+        from anyio import CapacityLimiter, to_thread
+
+        # A thread of its own: those of the others may all wait for the database.
+        self._alive_threads = self._alive_threads or CapacityLimiter(4)
+        ask = partial(self.store.read, lambda db: db.one("SELECT 1"))
+        try:
+            async with asyncio.timeout(ALIVE_SECONDS):
+                await to_thread.run_sync(ask, abandon_on_cancel=True, limiter=self._alive_threads)
+        except TimeoutError:
+            raise Unavailable("the database does not answer in time") from None
 
     def page(self, name: str, language: str, status: int = 200, **more: Any) -> Response:
         """A page of HTML; `more` is what its template needs beside the common values."""

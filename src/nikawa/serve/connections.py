@@ -253,11 +253,23 @@ class GuardedConnection(asyncio.Protocol):
         """Check what came, and hand on what may be parsed."""
         if self._is_refused:
             return
+        is_in_body = self._framing.is_in_body
         try:
             ready = self._framing.feed(data)
         except MalformedRequest as problem:
             self._places.on_malformed(self._address)
-            self._refuse(problem.status)
+            if (
+                is_in_body
+            ):  # of the request that is being worked on, or was answered without its body
+                has_queue = bool(getattr(self._inner, "pipeline", ()))
+                is_answered = has_queue or self._inner.cycle.response_started
+            else:
+                is_answered = self._is_working()
+            if is_answered:  # another response would be taken for that to another request
+                self._is_refused = True
+                self.abort()
+            else:
+                self._refuse(problem.status)
             return
         if ready:
             self._inner.data_received(ready)
@@ -275,11 +287,6 @@ class GuardedConnection(asyncio.Protocol):
         """Answer without the application, and close: what follows on this connection cannot be trusted."""
         assert self._transport is not None
         self._is_refused = True
-        cycle, has_queue = self._inner.cycle, bool(getattr(self._inner, "pipeline", ()))
-        is_own_body = self._framing.is_in_body and not has_queue
-        if self._is_working() and (cycle.response_started or not is_own_body):
-            self.abort()  # an answer now would be taken for that to the request before
-            return
         phrase, text = _REFUSALS[status]
         self._transport.write(
             b"HTTP/1.1 %d %b\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\n"

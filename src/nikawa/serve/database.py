@@ -23,8 +23,8 @@ Statement = tuple[Any, ...]
 """SQL, then its values."""
 ROWS_PER_FETCH = 10_000
 """Rows fetched at a time from a long result."""
-SQLITE_WAIT_SECONDS = 30.0
-"""How long a writer waits for another process."""
+LOCK_WAIT_SECONDS = 30.0
+"""How long a writer waits for another process, in PostgreSQL too."""
 
 
 class Connection(ABC):
@@ -172,7 +172,7 @@ class SqliteConnection(Connection):
 
     def __init__(self, path: Path) -> None:
         self._raw = sqlite3.connect(
-            path, timeout=SQLITE_WAIT_SECONDS, isolation_level=None, check_same_thread=False
+            path, timeout=LOCK_WAIT_SECONDS, isolation_level=None, check_same_thread=False
         )
         self._raw.execute("PRAGMA journal_mode=WAL")
         self._raw.execute("PRAGMA synchronous=FULL")
@@ -303,13 +303,27 @@ class Sqlite(Database):
         return str(self.path)
 
 
-_READER_SETTINGS = "SET synchronous_commit TO on; SET jit TO off"
+_SETTINGS = "SET synchronous_commit TO on; SET jit TO off"
+_READER_SETTINGS = (
+    f"{_SETTINGS}; SET statement_timeout TO '60s'; SET lock_timeout TO '{LOCK_WAIT_SECONDS:.0f}s'"
+)
 _WRITER_SETTINGS = (
-    f"{_READER_SETTINGS}; SET enable_seqscan TO off; SET enable_hashjoin TO off; SET enable_mergejoin TO off;"
+    f"{_SETTINGS}; SET lock_timeout TO '{LOCK_WAIT_SECONDS:.0f}s';"
+    " SET idle_in_transaction_session_timeout TO '120s'; SET enable_seqscan TO off; SET enable_hashjoin TO off; SET enable_mergejoin TO off;"
     " SET plan_cache_mode TO force_generic_plan"
 )
 """The writer looks up rows by key: one plan serves all values, and a plan made while the tables were small must not
-read them whole later."""
+read them whole later.
+
+Nobody waits for ever: not for a lock that another program keeps, not for a query, and the lock of a server that was
+stopped in the middle of a transaction is let go."""
+_KEEPALIVES = {
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "60000",
+}
+"""How soon a connection to a machine that is gone without a word ends; an address may say otherwise."""
 
 
 @lru_cache(maxsize=512)
@@ -334,7 +348,10 @@ class PostgresConnection(Connection):
         from psycopg import sql
         from psycopg.types.numeric import Int8Dumper
 
-        self._raw = psycopg.connect(url, autocommit=True, connect_timeout=10, prepare_threshold=2)
+        said = psycopg.conninfo.conninfo_to_dict(url)
+        options = {"connect_timeout": "10", **_KEEPALIVES}
+        options = {name: value for name, value in options.items() if name not in said}
+        self._raw = psycopg.connect(url, autocommit=True, prepare_threshold=2, **options)  # type: ignore[arg-type]
         # One type for all integers: else each size of number is another prepared statement.
         self._raw.adapters.register_dumper(int, Int8Dumper)
         digest = blake2b(schema.encode(), digest_size=8).digest()
@@ -384,6 +401,7 @@ class PostgresConnection(Connection):
     def stream(self, sql: str, *values: Any) -> Iterator[Row]:
         """The rows of a long result, by a cursor of the server."""
         with self._raw.transaction(), self._raw.cursor(name="stream") as cursor:
+            self._raw.execute("SET LOCAL statement_timeout TO 0")
             cursor.execute(_with_percents(sql), values)
             while block := cursor.fetchmany(ROWS_PER_FETCH):
                 yield from block
@@ -424,8 +442,8 @@ class PostgresConnection(Connection):
 _POSTGRES_OUTAGE_CLASSES = frozenset({"08", "40", "53", "57", "58"})
 """First two characters of the codes (PostgreSQL, Appendix A) of an outage: connection, rolled back by the server (deadlock),
 resources such as disk space, shut down by an operator, fault of the system."""
-_POSTGRES_OUTAGES = frozenset({"25006", "55P03"})
-"""Read-only server, lock not available."""
+_POSTGRES_OUTAGES = frozenset({"25006", "25P03", "25P04", "55P03"})
+"""Read-only server, transaction ended because it was idle or took too long, lock not available."""
 
 
 class Postgres(Database):

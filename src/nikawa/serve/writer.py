@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -28,6 +29,10 @@ T = TypeVar("T")
 Job = tuple[Callable[[Connection], Any], Future[Any]]
 MAX_BATCH = 64
 """Functions of one transaction: the first of them waits for all."""
+MAX_READERS = 8
+"""Connections that read, of one server: others need some of what a database has to give."""
+READER_SECONDS = 10.0
+"""How long a read waits for one of them."""
 _log = logging.getLogger("nikawa.serve")
 
 
@@ -37,7 +42,11 @@ class DatabaseWriter:
     def __init__(self, database: Database) -> None:
         self.database = database
         self._outage = Outage()
-        self._idle: SimpleQueue[Connection] = SimpleQueue()
+        self._idle: SimpleQueue[Connection | None] = SimpleQueue()
+        """Connections that nobody reads with; None says that a place for another one came free."""
+        self._readers = 0
+        """Connections that read, idle ones too."""
+        self._counting = threading.Lock()
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._closing = threading.Lock()
         self._is_closed = False
@@ -102,7 +111,7 @@ class DatabaseWriter:
             if not self.database.is_outage(problem):
                 self._idle.put(db)
                 raise
-            db.close()
+            self._drop_reader(db)
             self._close_idle()  # what lay idle was lost with it
             self._outage.begins(problem)
             raise Unavailable("the database does not answer; ask again") from problem
@@ -110,13 +119,41 @@ class DatabaseWriter:
         self._outage.ends()
 
     def _reader(self) -> Connection:
+        """An idle connection, else a new one, else the next that somebody gives back."""
+        ends = time.monotonic() + READER_SECONDS
         with suppress(Empty):
-            return self._idle.get_nowait()
-        try:
-            return self.database.connect()
-        except BadInput as problem:
-            self._outage.begins(problem)
-            raise Unavailable("the database does not answer; ask again") from problem
+            db = self._idle.get_nowait()
+            if db is not None:
+                return db
+        while True:
+            with self._counting:
+                may_connect = self._readers < MAX_READERS
+                self._readers += may_connect
+            if may_connect:
+                try:
+                    return self.database.connect()
+                except BadInput as problem:
+                    with self._counting:
+                        self._readers -= 1
+                        is_alone = not self._readers
+                    if (
+                        is_alone
+                    ):  # else those that are there will do: the database may have no more to give
+                        self._outage.begins(problem)
+                        raise Unavailable("the database does not answer; ask again") from problem
+            try:
+                db = self._idle.get(timeout=max(0.0, ends - time.monotonic()))
+            except Empty:
+                raise Unavailable("the database is busy; ask again") from None
+            if db is not None:
+                return db
+
+    def _drop_reader(self, db: Connection) -> None:
+        with suppress(Exception):
+            db.close()
+        with self._counting:
+            self._readers -= 1
+        self._idle.put(None)  # who waits may make a new one
 
     def close(self) -> None:
         """Finish what waits, and let go of the database."""
@@ -129,9 +166,13 @@ class DatabaseWriter:
         self._close_idle()
 
     def _close_idle(self) -> None:
+        idle = []
         with suppress(Empty):
             while True:
-                self._idle.get_nowait().close()
+                idle.append(self._idle.get_nowait())
+        for db in idle:
+            if db is not None:
+                self._drop_reader(db)
 
     def _write_batches(self) -> None:
         """The writer's thread: a batch of all that waits, until None comes."""
