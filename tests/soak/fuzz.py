@@ -636,15 +636,16 @@ NOBODYS_FAULT = re.compile(
 
 def is_named(target: Path, said: str) -> bool:
     """Whether a message names a file; one that is gone cannot be told from others, one beside it may be what misfits."""
+    from nikawa.printable import printable
+
     if NOBODYS_FAULT.search(said) or f"{target.stem}/" in said:  # as dev/3 names dev.jsonl
         return True
     if not target.exists() and not target.is_symlink():
         return True
     beside = (path.name for path in target.parent.iterdir() if not path.name.startswith("."))
     in_root = target.parent.name == "work"
-    names = [target.name] if in_root else [target.name, *beside]
-    is_odd = len(target.name) > 60 or any(is_obeyed(char) for char in target.name)
-    return any(name in said for name in names) or (is_odd and target.parent.name in said)
+    names = (target.name,) if in_root else (target.name, *beside)
+    return any(printable(name)[-60:] in said for name in names)
 
 
 def is_obeyed(char: str) -> bool:
