@@ -21,6 +21,7 @@ from nikawa.errors import (
     suggest,
     unknown,
 )
+from nikawa.generation.template_errors import Position, TemplateError
 
 ROOT = Path(__file__).parents[1]
 LONG = "橋" * 5000
@@ -45,6 +46,13 @@ def test_a_quoted_value_is_shortened_and_the_rest_stays() -> None:
     said = str(BadInput(f"unknown column {LONG!r} (id 'x')", file="a.tsv", line=3, cure="use 'id'"))
     name = f"'{'橋' * 30}…{'橋' * 29}' (5,000 characters)"
     assert said == f"a.tsv, line 3: unknown column {name} (id 'x'); use 'id'"
+
+
+def test_an_error_in_a_template_is_short_too() -> None:
+    said = str(TemplateError("syntax", f"there is no field {LONG!r}", Position(3, 4), "x", "t.txt"))
+    assert said.startswith("t.txt, line 3, column 4: there is no field '橋橋")
+    assert said.endswith("橋' (5,000 characters); x")
+    assert len(said) < 200
 
 
 def test_prose_is_left_alone() -> None:

@@ -48,12 +48,17 @@ class BadInput(NikawaError):
         self.what, self.file, self.line, self.cure = what, file, line, cure
         super().__init__(str(self))
 
+    @property
+    def position(self) -> str:
+        """Where in the file; empty where that is not known."""
+        return "" if self.line is None else f"line {self.line}"
+
     def __str__(self) -> str:
         place = "" if self.file is None else printable(str(self.file)[-MAX_PLACE - 1 :])
         if len(place) > MAX_PLACE:
             place = f"…{place[1 - MAX_PLACE :]}"
-        if self.line is not None:
-            place = f"{place}, line {self.line}" if place else f"line {self.line}"
+        if position := self.position:
+            place = f"{place}, {position}" if place else position
         what, cure = clip(self.what, MAX_WHAT), clip(self.cure, MAX_CURE)
         text = f"{place}: {what}" if place else what
         return f"{text}; {cure}" if cure else text

@@ -60,13 +60,10 @@ class TemplateError(BadInput):
         self.check, self.at = check, at
         super().__init__(what, file=file, line=at.line, cure=cure)
 
-    def __str__(self) -> str:
-        text = f"line {self.at.line}, column {self.at.column}: {self.what}"
-        if self.file is not None:
-            text = f"{self.file}, {text}"
-        if self.cure:
-            text = f"{text}; {self.cure}"
-        return " ".join(text.split())
+    @property
+    def position(self) -> str:
+        """Line and column."""
+        return f"line {self.at.line}, column {self.at.column}"
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Survive the trip back from a worker process."""

@@ -34,7 +34,7 @@ def compute(data: Path | None) -> Mapping[str, Value]:
     if f"train{WAKATI}" in files:
         figures.update(count_artifacts(jamp.read(files[f"train{WAKATI}"])))
     jsick = load_splits("jsick", data)
-    if jsick:  # as the authors trained on it: train and dev together
+    if {"train", "dev"} <= jsick.keys():  # as the authors trained on it: train and dev together
         figures["table13.jsick"] = len(jsick["train"]) + len(jsick["dev"])
     return figures
 

@@ -104,9 +104,11 @@ def parse_sizes(text: str, total: int, names: Sequence[str] = ()) -> dict[str, i
 
 def _parse_size(word: str, total: int) -> int:
     """A count, or a share where there is a point in it."""
-    if not re.fullmatch(r"[0-9]+|[01]?\.[0-9]+", word) or float(word) > max(total, 1):
+    if not re.fullmatch(r"[0-9]+|[01]?\.[0-9]+", word):
         cure = "write shares (0.8,0.1,0.1) or counts (rest,500,500) of what there is"
         raise BadInput(f"{word!r} is no size", cure=cure)
+    if float(word) > max(total, 1):
+        raise BadInput(f"the size {word} is more than the {total:,} examples", cure="ask for less")
     return round(float(word) * total) if "." in word else int(word)
 
 

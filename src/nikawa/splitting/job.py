@@ -117,7 +117,8 @@ def split(
         refuse_hidden_labels(splitter, examples)
         if options.out is not None:
             refuse_label_loss(text, options.out, examples)
-    sizes = parse_sizes(options.sizes, len(examples), options.names)
+    with name_faulty_file(text):
+        sizes = parse_sizes(options.sizes, len(examples), options.names)
     check_split_names(sizes)
 
     on_progress(f"splitting {text}", 0, None)
