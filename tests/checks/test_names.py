@@ -31,9 +31,9 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("name", "note"),
     [
-        ("Train", "splits 'Train' and 'train' are one file name on many systems"),
+        ("Train", "splits 'train' and 'Train' are one file name on many systems"),
         ("CON", "split 'CON' cannot be a file name: it is a device's on Windows"),
-        ("a\\b", "holds '"),
+        ("a\\b", "it holds '"),
         (" x", "it begins with a blank"),
         ("x\u202ey", "U+202E"),
     ],
@@ -42,7 +42,7 @@ def test_splits(name: str, note: str, folder: Path) -> None:
     shutil.copy(folder / "train.jsonl", folder / f"{name}.jsonl")
     findings = [one for one in check(str(folder)).findings if one.check == "file-name"]
     assert [one.count for one in findings] == [1]
-    assert note in findings[0].note or sorted(note) == sorted(findings[0].note)
+    assert note in findings[0].note
     (folder / "card.json").unlink()
     with pytest.raises(BadInput, match=r"mine: splits? ") as problem:
         make_card(folder)

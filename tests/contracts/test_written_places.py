@@ -226,7 +226,7 @@ SLOW = {"sources", "questions", "splits", "collected"}
 
 def cases() -> Iterator[tuple[Callable[..., Any], str]]:
     for prepare in PREPARED:
-        names = (*ESCAPING, *ODD)
+        names: tuple[str, ...] = (*ESCAPING, *ODD)
         if prepare is splits:
             names = ODD[2:5]
         elif prepare.__name__ in SLOW:
@@ -274,3 +274,62 @@ def test_nothing_around_the_target_changes(
         for path in inside.rglob("*"):
             if prepare not in (splits, texts):  # a name of a file that is there already is kept
                 assert not find_name_fault(path.name.lstrip(".")), path
+
+
+REPEATED = (
+    f"generate my-pack -n 1 --split all --out {OUT} --overwrite",
+    f"data export own-data --to jsonl --out {OUT} --overwrite",
+    f"data export own-data --to croissant --out {OUT} --overwrite",
+    f"split own-data --sizes 0.5,0.5 --names a,b --out {OUT} --overwrite",
+    f"tag own-data --out {OUT} --overwrite",
+    f"perturb swap own-data --out {OUT} --overwrite",
+    f"aggregate judgements.jsonl --question label --rule majority --out {OUT} --overwrite",
+    f"agree judgements.jsonl --question label --resamples 10 --page {OUT} --overwrite",
+    f"agree judgements.jsonl --question label --resamples 10 --save {OUT} --save-as doccano "
+    "--overwrite",
+    f"run --model majority --tasks own-data --seeds 1 --out {OUT} --workers 1",
+    f"build jnli --config jnli.toml --out {OUT} --simulate 2 --overwrite",
+    f"build jnli --config jnli.toml --out {OUT} --overwrite",
+    f"lexicon build novel.txt --out {OUT} --min-verb 2 --min-count 1 --overwrite",
+    f"data card {OUT} --overwrite",
+    f"collect import {OUT} --examples images.jsonl",
+)
+"""Commands that are given again with the same target."""
+FIRST = {
+    "build": f"build jnli --config jnli.toml --out {OUT} --simulate 1",
+    "data card": f"data export own-data --to jsonl --out {OUT}",
+    "collect": f"collect new {OUT} --examples pairs.jsonl --form choice -k 2",
+}
+"""What comes before some of them instead."""
+
+
+@pytest.mark.parametrize("command", REPEATED)
+def test_links_in_a_target_are_not_followed_out_of_it(
+    command: str, place: Path, nikawa: Nikawa
+) -> None:
+    """All that lies in the target moves out and becomes links: a command that writes there again
+    must not change what they lead to.
+    """
+    out, elsewhere = place / OUT, place.parent / "elsewhere"
+    first = next((words for verb, words in FIRST.items() if command.startswith(verb)), command)
+    assert nikawa(*first.split(), "--quiet").returncode == 0
+    shutil.copytree(out, elsewhere)
+    whole = {path.relative_to(out) for path in out.rglob("*")}
+    # first every file is a link, then every folder
+    for kind in (Path.is_file, Path.is_dir):
+        for part in sorted(whole):
+            path = out / part
+            if path.is_symlink() or not kind(path) or any(p.is_symlink() for p in path.parents):
+                continue
+            if path.name.startswith("collect.db"):  # the owner may keep a database elsewhere
+                continue
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            path.symlink_to(elsewhere / part)
+        with (place / "my-pack/templates.txt").open("a") as stream:
+            stream.write("\n# changed\n")
+        before = list_around(place.parents[1], place / "deep")
+        result = nikawa(*command.split(), "--quiet")
+        assert list_around(place.parents[1], place / "deep") == before
+        assert "Traceback" not in result.stderr
+        shutil.rmtree(out)
+        shutil.copytree(elsewhere, out)

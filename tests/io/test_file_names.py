@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder, atomic_write, recover, staged_files
+from nikawa.io.cards import blank_card
 from nikawa.io.file_names import (
     MAX_NAME_BYTES,
     check_file_names,
@@ -22,7 +23,7 @@ from nikawa.io.file_names import (
 )
 from nikawa.io.folders import check_split_names, write_folder
 from nikawa.io.judgements.doccano import write_doccano
-from nikawa.records import Card, Dataset, Example, Judgement
+from nikawa.records import Dataset, Example, Judgement
 
 GOOD = (
     "train",
@@ -197,16 +198,7 @@ def test_what_a_folder_says_was_added_reaches_no_other(names: str, tmp_path: Pat
 
 
 def dataset_with(*splits: str) -> Dataset:
-    card = Card(
-        **dict.fromkeys(
-            ("name", "title", "licence", "citation", "homepage", "description", "labels", "source"),
-            "x",
-        ),
-        version="1",
-        languages=("ja",),
-        workers="x",
-        workers_are="none",
-    )
+    card = blank_card("x", "ja")
     rows = (Example(id="1", inputs={"text": "海"}),)
     return Dataset(
         name="x", language="ja", version="1", card=card, splits=dict.fromkeys(splits, rows)

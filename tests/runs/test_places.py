@@ -22,9 +22,9 @@ Nikawa = Callable[..., CompletedProcess[str]]
 OWN_DATA = Path(__file__).parents[1] / "compat" / "material" / "own-data"
 
 
-def spec_of(task: str, **more: str) -> RunSpec:
+def spec_of(task: str) -> RunSpec:
     protocol = EvaluationProtocol(kind="standard", evaluate=("x:test",))
-    return RunSpec(task=task, predictor="majority", seed=0, protocol=protocol, data=(), **more)
+    return RunSpec(task=task, predictor="majority", seed=0, protocol=protocol, data=())
 
 
 @pytest.mark.parametrize("task", ["../../x", "a/b", "/x", "..", "x\0", "長" * 100, "a\u202eb"])
@@ -41,10 +41,20 @@ def test_the_folders_of_earlier_runs_keep_their_names(task: str) -> None:
     assert spec_of(task).folder == f"{task}--majority--{spec_of(task).hash}"
 
 
-@pytest.mark.parametrize("name", ["run.json", "predictions", "scores.json", "state", "lock"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "run.json",
+        "predictions",
+        "predictions/dev.jsonl",
+        "state",
+        "state/model/replies.jsonl",
+        "lock",
+    ],
+)
 def test_links_of_a_run_lead_nowhere(name: str, tmp_path: Path) -> None:
     run, elsewhere = StoredRun(tmp_path / "run"), tmp_path / "elsewhere"
-    run.path.mkdir()
+    (run.path / name).parent.mkdir(parents=True)
     (run.path / name).symlink_to(elsewhere)
     with pytest.raises(BadInput, match="leads out of the folder"), run.locked():
         pass

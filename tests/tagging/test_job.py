@@ -246,3 +246,10 @@ def test_tags_the_readers_found_are_counted_kept_and_sliced_by(
     assert sliced == {name: sum(counts.values()) for name, counts in report.carried.items()}
     kept = [json.loads(line)["tags"] for line in out.read_text("utf-8").splitlines()[:50]]
     assert all(set(some) & set(report.carried) for some in kept)
+
+
+def test_a_pack_of_another_language_is_named_as_it_was_given(tmp_path: Path) -> None:
+    path = tmp_path / "ko.jsonl"
+    write_records(path, [example("1", "배가 온다.", "배가 간다.")])
+    with pytest.raises(BadInput, match=r"jsick: the tag pack jsick is for 'ja', .* is 'ko'; leave"):
+        tag(str(path), options=TagOptions(pack="jsick"))

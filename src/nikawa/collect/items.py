@@ -54,6 +54,7 @@ from nikawa.collect.writers import (
 )
 from nikawa.errors import BadInput
 from nikawa.io.atomic import private_files
+from nikawa.io.file_names import refuse_outside
 from nikawa.io.judgements import JudgementOptions, Note, open_judgements
 from nikawa.io.records import read_examples, write_records
 from nikawa.records import Judgement
@@ -299,6 +300,8 @@ def _add_examples(folder: Path, spec: str) -> int:
     """
     project = open_project(folder)
     path = project.folder / EXAMPLES
+    for name in (EXAMPLES, WRITERS):
+        refuse_outside(project.folder / name, project.folder)
     before = list(read_examples(path))
     known = {example.id for example in before}
     new = [example for example in read_sources(spec) if example.id not in known]

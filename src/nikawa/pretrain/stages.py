@@ -18,8 +18,9 @@ import msgspec
 
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
+from nikawa.io.file_names import refuse_outside
 from nikawa.io.json import encode_json
-from nikawa.io.lines import read_bytes
+from nikawa.io.lines import open_packed, read_bytes
 from nikawa.io.locks import lock_folder
 
 STAGES = TEXT, VOCABULARY, PACK = "text", "tokenizer", "pack"
@@ -43,7 +44,7 @@ def fingerprint(path: Path) -> str:
     """What identifies a file: its size and both its ends. A copy has the same."""
     try:
         size = path.stat().st_size
-        with path.open("rb") as stream:
+        with open_packed(path) as stream:
             ends = stream.read(_END_BYTES)
             stream.seek(max(0, size - _END_BYTES))
             ends += stream.read(_END_BYTES)
@@ -54,7 +55,7 @@ def fingerprint(path: Path) -> str:
 
 def hash_content(path: Path) -> str:
     """A hash of all that a file holds."""
-    with path.open("rb") as stream:
+    with open_packed(path) as stream:
         return file_digest(stream, partial(blake2b, digest_size=12)).hexdigest()
 
 
@@ -126,6 +127,8 @@ class Stages:
         `build` fills the folder it is called with. `files` are what the stage is made from: where
         one was edited since, the stage is another.
         """
+        for path in (self.folder(name), self.work / f"{name}.json"):
+            refuse_outside(path, self.work.parent)
         marker, key = self.marker(name), hash_settings(made_from)
         is_edited = marker is not None and self._is_edited(name, marker, files)
         if marker is not None and marker.key == key and not is_edited:

@@ -30,6 +30,7 @@ from nikawa.io.atomic import atomic_write
 from nikawa.io.file_names import check_file_names, refuse_outside
 from nikawa.io.json import encode_json, pack_json, read_json, read_json_lines
 from nikawa.io.jsonl import write_lines_of_records as write_lines
+from nikawa.io.lines import open_packed
 from nikawa.io.locks import is_locked, lock_file
 from nikawa.models.secrets import mask_secrets
 from nikawa.records import Example, Prediction, Record, Score, Span, Task
@@ -170,8 +171,9 @@ class StoredRun:
         All that is written into the run is written under it: links that lead out of the folder are
         refused here.
         """
-        for name in (RUN, ABOUT, SCORES, DONE, LOCK, PREDICTIONS, STATE):
-            refuse_outside(self.path / name, self.path)
+        for path in self.path.rglob("*"):
+            if path.is_symlink():
+                refuse_outside(path, self.path)
         cure = "wait for it, or end it"
         busy = Busy("another process works on this run", file=self.path, cure=cure)
         with lock_file(self.path / LOCK, busy=busy, patience=LOCK_SECONDS):
@@ -248,7 +250,7 @@ def digest_of(path: Path) -> str:
                 digests.append((str(name), digest_of(file)))
         return blake2b(encode_json(digests), digest_size=8).hexdigest()
     state = blake2b(digest_size=8)
-    with path.open("rb") as stream:
+    with open_packed(path) as stream:
         while block := stream.read(1 << 20):
             state.update(block)
     return state.hexdigest()
