@@ -23,7 +23,7 @@ from nikawa.runs.records import Outcome, RunSpec
 from nikawa.runs.request import RunRequest
 from nikawa.runs.store import StoredRun
 from nikawa.runs.summary import RunCell, choose_settings, diverged_settings, model_notes, summarise
-from nikawa.runs.work import RunPlace, do_run
+from nikawa.runs.work import RunPlace, do_run, key_of_settings
 
 __all__ = [
     "Chosen",
@@ -257,10 +257,12 @@ def make_executor(
     workers = max(1, min(workers, max(results, selection)))
     executor = options.executor or ("pool" if workers > 1 else "here")
     on_progress = options.on_progress if executor == "here" else ignore_progress
-    settings: Settings = {}
-    for request in requests:
-        settings.update(request.settings)
-    place = RunPlace(options.out, options.data, options.keep_state, on_progress, settings)
+    given = {
+        key_of_settings(family.task.name, family.predictor, settings): family.given
+        for family in families
+        for settings in family.options
+    }
+    place = RunPlace(options.out, options.data, options.keep_state, on_progress, given=given)
     return executors()[executor].make(partial(do_run, place=place), workers, threads)
 
 

@@ -46,6 +46,8 @@ class Family:
     """The seeds settings are chosen by; empty: all."""
     name: str = field(default="", kw_only=True)
     """What the user calls the model; empty: its own name."""
+    given: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    """The settings as they were asked for: with secrets, and with those that define no run."""
 
     @property
     def model(self) -> str:
@@ -173,6 +175,7 @@ def plan_families(
             reader=reader,
             choosers=request.seeds[: request.choose_seeds],
             name=name.label,
+            given=request.settings,
         )
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput, NikawaError
+from nikawa.io.json import encode_json
 from nikawa.models import Predictor, Trainable, find_model, model
 from nikawa.models.base import Diverged, Progress, ignore_progress
 from nikawa.models.secrets import restore_secrets
@@ -71,6 +72,14 @@ class RunPlace:
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Settings that tell how models work, not what comes out; each takes those it declares to be
     so."""
+    given: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The same with secrets, by run (`key_of_settings`), where several requests run together: the
+    key of one server must not go to another."""
+
+
+def key_of_settings(task: str, predictor: str, settings: Mapping[str, Any]) -> str:
+    """What tells which request a run is of: its task, its model and the settings that define it."""
+    return encode_json([task, predictor, settings]).decode()
 
 
 def do_run(spec: RunSpec, place: RunPlace) -> Outcome:
@@ -237,8 +246,11 @@ class _Job:
         """A fresh model with a folder of its own."""
         path = self.stored.state / folder
         path.mkdir(parents=True, exist_ok=True)
-        outside = runtime_settings(find_model(self.spec.predictor)[0], self.place.settings)
-        inside = restore_secrets(self.spec.settings, self.place.settings)
+        spec, place = self.spec, self.place
+        key = key_of_settings(spec.task, spec.predictor, spec.settings)
+        given = place.given.get(key, place.settings)
+        outside = runtime_settings(find_model(spec.predictor)[0], given)
+        inside = restore_secrets(spec.settings, given)
         return model(
             self.spec.predictor,
             seed=self.spec.seed,

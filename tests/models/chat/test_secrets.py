@@ -16,6 +16,8 @@ import pytest
 
 from nikawa.models import models
 from nikawa.models.secrets import is_secret_name
+from nikawa.runs.job import RunOptions, run_all
+from nikawa.runs.request import RunRequest
 from nikawa.runs.store import StoredRun
 
 KEY = "sk-in-extra-fedcba9876543210"
@@ -185,3 +187,30 @@ def test_no_setting_of_a_model_is_taken_for_a_secret() -> None:
         if name not in kind.runtime_settings
     }
     assert [name for name in sorted(names) if is_secret_name(name)] == []
+
+
+def test_runs_of_several_requests_keep_their_keys_apart(
+    server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key of one server never goes to another one."""
+    requests = []
+    for name in ("a", "b"):
+        monkeypatch.setenv(f"KEY_{name.upper()}", f"env-key-of-{name}")
+        settings = {
+            "base_url": server.url,
+            "how": "parse",
+            "key_env": f"KEY_{name.upper()}",
+            "extra": {"api_key": f"extra-key-of-{name}"},
+        }
+        requests.append(
+            RunRequest(tasks=("mini-ja-nli",), models=(f"chat:{name}",), settings=settings)
+        )
+    run_all(requests, RunOptions(out=tmp_path, workers=1))
+    assert {(body["model"], body["api_key"]) for body in server.asked} == {
+        ("a", "extra-key-of-a"),
+        ("b", "extra-key-of-b"),
+    }
+    sent = [headers["authorization"] for headers in server.headers]
+    assert sorted(set(sent)) == ["Bearer env-key-of-a", "Bearer env-key-of-b"]
+    assert len(server.asked) == 18
+    assert find_in_files(tmp_path, ("key-of",)) == []
