@@ -6,12 +6,13 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nikawa.errors import BadInput, missing_extra
+from nikawa.printable import printable_line
 from nikawa.serve.clients import Networks
 from nikawa.serve.connections import (
     IDLE_SECONDS,
@@ -114,7 +115,7 @@ class ConnectionLimits:
     """Of all clients; fewer where the process may not have so many file descriptors."""
     per_address: int = 1000
     """Of one address that is no trusted proxy."""
-    trusted: Networks = Networks()
+    trusted: Networks = field(default_factory=Networks)
 
     def places(self, descriptors: int) -> int:
         """The connections that so many file descriptors allow, with some left for database, files and processes."""
@@ -132,6 +133,14 @@ class RepeatedWarnings(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether a record is written."""
         return record.levelno > logging.WARNING or self._log.is_due(str(record.msg))
+
+
+class PrintableFormatter(logging.Formatter):
+    """A record as one line, whatever a request put into it; a traceback follows in its own lines."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  (the name is logging's)
+        """The line, printable and bounded: nobody forges another one."""
+        return printable_line(super().formatMessage(record))
 
 
 def run_server(
@@ -189,6 +198,8 @@ def run_server(
 
     parser = _find_parser()
     logging.getLogger("uvicorn.error").addFilter(RepeatedWarnings())
+    if logging.lastResort is not None:  # where nobody has set up logging
+        logging.lastResort.setFormatter(PrintableFormatter())
     config = uvicorn.Config(
         app,
         access_log=False,
