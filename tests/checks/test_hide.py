@@ -19,7 +19,7 @@ from nikawa import api
 from nikawa.checks.hide_job import HideOptions, HideReport
 from nikawa.cli.terminal.app import build
 from nikawa.datasets import load
-from nikawa.datasets.keys import NOTICE, read_keys, read_notice
+from nikawa.datasets.keys import NOTICE, read_keys, read_notice, write_keys
 from nikawa.datasets.lineage import Lineage, read_lineage, write_lineage
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
@@ -507,6 +507,25 @@ def test_what_is_no_key_file_is_refused(text: str) -> None:
         score_with(Path("other.jsonl"))
 
 
+def test_spans_of_a_key_file_are_checked() -> None:
+    """Whoever knows the secret can write a seal that fits."""
+    lay_kind(make_tagging)
+    hide()
+    keys = read_keys(KEYS)
+    items = [
+        replace(item, gold={"spans": [{"start": 0, "end": 999}]})
+        for item in keys.items["test"].values()
+    ]
+    KEYS.unlink()
+    with KEYS.open("wb") as stream:
+        seal = write_keys(stream, keys.header, items)
+    notice = (OUT / NOTICE).read_text()
+    (OUT / NOTICE).write_text(notice.replace(keys.header.seal, seal))
+    answers = write_answers(Path("answers.jsonl"), make_tagging, new_names())
+    with pytest.raises(BadInput, match=r"keys\.jsonl: span 0-999 is outside the text"):
+        api.score(f"{OUT}:test", answers, keys=KEYS)
+
+
 def test_the_key_file_of_another_dataset_is_refused() -> None:
     lay_kind()
     hide()
@@ -626,7 +645,11 @@ def test_labels_that_are_hidden_elsewhere_are_not_carried_over() -> None:
     )
     with pytest.raises(BadInput, match=r"12 items of dev hold hidden labels.*--split dev"):
         hide()
-    hide(splits=("dev", "test"))
+    with pytest.raises(BadInput, match=r"12 labels of dev are marked as hidden already.*--hidden"):
+        hide(splits=("dev", "test"))
+    assert not KEYS.exists()
+    hide(splits=("dev", "test"), hidden=True)
+    assert all(item.gold for item in read_keys(KEYS).items["dev"].values())
 
 
 # What gives labels away

@@ -73,6 +73,8 @@ class HideOptions:
     """Giveaways that are accepted, by the name of their field."""
     secret: Path | None = None
     """A key file whose secret is used again: the same items get the same ids and the same order."""
+    hidden: bool = False
+    """Move labels that are marked as hidden already: for whoever holds them."""
     card: Mapping[str, str] = field(default_factory=dict)
     """What is said of the dataset on its card."""
     overwrite: bool = False
@@ -125,7 +127,7 @@ def hide(
     old_secret = None if options.secret is None else read_keys(options.secret).secret
     dataset = load(text, data=data, hidden=True)
     splits = find_splits(dataset, options.splits or ((spec.split,) if spec.split else ()), text)
-    refuse_hidden_elsewhere(dataset, splits)
+    refuse_hidden_labels(dataset, splits, options.hidden)
     tasks = list_tasks(text, dataset, splits)
     every = [example for split in splits for example in dataset.splits[split]]
     keep = find_kept_fields(options.keep, every)
@@ -275,13 +277,18 @@ def find_splits(dataset: Dataset, names: Sequence[str], text: str) -> list[str]:
     return list(dict.fromkeys(splits))
 
 
-def refuse_hidden_elsewhere(dataset: Dataset, splits: Sequence[str]) -> None:
-    """Refuse to carry over labels that are marked as hidden already."""
+def refuse_hidden_labels(dataset: Dataset, splits: Sequence[str], hidden: bool) -> None:
+    """Refuse to carry over labels that are marked as hidden already, and to move them to a key file
+    for somebody who does not say to hold them.
+    """
     for split, examples in dataset.splits.items():
         marked = [example.id for example in examples if example.hidden and example.gold]
         if split not in splits and marked:
             what = f"{len(marked):,} items of {split} hold hidden labels, such as {marked[0]}"
             raise BadInput(what, cure=f"hide them as well: --split {split}")
+        if marked and not hidden:
+            what = f"{len(marked):,} labels of {split} are marked as hidden already"
+            raise BadInput(what, cure="only whoever holds them may move them: --hidden")
 
 
 def list_tasks(text: str, dataset: Dataset, splits: Sequence[str]) -> list[Task]:

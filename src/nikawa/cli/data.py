@@ -16,6 +16,7 @@ import typer
 from nikawa.cli.terminal.options import (
     CardFields,
     Data,
+    HiddenLabels,
     Json,
     OutFolder,
     Overwrite,
@@ -488,6 +489,7 @@ def hide(
         Path | None,
         typer.Option(help="An earlier key file: the same items get the same ids and order again."),
     ] = None,
+    hidden: HiddenLabels = False,
     say: CardFields = None,
     data: Data = None,
     overwrite: Overwrite = False,
@@ -505,6 +507,7 @@ def hide(
         keep_order=keep_order,
         allow=tuple(allow_leak or ()),
         secret=secret,
+        hidden=hidden,
         card=parse_card_fields(say or (), "--say"),
         overwrite=overwrite,
     )

@@ -26,7 +26,8 @@ from msgspec.structs import replace
 from nikawa.errors import BadInput
 from nikawa.io.json import decode_json, encode_json, read_json
 from nikawa.io.lines import read_raw_lines
-from nikawa.records import Dataset, Example, Judgement, Origin, Record, Task, revive
+from nikawa.io.spans import check_spans, has_spans
+from nikawa.records import Dataset, Example, Judgement, Origin, Record, Task
 
 NOTICE = "hidden.json"
 """The notice in the folder of a dataset with hidden labels."""
@@ -241,7 +242,7 @@ def restore_labels(dataset: Dataset, keys: LabelKeys, place: str) -> Dataset:
             cure = "the labels were hidden anew since: name the key file that was written then"
             raise BadInput(what, file=keys.path, cure=cure)
         items = keys.items[split]
-        splits[split] = tuple(restore_example(e, items[e.id]) for e in splits[split])
+        splits[split] = tuple(restore_example(e, items[e.id], keys.path) for e in splits[split])
     return replace(dataset, splits=splits)
 
 
@@ -269,19 +270,22 @@ def refuse_other_items(
         raise BadInput(what, file=keys.path, cure="score the folder that nikawa data hide wrote")
 
 
-def restore_example(example: Example, item: KeyItem) -> Example:
-    """An example with what was taken away from it."""
-    return revive(
-        Example(
-            id=example.id,
-            inputs=example.inputs,
-            gold=dict(item.gold),
-            tags=item.tags,
-            meta=item.meta,
-            group=item.group,
-            origin=item.origin,
-        )
+def restore_example(example: Example, item: KeyItem, path: Path) -> Example:
+    """An example with what was taken away from it; `path` is the key file."""
+    restored = Example(
+        id=example.id,
+        inputs=example.inputs,
+        gold=dict(item.gold),
+        tags=item.tags,
+        meta=item.meta,
+        group=item.group,
+        origin=item.origin,
     )
+    try:
+        return check_spans(restored) if has_spans(restored) else restored
+    except ValueError as problem:
+        what = f"{problem} (id {example.id!r})"
+        raise BadInput(what, file=path, cure="count characters from 0, the end exclusive") from None
 
 
 def sort_as_before(examples: Sequence[Example], keys: LabelKeys, split: str) -> tuple[Example, ...]:
