@@ -181,10 +181,9 @@ def hide_inherited(
 
     Without the `place` it was read from, originals are looked for in the dataset alone.
     """
-    source = ExampleSource.of_dataset(dataset, place, read)
-    if not any(example.origin and example.origin.parents for _, example in source.pairs()):
+    if not _may_hide(dataset):
         return dataset
-    cover = Cover(find_hidden(source, frozenset()))
+    cover = Cover(find_hidden(ExampleSource.of_dataset(dataset, place, read), frozenset()))
     return _change_examples(dataset, cover.mark) if cover.hidden else dataset
 
 
@@ -196,11 +195,21 @@ def remove_hidden_labels(
     What was made from a hidden example is hidden as by `hide_inherited`, and what the meta and the
     tags say of hidden labels goes with them.
     """
-    source = ExampleSource.of_dataset(dataset, place, read)
-    if not any(may_be_covered(example) for _, example in source.pairs()):
+    if not _may_hide(dataset):
         return dataset
-    cover = Cover.over(source)
+    cover = Cover.over(ExampleSource.of_dataset(dataset, place, read))
     return _change_examples(dataset, cover.remove) if cover.hidden else dataset
+
+
+def _may_hide(dataset: Dataset) -> bool:
+    """Whether anything may be hidden. Most datasets hold nothing of the kind, and are not looked at
+    any further.
+    """
+    return any(
+        example.origin is not None and may_be_covered(example)
+        for examples in dataset.splits.values()
+        for example in examples
+    )
 
 
 def _change_examples(dataset: Dataset, change: Callable[[Example], Example]) -> Dataset:
@@ -208,20 +217,22 @@ def _change_examples(dataset: Dataset, change: Callable[[Example], Example]) -> 
     return replace(dataset, splits=splits)
 
 
-def cover_stream(source: ExampleSource, *, hidden: bool) -> Iterator[tuple[str, Example]]:
+def cover_stream(
+    examples: Iterable[Example], source: ExampleSource, *, hidden: bool
+) -> Iterator[Example]:
     """The examples of a source as they are read, hidden labels removed or, with `hidden`, marked.
 
     Nothing is read twice before an example comes that is hidden or was made from others; then
     further passes look at the whole source. What is kept grows with the hidden examples only.
     """
     cover: Cover | None = None
-    for split, example in source.pairs():
-        if not may_be_covered(example):
-            yield split, example
+    for example in examples:
+        if example.origin is None or not may_be_covered(example):
+            yield example
             continue
         if cover is None:
             cover = Cover.over(source)
-        yield split, cover.mark(example) if hidden else cover.remove(example)
+        yield cover.mark(example) if hidden else cover.remove(example)
 
 
 def refuse_label_loss(source: str, out: Path, examples: Iterable[Example]) -> None:

@@ -33,6 +33,7 @@ from nikawa.datasets.names import SPLIT_ALIASES, benchmarks, custom_path, spec_o
 from nikawa.errors import BadInput, MissingData, unknown
 from nikawa.io.cards import blank_card
 from nikawa.io.folders import is_dataset_folder, read_folder, split_files
+from nikawa.io.lines import read_blocks
 from nikawa.io.records import read_examples
 from nikawa.records import Dataset, Example, Judgement, Task, reference
 from nikawa.spec import Spec, name_and_split
@@ -111,7 +112,7 @@ def open_file(path: Path, *, data: Path | None = None, hidden: bool = False) -> 
         path,
         partial(_read_as_it_is, data=data),
     )
-    yield from (example for _, example in cover_stream(source, hidden=hidden))
+    return cover_stream(read_examples(path) if kept is None else kept, source, hidden=hidden)
 
 
 def find_hidden_references(folder: Path) -> set[str]:
@@ -123,8 +124,9 @@ def find_hidden_references(folder: Path) -> set[str]:
     def may_hide(path: Path) -> bool:
         if path.suffix != ".jsonl":
             return True
-        with path.open("rb") as stream:
-            return any(b'"hidden"' in line or b'"inherited"' in line for line in stream)
+        # An escaped letter (`\u0068idden`) may hide the mark itself.
+        marks = (b'"hidden"', b'"inherited"', b"\\u006", b"\\u007")
+        return any(mark in block for block in read_blocks(path) for mark in marks)
 
     if not any(map(may_hide, split_files(folder).values())):
         return set()
