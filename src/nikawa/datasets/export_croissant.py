@@ -17,7 +17,9 @@ from nikawa.datasets.export_hf import (
     licence_tag,
     procedure_note,
 )
+from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
+from nikawa.io.lines import open_packed
 from nikawa.io.shapes import ListOf, Shape, Struct
 from nikawa.records import Card, Dataset
 
@@ -211,7 +213,7 @@ def sha256(path: Path) -> str:
     Of what cannot be read, such as a link that leads nowhere, nothing.
     """
     try:
-        with path.open("rb") as stream:
+        with open_packed(path) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError:
+    except (OSError, BadInput):
         return ""

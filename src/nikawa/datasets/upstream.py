@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from nikawa.datasets.names import benchmarks
+from nikawa.io.lines import open_packed
 
 CHUNK = 1 << 20
 """Bytes that are hashed at once."""
@@ -102,7 +103,7 @@ def clone_name(folder: str) -> str:
 
 def blob_id(path: Path) -> str:
     """The git blob id of a file: SHA-1 over `blob SIZE`, a NUL, and the content."""
-    with path.open("rb") as stream:
+    with open_packed(path) as stream:
         size = os.fstat(stream.fileno()).st_size
         digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
         while chunk := stream.read(CHUNK):

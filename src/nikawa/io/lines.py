@@ -29,9 +29,9 @@ from nikawa.errors import BadInput
 from nikawa.io.limits import read_limits, refuse_wide_text, write_size
 from nikawa.io.pipes import hold_pipe
 
-_MIN_PACKED_BYTES, _MAX_PACKED_BYTES = 1 << 9, 1 << 12
+_MIN_PACKED_BYTES, _MAX_PACKED_BYTES = 1 << 9, 1 << 13
 """Packed bytes taken at a time: four of them may stand for 128 KiB, so well-packed data is taken in
-sips, and no sip gives more than 128 MiB."""
+sips, and no sip gives more than 256 MiB."""
 _UNPACKED_BYTES = 1 << 20
 """About how much a piece should grow to."""
 _MIN_BYTES_OF_BOMB = 1 << 28
@@ -208,6 +208,17 @@ def _is_terminal(path: Path) -> bool:
     return False
 
 
+def open_packed(path: Path) -> BinaryIO:
+    """Open a file for reading as it lies on disk; see `check_openable` for what is refused."""
+    check_openable(path)
+    try:
+        return path.open("rb", buffering=_BUFFER_BYTES)
+    except FileNotFoundError:
+        raise BadInput("no such file", file=path, cure="check the path") from None
+    except PermissionError:
+        raise BadInput("may not be read", file=path, cure="check its permissions") from None
+
+
 @contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
     """Open a plain, `.gz`, `.zst` or `.xz` file for reading.
@@ -215,13 +226,7 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
     A missing or broken one is a `BadInput`; so is what is no file (see `check_openable`).
     A pipe can be opened as often as a file: what came through it is held.
     """
-    check_openable(path)
-    try:
-        raw = path.open("rb", buffering=_BUFFER_BYTES)
-    except FileNotFoundError:
-        raise BadInput("no such file", file=path, cure="check the path") from None
-    except PermissionError:
-        raise BadInput("may not be read", file=path, cure="check its permissions") from None
+    raw = open_packed(path)
     try:
         with hold_pipe(raw, path) as whole:
             if path.suffix == ".gz":

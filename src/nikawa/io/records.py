@@ -59,6 +59,8 @@ FORMATS: dict[str, Format] = {
     ".parquet": Format(parquet.read, parquet.write, "row"),
 }
 SUFFIXES = tuple(FORMATS)
+MAX_CHARS_OF_HELD_ID = 4096
+"""A longer id ends its block: thousands of ids of a megabyte are not held."""
 
 _KEYS: dict[type[Record], str] = {Example: "id", Prediction: "example"}
 """The field that may not repeat within a file."""
@@ -174,7 +176,7 @@ def check_records(pairs: Iterator[tuple[int, R]], path: Path, kind: type[R]) -> 
                 cure = "count characters from 0, the end exclusive"
                 raise record_fault(path, place, f"{problem} (id {name!r})", cure) from None
         yield record
-        if len(block) >= size:
+        if len(block) >= size or len(name) > MAX_CHARS_OF_HELD_ID:
             _refuse_met_ids(ids, path, kind)
     if ids.runs:  # within one block all is known already
         _refuse_met_ids(ids, path, kind)

@@ -25,7 +25,7 @@ from nikawa.errors import BadInput
 from nikawa.execute.ordered import map_ordered
 from nikawa.io.atomic import atomic_folder, refuse_existing
 from nikawa.io.json import read_json
-from nikawa.io.lines import open_bytes, read_bytes
+from nikawa.io.lines import numbered_lines, open_bytes, open_packed, read_bytes, refuse_long_line
 from nikawa.pretrain.tokenizer import load_tokenizer
 from nikawa.pretrain.vocabulary import FindStarts
 
@@ -255,8 +255,9 @@ def read_chunks(text: Path, size: int = CHUNK_BYTES) -> Iterator[LineChunk]:
     lines: list[str] = []
     held = end = 0
     after_blank, has_begun = False, False
-    with text.open("rb") as file:
-        for number, raw in enumerate(file, start=1):
+    with open_packed(text) as file:
+        for number, raw in numbered_lines(file):
+            refuse_long_line(len(raw), text, number)
             try:
                 line = raw.decode("utf-8").strip()
             except UnicodeDecodeError:

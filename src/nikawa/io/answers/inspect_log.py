@@ -30,7 +30,7 @@ from nikawa.io.answers.logs import ExampleMatcher, LogVariant
 from nikawa.io.answers.parse import Parser, make_parser
 from nikawa.io.json import decode_json, read_json
 from nikawa.io.limits import read_limits, write_size
-from nikawa.io.lines import ZstdReader, check_openable, open_bytes, opening
+from nikawa.io.lines import ZstdReader, open_bytes, open_packed, opening
 from nikawa.records import Example
 
 NAME = "inspect"
@@ -73,8 +73,7 @@ def open_archive(path: Path) -> zipfile.ZipFile:
 
     Raises what zipfile raises for a file that is none.
     """
-    check_openable(path)
-    with path.open("rb") as stream:
+    with open_packed(path) as stream:
         stream.seek(max(0, stream.seek(0, 2) - MAX_END_BYTES))
         end = stream.read(MAX_END_BYTES)
     at = end.rfind(b"PK\x05\x06")

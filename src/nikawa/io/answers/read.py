@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import getrandbits
+from sys import getsizeof
 from typing import Any
 
 import msgspec
@@ -58,6 +60,12 @@ def read_answers(
     return files.match(examples)
 
 
+MAX_KEPT_BYTES = 400 * 10**6
+"""Bytes of rows that are kept to be held against another split; a million answers take less."""
+MAX_NOTED_BYTES, BYTES_OF_NOTE = 300 * 10**6, 150
+"""Bytes that ids may take which are no answers to the task, and those of one beside its text."""
+
+
 class AnswerFiles:
     """A file or a folder of answers to a task, to be held against one set of examples after the
     other.
@@ -104,21 +112,50 @@ class AnswerFiles:
         form = self._form or recognise(file)
         if not self._keep_rows:
             return form, form.parse(file)
-        self._parsed[file] = form, _KeptRows(form.parse(file))
+        self._parsed[file] = form, _KeptRows(form, file)
         return self._parsed[file]
 
 
 class _KeptRows:
-    """Rows that are parsed while they are first gone through, and kept for the next time."""
+    """Rows that are parsed while they are first gone through, and kept for the next time.
 
-    def __init__(self, rows: Rows) -> None:
-        self._rest, self._kept = iter(rows), list[tuple[int, Any]]()
+    Those of a file that is too long to be held are parsed anew each time.
+    """
+
+    def __init__(self, form: AnswerForm, file: Path) -> None:
+        self._form, self._file = form, file
+        self._rest, self._kept = iter(form.parse(file)), list[tuple[int, Any]]()
+        self._size = 0
+        """About how many bytes are kept: every 16th row is measured, by chance."""
+        self._is_kept = True
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
+        if not self._is_kept:
+            yield from self._form.parse(self._file)
+            return
         yield from self._kept
         for row in self._rest:
-            self._kept.append(row)
+            if self._is_kept:
+                self._kept.append(row)
+                if not getrandbits(4):
+                    self._size += 16 * measure_value(row)
+                    if self._size > MAX_KEPT_BYTES:
+                        self._is_kept = False
+                        self._kept.clear()
             yield row
+
+
+def measure_value(value: Any) -> int:
+    """About how many bytes of memory a plain value takes."""
+    size, ahead = 0, [value]
+    while ahead:
+        part = ahead.pop()
+        size += getsizeof(part)
+        if isinstance(part, dict):
+            ahead.extend(part.values())
+        elif isinstance(part, list | tuple):
+            ahead.extend(part)
+    return size
 
 
 @dataclass
@@ -131,6 +168,8 @@ class _Matching:
     places: dict[str, tuple[Path, str, int]] = field(default_factory=dict)
     unknown: dict[str, None] = field(default_factory=dict)
     duplicates: list[tuple[str, str]] = field(default_factory=list)
+    bytes_noted: int = 0
+    """About how many bytes the notes of unknown and repeated ids take."""
 
     def read(self, path: Path, form: AnswerForm, rows: Rows) -> None:
         """Read one file."""
@@ -145,12 +184,27 @@ class _Matching:
         without_id = []
         for answer in self._name_in_order(answers) if form.ordered else answers:
             if answer.id is None:
-                without_id.append(answer)
+                if len(without_id) <= len(target.examples):
+                    without_id.append(answer)
+                else:  # too many to be matched by their order
+                    self._add_unknown(f"{form.place} {answer.place}")
             elif (example := self._find_example(answer.id)) is None:
-                self.unknown.setdefault(answer.id)
+                self._add_unknown(answer.id)
             else:
                 self._add(answer, example)
         self._add_by_order(without_id)
+
+    def _add_unknown(self, name: str) -> None:
+        """Note an id that no example has; so many that they cannot be held are refused."""
+        if name not in self.unknown:
+            self.unknown[name] = None
+            self.bytes_noted += getsizeof(name) + BYTES_OF_NOTE
+            self._refuse_flood("that the split does not have", "check the task and the split")
+
+    def _refuse_flood(self, which: str, cure: str) -> None:
+        if self.bytes_noted > MAX_NOTED_BYTES:
+            count = len(self.unknown) + len(self.duplicates)
+            raise BadInput(f"holds {count:,} answers {which}", file=self.path, cure=cure)
 
     def _name_in_order(self, answers: Iterator[RawAnswer]) -> Iterator[RawAnswer]:
         """Give answers the ids of the split, by their order; there must be as many as examples."""
@@ -189,6 +243,8 @@ class _Matching:
             self.places[example.id] = place
         elif _is_same(before, prediction):
             self.duplicates.append((example.id, self._place_words(place)))
+            self.bytes_noted += BYTES_OF_NOTE
+            self._refuse_flood("that were there already", "remove the repeated ones")
         else:
             earlier = self._place_words(self.places[example.id])
             what = f"id {example.id!r} has another answer on {earlier}"
@@ -228,7 +284,7 @@ class _Matching:
                 self._add(answer, examples[order])
             return
         for answer in answers:
-            self.unknown.setdefault(f"{self.form.place} {answer.place}")
+            self._add_unknown(f"{self.form.place} {answer.place}")
 
     def answers(self, form: str) -> Answers:
         """The result."""

@@ -15,6 +15,8 @@ from typing import Any
 
 import msgspec
 
+from nikawa.io.lines import numbered_lines, open_packed
+
 REPLIES_FILE = "replies.jsonl"
 
 
@@ -94,13 +96,13 @@ class Journal:
 
     def _read(self, path: Path) -> Iterator[Reply]:
         decoder, line = msgspec.json.Decoder(Reply), b"\n"
-        with path.open("rb") as stream:
-            for line in stream:
+        with open_packed(path) as stream:
+            for _, line in numbered_lines(stream):
                 if not line.strip():
                     continue
                 try:
                     yield decoder.decode(line)
-                except (msgspec.DecodeError, UnicodeDecodeError):
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                     self.torn += 1
         if not line.endswith(b"\n") and self._descriptor is not None:
             os.write(self._descriptor, b"\n")  # what comes next must not join the torn line
