@@ -21,7 +21,7 @@ from nikawa.collect.permutation import draw_index_start, draw_order, draw_share
 from nikawa.collect.project import Project
 from nikawa.collect.settings import Settings
 from nikawa.collect.store import DRAWS, KEYED
-from nikawa.collect.workers import Worker, count_items
+from nikawa.collect.workers import Worker
 from nikawa.serve.database import Connection, DeferredWrites
 
 STEPS = (4, 20)
@@ -74,13 +74,16 @@ class AssignmentState(NamedTuple):
     """How many main items there are."""
     is_keyed: bool
     """Whether draws need the project's secret; those of projects that began before that was so do not."""
+    control_items: int
+    """How many control items there are."""
 
 
 ASSIGNMENT_STATE_COLUMNS = (
     "EXISTS (SELECT 1 FROM leases o WHERE o.worker = w.id AND o.state IN ('open', 'expired') AND o.id <> ?),"  # noqa: S608  (our own words)
     " EXISTS (SELECT 1 FROM leases o WHERE o.state = 'open' AND o.expires <= ?),"
     " (SELECT coalesce(max(position) + 1, 0) FROM items WHERE kind = 'main'),"
-    f" EXISTS (SELECT 1 FROM meta WHERE key = '{DRAWS}' AND value = '{KEYED}')"
+    f" EXISTS (SELECT 1 FROM meta WHERE key = '{DRAWS}' AND value = '{KEYED}'),"
+    " (SELECT coalesce(max(position) + 1, 0) FROM items WHERE kind = 'gold')"
 )
 """The fields of `AssignmentState` as columns of a query with a worker `w`.
 
@@ -111,7 +114,7 @@ def assign_item(
         if assigned is not None:
             return assigned
     key = project.draw_key if state.is_keyed else b""
-    candidate = _choose_item(db, worker, settings, state.items, key)
+    candidate = _choose_item(db, worker, settings, state, key)
     return None if candidate is None else _hand_out(writes, worker, candidate, settings, now)
 
 
@@ -219,21 +222,23 @@ def has_reached_limit(worker: Worker, settings: Settings) -> bool:
 
 
 def _choose_item(
-    db: Connection, worker: Worker, settings: Settings, items: int, key: bytes
+    db: Connection, worker: Worker, settings: Settings, state: AssignmentState, key: bytes
 ) -> Candidate | None:
     """A pilot item in the pilot; else a main item, or a control item in its stead at the rate of the settings.
 
-    `key` is that of all draws.
+    `key` is that of all draws. A control item is looked up for every request, whether it is drawn or not: else the
+    time of the response would tell the worker.
     """
     if worker.state == "pilot":
         return _pick(db, f"i.kind = 'pilot' AND {_NOT_SEEN} ORDER BY i.position", worker.id)
     if has_reached_limit(worker, settings):
         return None
-    candidate = _choose_main(db, worker, settings, items, key)
-    chance = draw_share(settings.assign.seed, "gold", worker.name, worker.serial, key=key)
-    if candidate is None or chance >= settings.gold.rate:
+    candidate = _choose_main(db, worker, settings, state.items, key)
+    if candidate is None or not settings.gold.rate or not state.control_items:
         return candidate
-    return _choose_control(db, worker, settings, key) or candidate
+    control = _choose_control(db, worker, settings, state.control_items, key)
+    chance = draw_share(settings.assign.seed, "gold", worker.name, worker.serial, key=key)
+    return candidate if control is None or chance >= settings.gold.rate else control
 
 
 def _choose_main(
@@ -255,14 +260,13 @@ def _choose_main(
 
 
 def _choose_control(
-    db: Connection, worker: Worker, settings: Settings, key: bytes
+    db: Connection, worker: Worker, settings: Settings, size: int, key: bytes
 ) -> Candidate | None:
     """A control item the worker has not seen, in an order of their own.
 
     The turns go round: after a change of the order (`nikawa collect rekey`, further control items) some may be unseen
     before the one the worker is at.
     """
-    size = count_items(db, "gold")
     turns = [(worker.gold + step) % size for step in range(min(CONTROL_STEPS, size))]
     order = draw_order(turns, size, settings.assign.seed, "control", worker.name, key=key)
     return _pick_position(db, worker, settings, "gold", order)

@@ -78,7 +78,8 @@ def _hash_of_nobody() -> str:
 def password_hash(db: Connection, name: str) -> str:
     """The hash kept for a name, or one that nothing matches."""
     row = db.one("SELECT password FROM people WHERE name = ?", name)
-    return _hash_of_nobody() if row is None else str(row[0])
+    nobody = _hash_of_nobody()  # made for the first who tries, whether there is such a name or not
+    return nobody if row is None else str(row[0])
 
 
 def password_matches(kept: str, password: str) -> bool:
