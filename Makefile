@@ -83,6 +83,7 @@ soak: ## damaged files against every command, and the annotation server killed a
 	@command -v postgres >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || { echo "make soak: there is no PostgreSQL here; install the package postgresql" >&2; exit 2; }
 	@$(AGAIN) $(VENV)/.dev
 	$(BIN)/python -m tests.soak.fuzz --cases 20000 --seed 1
+	$(BIN)/python -m tests.soak.long_corpus --gigabytes 10
 	for d in sqlite postgres; do $(BIN)/python -m tests.soak.collect_kill --database $$d && \
 	$(BIN)/python -m tests.soak.collect_load --database $$d && \
 	$(BIN)/python -m tests.soak.collect_load --database $$d --judgements 1000000 --asked 30 --items 40000 --owner --seconds 120 || exit 1; done

@@ -19,7 +19,7 @@ from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from io import BytesIO
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -208,11 +208,11 @@ def _is_terminal(path: Path) -> bool:
     return False
 
 
-def open_packed(path: Path) -> BinaryIO:
+def open_packed(path: Path) -> BufferedReader:
     """Open a file for reading as it lies on disk; see `check_openable` for what is refused."""
     check_openable(path)
     try:
-        return path.open("rb", buffering=_BUFFER_BYTES)
+        return cast(BufferedReader, path.open("rb", buffering=_BUFFER_BYTES))
     except FileNotFoundError:
         raise BadInput("no such file", file=path, cure="check the path") from None
     except PermissionError:

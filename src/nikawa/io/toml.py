@@ -46,13 +46,15 @@ def parse_toml(
     except RecursionError:
         # the parser does not say where: the line with the most brackets is the likeliest
         lines = [line.count("[") + line.count("{") for line in text.split("\n")]
-        place = lines.index(max(lines)) + 1
-        raise BadInput(TOO_DEEP, file=path, line=place, cure=deep) from None
+        line = lines.index(max(lines)) + 1
+        raise BadInput(TOO_DEEP, file=path, line=line, cure=deep) from None
     except ValueError as problem:  # a fault of TOML, or a number of thousands of digits
         where = _PLACE.search(str(problem))
-        line = int(where[1]) if where and where[1] else text.count("\n") + 1 if where else None
+        place = None
+        if where:
+            place = int(where[1]) if where[1] else text.count("\n") + 1
         what = f"is not TOML: {_PLACE.sub('', str(problem))}"
-        raise BadInput(what, file=path, line=line, cure=cure) from None
+        raise BadInput(what, file=path, line=place, cure=cure) from None
     if measure_depth(tables) > limits.nesting:
         raise BadInput(TOO_DEEP, file=path, cure=deep)
     return tables

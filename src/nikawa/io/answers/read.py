@@ -181,7 +181,7 @@ class _Matching:
         if form.log and target.indices:  # to a log an option names a variant
             target = Target(target.task, target.examples)
         answers = form.read(rows, target, path)
-        without_id = []
+        without_id: list[RawAnswer] = []
         for answer in self._name_in_order(answers) if form.ordered else answers:
             if answer.id is None:
                 if len(without_id) <= len(target.examples):

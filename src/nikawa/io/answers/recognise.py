@@ -24,7 +24,7 @@ from nikawa.io.answers.base import (
 )
 from nikawa.io.json import read_json
 from nikawa.io.limits import CHECKED_BYTES, estimate_decoded, read_limits
-from nikawa.io.lines import decode_line, open_bytes
+from nikawa.io.lines import decode_line, open_bytes, refuse_many_cells
 from nikawa.io.tsv import JSON
 
 FORMS: dict[str, AnswerForm] = {
@@ -200,6 +200,8 @@ def _recognise_record(row: Any, otherwise: AnswerForm) -> AnswerForm:
 def recognise_text(path: Path, start: Start) -> AnswerForm:
     """The form of a table or of plain lines, by the first line."""
     line = decode_line(start.first.rstrip(b"\r\n"), path, 1)
+    for separator in "\t,":
+        refuse_many_cells(line, separator, path, 1)
     cells = [cell.removesuffix(JSON) for cell in line.split("\t")]
     if tuple(cells[:2]) == ordered.GLUE_HEADER:
         return ordered.GLUE
