@@ -52,6 +52,7 @@ from nikawa.errors import BadInput
 from nikawa.io.atomic import private_files
 from nikawa.io.records import read_examples, write_records
 from nikawa.records import reference
+from nikawa.serve.languages import LANGUAGES
 from nikawa.serve.login import hash_password, set_person
 
 OWNER = "owner"
@@ -360,6 +361,8 @@ def serve(
             if on_start is not None:
                 on_start(port)
 
+        for language in LANGUAGES:
+            project.guideline(language)  # one that cannot be read is told now, not to the first worker
         server = project.settings.server
         trusted = Networks((*server.trusted_proxies, *options.trusted_proxies))
         limits = ConnectionLimits(server.connections, server.connections_per_address, trusted)

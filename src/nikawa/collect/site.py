@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 import msgspec
 
 from nikawa.collect.form import Form, Problem
+from nikawa.errors import BadInput
 from nikawa.serve.background import LatestFigures
+from nikawa.serve.connections import OccasionalLog
 from nikawa.serve.errors import Refused, Unavailable
 from nikawa.serve.languages import LANGUAGES, accepted_language, fill_message, read_messages
 from nikawa.serve.limits import RateLimiter
@@ -94,6 +96,7 @@ class Site:
         self._cached: dict[str, tuple[float, Any]] = {}
         self._busy: dict[str, asyncio.Lock] = {}
         self._alive_threads: Any = None
+        self._log = OccasionalLog()
 
     async def write(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -187,7 +190,11 @@ class Site:
         from starlette.responses import HTMLResponse
 
         project, settings = self.project, self.project.settings
-        guideline = render_markdown(project.guideline(language))
+        try:
+            guideline = render_markdown(project.guideline(language))
+        except BadInput as problem:  # it was there when the server began: workers go on without it
+            self._log.warn("a guideline is not shown: %s", problem)
+            guideline = ""
         context = {
             "project": {
                 "title": settings.title,

@@ -289,6 +289,9 @@ class Sqlite(Database):
         try:
             return SqliteConnection(self.path)
         except sqlite3.DatabaseError as problem:
+            if not os.access(self.path, os.R_OK | os.W_OK):
+                what = "may not be read and written"
+                raise BadInput(what, file=self.path, cure="check its permissions") from None
             cure = "restore a backup, or move it away"
             raise BadInput(f"cannot be used: {problem}", file=self.path, cure=cure) from None
 
