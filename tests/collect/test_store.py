@@ -15,7 +15,6 @@ from nikawa.collect.dashboard import audit_rows, item_rows, overview
 from nikawa.collect.submissions import Report, report_item, save_draft
 from nikawa.collect.workers import exclude, join_worker, reinstate
 from nikawa.serve.errors import Refused
-from nikawa.serve.login import hash_token
 
 Begin = Callable[..., Any]
 
@@ -392,9 +391,7 @@ def test_platforms_bring_as_many_as_allowed(crowd: Begin) -> None:
     here = crowd(crowd={"join": True, "max_workers": 1})
 
     def come(name: str) -> Any:
-        return here.store.write(
-            join_worker, name, hash_token(name), here.project.settings, language="ja", now=1.0
-        )
+        return here.store.write(join_worker, here.project, name, language="ja", now=1.0)
 
     assert come("p1").id == come("p1").id
     with pytest.raises(Refused, match="worker_full"):

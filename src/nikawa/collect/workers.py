@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ WORKER_COLUMNS = (
 )
 COUNTS = ("answered", "gold", "gold_right", "quick")
 """The counts of a worker that may exclude them."""
+_NOT_STORED = re.compile("[\0\ud800-\udfff]")
 AUTHOR = "writer"
 """The origin of somebody who wrote items of the project and may never come to judge any."""
 ANSWERED_ITEMS = (
@@ -191,7 +193,8 @@ def find_faulty_name(db: Connection, names: Iterable[str]) -> tuple[str, str] | 
     """The first of these names that nobody may have, and why; who has one already keeps it."""
     for name in names:
         fault = find_name_fault(name)
-        if fault and find_worker_by_name(db, name) is None:
+        # NUL and halves of characters are in no database, which refuses to be asked for them
+        if fault and (_NOT_STORED.search(name) or find_worker_by_name(db, name) is None):
             return name, fault
     return None
 
