@@ -81,6 +81,16 @@ def test_the_file_is_named(
     assert done.stderr.count("\n") == 1
 
 
+def test_a_decision_for_an_answer_that_nobody_gave(tmp_path: Path, nikawa: Nikawa) -> None:
+    _write(tmp_path / "ties.jsonl", _judge("a", "b"))
+    sheet = tmp_path / "decided.tsv"
+    sheet.write_text("example\tquestion\tanswer\np1\tlabel\tc\n")
+    words = ("aggregate", str(tmp_path / "ties.jsonl"), "--rule", "majority")
+    done = nikawa(*words, "--adjudicated", str(sheet))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"nikawa: {sheet}: the adjudicated answer 'c' is none that")
+
+
 def test_an_answer_given_twice_in_a_folder_of_files(tmp_path: Path, nikawa: Nikawa) -> None:
     rows = [{"example": "p1", "label": ["yes"]}, {"example": "p2", "label": ["no"]}]
     _write(tmp_path / "export" / "ann.jsonl", rows)

@@ -227,6 +227,19 @@ COMMANDS: tuple[Command, ...] = (
 )  # fmt: skip
 
 
+OWNERS: tuple[Command, ...] = (
+    Command("data hide own-data --split test --hidden --out out --keys keys.jsonl", ("own-data",), (), ("out", "keys.jsonl")),
+    Command("data hide own-data --split test --hidden --secret hidden.keys --out out --keys keys.jsonl", ("hidden.keys",), ("own-data",), ("out", "keys.jsonl")),
+    Command("score hidden:test guesses.txt --hidden --keys hidden.keys", ("hidden", "hidden.keys", "guesses.txt")),
+    Command("compare a=guesses.txt b=guesses.txt --task hidden --split test --hidden --keys hidden.keys --rounds 100", ("hidden",), ("guesses.txt", "hidden.keys")),
+    Command("collect rekey writing", ("writing",), (), ("writing",), ("writing",)),
+    Command("collect backup writing --out copy.db", ("writing",), (), ("copy.db", "writing"), ("writing",)),
+    Command("run diff runs/first runs/second", ("runs",)),
+    Command("run remove --out runs --task mini-ja-nli", ("runs",)),
+)  # fmt: skip
+"""Commands of whoever holds hidden labels, a project or runs: a twentieth of the cases."""
+
+
 @dataclass
 class Result:
     """How a case ended."""
@@ -415,7 +428,7 @@ class Fuzzer:
     def check_honest(self) -> list[str]:
         """The commands that refuse honest files: damage to those would show nothing."""
         refused = []
-        for number, command in enumerate(COMMANDS):
+        for number, command in enumerate((*COMMANDS, *OWNERS)):
             folder = self._make_folder(f"honest-{number}", command)
             if problem := self.run_honest(command.words, folder):
                 refused.append(f"{command.words}: {problem}")
@@ -432,12 +445,13 @@ class Fuzzer:
 
     def command(self, case: int) -> Command:
         """The command of a case."""
-        return random.Random(f"{self.seed}:{case}").choice(COMMANDS)
+        commands = OWNERS if case % 20 == 19 else COMMANDS
+        return random.Random(f"{self.seed}:{case}").choice(commands)
 
     def play(self, case: int, keep: bool = False) -> Result:
         """Play one case; its folder is kept where something does not hold, or on demand."""
         rng = random.Random(f"{self.seed}:{case}")
-        command = rng.choice(COMMANDS)
+        command = rng.choice(OWNERS if case % 20 == 19 else COMMANDS)
         folder = self._make_folder(str(case), command)
         place = folder.parents[2]
         damage, targets = self._damage(command, folder, rng)
@@ -630,6 +644,7 @@ def judge_output(
 
 NOBODYS_FAULT = re.compile(
     r"nothing is left to release|nothing was rewritten|is where .* is built|is not in data/"
+    r"|was made with another version"
 )
 """Messages about all of a dataset, or a folder: no file is to blame."""
 
@@ -645,7 +660,8 @@ def is_named(target: Path, said: str) -> bool:
     beside = (path.name for path in target.parent.iterdir() if not path.name.startswith("."))
     in_root = target.parent.name == "work"
     names = (target.name,) if in_root else (target.name, *beside)
-    return any(printable(name)[-60:] in said for name in names)
+    shown = [printable(name) for name in names]
+    return any(name[-60:] in said or name[:40] in said for name in shown)  # a long one is cut
 
 
 def is_obeyed(char: str) -> bool:

@@ -30,6 +30,7 @@ MADE = (
     "run --model majority --tasks own-data --out own-runs --workers 1 --quiet",
     "build jnli --config jnli.toml --out trial --simulate 1 --quiet",
     "build jnli --config jnli.toml --out paused --quiet",
+    "data hide own-data --split test --hidden --out hidden --keys hidden.keys --quiet",
     "perturb particles perturb-ja.jsonl --out sets --quiet",
     "generate my-pack -n 2 --seed 1 --split all --out made --quiet",
     "templates review made --export review.tsv -n 6 --pack my-pack --quiet",
@@ -57,6 +58,10 @@ def make_seeds(folder: Path, run: Callable[[str], object]) -> None:
     write_published(folder / "data")
     for command in MADE:
         run(command)
+    for name, path in zip(
+        ("first", "second"), sorted((folder / "runs").glob("mini*")), strict=True
+    ):
+        path.rename(path.with_name(name))  # the hash in a run's name depends on versions
 
 
 def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -140,6 +145,7 @@ def write_others(folder: Path) -> None:
         "id,question,label,reason,by\ndev/1,label,neutral,seen again,rin\n", "utf-8"
     )
     (folder / "all-sources.tsv").write_text("0\t360\tnovel\tCC0\n", "utf-8")
+    (folder / "guesses.txt").write_text("neutral\n" * 16, "utf-8")
     (folder / "known.tsv").write_text("example\tanswer\np1\tentailment\np2\tneutral\n", "utf-8")
     (folder / "attribution.md").write_text("Written for the fuzzer.\n", "utf-8")
 

@@ -34,7 +34,7 @@ from nikawa.aggregation.workers import (
     quality,
 )
 from nikawa.datasets.names import find_benchmark
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, name_faulty_file
 from nikawa.io.judgements import JudgementOptions, Note
 from nikawa.records import Record
 
@@ -92,7 +92,8 @@ def aggregate(
     decisions = None
     if options.adjudicated is not None:
         decisions = read_decisions(options.adjudicated)
-        decisions.check({name or table.question: table for name, table in tables.items()})
+        with name_faulty_file(options.adjudicated):
+            decisions.check({name or table.question: table for name, table in tables.items()})
     workers_are = "columns" if options.columns else source.workers_are
     for rule in rules.values():
         if rule.needs_persons:
@@ -111,7 +112,8 @@ def aggregate(
         question = name or tables[name].question
         made = apply_rule(tables[name], rule, ties)
         if answers:
-            made = settle_by_hand(made, answers.get(question, {}))
+            with name_faulty_file(options.adjudicated):
+                made = settle_by_hand(made, answers.get(question, {}))
         verdicts[question] = made
     notes = source.notes
     overruled = count_overruled(verdicts, answers)
