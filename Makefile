@@ -88,6 +88,8 @@ soak: ## damaged files against every command, and the annotation server killed a
 	$(BIN)/python -m tests.soak.collect_load --database $$d && \
 	$(BIN)/python -m tests.soak.collect_load --database $$d --judgements 1000000 --asked 30 --items 40000 --owner --seconds 120 || exit 1; done
 	$(BIN)/python -m tests.soak.collect_kill --database postgres --what database --kills 10 --seconds 60
+	for a in silent wire postgres timing "timing --database postgres"; do $(BIN)/python -m tests.soak.attack $$a || exit 1; done
+	if command -v nginx /usr/sbin/nginx >/dev/null; then $(BIN)/python -m tests.soak.attack nginx; else echo "nginx was left out: there is none here"; fi
 
 format: $(VENV)/.ruff ## rewrite to the house style
 	$(BIN)/ruff check --fix .

@@ -92,3 +92,16 @@ def test_several_workers_at_once() -> None:
     assert found["answers"] >= 20  # one a worker, however slow the machine
     assert found["errors"] == 0
     assert found["page_bytes"] < 100_000
+
+
+@pytest.mark.slow
+def test_silent_connections_do_not_stop_a_project() -> None:
+    found = soak("attack", "silent", "--connections", "300", "--seconds", "1")
+    assert found["log_bytes"] < 1000
+
+
+@pytest.mark.slow
+def test_the_configuration_for_nginx_that_the_docs_give() -> None:
+    if not shutil.which("nginx") and not shutil.which("nginx", path="/usr/sbin"):
+        pytest.skip("no nginx here: install the package nginx")
+    assert soak("attack", "nginx")["wrong"] == 0
