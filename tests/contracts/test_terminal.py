@@ -337,6 +337,18 @@ def test_the_traceback_of_a_bug_is_escaped(tmp_path: Path, monkeypatch: pytest.M
     assert printable(done.err, "\n\t") == done.err
 
 
+def test_too_little_memory_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import nikawa.cli.tasks as verb
+
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(verb, "print_table", fail)
+    done = said(tmp_path, "tasks mini-ja")
+    assert (done.status, done.out) == (1, "")
+    assert re.fullmatch("nikawa: there is not enough memory .*\n", done.err)
+
+
 def test_logs_and_warnings_are_escaped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import logging
 

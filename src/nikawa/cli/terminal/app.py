@@ -277,6 +277,9 @@ def _run_and_exit(words: Sequence[str]) -> NoReturn:
         place = None if problem.filename is None else str(problem.filename)
         what, cure = problem.strerror or str(problem), cures.get(problem.errno or 0, "")
         _print_error(str(BadInput(what, file=place, cure=cure)))
+    except MemoryError:
+        _print_error("there is not enough memory for this; give it more, or smaller files")
+        sys.exit(1)
     except Exception:  # a bug, or a plug-in's: shown here, where the streams still escape
         print_exc()
         sys.exit(1)
