@@ -86,7 +86,8 @@ def match_answers(
     absent: dict[str, tuple[Example, ...]] = {}
     for name, every in dataset.splits.items():
         examples = tuple(e for e in every if task.asks(e) and task.question in e.gold)
-        if not examples and any(e.hidden and not e.gold for e in every):
+        is_withheld = is_custom(task.dataset) and any(e.hidden and not e.gold for e in every)
+        if not examples and is_withheld:
             absent[name] = tuple(e for e in every if task.asks(e))
         if not examples or (split is None and name in views):
             continue
