@@ -68,6 +68,8 @@ def printable(text: str, keep: str = "", escape: Callable[[str], str] = _escape)
     >>> print(printable("a\x1b[2Jb\u202e\n日本 한국 👩‍👧"))
     a\x1b[2Jb\u202e\n日本 한국 👩‍👧
     """
+    if text.isprintable() and (text.isascii() or not _BLANK_CHAR.search(text)):
+        return text
     shapeless = [char for char in set(text) if not _has_shape(char) and char not in keep]
     if not shapeless:
         return text
