@@ -136,7 +136,7 @@ def estimate_decoded(data: bytes) -> int:
         len(data) * width
         + data.count(b",") * 88
         + data.count(b":") * 100
-        + data.count(b"[") * 64
+        + data.count(b"[") * 96
         + data.count(b"{") * 232
     )
 
