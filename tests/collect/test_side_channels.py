@@ -32,12 +32,16 @@ def test_a_control_item_costs_the_same_statements_as_any_other(
     with here.store.connection() as db:
         listen(type(db))
     statements: dict[str, set[tuple[str, ...]]] = {"main": set(), "gold": set()}
-    sql = "SELECT i.kind FROM leases l JOIN items i ON i.id = l.item WHERE l.id = ?"
+
+    def kind_of(db: Connection, lease: str) -> str:
+        sql = "SELECT i.kind FROM leases l JOIN items i ON i.id = l.item WHERE l.id = ?"
+        return str(db.required(sql, lease)[0])
+
     for _ in range(30):
         run.clear()
         lease = here.lease("hanako")
         shapes = tuple(text.replace("execute", "") for text in run if "WITH part" not in text)
-        kind = str(here.store.read(lambda db, lease=lease: db.required(sql, lease))[0])
+        kind = here.store.read(kind_of, lease)
         statements[kind].add(tuple(shape for shape in shapes if "seen_groups" not in shape))
         here.answer("hanako", lease=lease)
         here.store.write(lambda db: db.execute("UPDATE items SET grp = NULL"))
@@ -57,7 +61,12 @@ def test_a_log_in_costs_the_same_whether_the_name_is_known(
     here.store.write(lambda db: login.set_person(db, "owner", "owner", kept, 1.0))
     made: list[int] = []
     nobody = login._hash_of_nobody()
-    monkeypatch.setattr(login, "_hash_of_nobody", lambda: made.append(1) or nobody)
+
+    def count_and_return() -> str:
+        made.append(1)
+        return nobody
+
+    monkeypatch.setattr(login, "_hash_of_nobody", count_and_return)
     for name in ("owner", "nobody"):
         assert here.store.read(login.password_hash, name) == (kept if name == "owner" else nobody)
         assert made.pop() == 1  # the first of all makes it, and it may be either

@@ -25,6 +25,9 @@ from nikawa.serve.clients import Networks
 from nikawa.serve.connections import ConnectionPlaces, GuardedConnection
 from nikawa.serve.server import ConnectionLimits, RepeatedWarnings
 
+SOON = 5.0
+"""Seconds; `python -m tests.soak.attack silent` asks for one, on a machine that has nothing else to do."""
+
 
 @pytest.mark.parametrize("first", [b"", HALF_A_HEAD, HALF_A_BODY], ids=["nothing", "head", "body"])
 def test_silent_connections_do_not_keep_others_out(tmp_path: Path, first: bytes) -> None:
@@ -32,11 +35,11 @@ def test_silent_connections_do_not_keep_others_out(tmp_path: Path, first: bytes)
     with running(tmp_path, descriptors=128) as (port, log):
         try:
             crowd.join(port, 300, first)
-            assert max(time_alive(port) for _ in range(5)) < 1.0
+            assert max(time_alive(port) for _ in range(5)) < SOON
             assert 0 < crowd.open_count() <= 64
         finally:
             crowd.leave()
-        assert max(time_alive(port) for _ in range(5)) < 1.0
+        assert max(time_alive(port) for _ in range(5)) < SOON
     assert len(log.read_bytes()) < 1000
 
 
@@ -46,7 +49,7 @@ def test_an_address_holds_a_share_of_the_places(tmp_path: Path) -> None:
         try:
             other.join(port, 10, HALF_A_HEAD, "127.0.0.2")
             crowd.join(port, 200, HALF_A_HEAD)
-            assert time_alive(port) < 1.0
+            assert time_alive(port) < SOON
             assert crowd.open_count() <= 20
             assert other.open_count() == 10
         finally:
@@ -60,7 +63,7 @@ def test_a_trusted_proxy_is_not_one_address(tmp_path: Path) -> None:
     with running(tmp_path, per_address=5, trusted=["127.0.0.1"]) as (port, _):
         try:
             crowd.join(port, 30, HALF_A_HEAD)
-            assert time_alive(port) < 1.0
+            assert time_alive(port) < SOON
             assert crowd.open_count() == 30
         finally:
             crowd.leave()
@@ -79,7 +82,7 @@ def test_work_in_hand_is_not_given_up_for_others(tmp_path: Path) -> None:
         assert exchange(port, ALIVE).startswith(b"HTTP/1.1 503")
         for worker in workers:
             worker.join()
-        assert time_alive(port) < 1.0
+        assert time_alive(port) < SOON
     assert [answer.split(b"\r\n")[0] for answer in answers] == [b"HTTP/1.1 200 OK"] * 4
 
 
@@ -90,7 +93,7 @@ def test_who_does_not_read_the_response_gives_way(tmp_path: Path) -> None:
         try:
             crowd.join(port, 6, large)
             time.sleep(0.5)
-            assert time_alive(port) < 1.0
+            assert time_alive(port) < SOON
         finally:
             crowd.leave()
 
@@ -223,5 +226,5 @@ def test_a_client_that_hangs_up_gives_its_place_back(tmp_path: Path) -> None:
                 with socket.create_connection(("127.0.0.1", port)) as client:
                     client.sendall(HALF_A_BODY)
             time.sleep(0.5)
-        assert time_alive(port) < 1.0
+        assert time_alive(port) < SOON
     assert "all 30 connections" not in log.read_text()

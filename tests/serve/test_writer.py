@@ -272,7 +272,8 @@ def test_addresses(tmp_path: Path) -> None:
 def test_readers_are_few_and_wait_for_each_other(
     where: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    connect, made = where.connect, []
+    connect = where.connect
+    made: list[Connection] = []
 
     def connect_twice(*, writes: bool = False) -> Connection:
         if len(made) == 3:  # the writer and two readers: the database has no more to give
@@ -296,7 +297,12 @@ def test_readers_are_few_and_wait_for_each_other(
     assert len(counts) == 30
 
     made.clear()
-    monkeypatch.setattr(where, "connect", lambda **how: made.append(None) or connect(**how))
+
+    def connect_and_count(*, writes: bool = False) -> Connection:
+        made.append(connect(writes=writes))
+        return made[-1]
+
+    monkeypatch.setattr(where, "connect", connect_and_count)
     with DatabaseWriter(where) as writer:
         threads = [threading.Thread(target=writer.read, args=(read_slowly,)) for _ in range(30)]
         for thread in threads:
@@ -325,10 +331,16 @@ def postgres_writer(postgres: str, tmp_path: Path) -> Iterator[DatabaseWriter]:
 
 def test_postgres_does_not_wait_for_ever(postgres_writer: DatabaseWriter) -> None:
     writer = postgres_writer
-    settings = ("lock_timeout", "idle_in_transaction_session_timeout")
-    shown = [writer.write(lambda db, name=name: db.required(f"SHOW {name}")) for name in settings]
-    shown.append(writer.read(lambda db: db.required("SHOW statement_timeout")))
-    assert "0" not in [value for (value,) in shown]
+
+    def show(db: Connection, name: str) -> Any:
+        return db.required(f"SHOW {name}")[0]
+
+    shown = [
+        writer.write(show, "lock_timeout"),
+        writer.write(show, "idle_in_transaction_session_timeout"),
+        writer.read(show, "statement_timeout"),
+    ]
+    assert "0" not in shown
 
     def wait(db: Connection) -> None:
         db.execute("SELECT pg_sleep(5)")

@@ -206,8 +206,12 @@ def ask(
     **headers: str,
 ) -> tuple[int, dict[str, str], bytes]:
     """Status, headers and body of a response on a connection of its own."""
-    where = {"host": "127.0.0.1", "port": port, "timeout": 60, "source_address": (address, 0)}
-    connection = HTTPSConnection(**where, context=_TLS) if tls else HTTPConnection(**where)
+    where: dict[str, Any] = {"timeout": 60, "source_address": (address, 0)}
+    connection = (
+        HTTPSConnection("127.0.0.1", port, context=_TLS, **where)
+        if tls
+        else HTTPConnection("127.0.0.1", port, **where)
+    )
     sent = {"Host": "label.example", **{name.replace("_", "-"): v for name, v in headers.items()}}
     try:
         connection.request(method, path, body, sent)
@@ -381,7 +385,7 @@ def attack_postgres(how: argparse.Namespace) -> dict[str, float]:
         statuses = [status for _ in range(5) for status in many(40, "/alive")]
         figures["burst_failures"] = sum(status != 200 for status in statuses)
         # Somebody else takes all that is left.
-        others = []
+        others: list[psycopg.Connection[Any]] = []
         while len(others) < 20:
             try:
                 others.append(psycopg.connect(where.address, autocommit=True))

@@ -354,7 +354,7 @@ class PostgresConnection(Connection):
         said = psycopg.conninfo.conninfo_to_dict(url)
         options = {"connect_timeout": "10", **_KEEPALIVES}
         options = {name: value for name, value in options.items() if name not in said}
-        self._raw = psycopg.connect(url, autocommit=True, prepare_threshold=2, **options)  # type: ignore[arg-type]
+        self._raw = psycopg.connect(url, autocommit=True, prepare_threshold=2, **options)
         # One type for all integers: else each size of number is another prepared statement.
         self._raw.adapters.register_dumper(int, Int8Dumper)
         digest = blake2b(schema.encode(), digest_size=8).digest()
