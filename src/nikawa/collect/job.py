@@ -362,7 +362,9 @@ def serve(
                 on_start(port)
 
         for language in LANGUAGES:
-            project.guideline(language)  # one that cannot be read is told now, not to the first worker
+            project.guideline(
+                language
+            )  # one that cannot be read is told now, not to the first worker
         server = project.settings.server
         trusted = Networks((*server.trusted_proxies, *options.trusted_proxies))
         limits = ConnectionLimits(server.connections, server.connections_per_address, trusted)
