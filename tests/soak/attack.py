@@ -64,8 +64,9 @@ def served(
     items: int = 1000,
     control: int = 0,
     settings: dict[str, str] | None = None,
+    table: str = "",
 ) -> Iterator[tuple[Server, Project, list[str]]]:
-    """A project that is served, with an owner and the links of ten workers; `settings` are put into project.toml."""
+    """A project that is served, with an owner and the links of ten workers; what `settings` and `table` say is put into project.toml."""
     with tempfile.TemporaryDirectory() as folder:
         made = project(Path(folder) / "p", items, 3)
         path = made.folder / "project.toml"
@@ -73,7 +74,7 @@ def served(
         for old, new in (settings or {}).items():
             assert old in text, old
             text = text.replace(old, new)
-        path.write_text(text, "utf-8")
+        path.write_text(f"{text}\n{table}", "utf-8")
         known = [
             Example(
                 id=f"c{n}",
@@ -242,8 +243,8 @@ def log_in(port: int, name: str, password: str, **how: Any) -> tuple[int, str]:
 
 TRUSTING = {
     'address = ""': 'address = "https://label.example"',
-    "trusted_proxies = []": 'trusted_proxies = ["127.0.0.1"]',
 }
+TRUSTED = '[server]\ntrusted_proxies = ["127.0.0.1"]\n'
 
 
 def attack_through_nginx(how: argparse.Namespace) -> dict[str, float]:
@@ -254,7 +255,10 @@ def attack_through_nginx(how: argparse.Namespace) -> dict[str, float]:
         if not holds:
             wrong.append(what)
 
-    with served(settings=TRUSTING) as (server, _, links), fronted(server.port) as ports:
+    with (
+        served(settings=TRUSTING, table=TRUSTED) as (server, _, links),
+        fronted(server.port) as ports,
+    ):
         front, plain = ports
         status, cookies = log_in(front, "owner", PASSWORD, tls=True)
         hold("an owner logs in", status == 303)

@@ -184,12 +184,6 @@ body_kilobytes = 256
 requests_per_second = 20    # of one worker
 reports_per_item = 2        # an item reported so often is set aside until the owner looks at it
 comment_characters = 2000
-
-[server]
-trusted_proxies = []        # the web server in front, such as ["127.0.0.1"]; its X-Forwarded-For is believed
-hosts = []                  # further names of the server; where address is set, requests for others are refused
-connections = 4096          # of all clients, where the system allows so many
-connections_per_address = 1000
 """
 
 
