@@ -100,7 +100,8 @@ CASES: dict[str, list[Case]] = {
         for name in ("nli", "sts", "reading", "ner", "kids")
         for form in ("jsonl", "parquet", "hf", "croissant")
         if name == "nli" or form == "jsonl"
-    ],
+    ]
+    + [case("data export in/copy --to jsonl --out in/copy --overwrite", 2, "would be lost")],
     "data hide": [
         # Which labels a task has is public, and in the notice: here they are no labels.
         case("data hide in/nli --split test --out hid --keys keys.jsonl", *REFUSED),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -17,8 +18,11 @@ from nikawa.checks.probe import probe_artifacts
 from nikawa.cli.terminal.app import build
 from nikawa.datasets import load
 from nikawa.datasets.export import export
+from nikawa.datasets.load import open_file
+from nikawa.datasets.reader import ExampleReader, digest_examples
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
+from nikawa.io.json import encode_json
 from nikawa.io.records import write_records
 from nikawa.records import Card, Dataset, Example, Origin, Prediction
 from nikawa.reporting.browser_items import collect_items
@@ -412,7 +416,10 @@ def test_the_answers_of_workers_do_not_tell_them_either(lay: Lay) -> None:
     (part,) = load_task_runs(find_runs(["runs"]).results)
     found = next(DatasetNoteReader().read(part))
     assert isinstance(found.whole, AgreeReport)
-    assert (found.whole.items, found.whole.distribution) == (12, {})  # of hidden items nothing is counted
+    assert (found.whole.items, found.whole.distribution) == (
+        12,
+        {},
+    )  # of hidden items nothing is counted
 
 
 def test_further_sets_have_intervals_over_seeds_without_them(lay: Lay) -> None:
@@ -429,3 +436,33 @@ def test_further_sets_have_intervals_over_seeds_without_them(lay: Lay) -> None:
     (part,) = load_task_runs(find_runs(["runs"]).results)
     found = {row.metric: row.number for row in part_rows(part) if row.set == "more"}["accuracy"]
     assert (found.value, found.low, found.high, found.sd, found.n) == (0.0, 0.0, 0.0, 0.0, 14)
+
+
+def test_the_digest_of_a_set_confirms_no_hidden_label(lay: Lay) -> None:
+    """Who knows all labels but one could try which of three gives the digest that a run has stored."""
+    shown, hidden = items(range(1, 6)), items([0], hidden=[0])
+    guesses = {
+        digest_examples((replace(hidden[0], gold={"label": label}), *shown)) for label in LABELS
+    }
+    assert len(guesses) == 1
+    assert digest_examples((*items([0]), *shown)) not in guesses
+
+
+def test_runs_whose_digest_covers_hidden_labels_are_still_read(lay: Lay) -> None:
+    folder = lay(train=items(range(30)), test=items(range(30, 50), hidden=range(30, 38)))
+    reader = ExampleReader()
+    now = reader.describe(f"{folder}:test")
+    labelled = load(f"{folder}:test", hidden=True).splits["test"]
+    assert reader.holds(now)
+    assert reader.holds(replace(now, digest=digest_examples(labelled, hidden=True)))
+    assert not reader.holds(replace(now, digest="0" * 16))
+
+
+def test_a_pipe_is_covered_too() -> None:
+    """A pipe can be read only once: nothing of it comes before all of it was looked at."""
+    lines = b"".join(encode_json(e) + b"\n" for e in (*items([1]), *items([2], hidden=[2])))
+    read, write = os.pipe()
+    os.write(write, lines)
+    os.close(write)
+    assert [e.gold for e in open_file(Path(f"/dev/fd/{read}"))] == [{"label": "contradiction"}, {}]
+    os.close(read)

@@ -431,12 +431,16 @@ def export(
     json: Json = False,
 ) -> None:
     """Write a copy that other tools read."""
+    from itertools import chain
+
     from nikawa.datasets.export import export as run
+    from nikawa.datasets.hidden import refuse_label_loss
     from nikawa.datasets.load import load
     from nikawa.datasets.names import find_benchmark
 
     with status(f"exporting {name}", quiet):
         dataset = load(name, data=data)
+        refuse_label_loss(name, out, chain.from_iterable(dataset.splits.values()))
         benchmark = find_benchmark(name)
         tasks = benchmark.tasks if benchmark is not None else ()
         run(dataset, tasks, to, out, overwrite=overwrite)

@@ -236,10 +236,14 @@ def cover_stream(
 
 
 def refuse_label_loss(source: str, out: Path, examples: Iterable[Example]) -> None:
-    """Refuse to replace a dataset by its copy without hidden labels: they would be lost."""
+    """Refuse to replace a dataset by its copy without hidden labels: they would be lost.
+
+    A file also counts as replaced by the folder that it lies in.
+    """
     path = Path(name_and_split(source)[0])
     path = path if path.exists() else Path(source)
-    if not (out.exists() and path.exists() and out.samefile(path)):
+    places = (path, path.parent) if path.is_file() else (path,)
+    if not out.exists() or not any(place.exists() and out.samefile(place) for place in places):
         return
     if any(example.hidden for example in examples):
         cure = "choose another name; whoever holds the labels may say --hidden where there is one"
