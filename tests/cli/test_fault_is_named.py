@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -129,6 +131,25 @@ def test_examples_that_are_not_there_are_the_first_thing_to_say(
     assert done.returncode == 2
     assert "tasks.jsonl" in done.stderr
     assert not (tmp_path / "p").exists()
+
+
+@pytest.mark.parametrize("table", ["items", "meta"])
+def test_a_damaged_database_of_a_project(tmp_path: Path, nikawa: Nikawa, table: str) -> None:
+    pytest.importorskip("argon2")
+    _write(tmp_path / "pairs.jsonl", [{"id": "1", "inputs": {"premise": "a", "hypothesis": "b"}}])
+    project = str(tmp_path / "p")
+    words = ("--examples", str(tmp_path / "pairs.jsonl"), "--form", "inference", "--quiet")
+    key = {"NIKAWA_OWNER_KEY": str(tmp_path / "owner.key")}
+    made = nikawa("collect", "new", project, *words, **key)
+    assert made.returncode == 0, made.stderr
+    with closing(sqlite3.connect(tmp_path / "p" / "collect.db")) as base:
+        base.execute(f"DROP TABLE {table}")
+        base.commit()
+    done = nikawa("collect", "export", project, "--out", str(tmp_path / "out.jsonl"))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"nikawa: {tmp_path / 'p' / 'collect.db'}: cannot be used: ")
+    assert "restore a backup" in done.stderr
+    assert not (tmp_path / "out.jsonl").exists()
 
 
 def test_a_problem_without_a_hypothesis_has_no_plausibility() -> None:

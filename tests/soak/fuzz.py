@@ -653,7 +653,9 @@ def is_named(target: Path, said: str) -> bool:
     """Whether a message names a file; one that is gone cannot be told from others, one beside it may be what misfits."""
     from nikawa.printable import printable
 
-    if NOBODYS_FAULT.search(said) or f"{target.stem}/" in said:  # as dev/3 names dev.jsonl
+    if NOBODYS_FAULT.search(said) or re.search(
+        rf":{re.escape(target.stem)}\b|\b{re.escape(target.stem)}/", said
+    ):  # as dev/3 and own:dev name dev.jsonl
         return True
     if not target.exists() and not target.is_symlink():
         return True

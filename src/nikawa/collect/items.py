@@ -29,8 +29,8 @@ from nikawa.collect.store import (
     Store,
     get_value,
     is_keyed,
-    open_store,
     parse_time,
+    project_database,
     set_value,
 )
 from nikawa.collect.workers import (
@@ -69,12 +69,19 @@ ITEMS_PER_CHUNK = 20_000
 def open_synced(folder: Path, database: str = "") -> Iterator[tuple[Project, Store]]:
     """Open a project and its store, take in what its files gained, and close the store at the end.
 
-    `database` is a PostgreSQL address; empty, the data is a SQLite file in the folder.
+    `database` is a PostgreSQL address; empty, the data is a SQLite file in the folder. A database that is damaged, or
+    that cannot be used now, is bad input.
     """
     project = open_project(folder)
-    with open_store(database, folder, project.name) as store:
-        sync_items(project, store)
-        yield project, store
+    where = project_database(database, folder, project.name)
+    try:
+        with Store(where) as store:
+            sync_items(project, store)
+            yield project, store
+    except where.error as problem:
+        is_outage = where.is_outage(problem)
+        cure = "run the same command again later" if is_outage else "restore a backup"
+        raise BadInput(f"cannot be used: {problem}", file=str(where), cure=cure) from problem
 
 
 def sync_items(project: Project, store: Store) -> dict[str, int]:

@@ -150,9 +150,12 @@ def complete_settings(
 def _read_sheet_beside(spec: str) -> Sheet | None:
     """The sheet of a file of tasks that a build or an analysis wrote."""
     path = _records_file(spec)
-    if path is None or path.name != TASKS or not path.with_name(SHEET).exists():
+    if path is None or path.name != TASKS:
         return None
-    return read_json(path.with_name(SHEET), Sheet)
+    sheet = path.with_name(SHEET)
+    if not sheet.exists() and not sheet.is_symlink():  # a link to nowhere is an error to tell
+        return None
+    return read_json(sheet, Sheet)
 
 
 def _options_of_sheet(sheet: Sheet) -> dict[str, Any]:
