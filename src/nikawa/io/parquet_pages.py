@@ -45,6 +45,9 @@ _DELTA_BYTE_ARRAY = 7
 """The encoding that repeats the beginning of the text before: a page may grow to its square."""
 MAX_HELD_BYTES = 192 * 10**6
 """Bytes that a batch of rows may take."""
+MAX_SPELLED_BYTES = 4 * 10**6
+"""Bytes of a dictionary whose texts are spelled out for each row; writers make them of 1 MB. Of larger
+ones pyarrow keeps every text that it met in a row group, which is more than a few rows take."""
 
 
 class _CutShort(Exception):
@@ -295,7 +298,8 @@ def plan_reading(stream: BinaryIO, path: Path, most: int) -> ReadPlan:
             else:
                 flat.append(pages)
             largest = max((page.size for page in pages if page.is_dictionary), default=0)
-            if largest * (count if chunk.is_nested else rows) > MAX_HELD_BYTES:
+            is_large = largest * count > MAX_HELD_BYTES
+            if is_large and (chunk.is_nested or largest > MAX_SPELLED_BYTES):
                 dictionaries.add(chunk.name)
         rows = choose_rows(flat, rows, path)
     return ReadPlan(rows, tuple(sorted(dictionaries)))
@@ -341,4 +345,7 @@ def measure_batch(pages: Sequence[Page], rows: int) -> int:
         most = max(most, held)
     if any(page.repeats for page in data):
         most = max(most, min(rows, max(page.values for page in data)) * max(p.size for p in data))
+    # a row may hold the longest text of a dictionary, which may be nearly all of it
+    if dictionary <= MAX_SPELLED_BYTES:
+        dictionary *= min(rows, sum(page.values for page in data))
     return dictionary + most
