@@ -297,13 +297,16 @@ def attack_through_nginx(how: argparse.Namespace) -> dict[str, float]:
             "another host is refused",
             ask(front, "GET", "/login", tls=True, Host="evil.example")[0] == 421,
         )
-        # Unknown links of one address are limited; those of another, and a forged one, are not another's trouble.
-        statuses = [ask(front, "GET", f"/w/none-{n}", tls=True)[0] for n in range(100)]
-        hold("unknown links are limited", statuses[-1] == 429)
-        forged = ask(front, "GET", "/w/none-x", tls=True, X_Forwarded_For="192.0.2.9")[0]
-        hold("a forged address does not help", forged == 429)
-        other = ask(front, "GET", "/w/none-y", tls=True, address="127.0.0.2")[0]
-        hold("another address is not limited", other == 404)
+        # Log-ins of one address are limited; another address is not, and a forged one does not help.
+        statuses = [ask(front, "POST", "/login", b"", tls=True)[0] for _ in range(15)]
+        hold("log-ins are limited", 429 in statuses)
+        forged = [
+            ask(front, "POST", "/login", b"", tls=True, X_Forwarded_For=f"192.0.2.{n}")[0]
+            for n in range(5)
+        ]
+        hold("a forged address does not help", 429 in forged)
+        other = ask(front, "POST", "/login", b"", address="127.0.0.2", tls=True)[0]
+        hold("another address is not limited", other == 403)
         passed, statuses_seen = 0, {}
         for name, hostile in HOSTILE.items():
             raw = hostile.replace(b"Host: a\r\n", b"Host: label.example\r\n")
@@ -318,7 +321,7 @@ def attack_through_nginx(how: argparse.Namespace) -> dict[str, float]:
             statuses_seen[name] = status_line.decode("latin-1")
             passed += b" 200 " in status_line or b" 303 " in status_line
             hold(f"{name} is one request", answer.count(b"HTTP/1.1 ") <= 1)
-        hold("nginx answers", time_alive(plain) < 1)
+        hold("nginx answers", time_alive(plain) < 5)
         log = server.log.read_text()
         hold("the log is short", len(log) < 3000 and "Traceback" not in log)
     for problem in wrong:
