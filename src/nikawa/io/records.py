@@ -163,7 +163,7 @@ class IdSet:
 def check_records(pairs: Iterator[tuple[int, R]], path: Path, kind: type[R]) -> Iterator[R]:
     """The records, ids and spans checked."""
     key, ids = attrgetter(_KEYS[kind]), IdSet()
-    block, size = ids.block, ids.size
+    block, size, longest = ids.block, ids.size, MAX_CHARS_OF_HELD_ID
     for place, record in pairs:
         name = key(record)
         before = block.setdefault(name, place)
@@ -176,7 +176,7 @@ def check_records(pairs: Iterator[tuple[int, R]], path: Path, kind: type[R]) -> 
                 cure = "count characters from 0, the end exclusive"
                 raise record_fault(path, place, f"{problem} (id {name!r})", cure) from None
         yield record
-        if len(block) >= size or len(name) > MAX_CHARS_OF_HELD_ID:
+        if len(block) >= size or len(name) > longest:
             _refuse_met_ids(ids, path, kind)
     if ids.runs:  # within one block all is known already
         _refuse_met_ids(ids, path, kind)
