@@ -7,7 +7,13 @@ from unicodedata import normalize
 
 import pytest
 
-from nikawa.aggregation.agree_job import AgreeOptions, AgreeResult, MeasureRow, agree, save_judgements
+from nikawa.aggregation.agree_job import (
+    AgreeOptions,
+    AgreeResult,
+    MeasureRow,
+    agree,
+    save_judgements,
+)
 from nikawa.errors import BadInput
 from nikawa.io.judgements import JudgementOptions, open_judgements, parse_map, write_judgements
 from nikawa.io.records import write_records

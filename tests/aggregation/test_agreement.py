@@ -15,7 +15,13 @@ from nikawa.aggregation import alpha as agreement_alpha
 from nikawa.aggregation.agreement import classify_items, measures, variances
 from nikawa.aggregation.alpha import alpha
 from nikawa.aggregation.kappa import cohen, fleiss, percent
-from nikawa.aggregation.measure import LEVELS, AnyMeasure, Level, SummedMeasure, find_answer_patterns
+from nikawa.aggregation.measure import (
+    LEVELS,
+    AnyMeasure,
+    Level,
+    SummedMeasure,
+    find_answer_patterns,
+)
 from nikawa.aggregation.table import Table
 from nikawa.errors import BadInput
 

@@ -17,10 +17,9 @@ from nikawa.cli.terminal.app import build
 from nikawa.execute import ExecutorKind
 from nikawa.models import Predictor
 from nikawa.models.base import Setup
-from nikawa.runs import Outcome, EvaluationProtocol, RunSpec, SetScores, Variation
+from nikawa.runs import EvaluationProtocol, Outcome, RunSpec, SetScores, Variation
 from nikawa.runs.plan import plan_runs
-from nikawa.runs.request import RunRequest
-from nikawa.runs.request import Preset, preset_names, read_preset
+from nikawa.runs.request import Preset, RunRequest, preset_names, read_preset
 
 TEXT = (Path(__file__).parents[2] / "docs" / "run.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```(sh|python|toml)\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)

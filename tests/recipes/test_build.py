@@ -439,7 +439,9 @@ def test_missing_sources_are_named(config: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match='names no file of lines; write lines = "FILE"'):
         build(RECIPE, tmp_path / "out")
     (tmp_path / "empty.toml").touch()
-    with pytest.raises(BadInput, match=r"empty\.toml: the config of .* names no file of lines; wri"):
+    with pytest.raises(
+        BadInput, match=r"empty\.toml: the config of .* names no file of lines; wri"
+    ):
         build(RECIPE, tmp_path / "out", BuildOptions(config=tmp_path / "empty.toml"))
     (tmp_path / "lines.txt").unlink()
     with pytest.raises(BadInput, match=r"lines\.txt: no such file; correct lines in .*moods\.toml"):

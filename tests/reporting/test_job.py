@@ -19,7 +19,7 @@ from nikawa.datasets.load import load_task
 from nikawa.errors import BadInput
 from nikawa.records import Example, Origin, Span, Task
 from nikawa.reporting.browser_items import collect_items, format_answer, shared_spans
-from nikawa.reporting.job import ReportResult, ReportOptions, report
+from nikawa.reporting.job import ReportOptions, ReportResult, report
 from nikawa.reporting.scores import compare_tasks, system_rows
 from nikawa.reporting.systems import load_task_runs, remake_command
 from nikawa.runs.job import RunOptions, RunRequest, run
@@ -59,7 +59,9 @@ def test_what_was_written(made: tuple[Path, ReportResult]) -> None:
     assert found.bytes == (out / "index.html").stat().st_size
 
 
-def test_every_score_can_be_traced_to_its_file(made: tuple[Path, ReportResult], reached: Reach) -> None:
+def test_every_score_can_be_traced_to_its_file(
+    made: tuple[Path, ReportResult], reached: Reach
+) -> None:
     """Mean and place of every number of every table of scores, followed to the runs."""
     numbers = json.loads((made[0] / "numbers.json").read_bytes())
     followed = 0

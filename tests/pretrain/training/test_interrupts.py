@@ -35,7 +35,9 @@ def test_an_interrupted_training_keeps_its_state_and_goes_on(
             signal.raise_signal(signal.SIGINT)
 
     course = course_of(steps=12, state=tmp_path)
-    with pytest.raises(TrainingInterrupt, match=r"^stopped at step \d+ of 12; the same command goes on$"):
+    with pytest.raises(
+        TrainingInterrupt, match=r"^stopped at step \d+ of 12; the same command goes on$"
+    ):
         train(replace(course, on_progress=press))
     marks = read_progress(tmp_path)
     assert marks is not None
