@@ -106,7 +106,7 @@ LABELLED = (
     "label.jsonl.gz", "label.jsonl.zst", "label.jsonl.xz",
 )  # fmt: skip
 KEYS = ("../home/data", "paused/people/owner.key")
-"""The key of pseudonyms that the projects of one owner, or of one build, share."""
+"""The key of pseudonyms that the projects of one owner, or of one build, share; it is no part of a project."""
 RECORDS = ("pairs.jsonl", "pairs.jsonl.gz", "pairs.jsonl.zst")
 
 COMMANDS: tuple[Command, ...] = (
@@ -201,8 +201,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("build --amend trial --relabel trial.csv --out out --date 2026-01-02", ("trial.csv", "trial"), (), ("out",)),
     Command("lineage dev/0 --in trial", ("trial",)),
     Command("lineage dev/0 --in trial", ("trial/lineage.jsonl",), ("trial",)),
-    Command("collect new fresh --examples pairs.jsonl --form scale -k 2", ("pairs.jsonl",), (), ("fresh", *KEYS)),
-    Command("collect new fresh --examples paused/people/similarity-a/tasks.jsonl", ("paused/people/similarity-a",), ("paused",), ("fresh", *KEYS)),
+    Command("collect new fresh --examples pairs.jsonl --form scale -k 2", ("pairs.jsonl",), (), ("fresh",), KEYS),
+    Command("collect new fresh --examples paused/people/similarity-a/tasks.jsonl", ("paused/people/similarity-a",), ("paused",), ("fresh",), KEYS),
     Command("collect import writing hypotheses.jsonl", ("hypotheses.jsonl", "writing"), (), ("writing",), ("writing",)),
     Command("collect import judging judgements.jsonl", ("judgements.jsonl",), ("judging",), ("judging",), ("judging",)),
     Command("collect export writing --out out.jsonl", ("writing",), (), ("out.jsonl", "out.writers.jsonl", "writing"), ("writing",)),
@@ -631,6 +631,7 @@ def judge_output(
             yield "unprintable", f"{name}: {', '.join(ascii(char) for char in odd[:4])}"
     if result.status != 2 or result.seconds > 10**6:
         return
+    said = PROGRESS.sub("", said)
     lines = said.split("\n")
     if len(lines) != 2 or lines[1]:
         yield "lines", f"{len(lines) - 1} lines: {shape(said)}"
@@ -644,9 +645,11 @@ def judge_output(
 
 NOBODYS_FAULT = re.compile(
     r"nothing is left to release|nothing was rewritten|is where .* is built|is not in data/"
-    r"|was made with another version"
+    r"|was made with another|which is no example|no split of .* has gold|\[form_settings\]"
 )
-"""Messages about all of a dataset, or a folder: no file is to blame."""
+"""Messages about all of a dataset or folder, or about two files that do not fit: none is to blame alone."""
+PROGRESS = re.compile(r"^[^\n]*, for \d+:\d\d[^\n]*\n", re.MULTILINE)
+"""A line that a long job writes now and then where stderr is a file."""
 
 
 def is_named(target: Path, said: str) -> bool:
@@ -663,7 +666,7 @@ def is_named(target: Path, said: str) -> bool:
     in_root = target.parent.name == "work"
     names = (target.name,) if in_root else (target.name, *beside)
     shown = [printable(name) for name in names]
-    return any(name[-60:] in said or name[:40] in said for name in shown)  # a long one is cut
+    return any(name[-60:] in said or name[:20] in said for name in shown)  # a long one is cut
 
 
 def is_obeyed(char: str) -> bool:

@@ -304,7 +304,9 @@ def _describe(dataset: Dataset, text: str, options: SplitOptions) -> Dataset:
     split_note = f"Split again by nikawa split --by {options.by} --sizes {options.sizes} --seed {options.settings.seed}{way}."
     description = f"{dataset.card.description.rstrip('. ')}. {split_note}"
     facts = aggregation_facts(Path(text).parent / SUMMARY) if _is_aggregated(text) else {}
-    card = fill_card(replace(dataset.card, description=description), options.card, facts)
+    source = Path(text) / CARD if Path(text).is_dir() else Path(text)
+    with name_faulty_file(None if "name" in options.card else source):
+        card = fill_card(replace(dataset.card, description=description), options.card, facts)
     return replace(dataset, name=card.name, version=card.version, card=card)
 
 
