@@ -18,6 +18,7 @@ from nikawa.generation.review import ProblemScorer
 from nikawa.records import Example
 from nikawa.runs.request import read_preset
 
+PACK = Path(__file__).parents[1] / "compat" / "material" / "my-pack"
 Nikawa = Callable[..., CompletedProcess[str]]
 SPAN = [{"start": 0, "end": "x", "label": "PS"}]
 SIMS = [{"id": str(n), "inputs": {"text": "猫"}, "gold": {"score": 1.0}} for n in range(9)]
@@ -150,6 +151,15 @@ def test_a_damaged_database_of_a_project(tmp_path: Path, nikawa: Nikawa, table: 
     assert done.stderr.startswith(f"nikawa: {tmp_path / 'p' / 'collect.db'}: cannot be used: ")
     assert "restore a backup" in done.stderr
     assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_lexicon_that_is_not_there(tmp_path: Path, nikawa: Nikawa) -> None:
+    (tmp_path / "templates.txt").write_bytes((PACK / "templates.txt").read_bytes())
+    head = (PACK / "pack.toml").read_text("utf-8").replace('lexicon = "ja"', 'lexicon = "zz"')
+    (tmp_path / "pack.toml").write_text(head, "utf-8")
+    done = nikawa("generate", str(tmp_path), "--out", str(tmp_path / "out"))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"nikawa: {tmp_path / 'pack.toml'}: there is no lexicon 'zz'")
 
 
 def test_a_problem_without_a_hypothesis_has_no_plausibility() -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from nikawa.errors import BadInput, unknown
+from nikawa.errors import BadInput, name_faulty_file, unknown
 from nikawa.generation.lexicon import Lexicon, load_lexicon
 from nikawa.generation.pack import Pack
 from nikawa.generation.randomness import KeyedRandom, RandomSource, draw_below, hash_key
@@ -114,7 +114,8 @@ def load_pack_lexicon(pack: Pack) -> Lexicon:
     if pack.head.lexicon and (beside / "lexicon.toml").is_file():
         lexicon = load_lexicon(beside)
     else:
-        lexicon = load_lexicon(pack.head.lexicon or pack.language)
+        with name_faulty_file(pack.file):
+            lexicon = load_lexicon(pack.head.lexicon or pack.language)
     if lexicon.language != pack.language:
         what = f"the pack {pack.name} is {pack.language!r}, its lexicon {lexicon.about.name!r} is {lexicon.language!r}"
         cure = f'write lexicon = "…" of a lexicon in {pack.language!r}, or correct language'
