@@ -457,6 +457,14 @@ def test_details_of_hidden_items_are_private() -> None:
     assert Path("items.jsonl").stat().st_mode & 0o777 == 0o600
 
 
+def test_a_key_file_among_the_splits_is_named() -> None:
+    lay_kind()
+    hide()
+    shutil.copy(KEYS, OUT / "mine.jsonl")
+    with pytest.raises(BadInput, match=r"mine.jsonl: is a key file.*take it out of the folder"):
+        load(str(OUT))
+
+
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o660])
 def test_a_key_file_that_others_read_is_warned_of(mode: int) -> None:
     lay_kind()

@@ -32,6 +32,8 @@ __all__ = [
     "write_folder",
 ]
 
+KEY_FILE_START = b'{"keys":'
+"""How a key file of `nikawa data hide` begins, and no record does."""
 SPLIT_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
 JUDGEMENTS = "judgements.jsonl"
 """What workers answered about the examples of a folder, where it is kept beside them."""
@@ -57,9 +59,20 @@ def split_files(path: Path) -> dict[str, Path]:
         if split in files:
             what = f"holds the split {split!r} twice ({files[split].name}, {file.name})"
             raise BadInput(what, file=path, cure="remove one of them")
+        _refuse_key_file(file)
         files[split] = file
     first = {"train": 0, "dev": 1, "test": 2}
     return dict(sorted(files.items(), key=lambda pair: (first.get(pair[0], 3), pair[0])))
+
+
+def _refuse_key_file(path: Path) -> None:
+    """Refuse a file of hidden labels among the splits: it was copied into what may be published."""
+    if not path.is_file():
+        return
+    with path.open("rb") as stream:
+        if stream.read(len(KEY_FILE_START)) == KEY_FILE_START:
+            cure = "take it out of the folder before you publish it"
+            raise BadInput("is a key file: it holds hidden labels", file=path, cure=cure)
 
 
 def read_folder(path: Path, first: int | None = None) -> Dataset:
