@@ -167,3 +167,41 @@ def test_a_problem_without_a_hypothesis_has_no_plausibility() -> None:
     inputs = {"premise": "猫が眠る。"}
     example = Example(id="1", inputs=inputs, meta={"template": pack.templates[0].id})
     assert ProblemScorer(pack)(example) is None
+
+
+def test_a_known_answer_that_is_a_list(tmp_path: Path, nikawa: Nikawa) -> None:
+    sheet, known = tmp_path / "judged.jsonl", tmp_path / "known.jsonl"
+    _write(sheet, _judge("yes", "yes", "no"))
+    _write(known, [{"id": "p1", "inputs": {"text": "猫"}, "gold": {"label": ["yes"]}}])
+    result = nikawa("aggregate", str(sheet), "--workers", "--known", str(known))
+    assert result.returncode == 2
+    assert f"{known}: the known answer to 'p1' is a list" in result.stderr
+
+
+def test_answers_of_which_only_some_are_spans(tmp_path: Path, nikawa: Nikawa) -> None:
+    sheet = tmp_path / "judged.jsonl"
+    _write(sheet, _judge([{"start": 0, "end": 1, "label": "PS"}], "none"))
+    result = nikawa("agree", str(sheet))
+    assert result.returncode == 2
+    assert f"{sheet}: some answers to 'label' are spans" in result.stderr
+
+
+def test_a_corpus_that_is_a_link_to_itself(tmp_path: Path, nikawa: Nikawa) -> None:
+    corpus = tmp_path / "corpus.txt"
+    corpus.symlink_to(corpus)
+    out = str(tmp_path / "out")
+    result = nikawa("pretrain", str(corpus), "--language", "ja", "--steps", "1", "--out", out)
+    assert result.returncode == 2
+    assert "corpus.txt" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_run_that_names_a_file_elsewhere(tmp_path: Path, nikawa: Nikawa) -> None:
+    runs = tmp_path / "runs"
+    words = ("run", "--model", "majority", "--tasks", "mini-ja-nli", "--out", str(runs))
+    assert nikawa(*words).returncode == 0
+    [done] = runs.glob("*/done.json")
+    done.write_text(done.read_text("utf-8").replace('"scores.json"', '"/x"'), "utf-8")
+    result = nikawa("analyse", str(done.parent), "--out", str(tmp_path / "analyses"))
+    assert result.returncode == 2
+    assert "done.json: names '/x', which is no file of the run" in result.stderr

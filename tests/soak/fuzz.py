@@ -646,8 +646,10 @@ def judge_output(
 NOBODYS_FAULT = re.compile(
     r"nothing is left to release|nothing was rewritten|is where .* is built|is not in data/"
     r"|was made with another|which is no example|do not both have gold|no split of .* has gold|\[form_settings\]"
+    r"|: example '.*' has no '"
 )
-"""Messages about all of a dataset or folder, or about two files that do not fit: none is to blame alone."""
+"""Messages about all of a dataset or folder, or about two files that do not fit: none is to blame alone. An example is
+found by the dataset and its id."""
 PROGRESS = re.compile(r"^[^\n]*, for \d+:\d\d[^\n]*\n", re.MULTILINE)
 """A line that a long job writes now and then where stderr is a file."""
 

@@ -21,7 +21,7 @@ from nikawa.aggregation.plan import Plan, PlanGoal, plan
 from nikawa.aggregation.span_agreement import span_measures
 from nikawa.aggregation.spans import count_spans_by_label, holds_spans, text_of
 from nikawa.aggregation.table import Table
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, name_faulty_file
 from nikawa.io.judgements import JudgementOptions, Note, write_judgements
 from nikawa.records import Example, Record
 from nikawa.stats.resample import bootstrap, percentile_interval
@@ -132,7 +132,9 @@ def agree(spec: str, data: Path | None = None, options: AgreeOptions | None = No
     distribution: dict[str, int] = {}
     remarks: tuple[str, ...] = ()
     lengths = None
-    if holds_spans(table):
+    with name_faulty_file(source.file):
+        are_spans = holds_spans(table)
+    if are_spans:
         _check_span_options(table, options)
         lengths = text_lengths(table, known)
         distribution = count_spans_by_label(table)

@@ -17,6 +17,7 @@ from typing import Any
 from unicodedata import normalize
 
 from nikawa.aggregation.judgements import load_examples
+from nikawa.aggregation.spans import holds_spans
 from nikawa.aggregation.table import Table
 from nikawa.errors import BadInput, suggest
 from nikawa.io.hand_edited import read_lines
@@ -173,9 +174,13 @@ def read_known_answers(
         what = f"none of its {len(answers):,} known answers is about an item that was judged"
         first = next(iter(answers), "")
         raise BadInput(what, file=path, cure=_suggest_item(first, table))
+    are_spans = holds_spans(table)
     for item, answer in answers.items():
         if isinstance(answer, str):
             answers[item] = normalize("NFC", answer)
+        elif isinstance(answer, list | dict) and item in items and not are_spans:
+            what = f"the known answer to {item!r} is a list or an object, the workers' are not"
+            raise BadInput(what, file=path, cure="give one value for each item")
     return answers
 
 

@@ -307,7 +307,11 @@ def _refuse_bad_files(files: Sequence[Path]) -> None:
         except UnicodeEncodeError:
             cure = "give the file another name"
             raise BadInput("the name is not UTF-8", file=ascii(str(file)), cure=cure) from None
-        resolved = file.resolve()
+        try:
+            resolved = file.resolve()
+        except (OSError, RuntimeError):  # how older Pythons tell of a loop
+            cure = "point it at the text"
+            raise BadInput("is a link that leads back to itself", file=file, cure=cure) from None
         if resolved in seen:
             what = f"is named twice, here and as {seen[resolved]}"
             raise BadInput(what, file=file, cure="name each file once")

@@ -168,7 +168,7 @@ def _alone(out: Path, recipe: str) -> Iterator[None]:
     place = out / WORK
     busy = BadInput("is being built by another process", file=out, cure="wait until it has ended")
     with lock_file(place / ".lock", busy=busy) as descriptor:
-        other = os.read(descriptor, 999).decode()
+        other = os.read(descriptor, 999).decode("utf-8", "replace").strip()
         begun = len(list(place.iterdir())) > 1  # more than the lock
         if other not in ("", recipe) and begun:
             cure = f"choose another folder for {recipe}; the setting answers lets builds share what people said"

@@ -27,7 +27,7 @@ import msgspec
 from nikawa.errors import BadInput, unknown
 from nikawa.io.answers.structures import restore_tags
 from nikawa.io.atomic import atomic_write
-from nikawa.io.file_names import check_file_names, refuse_outside
+from nikawa.io.file_names import check_file_names, join_inside, refuse_outside
 from nikawa.io.json import encode_json, pack_json, read_json, read_json_lines
 from nikawa.io.jsonl import write_lines_of_records as write_lines
 from nikawa.io.lines import open_packed
@@ -126,7 +126,11 @@ class StoredRun:
         except BadInput as problem:
             raise BadInput(problem.what, file=problem.file, line=problem.line, cure=cure) from None
         for name, (size, digest) in written.items():
-            path = self.path / name
+            try:
+                path = join_inside(self.path, name)
+            except BadInput:
+                what = f"names {name!r}, which is no file of the run"
+                raise BadInput(what, file=self.path / DONE, cure=cure) from None
             if not path.exists():
                 raise BadInput("is gone", file=path, cure=cure)
             if not path.is_file() or path.stat().st_size != size or digest_of(path) != digest:
