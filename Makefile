@@ -13,7 +13,7 @@ LICENCE ?=
 export CORPUS MINUTES LICENCE
 AGAIN  := $(MAKE) --no-print-directory -f $(firstword $(MAKEFILE_LIST))
 
-.PHONY: demo test check bench models soak format clean help
+.PHONY: demo test check bench models soak interop format clean help
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */|/' | while IFS='|' read -r name what; do printf 'make %-7s %s\n' "$$name" "$$what"; done
@@ -91,9 +91,13 @@ soak: ## damaged files against every command, and the annotation server killed a
 	for a in silent wire postgres timing "timing --database postgres"; do $(BIN)/python -m tests.soak.attack $$a || exit 1; done
 	if command -v nginx /usr/sbin/nginx >/dev/null; then $(BIN)/python -m tests.soak.attack nginx; else echo "nginx was left out: there is none here"; fi
 
+interop: $(VENV)/.dev ## run the other tools for real, each in an environment of its own, and walk from their files into ours
+	$(BIN)/python -m tests.interop
+	$(BIN)/python -m pytest -q tests/seams
+
 format: $(VENV)/.ruff ## rewrite to the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:           ## remove the environment and the caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .interop .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
