@@ -134,6 +134,7 @@ def agree(spec: str, data: Path | None = None, options: AgreeOptions | None = No
     lengths = None
     with name_faulty_file(source.file):
         are_spans = holds_spans(table)
+        refuse_single_answers(table)
     if are_spans:
         _check_span_options(table, options)
         lengths = text_lengths(table, known)
@@ -221,7 +222,6 @@ def _check_span_options(table: Table, options: AgreeOptions) -> None:
         raise BadInput(f"spans have no {options.level} level", cure="leave --level out")
     if options.author is not None:
         raise BadInput("spans are not held against an author's", cure="leave --author out")
-    refuse_single_answers(table)
 
 
 def _explain_incomplete(table: Table) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from nikawa.analysis.results import StressFigure
 from nikawa.datasets import benchmarks, load
 from nikawa.datasets.task_lookup import has_numbered_labels
-from nikawa.errors import BadInput, list_names
+from nikawa.errors import BadInput, list_names, name_faulty_file
 from nikawa.io.answers import read_answers
 from nikawa.metrics import Items
 from nikawa.metrics.accuracy import mark_right
@@ -228,7 +228,8 @@ def stress(
     where = options.sets or (f"{of_task.dataset}:{split}" if split else of_task.dataset)
     dataset = load(where, data=data)
     sets = perturbed_sets(dataset, of_task, where)
-    originals = find_originals(sets, of_task, data)
+    with name_faulty_file(where):
+        originals = find_originals(sets, of_task, data)
     before = read_predictions(original, originals.task, originals.examples, options.form)
     after, absent = read_sets(perturbed, of_task, sets, dataset.name, options.form)
     pairs = [
@@ -349,13 +350,17 @@ class Originals:
 def find_originals(sets: Sets, task: Task, data: Path | None) -> Originals:
     """The originals, whole where their dataset is known here, so that answers without ids can be placed."""
     children = [example for examples in sets.values() for example in examples]
-    sources = {parent_of(child)[0] for child in children}
+    sources: dict[str, str] = {}
+    for name, examples in sets.items():
+        for child in examples:
+            sources.setdefault(parent_of(child)[0], f"{name}/{child.id}")
     if len(sources) > 1:
-        raise BadInput(
-            f"the examples come from {' and '.join(sorted(sources))}",
-            cure="compare one split at a time",
-        )
-    source = sources.pop()
+        parts = [
+            f"{source or 'no named dataset'} ({sources[source]})" for source in sorted(sources)
+        ]
+        what = f"the examples come from {' and '.join(parts)}"
+        raise BadInput(what, cure="compare one split at a time")
+    (source,) = sources
     name, split = name_and_split(source)
     own = replace(task, dataset=name or task.dataset)
     if name in benchmarks():

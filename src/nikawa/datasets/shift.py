@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from nikawa.datasets import load
-from nikawa.errors import BadInput, list_names, suggest
+from nikawa.errors import BadInput, list_names, name_faulty_file, suggest
 from nikawa.records import Dataset, Example, Record, reference
 from nikawa.stats.distributions import wilson_interval
 from nikawa.stats.slices import slice_examples
@@ -114,7 +114,9 @@ def shift(
     >>> summarise_shift(report)
     'label of mini-ja 1.0 -> mini-ja 1.0: 0 of 9 rows differ'
     """
-    return compare_gold(load(before, data=data), load(after, data=data), question=question, by=by)
+    one, other = load(before, data=data), load(after, data=data)
+    with name_faulty_file(f"{before}, {after}"):
+        return compare_gold(one, other, question=question, by=by)
 
 
 @dataclass(frozen=True)

@@ -6,3 +6,8 @@ request must be before a route looks at it), `languages` and `markdown` (words a
 work in its own process), `server` (security headers, static files, uvicorn). The web stack comes with the extra
 `serve` and is imported inside the functions that need it.
 """
+
+import logging
+
+# A command that uses the database reports its problem itself; a server adds a handler that writes.
+logging.getLogger("nikawa").addHandler(logging.NullHandler())

@@ -198,8 +198,11 @@ def run_server(
 
     parser = _find_parser()
     logging.getLogger("uvicorn.error").addFilter(RepeatedWarnings())
-    if logging.lastResort is not None:  # where nobody has set up logging
-        logging.lastResort.setFormatter(PrintableFormatter())
+    if not logging.getLogger().handlers:  # nobody has set up logging
+        handler = logging.StreamHandler()
+        handler.setFormatter(PrintableFormatter())
+        for name in ("nikawa", "asyncio"):
+            logging.getLogger(name).addHandler(handler)
     config = uvicorn.Config(
         app,
         access_log=False,

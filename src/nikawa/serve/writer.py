@@ -221,7 +221,7 @@ class DatabaseWriter:
     def _run(
         self, db: Connection, function: Callable[[Connection], Any]
     ) -> tuple[Any, Exception | None]:
-        """What a function returns, or why it refuses; raises `_Spoilt` where the transaction cannot go on."""
+        """What a function returns, or why it refuses; raises `_RollbackNeeded` where the transaction cannot go on."""
         changes = db.changes
         try:
             return function(db), None
