@@ -12,6 +12,10 @@ from typing import Any, Literal
 import msgspec
 
 GoldOrigin = Literal["annotated", "inherited", "derived", "hidden"]
+JudgementKind = Literal["person", "machine", "simulated", "decision", "tie-decision", "report"]
+DECISION_KINDS = ("decision", "tie-decision")
+"""Kinds of a judgement that no worker gave: an owner's decision about an item, which is its gold whatever the vote
+(`decision`) or where the rule makes no gold of the votes (`tie-decision`)."""
 Unit = Literal["percent", "fraction"]
 Kind = Literal[
     "text",
@@ -104,6 +108,11 @@ class Judgement(Record, frozen=True, kw_only=True, omit_defaults=True):
     """How long the worker took, where that was measured."""
     at: str | None = None
     """When it was given, as the tool that collected it wrote it."""
+    kind: JudgementKind = "person"
+    """Who speaks: a worker (a `person` unless said otherwise), an owner who decides (`DECISION_KINDS`; the worker is then
+    `decision:NAME`), or a worker who hands the item back (`report`: the answer is the code of the reason)."""
+    comment: str = ""
+    """What was written beside it: a worker's comment on an answer or report, the reason of a decision."""
 
 
 class Card(Record, frozen=True, kw_only=True):

@@ -14,6 +14,8 @@ from typing import Literal
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput, place_fault
+from nikawa.io.json import read_json_lines
+from nikawa.io.judgements.remarks import REPORT, is_remark, kind_of, remarks_file
 from nikawa.records import Judgement, Record
 
 Numbered = Iterator[tuple[int, Judgement]]
@@ -83,6 +85,12 @@ class Reading:
     """What the numbers of the rows count."""
     file: Path | None = None
     """The file that is being read, where `path` is a folder of them."""
+    decisions: list[tuple[int, Judgement]] = field(default_factory=list)
+    """(Place, decision) of an owner, in the order of the file; complete when the last row was taken, as are the next two."""
+    reports: list[tuple[int, Judgement]] = field(default_factory=list)
+    """(Place, report) of workers who handed an item back."""
+    comments: list[tuple[int, Judgement]] = field(default_factory=list)
+    """(Place, answer) of the answers that a worker wrote a comment on."""
 
     def fault(self, place: int, what: str, cure: str) -> BadInput:
         """The error for what stands at a place."""
@@ -99,6 +107,44 @@ class Reading:
                     place, f"answers about {judgement.example!r}, which is no example", cure
                 )
             yield place, judgement
+
+    def set_remarks_aside(self) -> Reading:
+        """The same with workers' answers alone as rows; decisions and reports go into lists of their own.
+
+        A file of remarks beside the one that is read is taken with it (see `remarks`).
+        """
+        rows = self.rows
+        beside = remarks_file(self.path)
+
+        def part() -> Numbered:
+            comments: dict[tuple[str, str], str] = {}
+            apart: list[tuple[int, Judgement]] = []
+            if beside.is_file() and beside.stat().st_size:
+                for place, judgement in read_json_lines(beside, Judgement):
+                    if is_remark(judgement):
+                        apart.append((place, judgement))
+                    else:
+                        comments[judgement.example, judgement.worker] = judgement.comment
+            for place, judgement in rows:
+                if is_remark(judgement):
+                    self._add_remark(place, judgement)
+                    continue
+                if comments and not judgement.comment:
+                    comment = comments.get((judgement.example, judgement.worker), "")
+                    judgement = replace(judgement, comment=comment)  # noqa: PLW2901
+                if judgement.comment:
+                    self.comments.append((place, judgement))
+                yield place, judgement
+            for place, judgement in apart:
+                self._add_remark(place, judgement)
+
+        self.rows = part()
+        return self
+
+    def _add_remark(self, place: int, judgement: Judgement) -> None:
+        kind = kind_of(judgement)
+        remarks = self.reports if kind == REPORT else self.decisions
+        remarks.append((place, replace(judgement, kind=kind)))
 
     def composed(self) -> Reading:
         """The same with answers in NFC, noted where that changes them: 긍정 is one label however it

@@ -51,11 +51,16 @@ class JudgementOptions:
 def open_judgements(path: Path, options: JudgementOptions | None = None) -> Reading:
     """Open a file of judgements: our records, a sheet, Label Studio's JSON, doccano's lines.
 
-    Rows are read as they are taken, and the notes of the reading are complete when the last one
-    was. Raises BadInput for a form that is unknown, and while reading for a row that cannot be
-    used, with its place.
+    Rows are workers' answers, read as they are taken; the notes of the reading are complete when
+    the last one was, and so are the owner's decisions and the workers' reports and comments (see
+    `remarks`). Raises BadInput for a form that is unknown, and while reading for a row that cannot
+    be used, with its place.
     """
-    options = options or JudgementOptions()
+    return open_rows(path, options or JudgementOptions()).set_remarks_aside()
+
+
+def open_rows(path: Path, options: JudgementOptions) -> Reading:
+    """Open a file by its form; its rows hold decisions and reports too."""
     form = options.form or ("sheet" if options.mapping else recognise_form(path))
     if form == "records":
         file_format = format_of(path)

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from nikawa.errors import BadInput, suggest, unknown
 from nikawa.io.judgements.base import (
@@ -28,6 +28,7 @@ from nikawa.io.judgements.base import (
     parse_answer_cell,
     parse_seconds,
 )
+from nikawa.io.judgements.formula_escape import unguard_cell
 from nikawa.io.lines import (
     RowLines,
     guess_encoding,
@@ -36,15 +37,18 @@ from nikawa.io.lines import (
     refuse_long_line,
 )
 from nikawa.io.tsv import check_header
-from nikawa.records import Judgement
+from nikawa.records import Judgement, JudgementKind
 
 BOM = b"\xef\xbb\xbf"
 SAMPLE_BYTES = 1 << 16
 """Bytes of foreign lines the encoding is told from."""
 FIELDS = ("example", "worker", "answer", "question", "seconds", "at")
+REMARK_FIELDS = ("comment", "kind")
+"""Further fields that a sheet of our own has, and that another may have."""
 QUESTION = "label"
 """The question of a sheet that names none."""
 MAP_CURE = "write --map example=COLUMN,worker=COLUMN,answer=COLUMN (answer=PATTERN* where each worker has a column)"
+JUDGEMENT_KINDS: tuple[JudgementKind, ...] = get_args(JudgementKind)
 _CJK = re.compile("[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
 
 
@@ -199,6 +203,8 @@ class Columns:
     question: str = ""
     seconds: str = ""
     at: str = ""
+    comment: str = ""
+    kind: str = ""
 
     @property
     def wide(self) -> bool:
@@ -221,7 +227,7 @@ def parse_map(text: str) -> dict[str, str]:
         name, equals, column = (word.strip() for word in part.partition("="))
         if not equals or not column:
             raise BadInput(f"{part!r} maps no column", cure=MAP_CURE)
-        if name not in FIELDS and not name.startswith("answer."):
+        if name not in (*FIELDS, *REMARK_FIELDS) and not name.startswith("answer."):
             raise unknown("field", name, FIELDS)
         if name in mapping:
             raise BadInput(f"{name} is mapped twice", cure=MAP_CURE)
@@ -244,7 +250,7 @@ def map_columns(
             own_question = name.partition(".")[2] or ("" if "question" in mapping else question)
             answers += [(own_question, each) for each in _match_heading(column, header, path)]
     single = {}
-    for name in ("example", "worker", "question", "seconds", "at"):
+    for name in ("example", "worker", "question", "seconds", "at", *REMARK_FIELDS):
         if name in mapping:
             single[name] = _match_heading(mapping[name], header, path)[0]
     columns = Columns(answers=tuple(answers), **single)
@@ -282,6 +288,10 @@ def read_columns(path: Path, layout: Layout, columns: Columns, notes: Notes) -> 
         seconds = parse_seconds(row[columns.seconds], line, path) if columns.seconds else None
         at = row[columns.at].strip() or None if columns.at else None
         worker = need(row[columns.worker], "worker", line) if columns.worker else ""
+        comment = unguard_cell(row[columns.comment].strip()) if columns.comment else ""
+        kind = row[columns.kind].strip() if columns.kind else ""
+        if kind not in JUDGEMENT_KINDS:  # a column of another tool that means something else
+            kind = "person"
         for question, column in columns.answers:
             answer = parse_answer_cell(row[column], line, notes)
             if answer is None:
@@ -293,5 +303,7 @@ def read_columns(path: Path, layout: Layout, columns: Columns, notes: Notes) -> 
                 answer=answer,
                 seconds=seconds,
                 at=at,
+                kind=kind,
+                comment=comment,
             )
             yield line, judgement

@@ -1,0 +1,64 @@
+"""What a file of judgements holds beside workers' answers: an owner's decisions, workers' reports and comments.
+
+A decision is a judgement of the kind `decision` or `tie-decision` by the worker `decision:NAME` or `tie-decision:NAME`, its
+comment is the reason. Files without a place for the kind (platforms' sheets, exports of older versions) tell a decision by that
+name alone. A report is a judgement of the kind `report`: the answer is the code of the reason. A comment goes with the
+answer it was made on.
+
+`Reading.set_remarks_aside` parts them from the answers for every form of file, so that no reader counts them as votes. Forms
+that have no room for them get a file of records beside theirs (`remarks_file`), which is read with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from nikawa.io.atomic import atomic_write
+from nikawa.io.json import encode_json
+from nikawa.records import DECISION_KINDS, Judgement, JudgementKind
+
+REPORT = "report"
+"""The kind of a report, and its question: none of a form has this name."""
+
+
+def name_decider(kind: str, person: str) -> str:
+    """The worker of a decision by a person: `decision:owner`."""
+    return f"{kind}:{person}"
+
+
+def name_person(judgement: Judgement) -> str:
+    """The person who decided; the worker's name where it is no decision."""
+    prefix, colon, person = judgement.worker.partition(":")
+    return person if colon and prefix in DECISION_KINDS else judgement.worker
+
+
+def kind_of(judgement: Judgement) -> JudgementKind:
+    """The kind of a judgement: what it says, else what the name of its worker tells.
+
+    >>> kind_of(Judgement(example="1", worker="decision:owner", question="label", answer="yes"))
+    'decision'
+    """
+    if judgement.kind == "person" and judgement.worker.startswith(("decision:", "tie-decision:")):
+        return "tie-decision" if judgement.worker.startswith("tie-") else "decision"
+    return judgement.kind
+
+
+def is_remark(judgement: Judgement) -> bool:
+    """Whether it is a decision or a report, which no reader counts as an answer."""
+    return kind_of(judgement) in (*DECISION_KINDS, REPORT)
+
+
+def remarks_file(path: Path) -> Path:
+    """The file of remarks beside a file or folder whose form has no room for them."""
+    return path.with_name(f"{path.name}.remarks.jsonl")
+
+
+def write_remarks(path: Path, judgements: Iterable[Judgement], *, overwrite: bool = False) -> int:
+    """Write decisions, reports and answers with comments as records; returns how many."""
+    count = 0
+    with atomic_write(path, overwrite=overwrite) as stream:
+        for judgement in judgements:
+            stream.write(encode_json(judgement) + b"\n")
+            count += 1
+    return count
