@@ -24,13 +24,13 @@ from nikawa.datasets.card import fill_card
 from nikawa.datasets.custom import custom_tasks
 from nikawa.datasets.hide import META, Hiding, find_kept_fields, hide_labels
 from nikawa.datasets.keys import (
-    NOTICE,
     SECRET_BYTES,
     VERSION,
     HiddenNotice,
     HiddenSplit,
     KeyHeader,
     digest_items,
+    encode_notice,
     read_header,
     read_keys,
     read_notice,
@@ -42,6 +42,7 @@ from nikawa.errors import BadInput, list_names, unknown
 from nikawa.io.atomic import atomic_folder, atomic_write, refuse_existing
 from nikawa.io.folders import (
     CARD,
+    HIDDEN_NOTICE,
     JUDGEMENTS,
     check_split_names,
     is_dataset_folder,
@@ -200,9 +201,7 @@ def hide(
                 write_records(target / JUDGEMENTS, shown_judgements)
             if shown_lineages:
                 write_lineage(target, shown_lineages)
-            with atomic_write(target / NOTICE) as notice_stream:
-                packed = msgspec.json.format(encode_json(notice), indent=2)
-                notice_stream.write(packed + b"\n")
+            (target / HIDDEN_NOTICE).write_bytes(encode_notice(notice))
             write_card(card, target)
     return HideReport(
         dataset=dataset.card.name,
@@ -244,11 +243,11 @@ def refuse_places(out: Path, keys: Path, source: Path | None, overwrite: bool) -
         read_header(first, keys)  # only a key file is replaced
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         refuse_existing(out, overwrite)
-        if not out.is_dir() or not (out / NOTICE).is_file():
+        if not out.is_dir() or not (out / HIDDEN_NOTICE).is_file():
             what = "was not written by nikawa data hide, and would be replaced"
             raise BadInput(what, file=out, cure="choose another folder")
         # Whatever else lies there would go, and might be all that is left of it.
-        known = {CARD, NOTICE, JUDGEMENTS, LINEAGE, INDEX}
+        known = {CARD, HIDDEN_NOTICE, JUDGEMENTS, LINEAGE, INDEX}
         known |= {path.name for path in split_files(out).values()}
         strange = sorted(path.name for path in out.iterdir() if path.name not in known)
         if strange:
@@ -469,7 +468,7 @@ def find_left_behind(folder: Path | None) -> tuple[str, ...]:
     """Files of a dataset folder that are no part of the dataset."""
     if folder is None:
         return ()
-    known = {CARD, NOTICE, JUDGEMENTS, LINEAGE, INDEX}
+    known = {CARD, HIDDEN_NOTICE, JUDGEMENTS, LINEAGE, INDEX}
     known |= {path.name for path in split_files(folder).values()}
     names = (path.name for path in folder.iterdir() if not path.name.startswith("."))
     return tuple(sorted(name for name in names if name not in known))

@@ -435,6 +435,7 @@ def export(
 
     from nikawa.datasets.export import export as run
     from nikawa.datasets.hidden import refuse_label_loss
+    from nikawa.datasets.keys import carry_notice
     from nikawa.datasets.load import load
     from nikawa.datasets.names import find_benchmark
 
@@ -443,7 +444,8 @@ def export(
         refuse_label_loss(name, out, chain.from_iterable(dataset.splits.values()))
         benchmark = find_benchmark(name)
         tasks = benchmark.tasks if benchmark is not None else ()
-        run(dataset, tasks, to, out, overwrite=overwrite)
+        notice = carry_notice(name, dataset.splits)
+        run(dataset, tasks, to, out, overwrite=overwrite, beside=notice)
     if json:
         sizes = {split: len(examples) for split, examples in dataset.splits.items()}
         print_json(

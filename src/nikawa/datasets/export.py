@@ -8,7 +8,7 @@ replaces nothing else: neither somebody's own file nor a card that somebody has 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from nikawa.datasets.export_croissant import sha256, write_croissant
@@ -34,9 +34,17 @@ class Manifest(Record, frozen=True, kw_only=True):
 
 
 def export(
-    dataset: Dataset, tasks: Sequence[Task], to: str, out: Path, *, overwrite: bool = False
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    to: str,
+    out: Path,
+    *,
+    overwrite: bool = False,
+    beside: Mapping[str, bytes] | None = None,
 ) -> None:
     """Write `dataset` to the folder `out` in one of `FORMATS`; labels that are hidden stay behind.
+
+    `beside` are further files of a dataset folder, name to content.
 
     Raises `BadInput` where `out` holds a file that no export wrote, or one that was changed since,
     even with `overwrite`.
@@ -49,7 +57,7 @@ def export(
     public = remove_hidden_labels(hide_inherited(dataset))
     with atomic_folder(out, overwrite=overwrite) as folder:
         if to in ("jsonl", "parquet"):
-            write_folder(public, folder, suffix=f".{to}")
+            write_folder(public, folder, suffix=f".{to}", beside=beside)
         else:
             layout = lay_out(public)
             write_hf(public, tasks, layout, folder)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hmac
 from base64 import b32encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from pathlib import Path
@@ -23,14 +23,14 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec.structs import replace
 
+from nikawa.datasets.names import custom_path, spec_of
 from nikawa.errors import BadInput
+from nikawa.io.folders import HIDDEN_NOTICE
 from nikawa.io.json import decode_json, encode_json, read_json
 from nikawa.io.lines import read_raw_lines
 from nikawa.io.spans import check_spans, has_spans
 from nikawa.records import Dataset, Example, Judgement, Origin, Record, Task
 
-NOTICE = "hidden.json"
-"""The notice in the folder of a dataset with hidden labels."""
 VERSION = 1
 """Of the key file and of the notice."""
 SECRET_BYTES = 32
@@ -210,7 +210,7 @@ def describe_mode(path: Path) -> str:
 
 def read_notice(folder: Path) -> HiddenNotice | None:
     """The notice of a dataset folder; None where it has none."""
-    path = folder / NOTICE
+    path = folder / HIDDEN_NOTICE
     if not path.is_file():
         return None
     notice = read_json(path, HiddenNotice, unique=True)
@@ -218,6 +218,29 @@ def read_notice(folder: Path) -> HiddenNotice | None:
         what = f"is a notice of version {notice.hidden}, this Nikawa reads {VERSION}"
         raise BadInput(what, file=path, cure="update Nikawa")
     return notice
+
+
+def encode_notice(notice: HiddenNotice) -> bytes:
+    """The notice as its file holds it."""
+    return msgspec.json.format(encode_json(notice), indent=2) + b"\n"
+
+
+def find_notice(text: str) -> HiddenNotice | None:
+    """The notice of a dataset given as `load` takes it; None where it has none."""
+    return None if spec_of(text).name else read_notice(custom_path(text)[0])
+
+
+def carry_notice(text: str, splits: Collection[str]) -> dict[str, bytes]:
+    """The notice for a copy of a dataset that has some of its splits: its name and content.
+
+    Nothing where the dataset, given as `load` takes it, has no notice, or where none of these
+    splits is hidden.
+    """
+    notice = find_notice(text)
+    if notice is None:
+        return {}
+    hidden = {split: told for split, told in notice.splits.items() if split in splits}
+    return {HIDDEN_NOTICE: encode_notice(replace(notice, splits=hidden))} if hidden else {}
 
 
 def restore_labels(dataset: Dataset, keys: LabelKeys, place: str) -> Dataset:
@@ -238,7 +261,7 @@ def restore_labels(dataset: Dataset, keys: LabelKeys, place: str) -> Dataset:
         refuse_other_items(keys, split, splits[split], place)
         told = None if notice is None else notice.splits.get(split)
         if told is not None and not hmac.compare_digest(told.seal, keys.header.seal):
-            what = f"has another seal than {Path(place) / NOTICE} tells of {split}"
+            what = f"has another seal than {Path(place) / HIDDEN_NOTICE} tells of {split}"
             cure = "the labels were hidden anew since: name the key file that was written then"
             raise BadInput(what, file=keys.path, cure=cure)
         items = keys.items[split]

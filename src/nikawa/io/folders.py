@@ -5,7 +5,7 @@ too).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,7 @@ from nikawa.records import Dataset
 __all__ = [
     "BESIDE",
     "CARD",
+    "HIDDEN_NOTICE",
     "JUDGEMENTS",
     "SPLIT_SUFFIXES",
     "check_split_names",
@@ -37,6 +38,8 @@ KEY_FILE_START = b'{"keys":'
 SPLIT_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
 JUDGEMENTS = "judgements.jsonl"
 """What workers answered about the examples of a folder, where it is kept beside them."""
+HIDDEN_NOTICE = "hidden.json"
+"""What a folder says of labels that lie in a key file: see `nikawa.datasets.keys`."""
 BESIDE = ("lineage.jsonl", JUDGEMENTS)
 """What may lie in a dataset folder and is no split."""
 
@@ -93,12 +96,18 @@ def read_folder(path: Path, first: int | None = None) -> Dataset:
 
 
 def write_folder(
-    dataset: Dataset, path: Path, *, overwrite: bool = False, suffix: str = ".jsonl"
+    dataset: Dataset,
+    path: Path,
+    *,
+    overwrite: bool = False,
+    suffix: str = ".jsonl",
+    beside: Mapping[str, bytes] | None = None,
 ) -> None:
     """Write a dataset folder, whole or not at all.
 
-    The card goes last, so a folder with a card is complete. Overwriting replaces the card and the
-    splits that were there; files of other kinds are left alone.
+    The card goes last, so a folder with a card is complete. Overwriting replaces the card, the
+    splits and the notice of hidden labels that were there; files of other kinds are left alone.
+    `beside` maps names of further files to their content.
     """
     if path.exists() and not path.is_dir():
         raise BadInput("is a file, not a folder", file=path, cure="choose another name")
@@ -106,6 +115,8 @@ def write_folder(
     with open_target(path, {f"{split}{suffix}" for split in dataset.splits}, overwrite) as folder:
         for split, examples in dataset.splits.items():
             write_records(folder / f"{split}{suffix}", examples)
+        for name, content in (beside or {}).items():
+            (folder / name).write_bytes(content)
         write_card(msgspec.structs.replace(dataset.card, version=dataset.version), folder)
 
 
@@ -120,8 +131,9 @@ def open_target(path: Path, names: set[str], overwrite: bool) -> Iterator[Path]:
     names_there = {file.name for file in path.iterdir()} if path.is_dir() else set()
     old = set()
     if overwrite:
-        old = {name for name in names_there if name == CARD or _may_be_split(name)}
-    for name in sorted(old - names - {CARD}):
+        replaced = (CARD, HIDDEN_NOTICE)
+        old = {name for name in names_there if name in replaced or _may_be_split(name)}
+    for name in sorted(old - names - {CARD, HIDDEN_NOTICE}):
         try:  # what looks like a split by its name only is not ours to remove
             next(read_examples(path / name))
         except BadInput:

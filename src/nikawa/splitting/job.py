@@ -23,6 +23,7 @@ from nikawa.checks.quality import distribution, tops
 from nikawa.datasets import load
 from nikawa.datasets.card import fill_card
 from nikawa.datasets.hidden import refuse_label_loss
+from nikawa.datasets.keys import find_notice
 from nikawa.datasets.lineage import INDEX, LINEAGE, Lineage, Step, hide_lineage, write_lineage
 from nikawa.datasets.names import find_benchmark
 from nikawa.datasets.views import source_of, views_of
@@ -111,6 +112,7 @@ def split(
         refuse_existing(options.out / CARD, options.overwrite)
     on_progress(f"reading {text}", 0, None)
     whole = load(text, data=data, hidden=options.hidden)
+    refuse_withheld_labels(whole, text)
     dataset, views = drop_repeating_splits(whole, text)
     examples = pool_splits(dataset)
     if not options.hidden:
@@ -159,6 +161,17 @@ def split(
         views=views,
         out=None if options.out is None else str(options.out),
     )
+
+
+def refuse_withheld_labels(dataset: Dataset, text: str) -> None:
+    """Refuse splits whose labels lie in a key file: it names their items by split."""
+    notice = find_notice(text)
+    withheld = [split for split in dataset.splits if notice is not None and split in notice.splits]
+    if withheld:
+        what = f"the labels of {list_names(withheld)} are in a key file, which would no longer fit"
+        others = [split for split in dataset.splits if split not in withheld]
+        name = f"{text}:{others[0]}" if others else "the dataset that nikawa data hide was run on"
+        raise BadInput(what, file=text, cure=f"split {name}")
 
 
 def refuse_hidden_labels(splitter: Splitter, examples: Sequence[Example]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from nikawa.datasets.hidden import refuse_label_loss
+from nikawa.datasets.keys import carry_notice
 from nikawa.datasets.stream import SplitExamples, open_stream, refuse_missing_inputs
 from nikawa.errors import BadInput
 from nikawa.io.atomic import private_files, refuse_existing
@@ -158,7 +159,7 @@ def tag(
             pass
     else:
         with private_files(options.hidden):
-            _write_tagged(out, examples_with_tags(), source.dataset, options.overwrite)
+            _write_tagged(out, examples_with_tags(), source.dataset, options.overwrite, text)
     return tally.report(source.dataset.version)
 
 
@@ -193,9 +194,11 @@ def _tag_splits(
 
 
 def _write_tagged(
-    out: Path, pairs: Iterator[tuple[str, Example]], dataset: Dataset, overwrite: bool
+    out: Path, pairs: Iterator[tuple[str, Example]], dataset: Dataset, overwrite: bool, text: str
 ) -> None:
-    """Write the examples to a records file, or to a dataset folder with the card of `dataset`."""
+    """Write the examples to a records file, or to a dataset folder with the card of `dataset`, and
+    with its notice of hidden labels where the folder that `text` names has one.
+    """
     if out.name.endswith(SUFFIXES):
         several = len(dataset.splits) > 1
         examples = _refuse_shared_ids(pairs, out) if several else (example for _, example in pairs)
@@ -205,7 +208,7 @@ def _write_tagged(
     for split, example in pairs:
         splits[split].append(example)
     kept = replace(dataset, splits={split: tuple(examples) for split, examples in splits.items()})
-    write_folder(kept, out, overwrite=overwrite)
+    write_folder(kept, out, overwrite=overwrite, beside=carry_notice(text, splits))
 
 
 def _refuse_shared_ids(pairs: Iterator[tuple[str, Example]], out: Path) -> Iterator[Example]:
