@@ -158,12 +158,14 @@ def test_csv_is_data(tmp_path: Path) -> None:
     path.write_text(
         json.dumps({str(i): x if i % 7 else "neutral" for i, x in enumerate(labels)}), "utf-8"
     )
-    (row,) = csv.DictReader(
-        run("jnli", str(path), "--data", str(tmp_path), "--as", "csv").splitlines()
-    )
+    words = ("jnli", str(path), "--data", str(tmp_path), "--as", "csv")
+    (row,) = csv.DictReader(run(*words).splitlines())
+    (official,) = csv.DictReader(run(*words, "--unit", "official").splitlines())
     wrong = sum(not i % 7 and x != "neutral" for i, x in enumerate(labels))
-    assert (row["where"], row["unit"], row["n"]) == ("all", "fraction", "1200")
-    assert float(row["score"]) == (1200 - wrong) / 1200
+    assert (row["where"], row["unit"], row["n"]) == ("all", "percent", "1200")
+    assert (official["where"], official["unit"], official["n"]) == ("all", "fraction", "1200")
+    assert float(official["score"]) == (1200 - wrong) / 1200
+    assert float(row["score"]) == pytest.approx(float(official["score"]) * 100, abs=1e-12)
     assert float(row["low"]) < float(row["score"]) < float(row["high"])
 
 

@@ -21,23 +21,23 @@ from nikawa.cli.terminal.options import (
     LabelKeysFile,
     Quiet,
     TableStyle,
+    UnitOfTable,
     complete_tasks,
     warn_of_mode,
 )
 from nikawa.cli.terminal.output import (
-    UNDEFINED,
     echo,
     format_data_cell,
     print_rendered,
     print_result,
     print_table,
     progress_bar,
-    score_digits,
 )
 from nikawa.errors import BadInput
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
+    from nikawa.metrics.units import TableUnit
     from nikawa.scoring.compare import Comparison, PairResult
 
 PANEL = "Evaluate"
@@ -123,6 +123,7 @@ def compare(
     ] = 0,
     rounds: Annotated[int, typer.Option(help="Resamples and random swaps.", min=100)] = 10_000,
     style: TableStyle = None,
+    unit: UnitOfTable = "percent",
     hidden: Annotated[
         bool,
         typer.Option(
@@ -135,8 +136,10 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Compare systems on the same items: paired tests, intervals, ties."""
+    from nikawa.metrics.units import parse_table_unit
     from nikawa.scoring.score import ScoreOptions
 
+    table = parse_table_unit(unit)
     warn_of_mode(keys)
     with progress_bar("reading", quiet or json) as bar:
         options = ScoreOptions(
@@ -146,7 +149,10 @@ def compare(
             task, parse_systems(systems), split=split, data=data, options=options, rounds=rounds
         )
     print_result(
-        comparison, lambda report: show_comparison(report, style, items), json=json, quiet=quiet
+        comparison,
+        lambda report: show_comparison(report, style, items, table),
+        json=json,
+        quiet=quiet,
     )
 
 
@@ -168,25 +174,29 @@ def parse_systems(systems: list[str]) -> dict[str, list[Path]]:
     return by_name
 
 
-def show_comparison(comparison: Comparison, style: str | None, items: int) -> None:
+def show_comparison(
+    comparison: Comparison, style: str | None, items: int, table: TableUnit
+) -> None:
     """Print the scores, the paired tests and the items that systems answer differently."""
+    from nikawa.metrics.units import format_score
+
     if style == "csv":
         return print_rendered(
-            CSV, [format_data(comparison, pair) for pair in comparison.pairs], style
+            CSV, [format_data(comparison, pair, table) for pair in comparison.pairs], style
         )
     systems = [
         (
             s.task,
             s.metric,
             s.system,
-            format_score(s.value, s.unit),
-            format_score(s.sd, s.unit),
+            format_score(s.value, s.metric, s.unit, table),
+            "" if s.sd is None else format_score(s.sd, s.metric, s.unit, table),
             str(s.runs),
             s.letters,
         )
         for s in comparison.systems
     ]
-    pairs = [format_pair(pair) for pair in comparison.pairs]
+    pairs = [format_pair(pair, table) for pair in comparison.pairs]
     if style is not None:
         print_rendered(SYSTEMS, systems, style, numbers=NUMBERS)
         echo()
@@ -204,41 +214,47 @@ def show_comparison(comparison: Comparison, style: str | None, items: int) -> No
     for title, ids in comparison.differing.items():
         shown = f": {', '.join(ids[:items])}" if items else ""
         echo(f"{title}: they differ on {len(ids):,} items{shown}")
-    for line in format_footnotes(comparison):
+    for line in format_footnotes(comparison, table):
         echo(line)
     return None
 
 
-def format_footnotes(comparison: Comparison) -> Iterator[str]:
+def format_footnotes(comparison: Comparison, table: TableUnit) -> Iterator[str]:
     """Yield the remarks below the table."""
     from nikawa.metrics import metrics
+    from nikawa.metrics.units import CONVERTED, is_converted
 
     if any(isnan(pair.low) and not isnan(pair.difference) for pair in comparison.pairs):
         yield f"{NO_INTERVAL}: {TOO_FEW}"
+    if any(is_converted(s.metric, s.unit, table) for s in comparison.systems):
+        yield CONVERTED
     for s in comparison.systems:
         if isnan(s.value):
             yield f"{s.metric} of {s.system} is not defined: {metrics()[s.metric].undefined}"
     yield "Systems that share a letter cannot be told apart at 5% after Holm's correction."
 
 
-def format_pair(pair: PairResult) -> tuple[str, ...]:
+def format_pair(pair: PairResult, table: TableUnit) -> tuple[str, ...]:
     """Format a paired test as a row for people."""
-    d = score_digits(pair.unit)
+    from nikawa.metrics.units import format_score
+
+    def show(value: float, *, signed: bool = True) -> str:
+        return format_score(value, pair.metric, pair.unit, table, signed=signed)
+
     counts = (pair.wins, pair.losses, pair.ties)
-    undefined = isnan(pair.difference)
-    few = "" if undefined else NO_INTERVAL
+    few = "" if isnan(pair.difference) else NO_INTERVAL
     return (
         pair.task,
         pair.metric,
         f"{pair.second} - {pair.first}",
         f"{pair.n:,}",
-        UNDEFINED if undefined else f"{pair.difference:+.{d}f}",
-        few if isnan(pair.low) else f"{pair.low:+.{d}f} to {pair.high:+.{d}f}",
+        show(pair.difference),
+        few if isnan(pair.low) else f"{show(pair.low)} to {show(pair.high)}",
         format_p(pair.p),
         format_p(pair.p_holm),
         format_p(pair.p_mcnemar),
         "" if pair.effect is None else f"{pair.effect:+.2f}",
-        "" if isnan(pair.smallest) else f"{pair.smallest:.{d}f}",
+        "" if isnan(pair.smallest) else show(pair.smallest, signed=False),
         " / ".join(f"{count:,}" for count in counts) if any(counts) else "",
     )
 
@@ -250,15 +266,13 @@ def format_p(value: float | None) -> str:
     return f"{value:.4f}" if value >= SMALLEST_P else f"<{SMALLEST_P}"
 
 
-def format_score(value: float | None, unit: str) -> str:
-    """A score with the digits of its unit; empty where there is none."""
-    if value is None:
-        return ""
-    return UNDEFINED if isnan(value) else f"{value:.{score_digits(unit)}f}"
-
-
-def format_data(comparison: Comparison, pair: PairResult) -> tuple[str, ...]:
+def format_data(comparison: Comparison, pair: PairResult, table: TableUnit) -> tuple[str, ...]:
     """A pair as data: whole numbers and all digits, nothing where a figure is not defined."""
+    from nikawa.metrics.units import unit_in_table, value_in_table
+
+    def convert(value: float | None) -> float | None:
+        return value_in_table(value, pair.metric, pair.unit, table)
+
     both = {
         s.system: s for s in comparison.systems if (s.task, s.metric) == (pair.task, pair.metric)
     }
@@ -267,26 +281,26 @@ def format_data(comparison: Comparison, pair: PairResult) -> tuple[str, ...]:
     values = (
         pair.task,
         pair.metric,
-        pair.unit,
+        unit_in_table(pair.metric, pair.unit, table),
         pair.first,
         pair.second,
         pair.n,
-        one.value,
-        one.sd,
+        convert(one.value),
+        convert(one.sd),
         one.runs,
         one.letters,
-        two.value,
-        two.sd,
+        convert(two.value),
+        convert(two.sd),
         two.runs,
         two.letters,
-        pair.difference,
-        pair.low,
-        pair.high,
+        convert(pair.difference),
+        convert(pair.low),
+        convert(pair.high),
         pair.p,
         pair.p_holm,
         pair.p_mcnemar,
         pair.effect,
-        pair.smallest,
+        convert(pair.smallest),
         *((pair.wins, pair.losses, pair.ties) if counted else (None, None, None)),
     )
     return tuple(map(format_data_cell, values))

@@ -21,6 +21,7 @@ from nikawa.cli.terminal.options import (
     Json,
     Quiet,
     TableStyle,
+    UnitOfTable,
     complete_tasks,
     parse_value,
     split_list,
@@ -37,6 +38,7 @@ from nikawa.errors import BadInput, unknown
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
+    from nikawa.metrics.units import TableUnit
     from nikawa.models import Model
     from nikawa.runs.job import RunCell, RunOptions, RunReport
     from nikawa.runs.manage import ListedRun, RunDiff
@@ -146,6 +148,7 @@ def start(
         bool, typer.Option("--keep-state", help="Keep what models wrote while at work.")
     ] = False,
     style: TableStyle = None,
+    unit: UnitOfTable = "percent",
     main: Annotated[
         bool,
         typer.Option(
@@ -162,9 +165,11 @@ def start(
     if not model and not tasks:
         typer.echo(context.get_help())
         return
+    from nikawa.metrics.units import parse_table_unit
     from nikawa.runs.job import RunOptions
 
     check_notation(style)
+    table = parse_table_unit(unit)
     words = {
         "settings": settings,
         "grid": grid,
@@ -186,7 +191,10 @@ def start(
         echo("nikawa: interrupted; the same command goes on from here", err=True)
         raise typer.Exit(130) from None
     print_result(
-        report, lambda report: show_results(report, style, main=main), json=json, quiet=quiet
+        report,
+        lambda report: show_results(report, style, table, main=main),
+        json=json,
+        quiet=quiet,
     )
     report_failures(report)
 
@@ -233,28 +241,36 @@ def list_(
     out: Out = RUNS,
     task: Annotated[str | None, typer.Option(help="Runs of this task only.")] = None,
     model: Annotated[str | None, typer.Option(help="Runs of this model only.")] = None,
+    unit: UnitOfTable = "percent",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """The runs of a folder, finished or not, with their main score."""
+    from nikawa.metrics.units import parse_table_unit
     from nikawa.runs.manage import list_runs
 
+    table = parse_table_unit(unit)
     rows = list_runs(out, task, model)
-    print_result(rows, show_list, json=json, quiet=quiet)
+    print_result(rows, lambda rows: show_list(rows, table), json=json, quiet=quiet)
 
 
 def diff(
     a: Annotated[str, typer.Argument(help="A run: its folder, or the beginning of its hash.")],
     b: Annotated[str, typer.Argument(help="Another.")],
     out: Out = RUNS,
+    unit: UnitOfTable = "percent",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """What two runs do not share: what defines them, packages, scores, answers."""
+    from nikawa.metrics.units import parse_table_unit
     from nikawa.runs.manage import diff_runs
 
+    table = parse_table_unit(unit)
     difference = diff_runs(a, b, out)
-    print_result(difference, show_diff, json=json, quiet=quiet)
+    print_result(
+        difference, lambda difference: show_diff(difference, table), json=json, quiet=quiet
+    )
 
 
 def remove(
@@ -326,13 +342,15 @@ UNANSWERED_CURES = {
 """What helps where questions were not answered for such a reason."""
 
 
-def show_results(report: RunReport, style: str | None, *, main: bool = False) -> None:
+def show_results(
+    report: RunReport, style: str | None, table: TableUnit, *, main: bool = False
+) -> None:
     """The table, then what was chosen, left out and not answered.
 
     `main`: first metrics of whole sets alone.
     """
     columns, rows, numbers = results_table(
-        select_main_cells(report.cells) if main else report.cells
+        select_main_cells(report.cells) if main else report.cells, table
     )
     if style is not None:
         print_rendered(columns, rows, style, numbers=numbers)
@@ -384,7 +402,9 @@ def select_main_cells(cells: Sequence[RunCell]) -> list[RunCell]:
     return [cell for cell in cells if cell.metric == first[cell.task] and not cell.where]
 
 
-def results_table(cells: Sequence[RunCell]) -> tuple[list[str], list[list[str]], list[str]]:
+def results_table(
+    cells: Sequence[RunCell], table: TableUnit
+) -> tuple[list[str], list[list[str]], list[str]]:
     """Columns, rows and which columns are numbers: a row a figure, a column a model."""
     models = list(dict.fromkeys(cell.model for cell in cells))
     rows = group_cells(cells)
@@ -397,7 +417,7 @@ def results_table(cells: Sequence[RunCell]) -> tuple[list[str], list[list[str]],
     columns = [NAMES[i] for i in keep] + shown + ["n"] + (["protocol"] if protocol else [])
     body = [
         [key[i] for i in keep]
-        + [_shown(by_model[m], key[3]) if m in by_model else "" for m in models]
+        + [_shown(by_model[m], key[3], table) if m in by_model else "" for m in models]
         + [
             f"{max((cell.asked // len(cell.seeds) if key[3] == ANSWERED else cell.n) for cell in by_model.values()):,}"
         ]
@@ -431,29 +451,27 @@ def group_cells(cells: Sequence[RunCell]) -> dict[CellKey, dict[str, RunCell]]:
     return {key: rows[key] for key in sorted(rows, key=lambda key: first[key[:3]])}
 
 
-def _shown(cell: RunCell, metric: str) -> str:
-    return f"{cell.answered:,} of {cell.asked:,}" if metric == ANSWERED else format_figure(cell)
+def _shown(cell: RunCell, metric: str, table: TableUnit) -> str:
+    if metric == ANSWERED:
+        return f"{cell.answered:,} of {cell.asked:,}"
+    return format_figure(cell, table)
 
 
-def format_figure(cell: RunCell) -> str:
-    """Mean and deviation over seeds, or the value with its interval.
+def format_figure(cell: RunCell, table: TableUnit) -> str:
+    """Mean and deviation over seeds, or the value with its interval."""
+    from nikawa.metrics.units import format_score
 
-    In percent, also where scorers give fractions.
-    """
+    def show(value: float | None) -> str:
+        return format_score(value, cell.metric, cell.unit, table)
+
+    mean = show(cell.mean)
     if cell.mean is None:
-        return "not defined"
-    from nikawa.metrics import metrics
-
-    share = cell.unit == "fraction" and metrics()[cell.metric].scaled
-    digits, times = (
-        (4, 1.0) if cell.unit == "fraction" and not share else (2, 100.0 if share else 1.0)
-    )
-    mean = f"{cell.mean * times:.{digits}f}"
+        return mean
     if cell.sd is not None:
-        return f"{mean} ± {cell.sd * times:.{digits}f}"
+        return f"{mean} ± {show(cell.sd)}"
     if cell.low is None or cell.high is None:
         return f"{mean} ({NO_INTERVAL})" if cell.few else mean
-    return f"{mean} ({cell.low * times:.{digits}f} to {cell.high * times:.{digits}f})"
+    return f"{mean} ({show(cell.low)} to {show(cell.high)})"
 
 
 def format_reasons(reasons: Mapping[str, int]) -> str:
@@ -477,8 +495,10 @@ def format_unanswered(cells: Sequence[RunCell]) -> list[str]:
     ]
 
 
-def show_list(rows: Sequence[ListedRun]) -> None:
+def show_list(rows: Sequence[ListedRun], table: TableUnit) -> None:
     """A line a run."""
+    from nikawa.metrics.units import format_score
+
     columns = (
         "run",
         "task",
@@ -505,7 +525,7 @@ def show_list(rows: Sequence[ListedRun]) -> None:
             r.state,
             r.set,
             r.metric,
-            ("" if r.value is None else format_score(r.value)),
+            "" if r.value is None else format_score(r.value, r.metric, r.unit or "percent", table),
             r.protocol,
         )
         for r in rows
@@ -516,8 +536,10 @@ def show_list(rows: Sequence[ListedRun]) -> None:
             echo(f"{row.run}: {row.problem}")
 
 
-def show_diff(difference: RunDiff) -> None:
+def show_diff(difference: RunDiff, table: TableUnit) -> None:
     """Three tables: what defines them, scores, answers."""
+    from nikawa.metrics.units import format_score
+
     echo(f"A {difference.a}")
     echo(f"B {difference.b}")
     print_table(
@@ -529,9 +551,11 @@ def show_diff(difference: RunDiff) -> None:
             s.set,
             s.where or "all",
             s.metric,
-            format_score(s.a),
-            format_score(s.b),
-            ("" if s.a is None or s.b is None else format_score(s.b - s.a)),
+            format_score(s.a, s.metric, s.unit or "percent", table),
+            format_score(s.b, s.metric, s.unit or "percent", table),
+            ""
+            if s.a is None or s.b is None
+            else format_score(s.b - s.a, s.metric, s.unit or "percent", table, signed=True),
         )
         for s in difference.scores
     ]
@@ -548,11 +572,6 @@ def format_value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return "" if value is None else str(value)
-
-
-def format_score(value: float | None) -> str:
-    """A score with four decimals; `not defined` for None and NaN."""
-    return "not defined" if value is None or value != value else f"{value:.4f}"  # noqa: PLR0124  (NaN alone)
 
 
 MAX_SEED = 2**32 - 1

@@ -22,6 +22,7 @@ from nikawa.cli.terminal.options import (
     LabelKeysFile,
     Quiet,
     TableStyle,
+    UnitOfTable,
     complete_tasks,
     warn_of_mode,
 )
@@ -32,13 +33,13 @@ from nikawa.cli.terminal.output import (
     print_rendered,
     print_result,
     print_table,
-    score_digits,
     status,
 )
 from nikawa.errors import BadInput
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
+    from nikawa.metrics.units import TableUnit
     from nikawa.records import Score
     from nikawa.scoring.score import ScoreReport, VersionReport
 
@@ -89,6 +90,7 @@ def score(
         bool, typer.Option("--overwrite", help="Replace what --per-item finds.")
     ] = False,
     style: TableStyle = None,
+    unit: UnitOfTable = "percent",
     hidden: Annotated[
         bool,
         typer.Option(
@@ -103,8 +105,10 @@ def score(
     """Score answers exactly as the official scorer does, with 95% intervals."""
     from nikawa.io.atomic import atomic_write, private_files, refuse_existing
     from nikawa.io.json import encode_json
+    from nikawa.metrics.units import parse_table_unit
     from nikawa.scoring.score import ScoreOptions, list_item_details
 
+    table = parse_table_unit(unit)
     options = ScoreOptions(
         by=tuple(by or ()),
         partial=partial,
@@ -122,7 +126,7 @@ def score(
         with status(f"scoring {answers}", quiet or json):
             report = api.score_versions(task, answers, split=split, data=data, options=options)
         return print_result(
-            report, lambda r: _show_versions(r, style, confusion), json=json, quiet=quiet
+            report, lambda r: _show_versions(r, style, confusion, table), json=json, quiet=quiet
         )
     if per_item is not None:
         refuse_existing(per_item, overwrite, [Path(answers)])
@@ -136,15 +140,18 @@ def score(
             for item in list_item_details(scored):
                 stream.write(encode_json(item) + b"\n")
     print_result(
-        scored.report, lambda report: _show_report(report, style, confusion), json=json, quiet=quiet
+        scored.report,
+        lambda report: _show_report(report, style, confusion, table),
+        json=json,
+        quiet=quiet,
     )
     return None
 
 
-def _show_report(report: ScoreReport, style: str | None, confusion: bool) -> None:
+def _show_report(report: ScoreReport, style: str | None, confusion: bool, table: TableUnit) -> None:
     """Print the scores of one version, and with `confusion` which label was answered for which."""
     _refuse_confusion(report, confusion)
-    _show_scores(report, style)
+    _show_scores(report, style, table)
     if confusion:
         _show_confusion(report, style)
 
@@ -154,9 +161,11 @@ def _refuse_confusion(report: ScoreReport, confusion: bool) -> None:
         raise BadInput(f"{report.task} has no labels to confuse", cure="leave --confusion out")
 
 
-def _show_scores(report: ScoreReport, style: str | None) -> None:
+def _show_scores(report: ScoreReport, style: str | None, table: TableUnit) -> None:
     """The scores as a table, what was counted, and where the official code and the paper part ways."""
-    columns, rows = _tabulate_scores(report, style)
+    from nikawa.metrics.units import CONVERTED, is_converted
+
+    columns, rows = _tabulate_scores(report, style, table)
     if style is not None:
         return print_rendered(columns, rows, style, numbers=("score", "n"))
     echo(f"{report.task} {report.split}, version {report.version}: {_format_counts(report)}")
@@ -165,6 +174,8 @@ def _show_scores(report: ScoreReport, style: str | None) -> None:
     print_table(columns, rows, numbers=("score", "n"))
     if any(_lacks_interval(score) for score in report.scores):
         echo(f"{NO_INTERVAL}: {TOO_FEW}")
+    if any(is_converted(score.metric, score.unit, table) for score in report.scores):
+        echo(CONVERTED)
     for line in _explain_undefined(report):
         echo(line)
     for note in report.notes:
@@ -238,26 +249,34 @@ def _format_counts(report: ScoreReport) -> str:
 
 
 def _tabulate_scores(
-    report: ScoreReport, style: str | None = None
+    report: ScoreReport, style: str | None, table: TableUnit
 ) -> tuple[Sequence[str], list[tuple[str, ...]]]:
-    """The scores for people; as CSV they are data, with all digits."""
+    """The scores for people; as CSV they are data, with all digits and the unit of each."""
+    from nikawa.metrics.units import unit_in_table, value_in_table
+
     if style == "csv":
         rows = []
         for s in report.scores:
-            values = (s.where or "all", s.metric, s.mode, s.unit, s.value, s.low, s.high, s.n)
+            numbers = [
+                value_in_table(value, s.metric, s.unit, table) for value in (s.value, s.low, s.high)
+            ]
+            unit = unit_in_table(s.metric, s.unit, table)
+            values = (s.where or "all", s.metric, s.mode, unit, *numbers, s.n)
             rows.append(tuple(map(format_data_cell, values)))
         return DATA, rows
     columns = COLUMNS if any(s.where for s in report.scores) else COLUMNS[1:]
-    return columns, [_format_row(s)[len(COLUMNS) - len(columns) :] for s in report.scores]
+    return columns, [_format_row(s, table)[len(COLUMNS) - len(columns) :] for s in report.scores]
 
 
-def _format_row(s: Score) -> tuple[str, ...]:
+def _format_row(s: Score, table: TableUnit) -> tuple[str, ...]:
     """A score for people: as many digits as its unit has, and its interval."""
-    d = score_digits(s.unit)
+    from nikawa.metrics.units import format_score
+
     span = NO_INTERVAL if _lacks_interval(s) else ""
     if s.low is not None and s.high is not None:
-        span = f"{s.low:.{d}f} to {s.high:.{d}f}"
-    shown = UNDEFINED if isnan(s.value) else f"{s.value:.{d}f}"
+        low, high = (format_score(end, s.metric, s.unit, table) for end in (s.low, s.high))
+        span = f"{low} to {high}"
+    shown = format_score(s.value, s.metric, s.unit, table)
     return s.where or "all", s.metric, s.mode, shown, span, f"{s.n:,}"
 
 
@@ -266,7 +285,9 @@ def _lacks_interval(s: Score) -> bool:
     return s.low is None and not isnan(s.value)
 
 
-def _show_versions(versions: VersionReport, style: str | None, confusion: bool) -> None:
+def _show_versions(
+    versions: VersionReport, style: str | None, confusion: bool, table: TableUnit
+) -> None:
     """Print the scores of every version, and the items whose gold moved."""
     for report in versions.reports:
         _refuse_confusion(report, confusion)
@@ -274,11 +295,11 @@ def _show_versions(versions: VersionReport, style: str | None, confusion: bool) 
     columns = ("item", f"gold in {oldest}", f"gold in {newest}", "answer")
     rows = [(m.example, m.older, m.newer, m.answer) for m in versions.moved]
     if style is not None:
-        return _render_versions(versions, style, confusion, (columns, rows))
+        return _render_versions(versions, style, confusion, table, (columns, rows))
     for version, report in zip(versions.versions, versions.reports, strict=True):
         if version != report.version:
             echo(f"the files called {version} hold version {report.version}:")
-        _show_report(report, None, confusion)
+        _show_report(report, None, confusion, table)
     if rows:
         print_table(columns, rows)
     echo(f"{len(rows)} items have another gold answer in {newest} than in {oldest}")
@@ -289,13 +310,16 @@ def _render_versions(
     versions: VersionReport,
     style: str,
     confusion: bool,
+    table: TableUnit,
     moved: tuple[Sequence[str], Sequence[Sequence[object]]],
 ) -> None:
     """One table of all versions, which a row names; then the others, an empty line between."""
     reports = list(zip(versions.versions, versions.reports, strict=True))
-    columns = _tabulate_scores(versions.reports[0], style)[0]
+    columns = _tabulate_scores(versions.reports[0], style, table)[0]
     rows = [
-        (version, *row) for version, report in reports for row in _tabulate_scores(report, style)[1]
+        (version, *row)
+        for version, report in reports
+        for row in _tabulate_scores(report, style, table)[1]
     ]
     print_rendered(("version", *columns), rows, style, numbers=("score", "n"))
     for version, report in reports if confusion else ():

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.records import Record
+from nikawa.metrics.units import convert_unit
+from nikawa.records import Record, Score, Unit
 from nikawa.runs.data import task_of
 from nikawa.runs.records import DIVERGED
 from nikawa.runs.store import DONE, RUN, Busy, StoredRun, open_run, stored_runs
@@ -32,6 +33,8 @@ class ListedRun(Record, frozen=True, kw_only=True):
     set: str = ""
     metric: str = ""
     value: float | None = None
+    unit: Unit | msgspec.UnsetType = msgspec.UNSET
+    """The unit of `value`, that of the official scorer; absent where it is percent, as it always was."""
     protocol: str = ""
     finished: str = ""
 
@@ -50,6 +53,9 @@ class ScorePair(Record, frozen=True, kw_only=True):
     set: str
     where: str
     metric: str
+    unit: Unit | msgspec.UnsetType = msgspec.UNSET
+    """The official unit of the first run's task, absent where it is percent; the score of the second is converted where its
+    task has another."""
     a: float | None
     b: float | None
 
@@ -109,7 +115,9 @@ def describe_run(run: StoredRun) -> ListedRun:
         main = run.scores()[0]
         first = main.scores[0]
         scored = {"state": DIVERGED} if run.diverged else {"value": first.value}
-        row = msgspec.structs.replace(row, set=main.set, metric=first.metric, **scored)
+        row = msgspec.structs.replace(
+            row, set=main.set, metric=first.metric, unit=_name_unit(first.unit), **scored
+        )
         try:
             return msgspec.structs.replace(row, finished=run.about().finished)
         except BadInput as problem:  # a run is whole without its circumstances
@@ -118,22 +126,36 @@ def describe_run(run: StoredRun) -> ListedRun:
         return ListedRun(run=run.path.name, state="broken", problem=str(problem))
 
 
+def _name_unit(unit: Unit) -> Unit | msgspec.UnsetType:
+    """The unit as the records above have it: nothing is added to what percentages looked like before."""
+    return msgspec.UNSET if unit == "percent" else unit
+
+
 def diff_runs(a: str, b: str, out: Path) -> RunDiff:
     """What two runs, named by folder or hash, do not share."""
     one, other = open_run(a, out), open_run(b, out)
     facts, other_facts = _facts(one), _facts(other)
-    scores, other_scores = _values(one), _values(other)
+    scores, other_scores = _scores(one), _scores(other)
     changed = []
     for name in dict.fromkeys((*facts, *other_facts)):
         before, after = facts.get(name), other_facts.get(name)
         if before != after:
             changed.append(Changed(what=name, a=before, b=after))
     pairs = []
-    for key, value in scores.items():
+    for key, score in scores.items():
         if key in other_scores:
             name, where, metric = key
-            pair = ScorePair(set=name, where=where, metric=metric, a=value, b=other_scores[key])
-            pairs.append(pair)
+            value = convert_unit(other_scores[key].value, other_scores[key].unit, score.unit)
+            pairs.append(
+                ScorePair(
+                    set=name,
+                    where=where,
+                    metric=metric,
+                    unit=_name_unit(score.unit),
+                    a=score.value,
+                    b=value,
+                )
+            )
     return RunDiff(
         a=one.path.name,
         b=other.path.name,
@@ -164,11 +186,12 @@ def _flat(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield prefix, value
 
 
-def _values(run: StoredRun) -> dict[tuple[str, str, str], float]:
+def _scores(run: StoredRun) -> dict[tuple[str, str, str], Score]:
+    """The official scores by set, part and metric."""
     if not run.done:
         return {}
     return {
-        (part.set, score.where, score.metric): score.value
+        (part.set, score.where, score.metric): score
         for part in run.scores()
         for score in part.scores
         if score.mode == "official"

@@ -68,6 +68,10 @@ OutFolder = Annotated[Path, typer.Option(help="The folder to write.")]
 """A folder that the verb cannot do without."""
 TableStyle = Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")]
 """A notation of `print_rendered`; None prints the table for a terminal."""
+UnitOfTable = Annotated[
+    str, typer.Option("--unit", help="percent, or official: as the official scorer reports.")
+]
+"""Parsed by `nikawa.metrics.units.parse_table_unit`; `--json` is in the official unit in any case."""
 AnsweredSplit = Annotated[str | None, typer.Option(help="The split; else the one whose ids fit.")]
 """The split that a file of answers belongs to."""
 LabelKeysFile = Annotated[

@@ -471,8 +471,3 @@ def format_data_cell(value: object) -> str:
     if value is None or (isinstance(value, float) and isnan(value)):
         return ""
     return repr(value) if isinstance(value, float) else str(value)
-
-
-def score_digits(unit: str) -> int:
-    """Decimals of a score that is shown."""
-    return 2 if unit == "percent" else 4
