@@ -163,12 +163,11 @@ def test_who_settled_a_tie_and_why_is_kept(files: tuple[str, str], tmp_path: Pat
     ]
     sheet.write_text("\n".join(rows) + "\n", "utf-8")
     write_result(aggregate(files[0], options=AggregateOptions(adjudicated=sheet)), tmp_path / "out")
-    told = [
-        (t["example"], t.get("decided_by"), t.get("reason"))
-        for t in lines(tmp_path / "out" / "items.jsonl")
-    ]
+    written = lines(tmp_path / "out" / "items.jsonl")
+    told = [(t["example"], t.get("decided_by"), t.get("reason")) for t in written]
+    assert (written[0]["gold"], written[0]["without_decision"]) == ("b", "a")
     assert told == [
-        ("i0", None, None),
+        ("i0", "凛", "違う"),
         ("i1", "凛", "文脈から"),
         ("i2", None, None),
         ("i3", None, None),

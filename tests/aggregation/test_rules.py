@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nikawa.aggregation.decisions import Decision, DecisionBook, apply_decisions
 from nikawa.aggregation.golden import klue_sts_labels
 from nikawa.aggregation.rules import parse_rule
 from nikawa.aggregation.table import Table
@@ -19,9 +20,9 @@ from nikawa.aggregation.verdicts import (
     DROPPED,
     TIED,
     Ties,
+    Verdicts,
     apply_rule,
     round_or_cut,
-    settle_by_hand,
 )
 from nikawa.errors import BadInput
 from nikawa.records import Judgement
@@ -138,13 +139,100 @@ def test_unknown_preference() -> None:
         apply_rule(table("ee"), "majority+only:x")
 
 
-def test_adjudicated_ties() -> None:
-    found = settle_by_hand(apply_rule(table("en", "ec", "ee"), "majority"), {"i0": "n", "i2": "n"})
-    assert found.answers() == ["n", None, "e"]
+def decide(
+    verdicts: Verdicts, answers: dict[str, Any], way: str | None = None, *, is_checked: bool = True
+) -> Verdicts:
+    """The verdicts with decisions, item to answer."""
+    book = DecisionBook(way)
+    book.add(
+        Decision(item, verdicts.table.question, answer, is_checked=is_checked)
+        for item, answer in answers.items()
+    )
+    return apply_decisions(verdicts, book)
+
+
+def test_decisions_override_or_settle_ties() -> None:
+    voted = apply_rule(table("en", "ec", "ee"), "majority")
+    assert decide(voted, {"i0": "n", "i2": "n"}).answers() == ["n", None, "n"]
+    assert decide(voted, {"i0": "n", "i2": "n"}, "ties").answers() == ["n", None, "e"]
+    assert decide(voted, {"i0": "n", "i2": "n"}).without is voted
     numbered = apply_rule(table([0, 1], [1, 1]), "majority")
-    assert settle_by_hand(numbered, {"i0": "0"}).answers() == [0, 1]
+    assert decide(numbered, {"i0": "0"}).answers() == [0, 1]
     with pytest.raises(BadInput, match="none that workers gave"):
-        settle_by_hand(apply_rule(table("en"), "majority"), {"i0": "x"})
+        decide(voted, {"i0": "x"}, is_checked=False)
+    assert decide(voted, {"i0": "x"}).answers() == ["x", None, "e"]  # a form let it through
+
+
+@pytest.mark.parametrize("way", ["override", "ties"])
+@pytest.mark.parametrize(
+    ("rule", "items", "answer", "gold"),
+    [
+        ("votes:3/3", ["abc"], "c", ["c"]),
+        ("votes:2", ["abc"], "c", ["c"]),
+        ("majority+share>=0.9", ["aab"], "b", ["b"]),
+        ("majority+min:4", ["aab"], "b", ["b"]),
+        ("mean+variance<1+round:1", [[0, 5, 5]], 4, [4.0]),
+        ("mean+variance<1+binary:3", [[0, 5, 5]], 4, [1]),
+        ("median+sd<=1", [[0, 5, 5]], "4", [4.0]),
+        ("dawid-skene+share>=1.5", ["aab"], "b", ["b"]),
+        ("mace+share>=1.5", ["aab"], "b", ["b"]),
+        ("first+votes:3/3", ["abc"], ["c", "a"], ["c"]),
+    ],
+)
+def test_a_decision_is_gold_where_the_rule_drops_the_item(
+    way: str, rule: str, items: list[Any], answer: Any, gold: list[Any]
+) -> None:
+    voted = apply_rule(table(*items), rule)
+    assert voted.answers() == [None]
+    found = decide(voted, {"i0": answer}, way)
+    assert found.answers() == gold
+    assert found.names[found.by[0]] == "decision"
+
+
+@pytest.mark.parametrize(
+    ("rule", "items", "answer", "votes", "gold"),
+    [
+        ("majority", ["aab"], "b", ["a"], ["b"]),
+        ("votes:2/3", ["aab"], "b", ["a"], ["b"]),
+        ("mean+round:1", [[1, 2, 2]], 5, [1.7], [5.0]),
+        ("median", [[1, 2, 2]], 5, [2.0], [5.0]),
+        ("dawid-skene", ["aab", "aaa", "bbb"], "b", ["a", "a", "b"], ["b", "a", "b"]),
+        ("mace", ["aab", "aaa", "bbb"], "b", ["a", "a", "b"], ["b", "a", "b"]),
+        ("first+majority", ["aab"], ["b", "a"], ["a"], ["b"]),
+    ],
+)
+def test_a_decision_against_the_votes(
+    rule: str, items: list[Any], answer: Any, votes: list[Any], gold: list[Any]
+) -> None:
+    voted = apply_rule(table(*items), rule)
+    assert voted.answers() == votes
+    assert decide(voted, {"i0": answer}, "override").answers() == gold
+    assert decide(voted, {"i0": answer}, "ties").answers() == votes
+
+
+def test_a_tie_that_the_tie_rule_settles_is_still_a_tie() -> None:
+    voted = apply_rule(table("en"), "majority", "prefer:n")
+    assert voted.answers() == ["n"]
+    assert decide(voted, {"i0": "e"}, "ties").answers() == ["e"]
+
+
+def test_the_last_decision_counts() -> None:
+    book = DecisionBook()
+    first = Decision("i0", "answer", "e", at="2026-11-16T10:00:00+00:00")
+    second = Decision("i0", "answer", "n", at="2026-11-16T19:30:00+09:00")
+    book.add([second, first, first])
+    assert book.chain(("answer",), "i0") == [first, second]
+    assert book.settle("answer", "i0", "c") == "n"
+    assert apply_decisions(apply_rule(table("cc"), "majority"), book).answers() == ["n"]
+    with pytest.raises(BadInput, match="there is no way to take decisions 'tie'"):
+        DecisionBook("tie")
+
+
+def test_a_decision_of_another_shape() -> None:
+    with pytest.raises(BadInput, match="the decision 'much' about 'i0' is no number"):
+        decide(apply_rule(table([1, 2]), "mean"), {"i0": "much"})
+    with pytest.raises(BadInput, match="is no label"):
+        decide(apply_rule(table("ab"), "majority"), {"i0": {"text": "a"}})
 
 
 def test_items_without_answers_are_dropped() -> None:
@@ -256,7 +344,7 @@ def test_ties_are_held_to_the_limits_too(rule: str, kept: list[str]) -> None:
 
 
 def test_adjudication_is_held_to_the_labels_let_in() -> None:
-    verdicts = settle_by_hand(
+    verdicts = decide(
         apply_rule(_two_each(), "majority+only:E", "adjudicate"), {"a": "N", "c": "C"}
     )
     assert dict(zip(verdicts.table.items, verdicts.answers(), strict=True)) == {

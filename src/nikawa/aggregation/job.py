@@ -6,23 +6,38 @@ item, and an example is kept when every rule accepts it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nikawa.aggregation.decisions import (
+    Decision,
+    DecisionBook,
+    add_decided_items,
+    apply_decisions,
+    describe_decisions,
+)
 from nikawa.aggregation.judgements import (
     JudgementCopy,
+    JudgementSource,
     build_table,
     build_tables,
     load_examples,
     open_source,
 )
-from nikawa.aggregation.report import AggregateReport, AggregateResult, collect_gold, report_rule
+from nikawa.aggregation.report import (
+    MAX_ITEMS_LISTED,
+    AggregateReport,
+    AggregateResult,
+    collect_gold,
+    report_rule,
+)
 from nikawa.aggregation.rules import parse_rules
 from nikawa.aggregation.sheets import read_decisions, read_known_answers
-from nikawa.aggregation.spans import to_marks
-from nikawa.aggregation.verdicts import Ties, Verdicts, apply_rule, settle_by_hand
+from nikawa.aggregation.table import Table
+from nikawa.aggregation.verdicts import Ties, Verdicts, apply_rule
 from nikawa.aggregation.workers import (
     ExclusionEffect,
     Limit,
@@ -35,8 +50,8 @@ from nikawa.aggregation.workers import (
 )
 from nikawa.datasets.names import find_benchmark
 from nikawa.errors import BadInput, name_faulty_file
-from nikawa.io.judgements import JudgementOptions, Note
-from nikawa.records import Record
+from nikawa.io.judgements import JudgementOptions
+from nikawa.records import Example, Judgement, Record
 
 
 @dataclass(frozen=True)
@@ -52,7 +67,10 @@ class AggregateOptions:
     examples: str | None = None
     """A dataset or records file: gold is merged into its examples; answers about others are refused."""
     adjudicated: Path | None = None
-    """A sheet of ties that were settled by hand."""
+    """A sheet of decisions, beside those that the judgements hold."""
+    decisions: str | None = None
+    """`override`: a decision is the gold whatever the votes; `ties`: where the rule makes none of them. None: as the
+    project that took the decision says, and `override` where nothing says it."""
     exclude: tuple[str, ...] = ()
     """Limits on workers, such as `r<0.80`; who is beyond one is left out."""
     known: Path | None = None
@@ -89,11 +107,7 @@ def aggregate(
     tables = build_tables(source, rules, options.question)
     first_rule, first_table = next(iter(tables.items()))
     known_answers = read_known_answers(options.known, first_table, hidden=options.hidden)
-    decisions = None
-    if options.adjudicated is not None:
-        decisions = read_decisions(options.adjudicated)
-        with name_faulty_file(options.adjudicated):
-            decisions.check({name or table.question: table for name, table in tables.items()})
+    book = collect_decisions(source, tables, options, examples if options.examples else None)
     workers_are = "columns" if options.columns else source.workers_are
     for rule in rules.values():
         if rule.needs_persons:
@@ -106,22 +120,16 @@ def aggregate(
         excluded = find_excluded(quality(first_table, known_answers), limits)
         effects = measure_exclusions(first_table, excluded, rules[first_rule], ties)
         tables = {name: drop_workers(table, list(excluded)) for name, table in tables.items()}
-    answers = {} if decisions is None else decisions.answers
     verdicts: dict[str, Verdicts] = {}
+    questions: dict[str, tuple[str, ...]] = {}
     for name, rule in rules.items():
         question = name or tables[name].question
-        made = apply_rule(tables[name], rule, ties)
-        if answers:
-            with name_faulty_file(options.adjudicated):
-                made = settle_by_hand(made, answers.get(question, {}))
-        verdicts[question] = made
-    notes = source.notes
-    overruled = count_overruled(verdicts, answers)
-    if overruled:
-        what = "decisions other than the gold"
-        done = "the item was not tied, and the rule stands"
-        note = Note(what=what, done=done, count=overruled, lines=())
-        notes = (*notes, note)
+        questions[question] = (question, tables[name].question)
+        table = add_decided_items(tables[name], book.items(questions[question]))
+        made = apply_rule(table, rule, ties)
+        verdicts[question] = apply_decisions(made, book, questions[question])
+    if copy is not None:
+        copy.remarks = [*(decision.to_judgement() for decision in book), *source.reports]
     unjudged = 0
     if options.examples and examples:
         items = {item for table in tables.values() for item in table.items}
@@ -137,31 +145,67 @@ def aggregate(
         missing=table.missing,
         kept=len(collect_gold(verdicts)),
         unjudged=unjudged,
-        rules=tuple(report_rule(name, each, examples) for name, each in verdicts.items()),
+        rules=tuple(
+            report_rule(name, each, examples, book, questions[name])
+            for name, each in verdicts.items()
+        ),
         excluded=tuple(effects),
-        notes=notes,
+        notes=source.notes,
+        comments=len(source.comments),
+        reports=count_reports(source.reports),
+        reported_items=list_items(source.reports),
     )
-    decided = {} if decisions is None else decisions.remarks
-    return AggregateResult(report, verdicts, examples, tables, decided, copy, options.hidden)
+    decided = {
+        (name, table.items[place]): describe_decisions(each, book, questions[name], place)
+        for name, each in verdicts.items()
+        for place in find_decided_places(each.table, book.items(questions[name]))
+    }
+    remarks = tuple(sorted((*source.comments, *source.reports), key=lambda one: one.at or ""))
+    return AggregateResult(
+        report, verdicts, examples, tables, decided, copy, options.hidden, remarks
+    )
 
 
-def count_overruled(
-    verdicts: Mapping[str, Verdicts], decisions: Mapping[str, Mapping[str, str]]
-) -> int:
-    """Decisions that another gold stands against: only ties are settled by hand, and nothing in silence."""
-    count = 0
-    for question, each in verdicts.items():
-        gold = dict(zip(each.table.items, each.answers(), strict=True))
-        for item, decision in decisions.get(question, {}).items():
-            answer = gold.get(item)
-            if isinstance(answer, list):
-                count += to_marks(answer) != to_marks(decision)
-            elif str(answer) != decision:
-                try:
-                    count += float(decision) != answer
-                except ValueError:
-                    count += 1
-    return count
+def collect_decisions(
+    source: JudgementSource,
+    tables: Mapping[str, Table],
+    options: AggregateOptions,
+    known: Mapping[str, Example] | None,
+) -> DecisionBook:
+    """The decisions that the judgements hold, and behind them those of a sheet.
+
+    Raises `BadInput` for a decision about an item that is no example, where the examples are `known`.
+    """
+    book = DecisionBook(options.decisions)
+    for line, judgement in source.decisions:
+        decision = Decision.of(judgement, source.file, line)
+        if known is not None and decision.example not in known:
+            what = f"decides about {decision.example!r}, which is no example"
+            raise BadInput(what, file=source.file, line=line, cure="check the ids, or the examples")
+        book.add([decision])
+    if options.adjudicated is not None:
+        sheet = read_decisions(options.adjudicated)
+        with name_faulty_file(options.adjudicated):
+            by_gold = {name or table.question: table for name, table in tables.items()}
+            sheet.check({table.question: table for table in tables.values()} | by_gold)
+        book.add(sheet.rows)
+    return book
+
+
+def find_decided_places(table: Table, items: Collection[str]) -> list[int]:
+    """The places of the items that were decided."""
+    return [place for place, item in enumerate(table.items) if item in items] if items else []
+
+
+def count_reports(reports: Sequence[Judgement]) -> dict[str, int]:
+    """How many reports there are of each kind."""
+    return dict(Counter(str(report.answer) for report in reports).most_common())
+
+
+def list_items(reports: Sequence[Judgement]) -> tuple[str, ...]:
+    """The items that were reported, the first of them."""
+    items = dict.fromkeys(report.example for report in reports)
+    return tuple(items)[:MAX_ITEMS_LISTED]
 
 
 class WorkersReport(Record, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import zstandard
@@ -55,6 +56,8 @@ class JudgementSource:
     """The first question of a published dataset."""
     how: JudgementOptions = field(default_factory=JudgementOptions)
     """How the file is read."""
+    hidden: Collection[str] = ()
+    """Examples whose labels are hidden from the reader: what was decided or said about them would tell the label."""
 
     @property
     def file(self) -> Path | None:
@@ -65,6 +68,26 @@ class JudgementSource:
     def notes(self) -> tuple[Note, ...]:
         """What was odd, once all is read."""
         return () if self.reading is None else self.reading.notes.report()
+
+    @property
+    def decisions(self) -> list[tuple[int, Judgement]]:
+        """The owner's decisions with their lines, once all is read."""
+        return [] if self.reading is None else self._without_hidden(self.reading.decisions)
+
+    @property
+    def reports(self) -> list[Judgement]:
+        """Reports of workers, once all is read."""
+        reports = [] if self.reading is None else self._without_hidden(self.reading.reports)
+        return [report for _, report in reports]
+
+    @property
+    def comments(self) -> list[Judgement]:
+        """The answers with a comment, once all is read."""
+        comments = [] if self.reading is None else self._without_hidden(self.reading.comments)
+        return [answer for _, answer in comments]
+
+    def _without_hidden(self, rows: list[tuple[int, Judgement]]) -> list[tuple[int, Judgement]]:
+        return [row for row in rows if row[1].example not in self.hidden]
 
 
 def open_source(
@@ -108,19 +131,23 @@ def open_source(
     if as_published:
         raise BadInput(f"{spec!r} is no published dataset", cure="leave out --as-published")
     numbered = reading.rows if known is None else reading.known(known)
+    names: Collection[str] = ()
     if path.name == JUDGEMENTS and is_dataset_folder(path.parent) and not hidden:
-        numbered = skip_hidden(numbered, find_hidden_references(path.parent), reading.notes)
+        references = find_hidden_references(path.parent)
+        names = {*references, *(name.partition("/")[2] for name in references)}
+        numbered = skip_hidden(numbered, names, reading.notes)
     rows = (judgement for _, judgement in numbered)
-    return JudgementSource(spec, rows, reading.workers_are, reading.form, reading, how=how)
+    return JudgementSource(
+        spec, rows, reading.workers_are, reading.form, reading, how=how, hidden=names
+    )
 
 
 def skip_hidden(
     rows: Iterator[tuple[int, Judgement]], hidden: Collection[str], notes: Notes
 ) -> Iterator[tuple[int, Judgement]]:
     """The judgements, with their lines, less those about `hidden` examples, which are noted."""
-    names = {*hidden, *(name.partition("/")[2] for name in hidden)}
     for line, judgement in rows:
-        if judgement.example in names:
+        if judgement.example in hidden:
             notes.add("answers about examples whose labels are hidden", line, "skipped")
         else:
             yield line, judgement
@@ -183,12 +210,20 @@ def _build_tables(
 def keep_first_choices(judgements: Iterable[Judgement]) -> Iterator[Judgement]:
     """Ranked answers (lists, or text with `>` or `|` between) cut to the first choice."""
     for judgement in judgements:
-        answer = judgement.answer
-        if isinstance(answer, str):
-            answer = re.split(r"\s*[>|]\s*", answer)[0]
-        elif isinstance(answer, list):
-            answer = answer[0] if answer else None
-        yield msgspec.structs.replace(judgement, answer=answer)
+        yield msgspec.structs.replace(judgement, answer=first_choice(judgement.answer))
+
+
+def first_choice(answer: Any) -> Any:
+    """The first choice of a ranked answer.
+
+    >>> first_choice("politics > world"), first_choice(["world", "sports"])
+    ('politics', 'world')
+    """
+    if isinstance(answer, str):
+        return re.split(r"\s*[>|]\s*", answer)[0]
+    if isinstance(answer, list | tuple):
+        return answer[0] if answer else None
+    return answer
 
 
 @contextmanager
@@ -227,6 +262,8 @@ class JudgementCopy:
 
     def __init__(self) -> None:
         self._packed: list[bytes] = []
+        self.remarks: list[Judgement] = []
+        """Decisions and reports, which are written behind the answers."""
 
     def take(self, judgements: Iterable[Judgement]) -> Iterator[Judgement]:
         """The same judgements, each of which is copied as it passes."""
@@ -243,6 +280,7 @@ class JudgementCopy:
         with path.open("wb") as out:
             for packed in self._packed:
                 out.write(unpacker.decompress(packed))
+            out.writelines(encode_json(remark) + b"\n" for remark in self.remarks)
 
 
 # Examples

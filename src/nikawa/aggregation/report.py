@@ -2,7 +2,7 @@
 
 The folder holds `examples.jsonl` (with the examples at hand, and the judgements of a file beside it) or `gold.jsonl`;
 `items.jsonl`, a reason an item; `adjudicate.tsv`, a sheet of ties to fill in and give back; `skills.jsonl` of a model of
-workers; `agreement.json`; `summary.json`.
+workers; `remarks.jsonl`, workers' comments and reports; `agreement.json`; `summary.json`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from nikawa.aggregation.agree_job import AgreeOptions, measure_rows, text_lengths
+from nikawa.aggregation.decisions import DecisionBook
 from nikawa.aggregation.judgements import JudgementCopy
 from nikawa.aggregation.sheets import TIE_COLUMNS, write_sheet
 from nikawa.aggregation.spans import (
@@ -38,7 +39,7 @@ from nikawa.io.atomic import atomic_folder, private_files
 from nikawa.io.folders import JUDGEMENTS
 from nikawa.io.json import encode_json
 from nikawa.io.judgements import Note
-from nikawa.records import Example, Origin, Record
+from nikawa.records import Example, Judgement, Origin, Record
 
 MAX_ITEMS_LISTED = 50
 """Items a summary lists by name."""
@@ -77,7 +78,17 @@ class RuleReport(Record, frozen=True, kw_only=True):
     tied_items: tuple[str, ...]
     """The first of them."""
     settled: int
-    """Ties that were settled, by the tie rule or by hand."""
+    """Ties that were settled, by the tie rule or by a decision."""
+    decided: int = 0
+    """Items whose gold a person decided."""
+    overruled: int = 0
+    """Of these, items for which the votes make another gold."""
+    overruled_items: tuple[str, ...] = ()
+    """The first of them."""
+    not_counted: int = 0
+    """Items with a decision that does not count: it is for ties, and the votes make gold, or a step refuses its label."""
+    decided_again: int = 0
+    """Items on which a later decision replaced an earlier one."""
     iterations: int = 0
     """Of EM, where a model of workers decided; else 0."""
     published: GoldComparison | None = None
@@ -102,7 +113,13 @@ class AggregateReport(Record, frozen=True, kw_only=True):
     excluded: tuple[Any, ...] = ()
     """What leaving workers out changed: one `ExclusionEffect` each, then all together."""
     notes: tuple[Note, ...] = ()
-    """What was odd about the file, and decisions that were not needed."""
+    """What was odd about the file."""
+    comments: int = 0
+    """Answers that a worker wrote a comment on."""
+    reports: dict[str, int] = msgspec.field(default_factory=dict)
+    """Items that workers handed back, by the reason they gave."""
+    reported_items: tuple[str, ...] = ()
+    """The first of the items that were reported."""
 
 
 @dataclass(frozen=True)
@@ -116,12 +133,14 @@ class AggregateResult:
     """Those the judgements are about, by reference; None where they are not known."""
     tables: Mapping[str, Table]
     """The judgements each rule was applied to, by rule."""
-    decided: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
-    """By question and item who settled a tie by hand, and why."""
+    decided: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    """By question and item who decided, why, and what was decided before."""
     judgements: JudgementCopy | None = None
     """The judgements of a file, where they belong beside the examples."""
     hidden: bool = False
     """Whether hidden labels were looked at."""
+    remarks: tuple[Judgement, ...] = ()
+    """Answers with comments, and reports."""
 
 
 def collect_gold(verdicts: Mapping[str, Verdicts]) -> dict[str, dict[str, Any]]:
@@ -135,10 +154,28 @@ def collect_gold(verdicts: Mapping[str, Verdicts]) -> dict[str, dict[str, Any]]:
 
 
 def report_rule(
-    question: str, verdicts: Verdicts, known: Mapping[str, Example] | None
+    question: str,
+    verdicts: Verdicts,
+    known: Mapping[str, Example] | None,
+    book: DecisionBook,
+    names: Sequence[str],
 ) -> RuleReport:
-    """What one rule made, held against the gold of the examples where these are known."""
-    tied = [verdicts.table.items[place] for place in verdicts.tied_places()]
+    """What one rule made, held against the gold of the examples where these are known.
+
+    `names` are the questions that decisions of the book may speak of.
+    """
+    items = verdicts.table.items
+    tied = [items[place] for place in verdicts.tied_places()]
+    overruled = []
+    if verdicts.without is not None:
+        places = list(verdicts.decided)
+        before = verdicts.without.answers_at(places)
+        overruled = [
+            items[place]
+            for place, gold in zip(places, before, strict=True)
+            if gold is not None and gold != verdicts.decided[place]
+        ]
+    decided_items = book.items(names)
     return RuleReport(
         question=question,
         rule=verdicts.rule.text,
@@ -149,6 +186,11 @@ def report_rule(
         tied=len(tied),
         tied_items=tuple(tied[:MAX_ITEMS_LISTED]),
         settled=int(verdicts.settled.sum()),
+        decided=len(verdicts.decided),
+        overruled=len(overruled),
+        overruled_items=tuple(overruled[:MAX_ITEMS_LISTED]),
+        not_counted=len(decided_items) - len(verdicts.decided),
+        decided_again=sum(len(book.chain(names, item)) > 1 for item in decided_items),
         iterations=0 if verdicts.fit is None else len(verdicts.fit.likelihood),
         published=None if known is None else compare_gold(question, verdicts, known),
     )
@@ -199,6 +241,8 @@ def write_result(result: AggregateResult, out: Path, *, overwrite: bool = False)
             if result.judgements is not None:
                 result.judgements.write(folder / JUDGEMENTS)
         _write_lines(folder / "items.jsonl", item_lines(result.verdicts, result.decided))
+        if result.remarks:
+            _write_lines(folder / "remarks.jsonl", result.remarks)
         ties = tie_rows(result)
         if ties:
             write_sheet(folder / "adjudicate.tsv", ties)
@@ -233,12 +277,19 @@ def merge_gold(
     Gold made of judgements by somebody who does not hold hidden labels is their own. With `hidden`
     it lies beside the hidden labels, and stays hidden as they are.
     """
-    step = ", ".join(f"{question}={each.rule.text}" for question, each in verdicts.items())
+    decided = {
+        question: {each.table.items[place] for place in each.decided}
+        for question, each in verdicts.items()
+    }
     for item, answers in gold.items():
         if item not in known:
             cure = "name the examples the judgements are about"
             raise BadInput(f"judgements speak of {item!r}, which is no example", cure=cure)
         example = known[item]
+        step = ", ".join(
+            f"{question}={'decision' if item in decided[question] else each.rule.text}"
+            for question, each in verdicts.items()
+        )
         origin = example.origin or Origin(recipe="aggregate", step=step)
         yield msgspec.structs.replace(
             example,
@@ -251,13 +302,12 @@ def merge_gold(
 
 def item_lines(
     verdicts: Mapping[str, Verdicts],
-    decided: Mapping[tuple[str, str], Mapping[str, str]],
+    decided: Mapping[tuple[str, str], Mapping[str, Any]],
 ) -> Iterator[dict[str, Any]]:
     """For every item and rule: what became of it, which step or person decided, on what votes; soft labels kept."""
     for question, each in verdicts.items():
         gold = each.answers()
         names = each.names
-        settled = each.settled
         soft = None if each.label is None else soft_labels(each)
         answers = None if each.marks is None else answers_by_item(each.table)
         for place, item in enumerate(each.table.items):
@@ -275,14 +325,14 @@ def item_lines(
                 line["soft"] = span_shares(answers[place])
             if soft is not None:
                 line["soft"] = name_shares(soft[place], each.table.categories)
-            if settled[place]:
-                line |= decided.get((question, item), {})
-            yield line
+            yield line | decided.get((question, item), {})
 
 
 def explain_item(verdicts: Verdicts, place: int) -> str:
     """The figures an item was judged by: `2 of 3 for entailment`, `mean of 5, variance 0.96`."""
     n = int(verdicts.table.per_item()[place])
+    if not n:
+        return "no answers"
     if verdicts.label is None:
         return f"{verdicts.rule.decider.name} of {n}, variance {verdicts.strength[place]:.4g}"
     if verdicts.fit is not None:
@@ -306,7 +356,7 @@ def format_span_votes(answers: Sequence[Marks], text: str = "") -> str:
         start, end, _ = mark
         marked = f" ({text[start:end]})" if text else ""
         votes.append(f"{format_mark(mark)} {count}{marked}")
-    return ", ".join([*(votes or ["none"]), f"of {len(answers)}"])
+    return ", ".join([*(votes or ["none"]), f"of {len(answers)}"]) if answers else "no answers"
 
 
 def skill_lines(verdicts: Mapping[str, Verdicts]) -> Iterator[dict[str, Any]]:

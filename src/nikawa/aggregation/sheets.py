@@ -1,4 +1,4 @@
-"""Sheets that people fill in and give back: ties to decide, and answers that are known to be right.
+"""Sheets that people fill in and give back: decisions, and answers that are known to be right.
 
 A sheet is written with a byte order mark and no formulas, as spreadsheets open it. It is read in any form they save: UTF-8
 with and without a mark and UTF-16, ends of lines of any kind, tabs or commas between cells, quoted cells.
@@ -9,13 +9,15 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
+import msgspec
+
+from nikawa.aggregation.decisions import OVERRIDE, TIES, Decision
 from nikawa.aggregation.judgements import load_examples
 from nikawa.aggregation.spans import holds_spans
 from nikawa.aggregation.table import Table
@@ -79,53 +81,31 @@ def _split_cells(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
         yield number, cells
 
 
-# Decided ties
+# Decisions
 
 
 @dataclass(frozen=True)
-class Decision:
-    """One row of a filled-in sheet of ties."""
-
-    line: int
-    example: str
-    question: str
-    answer: str
-    """Empty where nothing was decided: the item stays tied."""
-    remarks: Mapping[str, str]
-    """`decided_by` and `reason`, where the sheet has the columns person and reason."""
-
-
-@dataclass(frozen=True)
-class Decisions:
-    """A sheet of ties that were decided by hand, parsed once."""
+class DecisionSheet:
+    """A sheet of decisions: ties that were filled in, or what `nikawa collect export --to decisions` wrote."""
 
     path: Path
     rows: tuple[Decision, ...]
-
-    @cached_property
-    def answers(self) -> dict[str, dict[str, str]]:
-        """Question to item to answer. Raises `BadInput` where an item is decided twice."""
-        answers: dict[str, dict[str, str]] = {}
-        for row in self.rows:
-            decided = answers.setdefault(row.question, {})
-            if row.example in decided:
-                what, cure = f"{row.example!r} is decided twice", "keep one line an item"
-                raise BadInput(what, file=self.path, line=row.line, cure=cure)
-            if row.answer:
-                decided[row.example] = row.answer
-        return answers
+    """In the order of the sheet; the earlier decisions of a project come before the one that replaced them."""
 
     @property
-    def remarks(self) -> dict[tuple[str, str], Mapping[str, str]]:
-        """By question and item who decided, and why."""
-        return {(row.question, row.example): row.remarks for row in self.rows}
+    def answers(self) -> dict[str, dict[str, Any]]:
+        """Question to item to answer."""
+        answers: dict[str, dict[str, Any]] = {}
+        for row in self.rows:
+            answers.setdefault(row.question, {})[row.example] = row.answer
+        return answers
 
     def check(self, tables: Mapping[str, Table]) -> None:
         """Refuse a sheet that decides about an item nobody judged; `tables` are by question."""
         items = {question: set(table.items) for question, table in tables.items()}
         for row in self.rows:
             judged = items.get(row.question)
-            if row.answer and judged is not None and row.example not in judged:
+            if judged is not None and row.example not in judged and not row.is_checked:
                 what = f"decides about {row.example!r}, which nobody judged"
                 cure = _suggest_item(row.example, tables[row.question])
                 raise BadInput(what, file=self.path, line=row.line, cure=cure)
@@ -135,24 +115,61 @@ class Decisions:
             raise BadInput(what, file=self.path, cure=cure)
 
 
-def read_decisions(path: Path) -> Decisions:
-    """Read a filled-in sheet of ties."""
-    rows = []
+def read_decisions(path: Path) -> DecisionSheet:
+    """Read a sheet of decisions; rows without an answer are not decided.
+
+    The columns `at`, `decides` and `earlier` are those of a project: its form held the decision to its rules, and its sheet
+    says when it was taken, how it counts and which ones it replaced. Without them a person filled the sheet in: an item may be
+    decided once.
+    """
+    rows: list[Decision] = []
+    lines: dict[tuple[str, str], int] = {}
     for line, row in read_sheet(path, ("example", "question", "answer")):
-        remarks = {
-            "decided_by": row.get("person", "").strip(),
-            "reason": row.get("reason", "").strip(),
-        }
-        rows.append(
-            Decision(
-                line=line,
-                example=row["example"],
-                question=row["question"],
-                answer=normalize("NFC", unguard_cell(row["answer"].strip())),
-                remarks={name: text for name, text in remarks.items() if text},
-            )
+        answer = normalize("NFC", unguard_cell(row["answer"].strip()))
+        name = row["question"], row["example"]
+        if lines.setdefault(name, line) != line:
+            what, cure = f"{row['example']!r} is decided twice", "keep one line an item"
+            raise BadInput(what, file=path, line=line, cure=cure)
+        if not answer:
+            continue
+        at = row.get("at", "").strip()
+        decision = Decision(
+            example=row["example"],
+            question=row["question"],
+            answer=answer,
+            by=row.get("person", "").strip(),
+            reason=row.get("reason", "").strip(),
+            at=at or None,
+            way=TIES if row.get("decides", "").strip() == TIES else OVERRIDE,
+            is_checked=bool(at),
+            file=path,
+            line=line,
         )
-    return Decisions(path, tuple(rows))
+        rows += [*read_earlier(row.get("earlier", ""), decision), decision]
+    return DecisionSheet(path, tuple(rows))
+
+
+class EarlierDecision(msgspec.Struct, frozen=True):
+    """A decision that a later one replaced, in the column `earlier`."""
+
+    answer: Any
+    person: str = ""
+    reason: str = ""
+    at: str | None = None
+
+
+def read_earlier(cell: str, decision: Decision) -> Iterator[Decision]:
+    """The decisions that `decision` replaced, from a cell that holds them as JSON."""
+    if not cell.strip():
+        return
+    try:
+        earlier = msgspec.json.decode(cell, type=list[EarlierDecision])
+    except msgspec.MsgspecError:
+        cure = "leave the column as nikawa collect export wrote it, or empty it"
+        what = "the column earlier holds no list of decisions"
+        raise BadInput(what, file=decision.file, line=decision.line, cure=cure) from None
+    for one in earlier:
+        yield replace(decision, answer=one.answer, by=one.person, reason=one.reason, at=one.at)
 
 
 # Known answers

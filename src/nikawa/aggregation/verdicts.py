@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,6 @@ from nikawa.aggregation.spans import (
     format_mark,
     holds_spans,
     mean_support,
-    parse_marks,
     vote_on_spans,
 )
 from nikawa.aggregation.table import Codes, Counts, Floats, Table, group_medians
@@ -92,25 +92,61 @@ class Verdicts:
     """Of labels, the share of votes or the posterior of the leading one; of numbers, the variance; of spans, the mean share."""
     fit: Fit | None = None
     """The model of workers, where the rule has one."""
+    decided: Mapping[int, Any] = field(default_factory=dict)
+    """Place of an item to the gold that a person decided on; see `decisions.apply_decisions`."""
+    without: Verdicts | None = None
+    """The same without decisions, where any was applied."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What `by` points to: the decider, the further steps, the tie rule, no answers at all."""
+        """What `by` points to: the decider, the further steps, the tie rule, no answers at all, a decision."""
         steps = (self.rule.decider, *self.rule.steps)
-        return (*(step.text for step in steps), f"ties:{self.ties}", "no answers")
+        return (*(step.text for step in steps), f"ties:{self.ties}", "no answers", "decision")
+
+    @property
+    def tie_code(self) -> int:
+        """The place of the tie rule among `names`."""
+        return len(self.rule.steps) + 1
+
+    @property
+    def unanswered_code(self) -> int:
+        """The place of `no answers` among `names`."""
+        return self.tie_code + 1
+
+    @property
+    def decision_code(self) -> int:
+        """The place of `decision` among `names`."""
+        return self.tie_code + 2
 
     @property
     def by_tie_rule(self) -> Flags:
-        """Which items were tied, and so decided by the tie rule or by hand."""
-        return np.asarray(self.by == len(self.names) - 2)
+        """Which items were tied, and so left to the tie rule."""
+        return np.asarray(self.by == self.tie_code)
 
     @property
     def settled(self) -> Flags:
-        """Which items were tied and have gold all the same."""
-        return np.asarray(self.by_tie_rule & (self.state == ACCEPTED))
+        """Which items were tied and have gold all the same, by the tie rule or by a decision."""
+        were_tied = self.by_tie_rule if self.without is None else self.without.by_tie_rule
+        return np.asarray(were_tied & (self.state == ACCEPTED))
 
     def answers(self) -> list[Any]:
         """Gold by item; None where the item has none."""
+        gold = self._answers_of_rule()
+        for place, answer in self.decided.items():
+            gold[place] = answer
+        return gold
+
+    def answers_at(self, places: Sequence[int]) -> list[Any]:
+        """Gold of the items at some places."""
+        gold = self._gold
+        return [gold[place] for place in places]
+
+    @cached_property
+    def _gold(self) -> list[Any]:
+        return self.answers()
+
+    def _answers_of_rule(self) -> list[Any]:
+        """Gold that the rule makes of the votes."""
         if self.label is not None:
             categories = self.table.categories
             gold: list[Any] = [categories[code] for code in self.label.tolist()]
@@ -119,7 +155,8 @@ class Verdicts:
         else:
             assert self.value is not None
             gold = self.value.tolist()
-        accepted = (self.state == ACCEPTED).tolist()
+        by_votes = (self.state == ACCEPTED) & (self.by != self.decision_code)
+        accepted = by_votes.tolist()
         steps = self.rule.steps
         if steps and steps[-1].name == "binary":
             gold = [
@@ -168,7 +205,7 @@ def apply_rule(table: Table, rule: Rule | str, ties: Ties | str = "adjudicate") 
     _drop_unwanted(verdicts)
     unanswered = table.per_item() == 0
     state[unanswered] = DROPPED
-    by[unanswered] = len(verdicts.names) - 1
+    by[unanswered] = verdicts.unanswered_code
     return verdicts
 
 
@@ -292,7 +329,7 @@ def settle_ties(verdicts: Verdicts) -> None:
     tied = verdicts.state == TIED
     if not tied.any():
         return
-    verdicts.by[tied] = len(verdicts.names) - 2
+    verdicts.by[tied] = verdicts.tie_code
     if verdicts.ties.how == "drop":
         verdicts.state[tied] = DROPPED
     elif verdicts.ties.how == "prefer" and verdicts.label is not None:
@@ -311,33 +348,6 @@ def tied_codes(verdicts: Verdicts, item: int) -> list[int]:
     weights = verdicts.table.counts()[item] if fit is None else fit.posterior[item]
     leads = weights >= weights.max() - POSTERIOR_TIE
     return np.flatnonzero(leads).tolist()
-
-
-def settle_by_hand(verdicts: Verdicts, decisions: Mapping[str, Any]) -> Verdicts:
-    """The same with ties settled by hand: item to answer. What was not tied stays as it is.
-
-    Of spans any will do, also such as no worker marked: boundaries are what people settle.
-    """
-    settled = replace(
-        verdicts,
-        state=verdicts.state.copy(),
-        by=verdicts.by.copy(),
-        label=None if verdicts.label is None else verdicts.label.copy(),
-        marks=None if verdicts.marks is None else list(verdicts.marks),
-    )
-    for item in verdicts.tied_places():
-        answer = decisions.get(verdicts.table.items[item])
-        if answer is None:
-            continue
-        if settled.marks is not None:
-            settled.state[item] = ACCEPTED
-            settled.marks[item] = parse_marks(str(answer))
-        elif settled.label is not None:
-            what = f"the adjudicated answer {answer!r} is none that workers gave"
-            settled.state[item] = ACCEPTED
-            settled.label[item] = _find_code(verdicts.table, str(answer), what)
-    _drop_unwanted(settled)
-    return settled
 
 
 # Numbers

@@ -38,7 +38,17 @@ PANEL = "Build"
 EXAMPLE = "Example: nikawa aggregate judgements.jsonl --rule votes:3/5 --ties adjudicate --examples examples.jsonl --out gold"
 MAX_ITEMS_NAMED = 5
 """Ties and differences named on the terminal; `--json` has more of them."""
-NUMBERS = ("items", "accepted", "dropped", "tied", "settled", "answers", "value", "as published")
+NUMBERS = (
+    "items",
+    "accepted",
+    "dropped",
+    "tied",
+    "settled",
+    "decided",
+    "answers",
+    "value",
+    "as published",
+)
 FIGURES = (
     "worker",
     "answers",
@@ -100,7 +110,17 @@ def aggregate(
         typer.Option(help="Folder for gold, reasons, ties and agreement.", metavar="DIR"),
     ] = None,
     adjudicated: Annotated[
-        Path | None, typer.Option(help="The sheet of ties, filled in.", metavar="FILE")
+        Path | None,
+        typer.Option(
+            help="The sheet of ties, filled in, or the decisions of a project.", metavar="FILE"
+        ),
+    ] = None,
+    decisions: Annotated[
+        str | None,
+        typer.Option(
+            help="override: a decision is the gold whatever the votes; ties: only where the rule makes none of them. Unless said, as the project has it, else override.",
+            autocompletion=complete_from("override", "ties"),
+        ),
     ] = None,
     exclude: Annotated[
         list[str] | None,
@@ -161,6 +181,7 @@ def aggregate(
         question=question,
         examples=examples,
         adjudicated=adjudicated,
+        decisions=decisions,
         exclude=tuple(exclude or ()),
         known=known,
         as_published=as_published,
@@ -206,6 +227,7 @@ def show(report: AggregateReport) -> None:
         "dropped",
         "tied",
         "settled",
+        "decided",
         "as published",
     )
     print_table(columns, [format_rule(r) for r in report.rules], numbers=NUMBERS)
@@ -213,6 +235,17 @@ def show(report: AggregateReport) -> None:
         show_exclusions(report.excluded)
     for r in report.rules:
         lines = [f"{r.question}: {count:,} dropped by {step}" for step, count in r.dropped.items()]
+        if r.overruled:
+            shown = _first_items(r.overruled_items, r.overruled)
+            lines.append(f"{r.question}: {r.overruled:,} decided against the votes ({shown})")
+        if r.not_counted:
+            lines.append(
+                f"{r.question}: {r.not_counted:,} decisions do not count, as the rule makes gold of the votes or drops the label"
+            )
+        if r.decided_again:
+            lines.append(
+                f"{r.question}: {r.decided_again:,} decided more than once; the last decision counts"
+            )
         if r.tied:
             shown = _first_items(r.tied_items, r.tied)
             lines.append(f"{r.question}: {r.tied:,} ties to adjudicate ({shown})")
@@ -225,6 +258,14 @@ def show(report: AggregateReport) -> None:
             echo(line)
     for note in report.notes:
         echo(f"{note.what}: {note.count:,} ({note.done})")
+    if report.comments:
+        echo(
+            f"{report.comments:,} answers have a comment of the worker (remarks.jsonl with --out)."
+        )
+    if report.reports:
+        words = ", ".join(f"{code} {count:,}" for code, count in report.reports.items())
+        items = _first_items(report.reported_items, len(report.reported_items))
+        echo(f"{sum(report.reports.values()):,} reports of workers: {words} ({items})")
     if report.unjudged:
         echo(f"{report.unjudged:,} of the examples were judged by nobody.")
     echo(f"{report.kept:,} of {report.items:,} items have gold, from {report.answers:,} answers.")
@@ -247,6 +288,7 @@ def format_rule(r: RuleReport) -> tuple[object, ...]:
         sum(r.dropped.values()),
         r.tied,
         r.settled,
+        r.decided,
         agreement,
     )
 
