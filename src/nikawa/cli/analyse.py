@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.options import Data, Json, Quiet, Resamples
+from nikawa.cli.terminal.options import Data, Json, Quiet, Resamples, UnitOfTable
 from nikawa.cli.terminal.output import echo, print_json, print_table, progress_bar
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
@@ -57,6 +57,7 @@ def analyse(
     ] = 3,
     resamples: Resamples = 1_000,
     seed: Annotated[int, typer.Option(help="Seed of the resamples.", min=0)] = 0,
+    unit: UnitOfTable = "percent",
     rows: Annotated[int, typer.Option("-n", help="Rows of each table to show.", min=0)] = 20,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the analyses that are there.")
@@ -67,7 +68,10 @@ def analyse(
 ) -> None:
     """Slices, confusion, calibration, overlap, surprising errors and suspected label errors of stored runs."""
     from nikawa.analysis.job import AnalysisOptions, analyses_folder, collect_commands
+    from nikawa.analysis.units import analyses_in_table
+    from nikawa.metrics.units import parse_table_unit
 
+    table = parse_table_unit(unit)
     options = AnalysisOptions(tuple(by or ()), metric, resamples, seed, tokeniser, top, workers)
     with progress_bar("reading", quiet or json) as bar:
         analyses = api.analyse(
@@ -90,7 +94,7 @@ def analyse(
             }
         )
     elif not quiet:
-        show_analyses(analyses, rows)
+        show_analyses(analyses_in_table(analyses, table), rows)
         echo(f"Written to {place}")
         for command in list(sheets.values())[:rows]:
             echo(f"To have workers look at suspects again: {command}")

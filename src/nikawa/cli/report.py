@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.options import Data, Json, Quiet
+from nikawa.cli.terminal.options import Data, Json, Quiet, UnitOfTable
 from nikawa.cli.terminal.output import echo, format_count, print_json, status
 
 PANEL = "Evaluate"
@@ -28,6 +28,7 @@ def report(
     digits: Annotated[
         int, typer.Option(help="Decimals of percentages; fractions get two more.", min=0, max=6)
     ] = 1,
+    unit: UnitOfTable = "percent",
     rounds: Annotated[
         int | None,
         typer.Option(help="Resamples of paired tests; else 2,000, more for many tests.", min=100),
@@ -52,6 +53,7 @@ def report(
     """Write a page about runs: scores with intervals and ties, slices, calibration, every example; tables for a paper."""
     from datetime import UTC, datetime
 
+    from nikawa.metrics.units import parse_table_unit
     from nikawa.reporting.job import ReportOptions
 
     options = ReportOptions(
@@ -63,6 +65,7 @@ def report(
         dataset=dataset,
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC") if stamp else "",
         overwrite=overwrite,
+        unit=parse_table_unit(unit),
     )
     with status("reporting", quiet or json):
         written = api.report(runs, out, options)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nikawa.datasets.known import KnownFinding
 from nikawa.datasets.subsets import Cell, group_of
 from nikawa.records import Card, Dataset, Example, Finding, Judgement, Origin, Task, reference
 
@@ -62,6 +63,8 @@ class RunProtocol:
     `read_file` reads a split from its published file; `splits_here` are the splits whose files are
     here.
     """
+    reported_on: str = "test"
+    """The split on which the field reports results where there is no test with labels here."""
     stand_in: str = ""
     """The split that is evaluated where there is no test file; `read_split` makes it."""
     divide: Callable[[Sequence[str], Sequence[Example]], dict[str, list[Example]]] | None = None
@@ -118,11 +121,14 @@ class Benchmark:
     """Those of the judgements that the published gold was made from, where it is not all."""
     find_problems: Callable[[Path, Dataset], Iterable[Finding]] | None = None
     """What is special to this dataset's files, for `nikawa data check`."""
+    by_design: tuple[KnownFinding, ...] = ()
+    """What `nikawa data check` finds and is as its authors meant it, however much of it there is:
+    no count is known of splits that a user may have and others may not."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Further names of splits, beside valid, validation and trial for dev."""
     sections: bool = False
-    """Whether a split comes in several files with ids of their own; ids that repeat are for
-    `find_problems` to report."""
+    """Whether a split comes in several files with ids of their own; ids that repeat, within a file
+    or over several, are for `find_problems` to report."""
     views: Mapping[str, str] = field(default_factory=dict)
     """Splits that are drawn from another one, or are it in another guise: view to that split."""
     protocol: RunProtocol = RunProtocol()

@@ -13,6 +13,7 @@ from math import inf
 from markupsafe import Markup
 
 from nikawa.analysis.results import CrossTable, Overlap, StressCell, Suspects
+from nikawa.analysis.units import figure_in_percent
 from nikawa.records import Unit
 from nikawa.reporting.fragments import (
     Row,
@@ -90,7 +91,7 @@ def confusion_plot(section: Section, part: Analysed) -> str:
     return draw_heat(Heat(confusion.labels, confusion.columns, cells, place), title)
 
 
-def confusions(section: Section) -> str:
+def confusions(section: Section, digits: int) -> str:
     """A plot a system, and each label by itself."""
     shown, places = [], []
     for part in section.analysed:
@@ -99,15 +100,15 @@ def confusions(section: Section) -> str:
             place = inside(part.source, "confusion")
             places.append(place)
             shown.append(fragment("heat_figure", system=part.system, picture=picture, place=place))
-    classes = show_classes(section.analysed)
+    classes = show_classes(section.analysed, digits)
     if not shown:
         return block("Labels", classes) if classes else ""
     words = "Rows are gold, columns answers; the shade is the share of the row. Choose a cell to see its examples."
     return block("Confusion", multiples(shown) + source_line(*places) + classes, words)
 
 
-def show_classes(analysed: Sequence[Analysed]) -> Markup:
-    """Precision, recall and F1 of each label, to be opened."""
+def show_classes(analysed: Sequence[Analysed], digits: int) -> Markup:
+    """Precision, recall and F1 of each label in percent, to be opened."""
     rows: list[Row] = []
     places = []
     for part in analysed:
@@ -124,8 +125,8 @@ def show_classes(analysed: Sequence[Analysed]) -> Markup:
                 count_cell(one.answered, inside(own, "answered")),
             ]
             for name in ("precision", "recall", "f1"):
-                rate = make_number(getattr(one, name), "fraction", inside(own, name))
-                cells.append(number(rate, 1))
+                rate = figure_in_percent(getattr(one, name))
+                cells.append(number(make_number(rate, "percent", inside(own, name)), digits))
             rows.append(cells)
     if not rows:
         return Markup("")
@@ -171,10 +172,10 @@ def show_cross_table(part: Analysed, cross: CrossTable, digits: int) -> Markup:
 
 def reliability_plot(part: Analysed) -> str:
     """Share right against probability; empty where a model gives none."""
-    found = part.analysis.calibration
-    if found is None:
+    measured = part.analysis.calibration
+    if measured is None:
         return ""
-    bins = [(b.confidence, b.accuracy, b.low, b.high, b.n) for b in found.bins]
+    bins = [(b.confidence, b.accuracy, b.low, b.high, b.n) for b in measured.bins]
     place = inside(part.source, "calibration", "bins")
     return draw_reliability(bins, f"Reliability of {part.system}", place)
 
@@ -183,18 +184,18 @@ def calibration(analysed: Sequence[Analysed]) -> str:
     """How far probabilities can be trusted, a plot a system."""
     shown, places = [], []
     for part in analysed:
-        found = part.analysis.calibration
-        if found is None:
+        measured = part.analysis.calibration
+        if measured is None:
             continue
-        brier = figures(found.brier.value, "fraction", 1)
-        more = "no more" if found.ece <= found.ece_chance else "more"
+        brier = figures(measured.brier.value, "fraction", 1)
+        more = "no more" if measured.ece <= measured.ece_chance else "more"
         place = inside(part.source, "calibration")
         places.append(place)
         shown.append(
             fragment(
                 "small_figure",
                 caption=part.system,
-                words=f"calibration error {found.ece:.3f}, Brier {brier} ({more} than chance makes)",
+                words=f"calibration error {measured.ece:.3f}, Brier {brier} ({more} than chance makes)",
                 words_place="",
                 picture=reliability_plot(part),
                 place=place,
@@ -232,11 +233,11 @@ def overlap(analysed: Sequence[Analysed], digits: int) -> str:
     return detail("Overlap of the inputs", paragraph + shown + source_line(*places))
 
 
-def list_overlap_rows(part: Analysed, found: Overlap, digits: int) -> Iterator[Row]:
+def list_overlap_rows(part: Analysed, measured: Overlap, digits: int) -> Iterator[Row]:
     """The rows of one system, a range of overlap each; its name and correlation are in the first."""
     unit, place = part.analysis.unit, inside(part.source, "overlap")
-    relation = make_number(found.correlation, "fraction", inside(place, "correlation"))
-    for i, one in enumerate(found.bins):
+    relation = make_number(measured.correlation, "fraction", inside(place, "correlation"))
+    for i, one in enumerate(measured.bins):
         own = inside(place, "bins", i)
         score = make_number(one, unit, own)
         yield [
@@ -374,7 +375,7 @@ def curve_plot(section: Section) -> str:
             continue
         points = []
         for i, point in enumerate(curve.found.points):
-            words = f"{point.trained:,} examples: {point.score.value}"
+            words = f"{point.trained:,} examples: {figures(point.score.value, first.unit, 2)}"
             place = inside(curve.source, "points", i)
             points.append((float(point.trained), dot(point.score, note=words, place=place)))
         paths.append(PlotCurve(curve.found.model, points))
@@ -518,9 +519,9 @@ def suspects(section: Section) -> str:
 
 def show_suspects(part: SourcedFinding[Suspects]) -> Markup:
     """The likeliest label errors of one set."""
-    found, place = part.found, inside(part.source, "items")
+    listed_set, place = part.found, inside(part.source, "items")
     rows: list[Row] = []
-    for i, item in enumerate(found.items[:MAX_SUSPECTS_SHOWN]):
+    for i, item in enumerate(listed_set.items[:MAX_SUSPECTS_SHOWN]):
         rows.append(
             [
                 item.example,
@@ -532,7 +533,11 @@ def show_suspects(part: SourcedFinding[Suspects]) -> Markup:
             ]
         )
     columns = ["example", "gold", "suggested", "p of gold", "p of suggested", "systems against"]
-    listed = f", the likeliest {len(rows)} here" if found.total > len(rows) else ""
-    sheet = f"; nikawa analyse writes the sheet for workers ({found.sheet})" if found.sheet else ""
-    caption = f"{found.set}: {found.total:,} of {found.n:,} examples{listed}{sheet}"
+    listed = f", the likeliest {len(rows)} here" if listed_set.total > len(rows) else ""
+    sheet = (
+        f"; nikawa analyse writes the sheet for workers ({listed_set.sheet})"
+        if listed_set.sheet
+        else ""
+    )
+    caption = f"{listed_set.set}: {listed_set.total:,} of {listed_set.n:,} examples{listed}{sheet}"
     return table(columns, rows, 3, caption, part.source) + source_line(part.source)

@@ -322,8 +322,8 @@ def score_examples(task: TaskRuns, system: SystemRuns) -> list[int]:
         for run in system.runs:
             answers = run.answers.get(name, ())
             if len(answers) == len(examples):
-                asked = [examples[place] for place in shown]
-                detail = score_items(task.task, asked, [answers[place] for place in shown])
+                scored = [examples[place] for place in shown]
+                detail = score_items(task.task, scored, [answers[place] for place in shown])
                 if detail is not None:
                     scores.append(detail)
         of_set = [-1] * len(examples)

@@ -184,8 +184,8 @@ def describe_process(figures: Figures) -> Iterator[str]:
         yield "\n".join(f"- {note}" for note in figures.chosen)
 
 
-def _counts(found: Mapping[str, int]) -> str:
-    return "; ".join(f"{name} {count:,}" for name, count in found.items())
+def _counts(counts: Mapping[str, int]) -> str:
+    return "; ".join(f"{name} {count:,}" for name, count in counts.items())
 
 
 def describe_workers(card: Card, figures: Figures) -> Iterator[str]:
@@ -236,7 +236,7 @@ def describe_use(card: Card, figures: Figures) -> Iterator[str]:
     problems = list(card.problems) or ["None are known yet."]
     yield "\n".join(f"- {problem}" for problem in problems)
     yield "Checks of texts, repetition and leakage (`nikawa data check`):"
-    rows = [[found.check, found.where, f"{found.count:,}"] for found in figures.findings]
+    rows = [[one.check, one.where, f"{one.count:,}"] for one in figures.findings]
     yield (
         TextTable(("check", "where", "count"), rows, ("count",)).markdown()
         if rows

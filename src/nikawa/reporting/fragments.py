@@ -66,7 +66,7 @@ def plain(number: Number, digits: int) -> str:
 
 
 def number(
-    found: Number, digits: int, *, ties: str = "", best: bool = False, spread: str = ""
+    score: Number, digits: int, *, ties: str = "", best: bool = False, spread: str = ""
 ) -> Markup:
     """A number with its spread below, the letters of its tie groups, and where it is from.
 
@@ -75,16 +75,16 @@ def number(
     shown = html(
         '<span class="{}"{}>{}</span>',
         "v best" if best else "v",
-        source(found.source, describe_number(found)),
-        figures(found.value, found.unit, digits),
+        source(score.source, describe_number(score)),
+        figures(score.value, score.unit, digits),
     )
-    if ties and found.value is not None:
+    if ties and score.value is not None:
         title = f"shares {ties} with systems it cannot be told apart from"
         shown += html('<sup class="tie" title="{}">{}</sup>', title, ties)
-    place = spread or found.source
-    if found.sd is not None:
-        shown += small(f"± {figures(found.sd, found.unit, digits)}", place)
-    ends = interval(found, digits)
+    place = spread or score.source
+    if score.sd is not None:
+        shown += small(f"± {figures(score.sd, score.unit, digits)}", place)
+    ends = interval(score, digits)
     return shown + small(ends, place) if ends else shown
 
 
@@ -98,14 +98,14 @@ def soft(words: str, title: str = "") -> Markup:
     return html('<span class="soft"{}>{}</span>', source("", title), words)
 
 
-def describe_number(found: Number) -> str:
+def describe_number(score: Number) -> str:
     """A number with all that is known of its spread, for the pointer."""
-    parts = [f"{found.value:.6g}" if found.value is not None else UNDEFINED]
-    if found.low is not None and found.high is not None:
-        parts.append(f"95% interval {found.low:.6g} to {found.high:.6g}")
-    if found.sd is not None:
-        parts.append(f"standard deviation over seeds {found.sd:.4g}")
-    return ", ".join([*parts, f"n {found.n:,}"] if found.n else parts)
+    parts = [f"{score.value:.6g}" if score.value is not None else UNDEFINED]
+    if score.low is not None and score.high is not None:
+        parts.append(f"95% interval {score.low:.6g} to {score.high:.6g}")
+    if score.sd is not None:
+        parts.append(f"standard deviation over seeds {score.sd:.4g}")
+    return ", ".join([*parts, f"n {score.n:,}"] if score.n else parts)
 
 
 def count_cell(n: float, place: str) -> TableCell:
@@ -164,27 +164,27 @@ def multiples(figures: Sequence[Markup]) -> Markup:
     return fragment("multiples", figures=figures) if figures else Markup("")
 
 
-def note(found: Note, place: str = "") -> Markup:
+def note(finding: Note, place: str = "") -> Markup:
     """A finding in words or as a table; `place` is where the note itself is kept."""
-    right = [i for i, name in enumerate(found.columns) if name in found.numbers]
-    rows_place = found.source or inside(place, "rows")
+    right = [i for i, name in enumerate(finding.columns) if name in finding.numbers]
+    rows_place = finding.source or inside(place, "rows")
     rows = []
-    for i, row in enumerate(found.rows):
-        own = found.sources[i] if i < len(found.sources) else ""
+    for i, row in enumerate(finding.rows):
+        own = finding.sources[i] if i < len(finding.sources) else ""
         rows.append([TableCell(cell, own if column else "") for column, cell in enumerate(row)])
     parts = []
     if rows:
-        parts.append(table(found.columns, rows, right, found.title, rows_place))
-    if rows or found.source:
+        parts.append(table(finding.columns, rows, right, finding.title, rows_place))
+    if rows or finding.source:
         parts.append(source_line(rows_place))
     return fragment(
         "note",
-        title=found.title,
-        words=found.text,
-        words_place=found.source or place,
+        title=finding.title,
+        words=finding.text,
+        words_place=finding.source or place,
         content=join(parts),
-        command=found.command,
-        is_folded=found.folded,
+        command=finding.command,
+        is_folded=finding.folded,
     )
 
 

@@ -15,12 +15,14 @@ from msgspec.structs import replace
 
 from nikawa.analysis.job import analyse_systems
 from nikawa.analysis.results import ACROSS, ANALYSES, INDEX, Analyses, name_file
+from nikawa.datasets.custom import is_custom
 from nikawa.datasets.reader import ExampleReader
-from nikawa.datasets.task_lookup import dataset_title
+from nikawa.datasets.task_lookup import dataset_title, declared_protocol
 from nikawa.errors import BadInput
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.json import pack_json
 from nikawa.metrics import metrics
+from nikawa.metrics.units import TableUnit
 from nikawa.records import Record
 from nikawa.reporting.browser_items import collect_items, find_text_limit, text_lengths
 from nikawa.reporting.dataset_notes import DatasetNote, DatasetNoteReader, data_commands
@@ -39,9 +41,10 @@ from nikawa.reporting.systems import (
 from nikawa.reporting.training import collect_training
 from nikawa.reporting.tried_settings import find_choices
 from nikawa.runs.load import find_runs, load_systems
-from nikawa.runs.records import About, RunSpec
+from nikawa.runs.records import About, EvaluationProtocol, RunSpec
 from nikawa.runs.store import StoredRun
 from nikawa.scoring.compare import PairedTests
+from nikawa.spec import name_and_split
 from nikawa.version import __version__
 
 T = TypeVar("T")
@@ -74,6 +77,8 @@ class ReportOptions:
     """Whether to replace an earlier report; a folder that is none is never replaced."""
     on_progress: OnProgress = lambda what: None
     """Called with what is done next."""
+    unit: TableUnit = "percent"
+    """Of the page, its plots and tables; `numbers.json` and the analyses are in the official unit in any case."""
 
 
 class ReportResult(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -146,6 +151,7 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
         items,
         extra=pack_further_files(analyses, notes),
         digits=options.digits,
+        unit=options.unit,
         overwrite=options.overwrite,
     )
     paths = [path for path in out.rglob("*") if path.is_file()]
@@ -198,6 +204,7 @@ def task_section(
         n=len(task.scored()),
         protocol=protocol.mark,
         protocol_why=protocol.why,
+        departs=departs_from_field(protocol, task.task.dataset) or UNSET,
         metrics=tuple(names),
         lower_is_better=tuple(lower),
         labels=task.task.labels,
@@ -209,6 +216,18 @@ def task_section(
         derived=tuple(derived),
     )
     return section if analyses is None else add_analyses(section, task, analyses)
+
+
+def departs_from_field(protocol: EvaluationProtocol, dataset: str) -> bool:
+    """Whether a result was made otherwise than the field reports results on a published dataset.
+
+    A custom dataset has no published protocol to depart from.
+    """
+    if not protocol.mark or is_custom(dataset):
+        return False
+    evaluated = protocol.evaluate[0]
+    is_usual_split = name_and_split(evaluated)[1] == declared_protocol(dataset).reported_on
+    return not is_usual_split or protocol.folds > 0 or evaluated in protocol.train
 
 
 def add_analyses(section: Section, task: TaskRuns, analyses: Analyses) -> Section:
@@ -339,6 +358,8 @@ def report_command(runs: Sequence[str], out: Path, options: ReportOptions) -> st
         words += ["--title", options.title]
     if options.digits != ReportOptions.digits:
         words += ["--digits", str(options.digits)]
+    if options.unit != ReportOptions.unit:
+        words += ["--unit", options.unit]
     if options.rounds:
         words += ["--rounds", str(options.rounds)]
     if not options.analyses:

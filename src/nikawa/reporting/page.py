@@ -22,6 +22,7 @@ from markupsafe import Markup
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.file_names import MAX_NAME_BYTES, join_inside
 from nikawa.io.json import pack_json
+from nikawa.metrics.units import TableUnit
 from nikawa.reporting.analysis_blocks import curve_plot, slice_plot, stress_plot
 from nikawa.reporting.browser_items import ItemColumns, pack_items
 from nikawa.reporting.fragments import Row, TableCell, detail, small, soft, table
@@ -47,6 +48,7 @@ from nikawa.reporting.summary import (
 )
 from nikawa.reporting.training import training_pictures
 from nikawa.reporting.tried_settings import OTHERS, other_plot_kind, other_settings, settings_plot
+from nikawa.reporting.units import page_in_table
 from nikawa.stats.results import SIGNIFICANCE_LEVEL
 
 DIGITS = 1
@@ -63,26 +65,28 @@ def write_report(
     *,
     extra: Mapping[str, bytes] | None = None,
     digits: int = DIGITS,
+    unit: TableUnit = "percent",
     overwrite: bool = False,
 ) -> Path:
     """Write the page and what stands beside it into a folder, whole or not at all, and return the path of the page.
 
     `items` are the examples by task, in the order of `page.sections`. `extra` are further files by their paths from the
-    folder. `digits` are those of percentages; fractions get two more. Raises BadInput where the folder exists and
-    `overwrite` is False.
+    folder. `digits` are those of percentages; fractions get two more. The page, its plots and tables are in `unit`,
+    `numbers.json` is in the official one. Raises BadInput where the folder exists and `overwrite` is False.
     """
-    page = add_places(page)
+    official = add_places(page)
+    page = page_in_table(official, unit)
     with atomic_folder(folder, overwrite=overwrite) as place:
-        (place / "index.html").write_text(document(page, items, digits), "utf-8")
+        (place / "index.html").write_text(document(page, items, digits, unit), "utf-8")
         (place / "summary.md").write_text(markdown(page, digits), "utf-8")
         (place / "summary.tex").write_text(latex(page, digits), "utf-8")
         tables = (
-            (f"{slug(found.name)}-seen", latex_seen(found, digits)) for found in page.sections
+            (f"{slug(section.name)}-seen", latex_seen(section, digits)) for section in page.sections
         )
         for name, seen in name_files_apart(pair for pair in tables if pair[1]):
             (place / f"{name}.tex").write_text(seen, "utf-8")
         (place / "summary.csv").write_text(comma_separated(page), "utf-8")
-        (place / NUMBERS).write_bytes(pack_json(page, place / NUMBERS) + b"\n")
+        (place / NUMBERS).write_bytes(pack_json(official, place / NUMBERS) + b"\n")
         (place / "figures").mkdir()
         for name, picture in name_files_apart(pictures(page)):
             (place / "figures" / f"{name}.svg").write_text(standalone(picture), "utf-8")
@@ -98,13 +102,18 @@ def asset(name: str) -> str:
     return files("nikawa.reporting").joinpath(name).read_text("utf-8")
 
 
-def document(page: Page, items: Mapping[str, ItemColumns], digits: int = DIGITS) -> str:
-    """The page as one HTML text.
+def document(
+    page: Page,
+    items: Mapping[str, ItemColumns],
+    digits: int = DIGITS,
+    unit: TableUnit = "percent",
+) -> str:
+    """The page as one HTML text, with scores in `unit`.
 
     Its content policy lets nothing be loaded and runs the one script that has this hash, so that a script inside a text of
     the data would not run even if it were not escaped.
     """
-    page = add_places(page)
+    page = page_in_table(add_places(page), unit)
     script, style = asset("page_browser.js") + asset("page.js"), asset("page.css")
     digest = b64encode(sha256(script.encode()).digest()).decode()
     place = inside(NUMBERS, "sections")
@@ -185,20 +194,20 @@ def _summary_cell(section: Section, system: str, digits: int) -> str | TableCell
 
 def pictures(page: Page) -> Iterator[tuple[str, str]]:
     """Every plot under the name of its file without `.svg`; two plots may have the same name here."""
-    for found in page.sections:
+    for section in page.sections:
         makers = {
             "scores": score_plot,
             "slices": slice_plot,
-            "curve": curve_plot if found.curves else None,
-            "stress": stress_plot if found.stress else None,
+            "curve": curve_plot if section.curves else None,
+            "stress": stress_plot if section.stress else None,
             "settings": lambda one: settings_plot(one.choices) if one.choices is not None else "",
         }
         for kind, make in makers.items():
-            picture = make(found) if make is not None else ""
+            picture = make(section) if make is not None else ""
             if picture:
-                yield f"{slug(found.name)}-{kind}", picture
-        yield from system_pictures(found)
-        yield from training_pictures(found)
+                yield f"{slug(section.name)}-{kind}", picture
+        yield from system_pictures(section)
+        yield from training_pictures(section)
     for i, one in enumerate(page.choices):
         if picture := settings_plot(one):
             yield f"{slug(one.name)}-{other_plot_kind(i)}", picture
@@ -231,7 +240,7 @@ def standalone(picture: str) -> str:
 
 
 def _coloured(style: str, colours: Mapping[str, str]) -> str:
-    return re.sub(r"var\(--(\w+)\)", lambda found: colours.get(found[1], found[0]), style)
+    return re.sub(r"var\(--(\w+)\)", lambda match: colours.get(match[1], match[0]), style)
 
 
 def render_method(page: Page) -> Markup:

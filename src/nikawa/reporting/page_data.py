@@ -1,6 +1,6 @@
 """What a report page shows, as plain values: jobs fill it, the page draws it, `numbers.json` holds it.
 
-Values are in `unit`, as the official scorer reports. `source` names the file a number is from, as an address from the
+Values are in `unit`, as the official scorer reports; `nikawa.reporting.units` makes the page that is drawn of them. `source` names the file a number is from, as an address from the
 folder of the page, and the place in it: `FILE#/pointer` (RFC 6901), several with blanks between them.
 """
 
@@ -210,9 +210,11 @@ class Section(Record, frozen=True, kw_only=True):
     n: int
     """Examples of it that are scored: those whose labels are not hidden."""
     protocol: str
-    """How evaluation departs from the published one, in a word or two; empty where it does not."""
+    """How evaluation differs from train, dev and test as published, in a word or two; empty where it does not."""
     protocol_why: str
-    """Why it departs."""
+    """Why it differs."""
+    departs: Literal[True] | UnsetType = UNSET
+    """Whether that is not what the field reports of this dataset either."""
     metrics: tuple[str, ...]
     lower_is_better: tuple[str, ...]
     labels: tuple[str, ...]
@@ -272,6 +274,8 @@ class Page(Record, frozen=True, kw_only=True):
     """Runs that settings were chosen by."""
     made: str = ""
     """When, where that was asked for."""
+    converted: tuple[str, ...] | UnsetType = UNSET
+    """Sections whose official scorers report fractions, in a page that prints percent; absent from `numbers.json`."""
 
 
 def add_places(page: Page) -> Page:

@@ -91,7 +91,7 @@ def render_section(section: Section, digits: int) -> Markup:
         show_pairs(section, digits),
         seen_unseen(section, digits),
         further_sets(section, digits),
-        confusions(section),
+        confusions(section, digits),
         slices(section, digits),
         cross_tables(section.analysed, digits),
         calibration(section.analysed),

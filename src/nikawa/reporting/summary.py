@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nikawa.reporting.fragments import figures, plain
 from nikawa.reporting.page_data import Number, Page, Section, SystemRow
@@ -26,20 +26,20 @@ DAGGER = r"$^{\dagger}$"
 LETTERS = {"Δ": r"$\Delta$"}
 
 
-def main_row(found: Section, system: str) -> SystemRow | None:
+def main_row(section: Section, system: str) -> SystemRow | None:
     """The row of a system on a task."""
-    return next((row for row in found.rows if row.system == system), None)
+    return next((row for row in section.rows if row.system == system), None)
 
 
-def column_name(found: Section) -> str:
+def column_name(section: Section) -> str:
     """A task and the metric that stands for it."""
-    return f"{found.name} {found.metrics[0]}"
+    return f"{section.name} {section.metrics[0]}"
 
 
-def is_behind_best(found: Section, row: SystemRow) -> bool:
+def is_behind_best(section: Section, row: SystemRow) -> bool:
     """Whether a system is told apart from the best one of the first metric: they share no letter of a tie group."""
-    metric = found.metrics[0]
-    leaders = [r for r in found.rows if is_best(found, r, metric)]
+    metric = section.metrics[0]
+    leaders = [r for r in section.rows if is_best(section, r, metric)]
     letters = set("".join(r.ties.get(metric, "") for r in leaders))
     return bool(letters) and not letters & set(row.ties.get(metric, ""))
 
@@ -48,7 +48,7 @@ def markdown(page: Page, digits: int) -> str:
     """One table: a row a system, a column a task; letters are tie groups."""
     rows = []
     for system in page.systems:
-        cells = [format_markdown_cell(found, system, digits) for found in page.sections]
+        cells = [format_markdown_cell(section, system, digits) for section in page.sections]
         rows.append([system, *cells])
     columns = ["system", *map(column_name, page.sections)]
     body = TextTable(columns, rows, columns[1:]).markdown()
@@ -79,8 +79,30 @@ def legend(page: Page) -> str:
         parts.append(
             f"Bold: the best. Systems that share a letter cannot be told apart: {_tests(page, seeds)}, 5%."
         )
-    marks = [f"{s.name}: {s.protocol}" for s in page.sections if s.protocol]
-    return " ".join([*parts, f"Not as published: {'; '.join(marks)}."] if marks else parts)
+    return " ".join([*parts, *describe_units(page), *describe_protocols(page.sections)])
+
+
+def describe_units(page: Page) -> Iterator[str]:
+    """Which scores are in another unit than their official scorers report; nothing where none is."""
+    if page.converted:
+        yield f"Scores are in percent; the official scorers of {', '.join(page.converted)} report fractions."
+
+
+def describe_protocols(sections: Sequence[Section]) -> Iterator[str]:
+    """Where results are not on train, dev and test as published, in one sentence a kind; nothing where all are.
+
+    "Not as published" is for what the field does not report. A dataset declares on which split the field reports its
+    results (`RunProtocol.reported_on`): where test labels were never published, that is dev. A custom dataset was never published.
+    """
+    usual: dict[str, list[str]] = {}
+    for section in sections:
+        if section.protocol and not section.departs:
+            usual.setdefault(section.protocol, []).append(section.name)
+    for mark, names in usual.items():
+        yield f"{mark[:1].upper()}{mark[1:]}: {', '.join(names)}."
+    departing = [f"{s.name}: {s.protocol}" for s in sections if s.protocol and s.departs]
+    if departing:
+        yield f"Not as published: {'; '.join(departing)}."
 
 
 def _tests(page: Page, seeds: bool) -> str:
@@ -91,33 +113,35 @@ def _tests(page: Page, seeds: bool) -> str:
     return f"paired tests {how}, Holm's correction over {page.tests:,} tests"
 
 
-def format_markdown_cell(found: Section, system: str, digits: int) -> str:
+def format_markdown_cell(section: Section, system: str, digits: int) -> str:
     """The score of a system on a task; bold where it is the best, with the letters of its ties."""
-    row, metric = main_row(found, system), found.metrics[0]
+    row, metric = main_row(section, system), section.metrics[0]
     if row is None or metric not in row.metrics:
         return ""
     number = row.metrics[metric]
     shown = plain(number, digits)
     if number.value is None:
         return shown
-    shown = f"**{shown}**" if is_best(found, row, metric) else shown
-    shown += f", {count_answered(found, row)} answered" if row.unanswered else ""
+    shown = f"**{shown}**" if is_best(section, row, metric) else shown
+    shown += f", {count_answered(section, row)} answered" if row.unanswered else ""
     return f"{shown} {row.ties.get(metric, '')}".strip()
 
 
 def latex(page: Page, digits: int) -> str:
     r"""A booktabs table: the best bold, ± over seeds, a dagger where a system is told apart from the best."""
-    head = " & ".join(["System", *(escape(found.name) for found in page.sections)])
-    second = " & ".join(["", *(rf"\small {escape(found.metrics[0])}" for found in page.sections)])
+    head = " & ".join(["System", *(escape(section.name) for section in page.sections)])
+    second = " & ".join(
+        ["", *(rf"\small {escape(section.metrics[0])}" for section in page.sections)]
+    )
     body = [
-        " & ".join([escape(s), *(_latex_cell(found, s, digits) for found in page.sections)])
+        " & ".join([escape(s), *(_latex_cell(section, s, digits) for section in page.sections)])
         for s in page.systems
     ]
     marked = any(
-        is_behind_best(f, row)
-        for f in page.sections
-        for s in page.systems
-        if (row := main_row(f, s)) is not None
+        is_behind_best(section, row)
+        for section in page.sections
+        for system in page.systems
+        if (row := main_row(section, system)) is not None
     )
     return wrap_latex_table(
         "l" + "r" * len(page.sections), [head, second], body, describe_latex_marks(page, marked)
@@ -143,9 +167,9 @@ def wrap_latex_table(shape: str, head: list[str], body: list[str], caption: str)
     return "\n".join(lines) + "\n"
 
 
-def latex_seen(found: Section, digits: int) -> str:
+def latex_seen(section: Section, digits: int) -> str:
     """Seen and unseen as a booktabs table; empty where no system was told so."""
-    trained, grid = seen_grid(found)
+    trained, grid = seen_grid(section)
     if not grid:
         return ""
     body: list[str] = []
@@ -161,7 +185,7 @@ def latex_seen(found: Section, digits: int) -> str:
             )
             for i, (where, line) in enumerate(lines.items())
         ]
-    head = " & ".join(["Model", "", *(escape(training_title(found, name)) for name in trained)])
+    head = " & ".join(["Model", "", *(escape(training_title(section, name)) for name in trained)])
     numbers = [
         one[0]
         for lines in grid.values()
@@ -174,8 +198,8 @@ def latex_seen(found: Section, digits: int) -> str:
         if any(n.sd is not None for n in numbers)
         else ""
     )
-    said = rf"{escape(found.metrics[0].capitalize())} on {escape(found.set)} by what was learned from; $\Delta$ is seen less unseen.{spread}"
-    return wrap_latex_table("ll" + "r" * len(trained), [head], body, said)
+    caption = rf"{escape(section.metrics[0].capitalize())} on {escape(section.set)} by what was learned from; $\Delta$ is seen less unseen.{spread}"
+    return wrap_latex_table("ll" + "r" * len(trained), [head], body, caption)
 
 
 def _latex_number(number: Number, digits: int, best: bool = False) -> str:
@@ -188,29 +212,29 @@ def _latex_number(number: Number, digits: int, best: bool = False) -> str:
 
 def describe_latex_marks(page: Page, marked: bool) -> str:
     """What the marks of the LaTeX table mean."""
-    numbers = [n for found in page.sections for row in found.rows for n in row.metrics.values()]
-    said = "Best in bold." if page.tests else ""
+    numbers = [n for section in page.sections for row in section.rows for n in row.metrics.values()]
+    sentences = ["Best in bold."] if page.tests else []
     seeds = any(number.sd is not None for number in numbers)
     if seeds:
-        said += r" Mean over seeds, $\pm$ standard deviation."
+        sentences.append(r"Mean over seeds, $\pm$ standard deviation.")
     if marked:
-        said += rf" {DAGGER}: told apart from the best ({_tests(page, seeds)}, 5\%)."
+        sentences.append(rf"{DAGGER}: told apart from the best ({_tests(page, seeds)}, 5\%).")
     gaps = "; ".join(
-        f"{escape(row.system)} {count_answered(found, row)} on {escape(found.name)}"
-        for found, row in rows_with_gaps(page.sections)
+        f"{escape(row.system)} {count_answered(section, row)} on {escape(section.name)}"
+        for section, row in rows_with_gaps(page.sections)
     )
     if gaps:
-        said += f" Answered: {gaps}."
-    marks = [f"{escape(s.name)} {escape(s.protocol)}" for s in page.sections if s.protocol]
-    return (said + (f" Not as published: {'; '.join(marks)}." if marks else "")).strip()
+        sentences.append(f"Answered: {gaps}.")
+    sentences += map(escape, [*describe_units(page), *describe_protocols(page.sections)])
+    return " ".join(sentences)
 
 
-def _latex_cell(found: Section, system: str, digits: int) -> str:
-    row, metric = main_row(found, system), found.metrics[0]
+def _latex_cell(section: Section, system: str, digits: int) -> str:
+    row, metric = main_row(section, system), section.metrics[0]
     if row is None or metric not in row.metrics:
         return ""
-    shown = _latex_number(row.metrics[metric], digits, is_best(found, row, metric))
-    return shown + (DAGGER if is_behind_best(found, row) else "")
+    shown = _latex_number(row.metrics[metric], digits, is_best(section, row, metric))
+    return shown + (DAGGER if is_behind_best(section, row) else "")
 
 
 COLUMNS = (
@@ -237,17 +261,17 @@ def comma_separated(page: Page) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows(line for found in page.sections for line in list_figures(found))
+    writer.writerows(line for section in page.sections for line in list_figures(section))
     return out.getvalue()
 
 
-def list_figures(found: Section) -> Iterator[list[object]]:
+def list_figures(section: Section) -> Iterator[list[object]]:
     """The lines of one task: every metric of every system, then further sets and parts."""
-    for row in found.rows:
+    for row in section.rows:
         for metric, number in row.metrics.items():
             yield [
-                found.name,
-                found.set,
+                section.name,
+                section.set,
                 "",
                 _safe(row.system),
                 metric,
@@ -258,11 +282,11 @@ def list_figures(found: Section) -> Iterator[list[object]]:
                 sum(row.unanswered.values()),
                 number.source,
             ]
-    seeds = {row.system: len(row.seeds) for row in found.rows}
-    for part in found.parts:
+    seeds = {row.system: len(row.seeds) for row in section.rows}
+    for part in section.parts:
         number = part.number
         yield [
-            found.name,
+            section.name,
             part.set,
             part.where,
             _safe(part.system),

@@ -141,7 +141,9 @@ def group_by_task(
     )
     words = []
     for (task, (main, *_), _), members in ordered:
-        words.append((task, f"on {main}", f"({members[0].task.dataset})"))
+        limit = members[0].spec.variation.limit
+        first = f"first {limit:,} items" if limit else ""
+        words.append((task, first, f"on {main}", f"({members[0].task.dataset})"))
     tasks = []
     for name, (_, members) in zip(tell_apart(words), ordered, strict=True):
         whole = []
@@ -287,6 +289,8 @@ def remake_command(spec: RunSpec, seeds: Sequence[int], out: str) -> str:
         words.append(f"--share {variation.share:g}")
     if variation.shots:
         words.append(f"--shots {variation.shots}")
+    if variation.limit:
+        words.append(f"--limit {variation.limit}")
     if variation.train:
         words.append(f"--train {quote(','.join(variation.train))}")
     words += [f"--label {quote(f'{old}={new}')}" for old, new in variation.labels.items()]

@@ -264,14 +264,14 @@ class Tally:
             known = frozenset(names[tag] for tag in carried if tag in names)
             self._compare(where, known, tagged.tags)
 
-    def _compare(self, where: str, carried: frozenset[str], found: frozenset[str]) -> None:
+    def _compare(self, where: str, carried: frozenset[str], matched: frozenset[str]) -> None:
         self.known.update(carried)
-        self.both.update(carried & found)
-        if carried != found:
+        self.both.update(carried & matched)
+        if carried != matched:
             difference = Difference(
                 example=where,
-                carried_only=tuple(sorted(carried - found)),
-                found_only=tuple(sorted(found - carried)),
+                carried_only=tuple(sorted(carried - matched)),
+                found_only=tuple(sorted(matched - carried)),
                 known=self.pack.known.get(where, "") if self.pack else "",
             )
             self.differences.append(difference)
@@ -302,8 +302,8 @@ class Tally:
         n = sum(self.sizes.values()) - len(self.skipped)
         agreements = {}
         for tag in tags:
-            found = sum(self.found[tag, split] for split in self.sizes)
-            agreements[tag] = Agreement(carried=self.known[tag], found=found, both=self.both[tag])
+            tagged = sum(self.found[tag, split] for split in self.sizes)
+            agreements[tag] = Agreement(carried=self.known[tag], found=tagged, both=self.both[tag])
         return Comparison(
             n=n,
             equal=n - len(self.differences),

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, Source, hidden_origin
+from nikawa.datasets.base import Benchmark, RunProtocol, Source, hidden_origin
 from nikawa.datasets.jglue.rows import check_labelled
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
@@ -119,6 +119,8 @@ DATASET = Benchmark(
     repository="jcola",
     suite="jglue",
     suite_place=2,
+    # Test is not distributed: model cards report dev.
+    protocol=RunProtocol(reported_on="dev"),
     card=Card(
         name="jcola",
         title="JCoLA: Japanese corpus of linguistic acceptability",

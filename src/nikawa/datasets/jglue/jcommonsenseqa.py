@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
+from nikawa.datasets.base import Benchmark, RunProtocol, hidden_origin, report_examples
 from nikawa.datasets.jglue.rows import check_labelled, has_edge_blank, make_card, sources
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
@@ -75,6 +75,8 @@ DATASET = Benchmark(
     repository="jglue",
     suite="jglue",
     suite_place=6,
+    # Labels of test came with v1.2, in 2025: papers and model cards report dev.
+    protocol=RunProtocol(reported_on="dev"),
     card=make_card(
         name="jcommonsenseqa",
         title="JCommonsenseQA: Japanese commonsense questions (JGLUE)",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, Splits, hidden_origin
+from nikawa.datasets.base import Benchmark, RunProtocol, Splits, hidden_origin
 from nikawa.datasets.jglue.rows import caption_meta, check_label, check_labelled, make_card, sources
 from nikawa.datasets.locate import find_files, path_version
 from nikawa.io.json import read_json_lines
@@ -104,6 +104,8 @@ DATASET = Benchmark(
     repository="jglue",
     suite="jglue",
     suite_place=4,
+    # Labels of test came with v1.2, in 2025: papers and model cards report dev.
+    protocol=RunProtocol(reported_on="dev"),
     card=make_card(
         name="jnli",
         title="JNLI: Japanese natural language inference (JGLUE)",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, Splits, hidden_origin, report_examples
+from nikawa.datasets.base import Benchmark, RunProtocol, Splits, hidden_origin, report_examples
 from nikawa.datasets.jglue.rows import caption_meta, check_labelled, make_card, sources
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
@@ -97,6 +97,8 @@ DATASET = Benchmark(
     repository="jglue",
     suite="jglue",
     suite_place=3,
+    # Labels of test came with v1.2, in 2025: papers and model cards report dev.
+    protocol=RunProtocol(reported_on="dev"),
     card=make_card(
         name="jsts",
         title="JSTS: Japanese semantic textual similarity (JGLUE)",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, Source, hidden_origin, report_examples
+from nikawa.datasets.base import Benchmark, RunProtocol, Source, hidden_origin, report_examples
 from nikawa.datasets.jglue.marc_ja_raw import LABELS, LISTS, Lists, read_lists, read_raw
 from nikawa.datasets.jglue.rows import check_label, check_labelled, make_card, sources
 from nikawa.io.json import read_json_lines
@@ -95,6 +95,8 @@ DATASET = Benchmark(
     repository="jglue",
     suite="jglue",
     suite_place=1,
+    # Labels of test came with v1.2, in 2025: papers and model cards report dev.
+    protocol=RunProtocol(reported_on="dev"),
     further_files=("preprocess/marc-ja/*",),
     withdrawn="the reviews themselves were withdrawn by Amazon and cannot be fetched, only JGLUE's lists of review ids; "
     "a copy of the reviews you already have can be converted",

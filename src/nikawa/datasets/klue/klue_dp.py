@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
+from nikawa.datasets.base import Benchmark, RunProtocol, hidden_origin, report_examples
 from nikawa.datasets.klue.shared import (
     CURE,
     Block,
@@ -209,6 +209,8 @@ DATASET = Benchmark(
     repository="klue",
     suite="klue",
     suite_place=6,
+    # Labels of test are with the leaderboard: papers and model cards report dev.
+    protocol=RunProtocol(reported_on="dev"),
     card=make_card(
         name=NAME,
         title="KLUE-DP: Korean dependency parsing (KLUE)",

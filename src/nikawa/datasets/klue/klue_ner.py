@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from nikawa.datasets.base import Benchmark, Splits, hidden_origin, report_examples
+from nikawa.datasets.base import Benchmark, RunProtocol, Splits, hidden_origin, report_examples
 from nikawa.datasets.klue.shared import (
     CURE,
     Block,
@@ -161,6 +161,8 @@ DATASET = Benchmark(
     repository="klue",
     suite="klue",
     suite_place=4,
+    # Labels of test are with the leaderboard: papers and model cards report dev.
+    protocol=RunProtocol(reported_on="dev"),
     card=make_card(
         name=NAME,
         title="KLUE-NER: Korean named entity recognition (KLUE)",

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
+from nikawa.datasets.base import Benchmark, RunProtocol, hidden_origin, report_examples
 from nikawa.datasets.klue.shared import (
     label_gold,
     make_card,
@@ -104,6 +104,8 @@ DATASET = Benchmark(
     repository="klue",
     suite="klue",
     suite_place=3,
+    # Labels of test are with the leaderboard: papers and model cards report dev.
+    protocol=RunProtocol(reported_on="dev"),
     card=make_card(
         name=NAME,
         title="KLUE-NLI: Korean natural language inference (KLUE)",

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
+from nikawa.datasets.base import Benchmark, RunProtocol, hidden_origin, report_examples
 from nikawa.datasets.klue.shared import (
     CURE,
     examples_of_records,
@@ -164,6 +164,8 @@ DATASET = Benchmark(
     repository="klue",
     suite="klue",
     suite_place=5,
+    # Labels of test are with the leaderboard: papers and model cards report dev.
+    protocol=RunProtocol(reported_on="dev"),
     further_files=(RELATION_LIST,),
     card=make_card(
         name=NAME,

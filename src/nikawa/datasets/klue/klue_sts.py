@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
+from nikawa.datasets.base import Benchmark, RunProtocol, hidden_origin, report_examples
 from nikawa.datasets.klue.shared import (
     examples_of_records,
     is_test,
@@ -138,6 +138,8 @@ DATASET = Benchmark(
     repository="klue",
     suite="klue",
     suite_place=2,
+    # Labels of test are with the leaderboard: papers and model cards report dev.
+    protocol=RunProtocol(reported_on="dev"),
     card=make_card(
         name=NAME,
         title="KLUE-STS: Korean semantic textual similarity (KLUE)",

@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, Source, hidden_origin, report_examples
+from nikawa.datasets.base import Benchmark, RunProtocol, Source, hidden_origin, report_examples
 from nikawa.datasets.klue.shared import (
     CURE,
     is_test,
@@ -123,6 +123,8 @@ DATASET = Benchmark(
     repository="klue",
     suite="klue",
     suite_place=8,
+    # Labels of test are with the leaderboard: papers and model cards report dev.
+    protocol=RunProtocol(reported_on="dev"),
     further_files=ONTOLOGY.patterns,
     card=make_card(
         name=NAME,

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, hidden_origin, report_examples
+from nikawa.datasets.base import Benchmark, RunProtocol, hidden_origin, report_examples
 from nikawa.datasets.klue.shared import (
     examples_of_records,
     label_gold,
@@ -123,6 +123,8 @@ DATASET = Benchmark(
     repository="klue",
     suite="klue",
     suite_place=1,
+    # Labels of test are with the leaderboard: papers and model cards report dev.
+    protocol=RunProtocol(reported_on="dev"),
     card=make_card(
         name=NAME,
         title="YNAT: topics of Korean news headlines (KLUE-TC)",
