@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nikawa.checks.hide_job import HideOptions, HideReport
     from nikawa.cleaning.job import CleanOptions, CleanReport
     from nikawa.cleaning.toxicity import Scorer as ToxicityScorer
+    from nikawa.datasets.import_table import ImportOptions, ImportReport
     from nikawa.generation.job import GenerateOptions, GenerateReport
     from nikawa.models.base import Predictor
     from nikawa.pairing.job import PairOptions, PairReport
@@ -146,6 +147,17 @@ def compare(
         options=with_keys(options, keys),
         rounds=TEST_RESAMPLES if rounds is None else rounds,
     )
+
+
+def import_table(source: Path, out: Path, *, options: ImportOptions | None = None) -> ImportReport:
+    """Make a dataset folder of a flat table: a file of rows, or a folder with a file a split.
+
+    The options name columns, kind and labels where the table does not tell them. Raises `BadInput`
+    where it is not sure which column is what.
+    """
+    from nikawa.datasets.import_table import import_table
+
+    return import_table(source, out, options)
 
 
 def hide_labels(

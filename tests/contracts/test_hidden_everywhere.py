@@ -95,6 +95,8 @@ CASES: dict[str, list[Case]] = {
         case("data shift in/sts in/sts --json"),
     ],
     "data card": [case("data card in/copy --say licence=CC0-1.0 --overwrite")],
+    # Records are refused: whoever imports a table has all that it holds.
+    "data import": [case("data import in/nli-test.jsonl --out imported", 2, "records already")],
     "data export": [
         case(f"data export in/{name} --to {form} --out {name}-{form}")
         for name in ("nli", "sts", "reading", "ner", "kids")

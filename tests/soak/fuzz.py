@@ -175,6 +175,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("data show own-data --card", ("own-data",)),
     Command("data card bare", ("bare",), (), ("bare",)),
     Command("data card own-data --say licence=CC0-1.0 --overwrite", ("own-data",), (), ("own-data",)),
+    *(Command(f"data import {name} --out out", (name,), (), ("out",)) for name in ("flat.csv", "flat.jsonl", "flat-hf")),
     *(Command(f"data export own-data --to {form} --out out", ("own-data",), (), ("out",)) for form in ("parquet", "jsonl", "hf", "croissant")),
     Command("data shift own-data pairs.jsonl --question label --by split -n 3", ("own-data", "pairs.jsonl")),
     *(

@@ -42,6 +42,7 @@ MADE = (
     "agree judgements.jsonl --question label --resamples 10 --save doccano.jsonl --save-as doccano --quiet",
     "agree judgements.jsonl --question label --resamples 10 --save yahoo.tsv --save-as yahoo --quiet",
     "data export own-data --to parquet --out own-parquet --quiet",
+    "data export own-data --to hf --out flat-hf --quiet",
     "lexicon build novel.txt --out words --min-verb 2 --min-count 1 --quiet",
     "pretrain corpus.txt --language ja --tokenizer characters --size tiny --vocabulary 400 --steps 60 "
     "--batch 512 --only pack --out encoder --quiet",
@@ -144,6 +145,11 @@ def write_others(folder: Path) -> None:
     (folder / "trial.csv").write_text(
         "id,question,label,reason,by\ndev/1,label,neutral,seen again,rin\n", "utf-8"
     )
+    rows = [(f"s{number}", f"橋の{number}番目の灯り。", "ab"[number % 2]) for number in range(8)]
+    lines = ["id,text,label,page", *(f"{name},{text},{label},3" for name, text, label in rows)]
+    (folder / "flat.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    objects = [{"id": name, "text": text, "label": label} for name, text, label in rows]
+    (folder / "flat.jsonl").write_text("".join(json.dumps(row) + "\n" for row in objects), "utf-8")
     (folder / "all-sources.tsv").write_text("0\t360\tnovel\tCC0\n", "utf-8")
     (folder / "guesses.txt").write_text("neutral\n" * 16, "utf-8")
     (folder / "known.tsv").write_text("example\tanswer\np1\tentailment\np2\tneutral\n", "utf-8")

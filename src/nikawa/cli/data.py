@@ -1,15 +1,17 @@
 """`nikawa data`: what exists, what is here, what it looks like, whether it is sound, and copies of
 it.
 
-Eight commands: list, show, check, fetch, card, export, hide and shift. `check` has the exit status
+Nine commands: list, show, check, fetch, card, import, export, hide and shift. `check` has the exit status
 1 when it finds a problem that the dataset's card does not name.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -39,14 +41,15 @@ from nikawa.cli.terminal.output import (
     progress_bar,
     status,
 )
-from nikawa.errors import BadInput, list_names
+from nikawa.errors import BadInput, list_names, unknown
 
 if TYPE_CHECKING:
     from nikawa.checks.hide_job import HideReport
     from nikawa.datasets import Benchmark
     from nikawa.datasets.fetch import FetchReport
+    from nikawa.datasets.import_table import ImportOptions, ImportReport
     from nikawa.datasets.shift import ShiftPart, ShiftReport
-    from nikawa.records import Dataset, Example
+    from nikawa.records import Dataset, Example, Kind
 
 PANEL = "Data"
 
@@ -271,6 +274,7 @@ def register(app: typer.Typer) -> None:
     data.command("check", epilog="Example: nikawa data check jsick")(check)
     data.command("fetch", epilog="Example: nikawa data fetch jnli")(fetch)
     data.command("card", epilog="Example: nikawa data card my-data --say licence='CC BY 4.0'")(card)
+    data.command("import", epilog="Example: nikawa data import pairs.csv --out my-nli")(import_file)
     data.command("export", epilog="Example: nikawa data export mini-ja --to hf --out mini-ja-hf")(
         export
     )
@@ -459,6 +463,150 @@ def export(
         )
     elif not quiet:
         echo(f"{len(dataset):,} examples of {dataset.name} written to {out}")
+
+
+def import_file(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="A table: JSON lines, JSON, CSV, TSV, Parquet, or a folder with a file a split."
+        ),
+    ],
+    out: OutFolder,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Which column is what: premise=sentence1,label=gold; may be repeated.",
+            metavar="FIELD=COLUMN",
+        ),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            help="text, inference, similarity, choice, reading, tagging or relation; "
+            "else the columns tell."
+        ),
+    ] = None,
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What the table's labels stand for: 0=entailment,1=neutral; may be repeated.",
+            metavar="VALUE=LABEL",
+        ),
+    ] = None,
+    question: Annotated[str | None, typer.Option(help="What the gold is called.")] = None,
+    split: Annotated[str | None, typer.Option(help="The split of a single file.")] = None,
+    join: Annotated[
+        str | None,
+        typer.Option(help='What parts the tokens of a text that is given as tokens: "" or " ".'),
+    ] = None,
+    say: CardFields = None,
+    overwrite: Overwrite = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make a dataset folder of a flat table; on a terminal it asks which column is what."""
+    from nikawa import api
+    from nikawa.datasets.import_table import ImportOptions
+
+    options = ImportOptions(
+        columns=parse_pairs(columns or (), "--columns"),
+        kind=kind,
+        labels=parse_pairs(labels or (), "--labels"),
+        question=question,
+        split=split,
+        joiner=join,
+        card=parse_card_fields(say or (), "--say"),
+        overwrite=overwrite,
+    )
+    if sys.stdin.isatty() and sys.stderr.isatty() and not (columns or json or quiet):
+        options = ask_columns(source, options)
+    with status(f"importing {source}", quiet or json):
+        report = api.import_table(source, out, options=options)
+    print_result(report, show_import, json=json, quiet=quiet)
+
+
+def parse_pairs(texts: Sequence[str], option: str) -> dict[str, str]:
+    """`["a=b,c=d", "e=f"]` as a mapping.
+
+    >>> parse_pairs(["premise=s1,hypothesis=s2"], "--columns")
+    {'premise': 's1', 'hypothesis': 's2'}
+    """
+    pairs: dict[str, str] = {}
+    for part in (part for text in texts for part in text.split(",")):
+        name, equals, value = (word.strip() for word in part.partition("="))
+        if not name or not equals or not value:
+            raise BadInput(f"{option} {part!r} is no pair", cure=f"write {option} A=B,C=D")
+        if name in pairs:
+            raise BadInput(f"{option} has {name!r} twice", cure="name each once")
+        pairs[name] = value
+    return pairs
+
+
+def ask_columns(source: Path, options: ImportOptions) -> ImportOptions:
+    """Show the columns and ask what they hold; the answers as options.
+
+    What the columns tell by their names is offered, and taken with the return key.
+    """
+    from dataclasses import replace
+
+    from nikawa.datasets.import_table import (
+        FIELDS,
+        guess_columns,
+        list_fields,
+        plan_columns,
+        sample_rows,
+    )
+    from nikawa.io.flat_tables import open_tables
+
+    tables = open_tables(source)
+    rows = sample_rows(tables)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    first = {name: next(row[name] for row in rows if name in row) for name in names}
+    print_table(["column", "first value"], [(name, first[name]) for name in names])
+    try:
+        default = plan_columns(tables, options).kind
+    except BadInput:
+        default = None
+    answer = options.kind or typer.prompt(
+        f"Kind of task ({', '.join(FIELDS)})", default=default, err=True
+    )
+    if answer not in FIELDS:
+        raise unknown("kind of task", answer, FIELDS)
+    kind = cast("Kind", answer)
+    guessed = guess_columns(kind, names)
+    answers: dict[str, str] = {}
+    for each in list_fields(kind):
+        offered = "+".join(guessed.get(each.name, ()))
+        note = "" if each.required else ", - for none"
+        column = typer.prompt(
+            f"Column of the {each.name}{note}",
+            default=offered or (None if each.required else "-"),
+            err=True,
+        )
+        if column != "-":
+            answers[each.name] = column
+    return replace(options, kind=kind, columns=answers)
+
+
+def show_import(report: ImportReport) -> None:
+    """Print which column became what, and how many examples there are."""
+    rows = [(name, " + ".join(columns)) for name, columns in report.columns.items()]
+    print_table(["field", "column"], rows)
+    echo(f"Kind of task: {report.kind}; the question is {report.question}")
+    if report.meta:
+        echo(f"In the meta: {list_names(report.meta)}")
+    if report.made_ids:
+        echo("There is no column of ids: they are made of the split and the row's number.")
+    for split, count in report.splits.items():
+        echo(f"{split}: {format_count(count, 'example')}")
+    if report.labels:
+        counts = [f"{label} {count:,}" for label, count in report.labels.items()]
+        echo(f"Labels: {list_names(counts)}")
+    if report.unlabelled:
+        echo(f"Without an answer: {format_count(report.unlabelled, 'example')}")
+    echo(f"Written to {report.out}.")
+    echo(f"Next: nikawa data check {quote(report.out)}; nikawa tasks {quote(report.out)}")
 
 
 def hide(

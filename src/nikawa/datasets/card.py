@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.datasets.load import guess_language
+from nikawa.datasets.load import guess_language, refuse_flat_tables
 from nikawa.datasets.task_lookup import EXAMPLES_PEEKED
 from nikawa.errors import BadInput, suggest
 from nikawa.io.cards import (
@@ -63,6 +63,8 @@ def make_card(
     `stated` are fields that the user names, as `SETTABLE_FIELDS` has them. What nobody states is
     marked as not stated.
     """
+    if folder.exists():
+        refuse_flat_tables(folder)
     if not folder.is_dir() or not split_files(folder):
         cure = "name a folder with train.jsonl, dev.jsonl, test.jsonl or other splits in it"
         raise BadInput(

@@ -238,7 +238,7 @@ def read_splits(benchmark: Benchmark, files: dict[str, list[Path]]) -> dict[str,
     first_file: dict[tuple[str, str], Path] = {}
     for split, paths in files.items():
         for path in paths:
-            for example in refuse_repeats(benchmark.read(path), path):
+            for example in refuse_repeats(benchmark.read(path), path, allow=benchmark.sections):
                 name = split or (benchmark.split_of(example) if benchmark.split_of else "all")
                 if len(paths) > 1 and not benchmark.sections:
                     # One of the two files is a copy, or of another release.
@@ -251,14 +251,16 @@ def read_splits(benchmark: Benchmark, files: dict[str, list[Path]]) -> dict[str,
     return {name: tuple(examples) for name, examples in splits.items()}
 
 
-def refuse_repeats(examples: Iterable[Example], path: Path) -> Iterator[Example]:
+def refuse_repeats(
+    examples: Iterable[Example], path: Path, *, allow: bool = False
+) -> Iterator[Example]:
     """Pass the examples of one file on.
 
-    An id that comes twice is an error, and so is a file without any.
+    An id that comes twice is an error unless that is allowed, and so is a file without any.
     """
     ids: set[str] = set()
     for example in examples:
-        if example.id in ids:
+        if example.id in ids and not allow:
             raise BadInput(
                 f"id {example.id!r} occurs twice",
                 file=path,
@@ -295,7 +297,7 @@ def load_file(benchmark: Benchmark, split: str | None, path: Path) -> Dataset:
     declared = declared_split(benchmark, path)
     default = split or declared or guess_split(path)
     splits: dict[str, list[Example]] = {}
-    for example in refuse_repeats(benchmark.read(path), path):
+    for example in refuse_repeats(benchmark.read(path), path, allow=benchmark.sections):
         name = (benchmark.split_of(example) if benchmark.split_of else "") or default
         splits.setdefault(name, []).append(example)
     dataset = _make_dataset(
@@ -348,9 +350,22 @@ def _read_custom(path: Path, n: int | None = None) -> Dataset:
             raise _name_reader(problem, path) from None
     if is_dataset_folder(path):
         return read_folder(path, n)
+    refuse_flat_tables(path)
     writes = f"nikawa data card {quote(str(path))} writes one"
     cure = writes if split_files(path) else "name a dataset folder or a records file"
     raise BadInput("is a folder without card.json", file=path, cure=cure)
+
+
+def refuse_flat_tables(path: Path) -> None:
+    """Refuse a file or folder of flat tables, which are no records, with the command that makes a
+    dataset of them.
+    """
+    from nikawa.io.flat_tables import holds_flat_rows
+
+    if holds_flat_rows(path):
+        kind = "a folder of flat tables" if path.is_dir() else "a flat table"
+        cure = f"make a dataset of it: nikawa data import {quote(str(path))} --out FOLDER"
+        raise BadInput(f"is {kind}, not of records", file=path, cure=cure)
 
 
 def _name_reader(problem: BadInput, path: Path) -> BadInput:
@@ -359,6 +374,8 @@ def _name_reader(problem: BadInput, path: Path) -> BadInput:
     """
     names = readers_of(path) if path.is_file() else []
     if not names:
+        if path.is_file():
+            refuse_flat_tables(path)
         return problem
     more = f" (or {', '.join(names[1:])} before the @)" if names[1:] else ""
     cure = f"it looks like a published file: write {names[0]}@{path}{more}"
