@@ -8,9 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
+import msgspec
+
 from nikawa.errors import BadInput
-from nikawa.models.base import Model, Setup
+from nikawa.models.base import Model, Setup, read_settings
 from nikawa.records import Example, Kind, Prediction, Task
+
+
+class ReplaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The settings of `replay:FILE`."""
+
+    extract: tuple[str, ...] = ()
+    """Regular expressions that take the answer out of a longer text, one after the other."""
 
 
 class Replay:
@@ -19,6 +28,7 @@ class Replay:
     name = "replay"
 
     def __init__(self, setup: Setup) -> None:
+        self._extract = read_settings(ReplaySettings, setup).extract
         self._path = Path(setup.argument)
         if not self._path.exists():
             raise BadInput(
@@ -31,7 +41,9 @@ class Replay:
         from nikawa.io.answers import read_answers
 
         numbered = has_numbered_labels(task)
-        answers = read_answers(self._path, task, examples, numbered_labels=numbered)
+        answers = read_answers(
+            self._path, task, examples, numbered_labels=numbered, extract=self._extract
+        )
         if examples and not answers.predictions:
             what = f"none of its ids is among the {len(examples)} examples ({len(answers.unknown)} unknown)"
             cure = "check the task and the split it answers; where the task has further sets, answer those as well"
@@ -44,5 +56,12 @@ class Replay:
 
 
 MODELS = (
-    Model("replay", "the answers of a file, of any tool", get_args(Kind), Replay, argument="FILE"),
+    Model(
+        "replay",
+        "the answers of a file, of any tool",
+        get_args(Kind),
+        Replay,
+        settings=ReplaySettings,
+        argument="FILE",
+    ),
 )

@@ -320,7 +320,7 @@ def test_published_gold_survives_being_shown_and_read(shared_data: Path, name: s
         gold = example.gold[found.question]
         meant = gold[0]["text"].strip() if name == "jsquad" else gold
         for as_json in (False, True):
-            read = form.read(example, form.format_gold(example, gold, as_json))
+            read = form.read(example, form.format_gold(example, gold, as_json)).answer
             assert read == (pytest.approx(meant, abs=0.051) if name == "jsick-sts" else meant), (
                 example.id
             )

@@ -12,17 +12,12 @@ from msgspec.structs import replace
 
 from nikawa.datasets import benchmarks
 from nikawa.errors import BadInput
+from nikawa.io.answers.reader import make_reader
+from nikawa.io.answers.readings import Offer
+from nikawa.io.answers.replies import find_json
+from nikawa.io.answers.structures import Unreadable, count_occurrence, find_spans
 from nikawa.models import models
 from nikawa.models.chat.prompts import PROMPTS_FOLDER, draw_shots, find_template, read_template
-from nikawa.models.chat.reading import (
-    AnswerOptions,
-    Unreadable,
-    count_occurrence,
-    find_json,
-    find_spans,
-    read_number,
-    read_option,
-)
 from nikawa.records import Example, Kind, Span, Task
 
 TASK = Task(
@@ -170,10 +165,17 @@ def test_shots_are_turns_before_the_question(server: Any, chat: Any) -> None:
     assert len(model.about()["shots"]) == 2
 
 
-OPTIONS = AnswerOptions(
-    ("A", "B", "C"),
-    ("容認できる", "容認できない", "中立"),
-    ("acceptable", "unacceptable", "neutral"),
+LABELS_OFFERED = ("acceptable", "unacceptable", "neutral")
+READ_OPTION = make_reader(
+    replace(TASK, labels=LABELS_OFFERED),
+    offer=Offer(
+        keys=("A", "B", "C"),
+        words=dict(zip(LABELS_OFFERED, ("容認できる", "容認できない", "中立"), strict=True)),
+    ),
+)
+SCALE = (0.0, 5.0)
+READ_NUMBER = make_reader(
+    replace(TASK, kind="similarity", labels=(), scale=SCALE), offer=Offer(scale=SCALE)
 )
 
 
@@ -198,13 +200,14 @@ OPTIONS = AnswerOptions(
     ],
 )
 def test_options_that_can_be_read(text: str, meant: int) -> None:
-    assert read_option(text, OPTIONS) == OPTIONS.values[meant]
+    assert READ_OPTION(text, POOL[0]).answer == LABELS_OFFERED[meant]
 
 
 @pytest.mark.parametrize("text", ["", "D", "AかB", "容認できる、中立", "Apple", "{}", "BCA", "[1]"])
 def test_options_that_cannot(text: str) -> None:
-    with pytest.raises(Unreadable):
-        read_option(text, OPTIONS)
+    reading = READ_OPTION(text, POOL[0])
+    assert reading.answer is None
+    assert reading.why
 
 
 @pytest.mark.parametrize(
@@ -220,13 +223,14 @@ def test_options_that_cannot(text: str) -> None:
     ],
 )
 def test_numbers_that_can_be_read(text: str, value: float) -> None:
-    assert read_number(text, 0.0, 5.0) == value
+    assert READ_NUMBER(text, POOL[0]).answer == value
 
 
 @pytest.mark.parametrize("text", ["", "高い", "7", "-1", "3か4", "1.5.2", '{"score": null}'])
 def test_numbers_that_cannot(text: str) -> None:
-    with pytest.raises(Unreadable):
-        read_number(text, 0.0, 5.0)
+    reading = READ_NUMBER(text, POOL[0])
+    assert reading.answer is None
+    assert reading.why
 
 
 def test_json_inside_a_text() -> None:

@@ -291,15 +291,15 @@ def test_the_forms_of_retry_after() -> None:
         ({"message": {"content": "どちらかとい"}, "finish_reason": "length"}, "length"),
         (
             {"message": {"content": "分かりにくい店です"}},
-            "unparsable: '分かりにくい店です' names no option",
+            "unparsable: not one of good, bad",
         ),
-        ({"message": {"content": "AかBです"}}, "unparsable: 'AかBです' names more than one option"),
+        ({"message": {"content": "AかBです"}}, "unparsable: gives more than one answer: 'AかB'"),
         (
             {"message": {"content": "答えはBまたはA"}},
-            "unparsable: '答えはBまたはA' names more than one option",
+            "unparsable: gives more than one answer: 'BまたはA'",
         ),
-        ({"message": {"content": ""}}, "unparsable: nothing names no option"),
-        ({"message": {"content": "half \ud800"}}, "unparsable: 'half ?' names no option"),
+        ({"message": {"content": ""}}, "unparsable: empty"),
+        ({"message": {"content": "half \ud800"}}, "unparsable: not one of good, bad"),
     ],
 )
 def test_no_answer_has_a_reason(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nikawa.errors import BadInput, place_fault
-from nikawa.records import Example, Prediction, Task
+from nikawa.records import Example, Prediction, Record, Task
 
 INDICES = "indices"
 """The option that says: numbers are places in the task's labels, counted from 0."""
@@ -37,6 +37,19 @@ LABEL_NAME = "label"
 """Taken as the answer where none of `ANSWER_NAMES` is there; beside one of them it is the gold."""
 SCORE_NAMES = ("scores", "probabilities", "probs", "logits")
 _ABSENT = object()
+
+
+class ShownReading(Record, frozen=True, kw_only=True):
+    """What was read from what, for people to check."""
+
+    example: str
+    text: str
+    """The text around what was read, in one line; the beginning of it where nothing was."""
+    reading: Any
+    """The answer; None where there is none."""
+    pattern: str
+    """What read it, such as `whole`, `cue` or `extract, cue`; empty where nothing did."""
+    why: str | None = None
 
 
 class RawAnswer(NamedTuple):
@@ -68,6 +81,8 @@ class Answers:
     """Ids of the split without an answer in the file."""
     unparsed: list[tuple[str, str, str]] = field(default_factory=list)
     """(Id, what was given, why it could not be read)."""
+    readings: dict[str, ShownReading] = field(default_factory=dict)
+    """What each answer was read from, where that was asked for."""
 
 
 @dataclass(frozen=True)

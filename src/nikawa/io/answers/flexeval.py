@@ -9,7 +9,8 @@ from typing import Any
 
 from nikawa.io.answers.base import AnswerForm, RawAnswer, Rows, Target, UnfitAnswer
 from nikawa.io.answers.logs import ExampleMatcher, place_unit, read_samples
-from nikawa.io.answers.parse import make_label_reader, to_float
+from nikawa.io.answers.reader import make_label_reader
+from nikawa.io.answers.scores import to_float
 
 
 def is_sample(row: Mapping[str, Any]) -> bool:

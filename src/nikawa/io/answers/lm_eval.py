@@ -18,7 +18,8 @@ from nikawa.io.answers.base import (
     UnfitAnswer,
 )
 from nikawa.io.answers.logs import ExampleMatcher, LogVariant, place_unit, read_samples
-from nikawa.io.answers.parse import best_label, make_label_reader
+from nikawa.io.answers.parse import best_label
+from nikawa.io.answers.reader import make_label_reader
 
 NAME = "lm-eval"
 

@@ -1,75 +1,26 @@
-"""An answer as given, read in the shape the task asks for.
+"""Answers as files give them, read in the shape the task asks for.
 
-What cannot be read is None with a reason. Labels are found by their published name, by other words
-for them (`SYNONYMS`), with quotes, case and width ignored. Beside the answer a file may give a
-number for each label or choice: `make_score_reader`.
+`reader.py` reads the answer itself; here are the short form without the place it was read from, and
+the numbers that a file may give for each label or choice: `make_score_reader`.
 """
 
 from __future__ import annotations
 
 import math
-import re
-import unicodedata
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 from nikawa.io.answers.base import UnfitAnswer
-from nikawa.io.answers.structures import decode_text, read_state, read_tags, read_tree
+from nikawa.io.answers.reader import make_label_reader, make_reader
+from nikawa.io.answers.scores import to_float
+from nikawa.io.answers.structures import Parsed, decode_text
 from nikawa.records import Example, Task
 
-Parsed = tuple[Any, str | None]
-"""The answer and None, or None and why it could not be read."""
 Parser = Callable[[Any, Example], Parsed]
+"""Gives the answer and None, or None and why it could not be read."""
 
 Scores = dict[str, float]
 """A number by label, or by place of the choice."""
-
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-_LETTERS = ("ABCDEFGHIJ", "アイウエオカキクケコ")
-
-SYNONYMS: dict[str, tuple[str, ...]] = {
-    "entailment": ("含意", "함의", "yes", "entails", "entailed"),
-    "contradiction": ("矛盾", "모순", "no", "contradicts", "contradictory"),
-    "neutral": ("中立", "중립", "unknown"),
-    "positive": ("ポジティブ", "肯定的", "긍정"),
-    "negative": ("ネガティブ", "否定的", "부정"),
-    "acceptable": ("1", "容認可能", "容認できる"),
-    "unacceptable": ("0", "容認不可能", "容認できない"),
-}
-"""The published label to what else means it. JCoLA itself publishes 1 and 0."""
-
-_LEAD = re.compile(r"^(?:answer|label|答え|回答|解答|정답|답)\s*(?:[:：]|は)\s*", re.IGNORECASE)
-_AROUND = " \t\n\r\u3000\"'`“”‘’「」『』()（）[]<>*"
-_END = "。．.、,"
-
-
-def strip_around(text: str) -> str:
-    """`text` without quotes, brackets, a final stop and a lead such as `Answer:`.
-
-    >>> strip_around("答え：「含意」。")
-    '含意'
-    """
-    text = text.strip(_AROUND)
-    text = _LEAD.sub("", text).strip(_AROUND)
-    return text.rstrip(_END).strip(_AROUND)
-
-
-def fold_text(text: str) -> str:
-    """`text` bare, without difference of case and width."""
-    return strip_around(unicodedata.normalize("NFKC", text)).casefold()
-
-
-@cache
-def tabulate_labels(labels: tuple[str, ...]) -> dict[str, str]:
-    """Folded text to label; a text that would mean two labels means none."""
-    table: dict[str, str] = {}
-    twice: set[str] = set()
-    for label in labels:
-        for text in {fold_text(word) for word in (label, *SYNONYMS.get(label, ()))}:
-            if table.setdefault(text, label) != label:
-                twice.add(text)
-    return {text: label for text, label in table.items() if text not in twice and text}
 
 
 def parse_answer(raw: Any, task: Task, example: Example, *, indices: bool = False) -> Parsed:
@@ -83,129 +34,13 @@ def parse_answer(raw: Any, task: Task, example: Example, *, indices: bool = Fals
 
 def make_parser(task: Task, *, indices: bool = False) -> Parser:
     """The parser of a task; with `indices`, numbers are places in its labels, counted from 0."""
-    if task.kind in ("text", "inference", "relation"):
-        return make_label_parser(task, indices)
-    if task.kind == "tagging":
-        return lambda raw, example: read_tags(raw, task, example)
-    if task.kind == "tree":
-        return lambda raw, example: read_tree(raw, task, example)
-    plain: dict[str, Parser] = {
-        "similarity": parse_number,
-        "choice": parse_choice,
-        "reading": parse_text,
-        "dialogue": lambda raw, example: read_state(raw),
-    }
-    return plain[task.kind]
+    read = make_reader(task, indices=indices)
 
-
-def make_label_reader(task: Task) -> Callable[[Any], str | None]:
-    """A function from a text to the label it means, or None."""
-    exact, table = set(task.labels), tabulate_labels(task.labels)
-
-    def read(raw: Any) -> str | None:
-        if type(raw) is str:
-            return raw if raw in exact else table.get(fold_text(raw))
-        return table.get(str(raw)) if type(raw) is int else None
-
-    return read
-
-
-def make_label_parser(task: Task, indices: bool) -> Parser:
-    """A parser of labels by name or other words, and with `indices` by their place."""
-    read, labels = make_label_reader(task), task.labels
-
-    def parse(raw: Any, _: Example) -> Parsed:
-        if indices and (place := _whole_number(raw)) is not None:
-            if 0 <= place < len(labels):
-                return labels[place], None
-            order = f"{', '.join(labels[:8])}{' …' if len(labels) > 8 else ''}"
-            what = f"{place} is no place in the {len(labels)} labels"
-            raise UnfitAnswer(what, f"count from 0 in the order {order}")
-        label = read(raw)
-        if label is not None:
-            return label, None
-        if _whole_number(raw) is not None:
-            hint = "if it is a place in the task's labels, name the form 'indices'"
-            return None, f"a number, not a label: {hint}"
-        if isinstance(raw, str) and not raw.strip():
-            return None, "empty"
-        return None, f"not one of {', '.join(labels[:5])}{' …' if len(labels) > 5 else ''}"
+    def parse(raw: Any, example: Example) -> Parsed:
+        reading = read(raw, example)
+        return reading.answer, reading.why
 
     return parse
-
-
-def _whole_number(raw: Any) -> int | None:
-    if type(raw) is int:
-        return raw
-    if isinstance(raw, str):
-        text = unicodedata.normalize("NFKC", raw).strip()
-        return int(text) if re.fullmatch(r"[+-]?[0-9]{1,9}", text) else None
-    return None
-
-
-def parse_number(raw: Any, _: Example) -> Parsed:
-    """A finite number, of a number or of a text that is nothing else."""
-    if type(raw) in (int, float):
-        value = to_float(raw)
-    elif isinstance(raw, str):
-        text = strip_around(unicodedata.normalize("NFKC", raw))
-        if text.casefold().lstrip("+-") in ("nan", "inf", "infinity"):
-            return None, "not a finite number"
-        if not _NUMBER.fullmatch(text):
-            return None, "not a number" if text else "empty"
-        value = float(text)
-    else:
-        return None, "not a number"
-    return (value, None) if math.isfinite(value) else (None, "not a finite number")
-
-
-def to_float(number: float) -> float:
-    """`number` as a float, infinite where it is an integer past all floats."""
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf
-
-
-def parse_text(raw: Any, _: Example) -> Parsed:
-    """A text as it is; of a mapping its `text`, as run_squad writes it."""
-    if type(raw) is str:
-        return raw, None
-    if isinstance(raw, Mapping) and isinstance(raw.get("text"), str):
-        return raw["text"], None
-    return (str(raw), None) if type(raw) is int else (None, "not a text")
-
-
-def parse_choice(raw: Any, example: Example) -> Parsed:
-    """A choice by its text, or by its place: a digit counts from 0, A and ア are the first."""
-    choices = [str(choice) for choice in example.inputs.get("choices", ())]
-    place: int | None = None
-    by_text: list[int] = []
-    if type(raw) is int:
-        place = raw
-    elif isinstance(raw, str):
-        folded = fold_text(raw)
-        sign = folded.upper()
-        by_text = [i for i, choice in enumerate(choices) if choice == raw]
-        if not by_text and folded:  # without difference of case, width and quotes
-            by_text = [i for i, choice in enumerate(choices) if fold_text(choice) == folded]
-        if re.fullmatch(r"[0-9]{1,3}", sign):
-            place = int(sign)
-        elif len(sign) == 1:
-            rows = [row[: len(choices)] for row in _LETTERS]
-            place = next((row.index(sign) for row in rows if sign in row), None)
-    if len(by_text) > 1:
-        return None, "two choices read so"
-    if by_text:
-        if place in range(len(choices)) and place != by_text[0]:
-            return None, "the text of one choice and the place of another"
-        return by_text[0], None
-    if place is None:
-        is_empty = isinstance(raw, str) and not raw.strip()
-        return None, "empty" if is_empty else "not the place or the text of a choice"
-    if 0 <= place < len(choices):
-        return place, None
-    return None, f"{place} is no choice: they count from 0 to {len(choices) - 1}"
 
 
 def make_score_reader(

@@ -18,10 +18,14 @@ from nikawa.io.answers.base import (
     Answers,
     RawAnswer,
     Rows,
+    ShownReading,
     Target,
     UnfitAnswer,
 )
-from nikawa.io.answers.parse import best_label, make_parser, make_score_reader
+from nikawa.io.answers.extract import check_expressions, read_extracts
+from nikawa.io.answers.parse import best_label, make_score_reader
+from nikawa.io.answers.reader import make_reader
+from nikawa.io.answers.readings import show_reading
 from nikawa.io.answers.recognise import find_form, recognise
 from nikawa.io.answers.structures import restore_tags
 from nikawa.records import Example, Prediction, Tagged, Task
@@ -54,9 +58,17 @@ def read_answers(
     *,
     form: str | None = None,
     numbered_labels: bool = False,
+    extract: Sequence[str] = (),
 ) -> Answers:
     """The answers of `path`, a file or a folder, to `task` asked of `examples`; see `AnswerFiles`."""
-    files = AnswerFiles(path, task, form=form, numbered_labels=numbered_labels, keep_rows=False)
+    files = AnswerFiles(
+        path,
+        task,
+        form=form,
+        numbered_labels=numbered_labels,
+        keep_rows=False,
+        extract=extract,
+    )
     return files.match(examples)
 
 
@@ -74,7 +86,8 @@ class AnswerFiles:
     or `form:indices` says that numbers are places in the task's labels. `numbered_labels` says the
     same of answers that come in order, without ids: the official tools of some datasets write them
     so. With `keep_rows` every file is parsed once and kept; without it, parsed each time and not
-    kept.
+    kept. `extract` are regular expressions that take the answer out of a longer text first (see
+    `nikawa.io.answers.extract`); with `keep_readings` the answers say what each was read from.
     """
 
     def __init__(
@@ -85,8 +98,12 @@ class AnswerFiles:
         form: str | None = None,
         numbered_labels: bool = False,
         keep_rows: bool = True,
+        extract: Sequence[str] = (),
+        keep_readings: bool = False,
     ) -> None:
+        check_expressions(extract)
         self.path, self.task = path, task
+        self._extract, self._keep_readings = tuple(extract), keep_readings
         self._form, self._option = find_form(form) if form else (None, "")
         self._numbered_labels, self._keep_rows = numbered_labels, keep_rows
         self._parsed: dict[Path, tuple[AnswerForm, Rows]] = {}
@@ -94,7 +111,9 @@ class AnswerFiles:
     def match(self, examples: Sequence[Example]) -> Answers:
         """The answers to the task, asked of these examples."""
         files = find_answer_files(self.path, self.task) if self.path.is_dir() else [self.path]
-        state = _Matching(Target(self.task, examples, self._option), self._numbered_labels)
+        target = Target(self.task, examples, self._option)
+        readings: dict[str, ShownReading] | None = {} if self._keep_readings else None
+        state = _Matching(target, self._numbered_labels, self._extract, readings)
         forms = []
         for file in files:
             form, rows = self._parse(file)
@@ -164,6 +183,9 @@ class _Matching:
 
     target: Target
     numbered_labels: bool
+    extract: tuple[str, ...] = ()
+    readings: dict[str, ShownReading] | None = None
+    """What each answer was read from; None: nobody asks."""
     predictions: dict[str, Prediction] = field(default_factory=dict)
     places: dict[str, tuple[Path, str, int]] = field(default_factory=dict)
     unknown: dict[str, None] = field(default_factory=dict)
@@ -175,7 +197,7 @@ class _Matching:
         """Read one file."""
         target = self.target
         indices = target.indices or (form.ordered and self.numbered_labels)
-        self.parse = make_parser(target.task, indices=indices)
+        self.parse = read_extracts(make_reader(target.task, indices=indices), self.extract)
         self.read_scores = make_score_reader(target.task, indices=indices)
         self.path, self.form = path, form
         if form.log and target.indices:  # to a log an option names a variant
@@ -258,14 +280,18 @@ class _Matching:
     def _make_prediction(self, given: RawAnswer, example: Example) -> Prediction:
         scores = None if given.scores is None else self.read_scores(given.scores, example)
         value: Any = given.answer
+        if self.extract and given.raw is not None:
+            value = given.raw  # the text that the answer was, or was not, read from
         if value is None and scores and not given.why:
             top = best_label(scores)
             value = int(top) if self.target.task.kind == "choice" else top
         if value is None:
             why = given.why or NO_ANSWER
             return Prediction(example=example.id, scores=scores, raw=given.raw, why=why)
-        answer, why_not = self.parse(value, example)
-        raw = given.raw
+        reading = self.parse(value, example)
+        answer, why_not, raw = reading.answer, reading.why, given.raw
+        if self.readings is not None:
+            self.readings[example.id] = show_reading(example.id, value, reading)
         if self.target.task.kind == "tagging" and answer is not None:
             answer = restore_tags(answer, raw) if type(answer) is list else answer
             raw = " ".join(answer.tags) if raw is None and isinstance(answer, Tagged) else raw
@@ -294,6 +320,7 @@ class _Matching:
             predictions=predictions,
             unknown=list(self.unknown),
             duplicates=self.duplicates,
+            readings=self.readings or {},
             missing=[e.id for e in self.target.examples if e.id not in predictions],
             unparsed=[
                 (p.example, p.raw or "", p.why or NO_ANSWER)

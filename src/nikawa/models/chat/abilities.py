@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from nikawa.errors import BadInput
+from nikawa.io.answers.replies import find_json
+from nikawa.models.chat.journal import Reply
 from nikawa.models.chat.logprobs import sum_echoed_tokens, weigh_first_tokens
 from nikawa.models.chat.questions import Questions
-from nikawa.models.chat.reading import find_json
 from nikawa.models.chat.responses import RequestProblem
-from nikawa.models.chat.session import Session
 from nikawa.models.chat.settings import ChatSettings
 
 CHAT, COMPLETIONS = "chat/completions", "completions"
@@ -39,6 +39,16 @@ _SCHEMA = {
 }
 
 Messages = list[dict[str, str]]
+
+
+class Prober(Protocol):
+    """What a server's abilities are found by: a session, or an estimate that asks nothing."""
+
+    settings: ChatSettings
+
+    async def probe(self, path: str, body: dict[str, Any], tokens: int) -> Reply:
+        """The reply to a question about what the server can do."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -122,12 +132,12 @@ def _list_methods(questions: Questions, settings: ChatSettings) -> list[str]:
         return by_logprobs
     if settings.how == "constrained" and questions.is_constrained:
         return constrained
-    if settings.how == "parse":
+    if settings.how == "parse" or settings.extract:
         return ["parse"]
     return [*(by_logprobs if questions.by_letter else []), *constrained, "parse"]
 
 
-async def find_style(session: Session, model: str, questions: Questions, seed: int) -> RequestStyle:
+async def find_style(session: Prober, model: str, questions: Questions, seed: int) -> RequestStyle:
     """The best way this server offers for this kind of task."""
     style = await find_accepted_style(session, RequestStyle(model), seed)
     methods = _list_methods(questions, session.settings)
@@ -140,7 +150,7 @@ async def find_style(session: Session, model: str, questions: Questions, seed: i
     raise BadInput(f"the server gives no {missing} for {model}", cure="set how to auto")
 
 
-async def find_accepted_style(session: Session, style: RequestStyle, seed: int) -> RequestStyle:
+async def find_accepted_style(session: Prober, style: RequestStyle, seed: int) -> RequestStyle:
     """Ask a plain question until the server has no objection to its fields."""
     for _ in range(4):
         tokens = max(PROBE_TOKENS, session.settings.max_tokens or 0)
@@ -163,7 +173,7 @@ def _ask_briefly(text: str) -> Messages:
     ]
 
 
-async def supports_method(session: Session, style: RequestStyle, seed: int) -> bool:
+async def supports_method(session: Prober, style: RequestStyle, seed: int) -> bool:
     """Whether the server does what the method of the style needs."""
     settings = session.settings
     if style.method == "parse":

@@ -17,6 +17,8 @@ import msgspec
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput
+from nikawa.io.answers.extract import read_extracts
+from nikawa.io.answers.replies import blank_thoughts, find_json, quote
 from nikawa.io.atomic import atomic_write
 from nikawa.models.base import Setup, not_fitted_error, read_settings
 from nikawa.models.chat.abilities import (
@@ -32,15 +34,7 @@ from nikawa.models.chat.client import Client, hide_secret, open_http
 from nikawa.models.chat.journal import Journal, Reply
 from nikawa.models.chat.logprobs import softmax, sum_echoed_tokens, to_shares, weigh_first_tokens
 from nikawa.models.chat.prompts import draw_shots, drop_same_question, find_template
-from nikawa.models.chat.questions import QUESTIONS, Questions
-from nikawa.models.chat.reading import (
-    AnswerOptions,
-    Unreadable,
-    find_json,
-    is_refusal,
-    quote,
-    strip_thoughts,
-)
+from nikawa.models.chat.questions import QUESTIONS, AnswerOptions, Questions
 from nikawa.models.chat.responses import RequestProblem
 from nikawa.models.chat.session import FailedItems, Session, run_all, run_async
 from nikawa.models.chat.settings import ChatSettings
@@ -68,6 +62,7 @@ class Asker:
         shots: Sequence[Example],
     ) -> None:
         self.questions, self.settings, self.seed, self.shots = questions, settings, seed, shots
+        self._read = read_extracts(questions.reader, settings.extract)
         self.style = RequestStyle(model)
         self.tokens = settings.max_tokens or questions.tokens
         self.shot_count = len(shots) if settings.shots == "all" else settings.shots
@@ -168,21 +163,18 @@ class Asker:
         if reply.refusal or reply.finish == "content_filter":
             why = f"refusal: {quote(reply.refusal or 'content filter')}"
             return Prediction(example=example.id, raw=reply.text or None, why=why)
-        text, was_cut = strip_thoughts(reply.text), reply.finish == "length"
-        whole = text
-        if was_cut and find_json(text, (dict, list)) is None:
-            whole = text.rpartition("\n")[0]  # the lines before the last are whole
-        try:
-            answer = self.questions.read(example, whole)
-        except Unreadable as problem:
-            if was_cut:
-                why = "length"
-            elif is_refusal(text):
-                why = f"refusal: {quote(text)}"
-            else:
-                why = f"unparsable: {problem}"
-            return Prediction(example=example.id, raw=reply.text, why=why)
-        return Prediction(example=example.id, answer=answer, raw=reply.text)
+        text, was_cut = reply.text, reply.finish == "length"
+        if was_cut and find_json(blank_thoughts(text), (dict, list)) is None:
+            text = text.rpartition("\n")[0]  # the lines before the last are whole
+        reading = self._read(text, example)
+        if reading.why is None:
+            return Prediction(example=example.id, answer=reading.answer, raw=reply.text)
+        why = f"unparsable: {reading.why}"
+        if was_cut:
+            why = "length"
+        elif reading.why.startswith("refusal:"):
+            why = reading.why
+        return Prediction(example=example.id, raw=reply.text, why=why)
 
 
 def _choose_best(

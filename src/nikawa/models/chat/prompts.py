@@ -59,6 +59,10 @@ class Template:
     user: tuple[str, ...]
     labels: Mapping[str, str]
 
+    def names_slot(self, name: str) -> bool:
+        """Whether the prompt shows a slot."""
+        return any(name in _SLOT.findall(line) for line in (*self.system, *self.user))
+
     def fill(self, section: str, slots: Mapping[str, str]) -> str:
         """A section with its slots filled.
 

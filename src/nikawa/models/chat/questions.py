@@ -1,5 +1,7 @@
-"""How each kind of task is asked and its answers are read: one class a kind, `QUESTIONS` has them
-all.
+"""How each kind of task is asked: one class a kind, `QUESTIONS` has them all.
+
+Replies are read by the reader that reads files of answers (`nikawa.io.answers.reader`); a class
+tells it what the prompt offered.
 
 Tasks that choose one of several answers (labels, choices, relations) are asked by a letter or a
 name; similarity by a number, reading by words of the text; entities, dependency trees and dialogue
@@ -8,42 +10,51 @@ states by a structure, always as JSON.
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from string import ascii_uppercase
 from typing import Any, ClassVar
 
 import msgspec
 
 from nikawa.errors import BadInput
+from nikawa.io.answers.reader import make_reader
+from nikawa.io.answers.readings import Offer, Reader, Reading
+from nikawa.io.answers.structures import count_occurrence
 from nikawa.models.chat.prompts import Template
-from nikawa.models.chat.reading import (
-    AnswerOptions,
-    Unreadable,
-    count_occurrence,
-    find_json,
-    find_list,
-    find_spans,
-    quote,
-    read_number,
-    read_option,
-)
 from nikawa.records import SPAN_INPUTS, Example, Kind, Span, Task
 
 MAX_LETTERS = len(ascii_uppercase)
 NO_ANSWER_LABEL = "none"
 """The label whose word stands for "there is no answer in the text"."""
-QUOTES = ("「」", "『』", '""', "''", "“”", "‘’", "``", "《》")
 ROLES = {
     "ja": {"user": "ユーザー", "sys": "システム"},
     "ko": {"user": "사용자", "sys": "시스템"},
     "en": {"user": "User", "sys": "System"},
 }
 """Who speaks in a dialogue, by language."""
-_LEAD = re.compile(
-    r"(?:答え|回答|解答|정답|답변|답|answer)\s*(?:は|은|는)?\s*[::]\s*", re.IGNORECASE
-)
+
+
+@dataclass(frozen=True)
+class AnswerOptions:
+    """The answers to choose from: the key that is asked for, the word that is shown, the value that
+    is meant.
+    """
+
+    keys: tuple[str, ...]
+    words: tuple[str, ...]
+    values: tuple[Any, ...]
+
+    def format(self) -> str:
+        """One a line: `KEY: word`, or the key alone where the word is the same."""
+        pairs = zip(self.keys, self.words, strict=True)
+        return "\n".join(key if key == word else f"{key}: {word}" for key, word in pairs)
+
+    def key_of(self, value: Any) -> str:
+        """The key of a value."""
+        return self.keys[self.values.index(value)]
 
 
 class Questions(ABC):
@@ -101,9 +112,18 @@ class Questions(ABC):
             return msgspec.json.encode({field: value}).decode()
         return str(value)
 
-    @abstractmethod
-    def read(self, example: Example, text: str) -> Any:
-        """The answer in a text; raises `Unreadable`."""
+    def offer(self) -> Offer:
+        """What the prompt offers, for whoever reads the replies."""
+        return Offer()
+
+    @cached_property
+    def reader(self) -> Reader:
+        """Reads replies: as files of answers are read, with what the prompt offers."""
+        return make_reader(self.task, offer=self.offer())
+
+    def read(self, example: Example, text: str) -> Reading:
+        """The answer in a text, or why there is none."""
+        return self.reader(text, example)
 
     def labels(self) -> tuple[str, ...]:
         """The labels of the task, which must have some."""
@@ -168,9 +188,10 @@ class LabelQuestions(Questions):
         keys = self.options(Example(id="", inputs={})).keys
         return object_schema({"answer": {"type": "string", "enum": list(keys)}})
 
-    def read(self, example: Example, text: str) -> Any:
-        """The label a text names."""
-        return read_option(text, self.options(example))
+    def offer(self) -> Offer:
+        """The letters and the words of the labels."""
+        options = self.options(Example(id="", inputs={}))
+        return Offer(keys=options.keys, words=dict(zip(self.labels(), options.words, strict=True)))
 
 
 class ChoiceQuestions(LabelQuestions):
@@ -193,6 +214,10 @@ class ChoiceQuestions(LabelQuestions):
     def slots(self, example: Example) -> dict[str, str]:
         """The question, with its choices."""
         return {**super().slots(example), "options": self.options(example).format()}
+
+    def offer(self) -> Offer:
+        """Letters; the choices are the example's."""
+        return Offer(keys=tuple(ascii_uppercase))
 
     def schema(self, example: Example | None = None) -> dict[str, Any]:
         """One of the letters that the example has."""
@@ -285,9 +310,9 @@ class SimilarityQuestions(Questions):
         """A number; not every server holds to its bounds, so they are checked when it is read."""
         return object_schema({"score": {"type": "number"}})
 
-    def read(self, example: Example, text: str) -> float:
-        """The one number of a text."""
-        return read_number(text, *self.scale)
+    def offer(self) -> Offer:
+        """The scale: a number outside is no answer."""
+        return Offer(scale=self.scale)
 
 
 class ReadingQuestions(Questions):
@@ -313,33 +338,9 @@ class ReadingQuestions(Questions):
         """A text."""
         return object_schema({"answer": {"type": "string"}})
 
-    def read(self, example: Example, text: str) -> str:
-        """The first line, without a lead ("答え:") and without quotes around it that the text does
-        not have.
-        """
-        fields = find_json(text)
-        if fields is not None and len(fields) == 1 and text.lstrip("` json\n").startswith("{"):
-            value = next(iter(fields.values()))
-            text = value if isinstance(value, str) and value.strip() else self.no_answer
-        line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-        if _LEAD.match(line):
-            line = _LEAD.sub("", line, count=1).strip()
-        if line not in str(example.inputs.get("context", "")):
-            line = remove_quotes(line)
-        if not line:
-            raise Unreadable("the answer is empty")
-        return "" if line.rstrip("。.") == self.no_answer else line
-
-
-def remove_quotes(line: str) -> str:
-    """The line without one pair of quotes around the whole of it."""
-    inner = line[1:-1]
-    for pair in QUOTES:
-        opening, closing = pair[0], pair[1]
-        is_quoted = len(line) > 2 and line[0] == opening and line[-1] == closing
-        if is_quoted and opening not in inner and closing not in inner:
-            return inner.strip()
-    return line
+    def offer(self) -> Offer:
+        """The word for no answer, where the prompt names it."""
+        return Offer(no_answer=self.no_answer if self.template.names_slot("none") else "")
 
 
 class _LabelledQuestions(Questions):
@@ -351,13 +352,10 @@ class _LabelledQuestions(Questions):
         """The labels and what they mean."""
         return {"options": self.label_options(self.labels()).format()}
 
-    def label_by_name(self) -> dict[str, str]:
-        """Each label by its own name and by the word it is shown by, whatever the case."""
+    def offer(self) -> Offer:
+        """The words of the labels."""
         options = self.label_options(self.labels())
-        words = [word.casefold() for word in options.words]
-        names = [label.casefold() for label in options.keys]
-        by_word = dict(zip(words, options.keys, strict=True))
-        return by_word | dict(zip(names, options.keys, strict=True))
+        return Offer(words=dict(zip(options.keys, options.words, strict=True)))
 
 
 class TaggingQuestions(_LabelledQuestions):
@@ -385,11 +383,6 @@ class TaggingQuestions(_LabelledQuestions):
             "label": {"type": "string", "enum": list(self.labels())},
         }
         return list_schema("entities", fields)
-
-    def read(self, example: Example, text: str) -> list[Span]:
-        """The spans; one that is not in the text makes the whole answer unreadable."""
-        source = str(example.inputs.get("text", ""))
-        return find_spans(source, find_list(text, "entities"), self.label_by_name())
 
 
 class TreeQuestions(_LabelledQuestions):
@@ -426,32 +419,6 @@ class TreeQuestions(_LabelledQuestions):
             "label": {"type": "string", "enum": list(self.labels())},
         }
         return list_schema("words", fields)
-
-    def read(self, example: Example, text: str) -> dict[str, Any]:
-        """Heads and labels of all words; a word too many or too few makes the answer unreadable."""
-        count = len(example.inputs.get("words", ()))
-        label_by_name = self.label_by_name()
-        rows: dict[int, tuple[int, str]] = {}
-        for row in find_list(text, "words"):
-            if not isinstance(row, dict):
-                raise Unreadable("a word is not an object")
-            index, head = row.get("index"), row.get("head")
-            if not isinstance(index, int) or not 1 <= index <= count:
-                raise Unreadable(f"there is no word {index!r}")
-            if not isinstance(head, int) or not 0 <= head <= count or head == index:
-                raise Unreadable(f"word {index} cannot have the head {head!r}")
-            name = str(row.get("label"))
-            label = label_by_name.get(name.casefold())
-            if label is None:
-                raise Unreadable(f"{quote(name)} is no label")
-            if rows.setdefault(index, (head, label)) != (head, label):
-                raise Unreadable(f"word {index} has two heads")
-        numbers = range(1, count + 1)
-        if missing := [number for number in numbers if number not in rows]:
-            raise Unreadable(f"word {missing[0]} has no head")
-        heads = [rows[number][0] for number in numbers]
-        labels = [rows[number][1] for number in numbers]
-        return {"heads": heads, "labels": labels}
 
 
 class DialogueQuestions(Questions):
@@ -497,21 +464,9 @@ class DialogueQuestions(Questions):
         slot = {"type": "string", "enum": names} if names else {"type": "string"}
         return list_schema("state", {"slot": slot, "value": {"type": "string"}})
 
-    def read(self, example: Example, text: str) -> list[str]:
-        """The entries as `domain-slot-value`, each once, in the order of the answer."""
-        known = set(self.slot_names())
-        entries: dict[str, None] = {}
-        for row in find_list(text, "state"):
-            fields = row if isinstance(row, dict) else {}
-            slot, value = fields.get("slot"), fields.get("value")
-            if not isinstance(slot, str) or not isinstance(value, str) or not value.strip():
-                raise Unreadable("an entry is not a slot with a value")
-            slot, value = slot.strip(), value.strip()
-            if known and slot not in known:
-                raise Unreadable(f"there is no slot {quote(slot)}")
-            if value != "none":
-                entries[f"{slot}-{value}"] = None
-        return list(entries)
+    def offer(self) -> Offer:
+        """The slots."""
+        return Offer(slots=tuple(self.slot_names()))
 
 
 QUESTIONS: dict[Kind, type[Questions]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -45,6 +46,8 @@ class ChatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """A prompt file instead of the one that comes with Nikawa."""
     shots: int | Literal["all"] = 0
     """Examples shown before the question, of those to learn from."""
+    extract: tuple[str, ...] = ()
+    """Regular expressions that take the answer out of a free reply, one after the other."""
     temperature: float = 0.0
     max_tokens: int | None = None
     """Tokens an answer may take; None: by kind of task."""
@@ -69,6 +72,8 @@ class ChatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     def __post_init__(self) -> None:
         _check_address(self.base_url)
+        if self.extract and self.how not in ("auto", "parse"):
+            raise ValueError("extract reads free replies: set how to parse")
         for name, least in (("concurrency", 1), ("max_tokens", 1), ("retries", 0), ("shots", 0)):
             value = getattr(self, name)
             if isinstance(value, int) and value < least:
@@ -90,6 +95,12 @@ class ChatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def cost_of(self, tokens_in: int, tokens_out: int) -> float:
         """What so many tokens cost."""
         return (tokens_in * self.price_in + tokens_out * self.price_out) / TOKENS_PER_PRICE
+
+
+def read_max_tokens(body: Mapping[str, Any], tokens: int) -> int:
+    """Most tokens of the answer to a request: `tokens`, or more where an extra field allows it."""
+    limits = [body.get(name) for name in ("max_tokens", "max_completion_tokens")]
+    return max(tokens, *(limit for limit in limits if isinstance(limit, int)), 0)
 
 
 def _check_address(address: str) -> None:

@@ -1,0 +1,160 @@
+"""Scores: a number alone, after a cue (「類似度は3.5です」), with its unit, or out of the scale (4/5)."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+from nikawa.io.answers.readings import BOXED, CUE, JSON, LINE, SENTENCE, WHOLE, Offer, Reading
+from nikawa.io.answers.replies import MAX_REPLY_CHARS, FoldedText, blank_thoughts, is_refusal, quote
+from nikawa.io.answers.statements import (
+    BOX,
+    BULLET,
+    CLOSING,
+    OPENING,
+    STOPPING,
+    compile_grammar,
+    find_answer_fields,
+    find_end,
+    strip_around,
+)
+
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_PLAIN_NUMBER = re.compile(r"(?<![\d.])-?\d+(?:\.\d+)?(?![.,]?\d)")
+
+
+def read_number(raw: Any, scale: tuple[float, float], offer: Offer | None = None) -> Reading:
+    """A finite number: of a number, of a text that is nothing else, or of one that states a score.
+
+    A plain number is taken as it is, also outside the scale, unless the scale was offered; one out
+    of prose must be on the scale.
+    """
+    if type(raw) in (int, float):
+        value = to_float(raw)
+        return _check_number(value, 0, len(str(raw)), WHOLE, offer.scale if offer else None)
+    if not isinstance(raw, str):
+        return Reading(why="not a number")
+    text = strip_around(unicodedata.normalize("NFKC", raw))
+    if text.casefold().lstrip("+-") in ("nan", "inf", "infinity"):
+        return Reading(why="not a finite number")
+    if _NUMBER.fullmatch(text):
+        return _check_number(float(text), 0, len(raw), WHOLE, offer.scale if offer else None)
+    return _read_number_in_reply(raw, scale)
+
+
+def _check_number(
+    value: float, start: int, end: int, pattern: str, scale: tuple[float, float] | None
+) -> Reading:
+    if not math.isfinite(value):
+        return Reading(why="not a finite number")
+    if scale is not None and not scale[0] <= value <= scale[1]:
+        return Reading(why=f"{value:g} is not between {scale[0]:g} and {scale[1]:g}")
+    return Reading(value, None, start, end, pattern)
+
+
+def _read_number_in_reply(raw: str, scale: tuple[float, float]) -> Reading:
+    shift = max(0, len(raw) - MAX_REPLY_CHARS)
+    text = blank_thoughts(raw)[shift:]
+    if not text.strip():
+        is_cut = bool(raw.strip())
+        return Reading(why="the text ends inside its thoughts" if is_cut else "empty")
+    folded = FoldedText.fold(text)
+    readings: list[tuple[int, Reading]] = []
+    for value, start, end in find_answer_fields(text):
+        inner = read_number(value, scale)
+        if inner.answer is not None:
+            reading = _check_number(inner.answer, start, end, JSON, scale)
+            readings.append((start, reading))
+    for at, begin, stop, pattern in _find_scores(folded.text, scale[1]):
+        start, end = folded.span(begin, stop)
+        number = re.match(r"-?\d+(?:\.\d+)?", folded.text[begin:stop])
+        if number is None:  # a range, or out of another scale
+            readings.append((folded.places[at], Reading(why=pattern)))
+        else:
+            reading = _check_number(float(number[0]), start + shift, end + shift, pattern, scale)
+            readings.append((folded.places[at], reading))
+    if readings:
+        return max(readings, key=lambda pair: pair[0])[1]
+    if is_refusal(text.strip()):
+        return Reading(why=f"refusal: {quote(text)}")
+    if _PLAIN_NUMBER.search(folded.text):
+        return Reading(why=f"not a number: {quote(text)} holds one without giving it as the score")
+    return Reading(why="not a number")
+
+
+def _find_scores(text: str, high: float) -> Iterator[tuple[int, int, int, str]]:
+    """(Place, start, end, pattern) of each score that a text states.
+
+    Where the pattern is a reason, start and end are the same.
+    """
+    grammar = compile_grammar()
+    places: dict[int, tuple[int, str]] = {}
+    for cue in grammar.score_cue.finditer(text):
+        start = cue.end()
+        for _ in range(4):
+            start = find_end(OPENING, text, start)
+            filler = grammar.filler.match(text, start)
+            if filler is None:
+                break
+            start = filler.end()
+        scaled = re.compile(r"\d+").match(text, start)
+        word = grammar.scale_word.match(text, scaled.end()) if scaled else None
+        if word:  # 「5段階中4」
+            start = find_end(re.compile(r"[\s、,の中で]*"), text, word.end())
+        places.setdefault(start, (cue.start(), CUE))
+    for box in BOX.finditer(text):
+        places.setdefault(box.start(1), (box.start(), BOXED))
+    line_start = 0
+    for line in text.split("\n"):
+        bullet = BULLET.match(line)
+        start = line_start + find_end(OPENING, line, bullet.end() if bullet else 0)
+        filler = grammar.filler.match(text, start)
+        places.setdefault(filler.end() if filler else start, (line_start, LINE))
+        line_start += len(line) + 1
+    last = list(_PLAIN_NUMBER.finditer(text))
+    if last and len({match[0] for match in last}) == 1:
+        places.setdefault(last[-1].start(), (last[-1].start(), SENTENCE))
+    for start, (at, pattern) in places.items():
+        number = _PLAIN_NUMBER.match(text, start)
+        if number is None:
+            continue
+        end = number.end()
+        if grammar.range.match(text, end):
+            yield at, start, start, "gives a range, not a number"
+            continue
+        out_of = re.compile(r"\s*(?:/|out of)\s*(\d+(?:\.\d+)?)", re.IGNORECASE).match(text, end)
+        if out_of:
+            if float(out_of[1]) != high:
+                yield at, start, start, f"is out of {out_of[1]}, and the scale goes to {high:g}"
+                continue
+            end = out_of.end()
+        unit_end = find_end(grammar.unit, text, find_end(CLOSING, text, end))
+        if grammar.scale_word.match(text, end) or grammar.doubt.match(text, unit_end):
+            continue
+        behind = find_end(CLOSING, text, unit_end)
+        is_stated = bool(STOPPING.match(text, behind)) or bool(
+            grammar.ending.match(
+                text, behind + len(text[behind:]) - len(text[behind:].lstrip(" \t"))
+            )
+        )
+        if pattern in (LINE, SENTENCE) and is_stated:
+            rest = text[behind:].split("\n", maxsplit=1)[0]
+            is_end = re.fullmatch(
+                rf"(?:\s*{grammar.ending.pattern})?[\s。.!)\]*]*", rest, re.IGNORECASE
+            )
+            is_stated = is_end is not None and (
+                pattern == LINE or not text[behind + len(rest) :].strip()
+            )
+        if is_stated:
+            yield at, number.start(), number.end(), pattern
+
+
+def to_float(number: float) -> float:
+    """`number` as a float, infinite where it is an integer past all floats."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
