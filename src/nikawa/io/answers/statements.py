@@ -168,12 +168,13 @@ def compile_grammar() -> Grammar:
     score = (
         rf"{match_any((*phrases.score_cues, *phrases.cues))}{marks}(?:{join}|{separator}|\s{{0,3}})"
     )
-    tail = r"[*_\"'`\s]{0,8}"
+    tail = r"[*_\"'`\s、,]{0,8}"
     return Grammar(
         cue=compiled(rf"(?:{strong}|{weak}){tail}"),
         false_cue=compiled(match_any(phrases.false_cues)),
         score_cue=compiled(rf"{score}{tail}"),
-        filler=compiled(rf"{match_any(phrases.fillers)}\s*"),
+        # an English word is a word where a blank follows: "a dog", not "A가 아니라"
+        filler=compiled(rf"{match_any(phrases.fillers)}(?:\s+|(?<![A-Za-z]))"),
         ending=compiled(match_any(phrases.endings)),
         predicate=compiled(match_any((*phrases.predicates, *phrases.endings))),
         verdict=compiled(rf"\s*{match_any(phrases.verdicts)}"),
@@ -440,6 +441,8 @@ class StatementFinder:
 
     def _read_sentence(self, start: int, stop: int) -> Statement | None:
         if self.text[stop : stop + 1] == "?" or self.has_list:
+            return None
+        if self.grammar.false_cue.search(self.text, start, stop):
             return None
         # 「選択肢Aは鐘です」 tells what a choice says, not which one is chosen
         letters = map(self.match_key, range(start, stop) if self.vocabulary.size else ())
