@@ -75,10 +75,8 @@ def test_a_korean_sheet_round_trips(tmp_path: Path) -> None:
 def test_label_studio_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "ls.json"
     assert write_judgements(path, ROWS, "label-studio", examples=EXAMPLES) == 2
-    assert json.loads(path.read_text("utf-8"))[0]["data"] == {
-        "text": "雨が降る。",
-        "example": "d:test/1",
-    }
+    data = json.loads(path.read_text("utf-8"))[0]["data"]
+    assert (data["text"], data["example"]) == ("雨が降る。", "d:test/1")
     reading = open_judgements(path)
     assert (reading.form, reading.workers_are) == ("label-studio", "persons")
     assert [judgement for _, judgement in reading.rows] == ROWS
@@ -166,7 +164,7 @@ def test_label_studio_as_exported(tmp_path: Path) -> None:
         (studio(choice("a"), id=None), "task 1: has no id"),
         (
             studio({"completed_by": 1, "result": [{"value": {"start": 1}}]}),
-            r"task 1: has an answer of another kind \(start\)",
+            r"task 1: has an answer of another kind to 'label' \(start\)",
         ),
     ],
 )
@@ -180,7 +178,9 @@ def test_label_studio_refusals(tmp_path: Path, text: str, said: str) -> None:
     [
         ('{"id":1,"text":"x","label":["a","b"]}', "ann.jsonl, line 1: has 2 labels"),
         ('{"text":"x","label":["a"]}', "line 1: has no id"),
-        ('{"id":1,"label":[[0,1,"x"]]}', "line 1: has a label that is no word or number"),
+        ('{"id":1,"label":[[0,1]]}', r"line 1: has a label that is no span: \[0, 1\]"),
+        ('{"id":1,"text":"雨","label":[[0,2,"x"]]}', "marks characters up to 2, the text has 1"),
+        ('{"id":1,"filename":"a.png","bbox":[]}', r"line 1: marks a picture \(bbox\)"),
     ],
 )
 def test_doccano_refusals(tmp_path: Path, row: str, said: str) -> None:
@@ -208,10 +208,10 @@ def test_an_answer_about_an_unknown_item(tmp_path: Path) -> None:
 
 
 def test_unknown_forms(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="there is no form 'prodigy'"):
-        opened(tmp_path, "{}", "x.json", "prodigy")
-    with pytest.raises(BadInput, match="there is no form 'prodigy'"):
-        write_judgements(tmp_path / "o.json", ROWS, "prodigy")
+    with pytest.raises(BadInput, match="there is no form 'brat'"):
+        opened(tmp_path, "{}", "x.json", "brat")
+    with pytest.raises(BadInput, match="there is no form 'brat'"):
+        write_judgements(tmp_path / "o.json", ROWS, "brat")
     with pytest.raises(BadInput, match="there is no platform 'clickworker'"):
         write_tasks(tmp_path / "t.csv", [], "clickworker")
 

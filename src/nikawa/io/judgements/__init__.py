@@ -1,15 +1,14 @@
-"""Judgements to and from disk: our own records, any platform's sheets, Label Studio and doccano."""
+"""Judgements to and from disk: our own records, any platform's sheets, and what annotation tools export."""
 
-from nikawa.io.judgements.base import Note, Notes, Reading
+from nikawa.io.judgements.base import QUESTION, JudgementOptions, Note, Notes, Reading
 from nikawa.io.judgements.crowd import DIALECTS, write_tasks
 from nikawa.io.judgements.read import (
     FORMS,
-    JudgementOptions,
     find_lines,
     open_judgements,
     write_judgements,
 )
-from nikawa.io.judgements.sheets import QUESTION, parse_map
+from nikawa.io.judgements.sheets import parse_map
 
 __all__ = [
     "DIALECTS",

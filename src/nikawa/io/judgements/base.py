@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from msgspec.structs import replace
 
-from nikawa.errors import BadInput, place_fault
+from nikawa.errors import BadInput, place_fault, suggest
 from nikawa.io.json import read_json_lines
 from nikawa.io.judgements.remarks import REPORT, is_remark, kind_of, remarks_file
 from nikawa.records import Judgement, Record
@@ -23,8 +23,11 @@ WorkersAre = Literal["persons", "columns", "simulated", "unknown"]
 
 BLANK, WIDE, SPACES, BLANK_ROW = "blank answers", "full-width digits", "stray spaces", "blank rows"
 DECOMPOSED = "answers in decomposed characters (NFD, as macOS writes file names)"
+NO_SPANS = "answers without spans"
 MAX_LINES_NOTED = 5
 """Places a note keeps."""
+KINDS = ("choice", "number", "text", "ranking", "spans", "relations")
+"""What a question may ask for."""
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 
 
@@ -45,7 +48,40 @@ DONE = {
     SPACES: "cut off",
     BLANK_ROW: "skipped",
     DECOMPOSED: "compared as composed ones (NFC)",
+    NO_SPANS: "counted as 'nothing to mark'",
 }
+
+
+QUESTION = "label"
+"""The question of a file that names none."""
+
+
+@dataclass(frozen=True)
+class JudgementOptions:
+    """What the caller knows of a file."""
+
+    form: str | None = None
+    """One of `FORMS` or a platform's name; None recognises it by content."""
+    mapping: Mapping[str, str] | None = None
+    """Field of a judgement to column of a sheet; see `sheets.parse_map`."""
+    question: str = QUESTION
+    """The question of files that name none."""
+    encoding: str | None = None
+    """Of a sheet; None detects it."""
+    questions: Mapping[str, str] = field(default_factory=dict)
+    """Our question to the tool's name of it; answers to others are skipped, and noted. Empty: all, as they are called."""
+    asked: str | None = None
+    """The only question that counts: an answer to another one that cannot be read is skipped, and noted."""
+    asks_spans: bool = False
+    """Whether the answers are spans: one that holds nothing then marks nothing, in a file without any span too."""
+    empty: Literal["none", "skip"] = "none"
+    """What an empty list of spans says where the tool does not tell whether somebody looked at the item."""
+
+    def needs(self, question: str) -> bool:
+        """Whether an answer to the tool's question must be read: else it may be one that we cannot hold."""
+        if self.questions:
+            return question in self.questions.values()
+        return self.asked in (None, question)
 
 
 class Notes:
@@ -85,6 +121,8 @@ class Reading:
     """What the numbers of the rows count."""
     file: Path | None = None
     """The file that is being read, where `path` is a folder of them."""
+    kinds: dict[str, str] = field(default_factory=dict)
+    """What each question asks for, as far as the form tells, once its rows were taken: one of `KINDS`."""
     decisions: list[tuple[int, Judgement]] = field(default_factory=list)
     """(Place, decision) of an owner, in the order of the file; complete when the last row was taken, as are the next two."""
     reports: list[tuple[int, Judgement]] = field(default_factory=list)
@@ -97,6 +135,41 @@ class Reading:
         return place_fault(
             what, file=self.file or self.path, unit=self.place, place=place, cure=cure
         )
+
+    def skip_unreadable(self, question: str, place: int, why: str) -> None:
+        """Note an answer that cannot be held, to a question that is not asked."""
+        self.notes.add(f"answers to {question!r} that cannot be read", place, f"skipped: {why}")
+
+    def rename(self, questions: Mapping[str, str]) -> Reading:
+        """The same with the questions named as ours, given as ours to theirs; answers to others are noted and skipped."""
+        rows, ours = self.rows, {theirs: name for name, theirs in questions.items()}
+
+        def rename_rows() -> Numbered:
+            seen: dict[str, None] = {}
+            is_used = False
+            for place, judgement in rows:
+                if is_remark(judgement):  # an owner's or of a report: in our words already
+                    yield place, judgement
+                    continue
+                name = ours.get(judgement.question)
+                seen[judgement.question] = None
+                if name is None:
+                    what = f"answers to {judgement.question!r}"
+                    self.notes.add(what, place, "skipped: no --question names it")
+                    continue
+                is_used = True
+                if name != judgement.question:
+                    judgement = replace(judgement, question=name)  # noqa: PLW2901
+                yield place, judgement
+            if seen and not is_used:
+                names = ", ".join(map(repr, seen))
+                what = f"answers {names}, none of which --question names"
+                raise BadInput(what, file=self.path, cure=suggest(next(iter(ours)), seen))
+            kinds = self.kinds
+            self.kinds = {ours[name]: kind for name, kind in kinds.items() if name in ours}
+
+        self.rows = rename_rows()
+        return self
 
     def known(self, names: Container[str]) -> Numbered:
         """The rows; an answer about an item that is not among `names` is refused."""

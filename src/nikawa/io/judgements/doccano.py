@@ -1,13 +1,22 @@
-"""doccano's JSON lines: a file a worker, called by the worker's name, or rows that name their
-worker.
+"""doccano: the files of every kind of project for texts in, JSON lines for its import out.
 
-The item is the row's `example` where it has one (as our own export does), else its `id`; the answer
-is the only label.
+An export is a folder with a file a worker, called by the worker's name, in JSON lines, JSON or CSV. The rules:
+
+- The item is the row's `example` where it has one (as our own export does), else its `id`; the worker is the row's
+  `worker` where it has one, else the name of the file. Time and seconds come from our own export alone.
+- `label` holds the one label of a classification, the text of a sequence-to-sequence project, or spans; `cats` and
+  `entities` the label and the spans of an intent project; `entities` and `relations` spans and the relations of them.
+  Labels and texts answer the question of the caller (`label`), spans answer `spans`, relations `relations`.
+- Several labels or texts of one row are refused: doccano sorts them, so that their order is lost.
+- doccano writes a row for every document, also for one that the worker never opened, unless "Export only approved
+  documents" was ticked. A file without a single label is a member who did not work, and is skipped. Else a row without a
+  label is blank, and one without spans marks nothing; with `empty="skip"` it counts as not done. All of it is counted.
+- Boxes and outlines of pictures are refused, and fastText lines, which name no items. Comments are counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,67 +25,244 @@ import msgspec
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.file_names import check_file_names
-from nikawa.io.json import encode_json, read_json_lines
-from nikawa.io.judgements.base import BLANK, Notes, Reading
+from nikawa.io.json import encode_json, read_json, read_json_lines
+from nikawa.io.judgements.base import (
+    BLANK,
+    NO_SPANS,
+    JudgementOptions,
+    Notes,
+    Reading,
+    parse_answer_cell,
+)
+from nikawa.io.judgements.marks import ForeignSpan, PlacedSpans, join_relation, place_spans
+from nikawa.io.judgements.sheets import detect_layout, read_sheet
 from nikawa.records import Example, Judgement
 
 UNNAMED = ("all", "admin", "unknown")
 """Names of files that doccano gives to the answers of nobody in particular."""
+SPANS, RELATIONS = "spans", "relations"
+IDLE = "files without a single answer"
+SUFFIXES = (".jsonl", ".json", ".csv")
+PICTURES = ("bbox", "segmentation")
+
+
+class OwnFields(msgspec.Struct, omit_defaults=True):
+    """What a row of our own export says beside text, label, item and worker: doccano keeps it as metadata."""
+
+    question: str
+    seconds: float | None = None
+    at: str | None = None
+    marks: bool = False
+    """Whether the answer is a list of spans, which may be empty."""
+    inputs: dict[str, Any] | None = None
+    """All inputs of the example, where they are more than the text."""
 
 
 class Row(msgspec.Struct):
     """A row of an export; what else it holds are the texts and their metadata."""
 
     id: int | str | None = None
-    example: str | None = None
+    text: Any = None
+    example: str | int | None = None
     label: list[Any] | str | int | float | None = None
     labels: list[Any] | None = None
-    worker: str | None = None
+    cats: list[Any] | None = None
+    entities: list[Any] | None = None
+    relations: list[Any] | None = None
+    bbox: list[Any] | None = None
+    segmentation: list[Any] | None = None
+    worker: str | int | None = None
     annotator: str | int | None = None
     username: str | None = None
+    nikawa: OwnFields | None = None
+    comments: Any = msgspec.field(default=None, name="Comments")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody put anything into it."""
+        parts = (self.label, self.labels, self.cats, self.entities, self.relations)
+        return not any(part not in (None, "", []) for part in parts)
 
 
-def read_doccano(path: Path, question: str) -> Reading:
+def read_doccano(path: Path, options: JudgementOptions | None = None) -> Reading:
     """Open a file, or a folder with a file a worker."""
-    files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+    options = options or JudgementOptions()
+    files = [path]
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
     if not files:
         raise BadInput("holds no .jsonl files", file=path, cure="unpack doccano's export there")
     reading = Reading(path, "doccano", iter(()), "persons")
 
     def judge() -> Iterator[tuple[int, Judgement]]:
-        for file in files:
+        tables = [(file, list(read_rows(file, reading.notes))) for file in files]
+        marks = any(holds_spans(row) for _, rows in tables for _, row in rows) or options.asks_spans
+        for file, rows in tables:
             reading.file = file
-            for line, row in read_json_lines(file, Row):
-                judgement = parse_row(row, line, file, question, reading.notes)
-                if judgement is not None:
+            reading.place = "row" if file.suffix == ".json" else "line"
+            if rows and len(files) > 1 and all(row.is_empty for _, row in rows):
+                reading.notes.add(IDLE, 1, f"skipped: {file.name} is of a member who did not work")
+                continue
+            for line, row in rows:
+                for kind, judgement in judge_row(row, line, reading, options, marks):
+                    reading.kinds[judgement.question] = kind
                     yield line, judgement
 
     reading.rows = judge()
     return reading
 
 
-def parse_row(row: Row, line: int, file: Path, question: str, notes: Notes) -> Judgement | None:
-    """The judgement of a row; None where it has no label, which is noted."""
-    example = row.example or row.id
+def read_rows(file: Path, notes: Notes) -> Iterator[tuple[int, Row]]:
+    """The rows of a file with their lines (of a JSON array, their places)."""
+    if file.suffix == ".json":
+        yield from enumerate(read_json(file, list[Row]), start=1)
+    elif file.suffix == ".csv":
+        lines = read_sheet(file, detect_layout(file), notes)
+        _, header = next(lines)
+        for line, cells in lines:
+            row = dict(zip(header, cells, strict=True))
+            label = row.get("label") or None
+            if label is not None and "#" in label:
+                what = f"the label {label!r} may be several, which doccano joins by #"
+                raise BadInput(what, file=file, line=line, cure="export JSONL")
+            if row.get("nikawa"):
+                raise BadInput(
+                    "is of our own export, cut short by CSV",
+                    file=file,
+                    line=line,
+                    cure="export JSONL",
+                )
+            texts = {
+                name: row[name] for name in ("id", "text", "example", "worker") if row.get(name)
+            }
+            yield line, msgspec.convert({**texts, "label": label}, Row)
+    else:
+        yield from read_json_lines(file, Row)
+
+
+def holds_spans(row: Row) -> bool:
+    """Whether a row is of a project of spans."""
+    if row.nikawa is not None:
+        return row.nikawa.marks
+    label = row.labels if row.labels is not None else row.label
+    return row.entities is not None or (
+        isinstance(label, list) and any(isinstance(part, list | dict) for part in label)
+    )
+
+
+def judge_row(
+    row: Row, line: int, reading: Reading, options: JudgementOptions, marks: bool
+) -> Iterator[tuple[str, Judgement]]:
+    """The judgements of a row, each with its kind; blank ones are noted and give none."""
+    file = reading.file or reading.path
+    example = row.example if row.example not in (None, "") else row.id
     if example in (None, ""):
-        raise BadInput("has no id", file=file, line=line, cure="export with ids")
+        raise reading.fault(line, "has no id", "export with ids")
     worker = row.worker or row.username or row.annotator or file.name.split(".")[0]
     if worker in UNNAMED:
         cure = "export a file a user, or name the worker in each row"
-        raise BadInput(f"names no worker, and {worker!r} is none", file=file, line=line, cure=cure)
+        raise reading.fault(line, f"names no worker, and {worker!r} is none", cure)
+    for name in PICTURES:
+        if getattr(row, name) is not None:
+            raise reading.fault(
+                line, f"marks a picture ({name})", "texts are read, pictures are not"
+            )
+    if row.comments:
+        reading.notes.add("comments", line, "not carried over: judgements have no place for them")
+    if row.is_empty and marks and options.empty == "skip":
+        reading.notes.add(NO_SPANS, line, "skipped, as --empty skip says")
+        return
     value = row.labels if row.labels is not None else row.label
-    labels = value if isinstance(value, list) else [value]
+    labels = row.cats if row.cats is not None else value if isinstance(value, list) else [value]
+    spans = row.entities
+    if spans is None and marks:
+        spans, labels = labels, []
+    own = row.nikawa
+    answers: list[tuple[str, str, Any]] = []
+    if spans is not None:
+        placed = place_row_spans(spans, row.text, line, reading)
+        if not placed.spans:
+            reading.notes.add(NO_SPANS, line)
+        answers.append(("spans", own.question if own else SPANS, placed.spans))
+        if row.relations is not None:
+            answers.append(
+                ("relations", RELATIONS, join_relations(row.relations, placed, line, reading))
+            )
+    if spans is None or row.cats is not None:
+        answer = parse_label(labels, line, reading, options)
+        if answer is not None:
+            kind = "number" if isinstance(answer, int | float) else "choice"
+            answers.append((kind, own.question if own else options.question, answer))
+    for kind, question, answer in answers:
+        yield (
+            kind,
+            Judgement(
+                example=str(example),
+                worker=str(worker),
+                question=question,
+                answer=answer,
+                seconds=own.seconds if own else None,
+                at=own.at if own else None,
+            ),
+        )
+
+
+def parse_label(
+    labels: Sequence[Any], line: int, reading: Reading, options: JudgementOptions
+) -> str | int | float | None:
+    """The one label or text of a row; None, noted, where there is none."""
     if len(labels) > 1:
-        cure = "agreement takes one answer a question"
-        raise BadInput(f"has {len(labels)} labels", file=file, line=line, cure=cure)
+        what = f"has {len(labels)} labels"
+        if options.needs(options.question):
+            cure = (
+                "one answer a question is taken: doccano sorts several, so that their order is lost"
+            )
+            raise reading.fault(line, what, cure)
+        reading.skip_unreadable(options.question, line, what)
+        return None
     if not labels or labels[0] in (None, ""):
-        notes.add(BLANK, line)
+        reading.notes.add(BLANK, line)
         return None
     answer = labels[0]
-    if not isinstance(answer, str | int | float):
-        cure = "spans are read from judgements.jsonl; relations have no agreement here"
-        raise BadInput("has a label that is no word or number", file=file, line=line, cure=cure)
-    return Judgement(example=str(example), worker=str(worker), question=question, answer=answer)
+    if isinstance(answer, bool) or not isinstance(answer, str | int | float):
+        raise reading.fault(line, "has a label that is no word or number", "export JSONL again")
+    return parse_answer_cell(answer, line, reading.notes) if isinstance(answer, str) else answer
+
+
+def place_row_spans(spans: Sequence[Any], text: Any, line: int, reading: Reading) -> PlacedSpans:
+    """The spans of a row: `[start, end, label]`, or mappings where the project has relations."""
+    rows = []
+    for span in spans:
+        if isinstance(span, dict) and {"start_offset", "end_offset"} <= span.keys():
+            label, name = str(span.get("label") or ""), str(span.get("id", ""))
+            rows.append(ForeignSpan(span["start_offset"], span["end_offset"], label, name=name))
+        elif isinstance(span, list) and len(span) == 3:
+            rows.append(ForeignSpan(span[0], span[1], str(span[2])))
+        else:
+            cure = "a span is [start, end, label]"
+            raise reading.fault(line, f"has a label that is no span: {span!r}", cure)
+    try:
+        return place_spans(rows, [text] if isinstance(text, str) else [])
+    except ValueError as problem:
+        raise reading.fault(line, str(problem), "check the offsets against the text") from None
+
+
+def join_relations(
+    relations: Sequence[Any], placed: PlacedSpans, line: int, reading: Reading
+) -> list[dict[str, Any]]:
+    """The relations of a row, with the spans they lead from and to."""
+    joined = []
+    for relation in relations:
+        if not isinstance(relation, dict):
+            raise reading.fault(line, f"has no relation: {relation!r}", "export JSONL again")
+        source, target = (str(relation.get(name, "")) for name in ("from_id", "to_id"))
+        try:
+            joined += join_relation(
+                source, target, [str(relation.get("type", ""))], "right", placed
+            )
+        except ValueError as problem:
+            raise reading.fault(line, str(problem), "export JSONL again") from None
+    return joined
 
 
 def write_doccano(
@@ -86,16 +272,35 @@ def write_doccano(
     *,
     overwrite: bool = False,
 ) -> int:
-    """A folder with a file a worker; texts come from `examples` (by reference).
+    """A folder with a file a worker for doccano's import; texts come from `examples` (by reference).
 
-    Returns how many answers.
+    doccano keeps every further field of a row as metadata and gives it back: item, worker, and in `nikawa` the question,
+    the time and, where there are several inputs, each of them. An answer is `label`: a list of one label or text, or of spans. Refuses
+    answers whose order doccano does not keep, and spans of a text that is not the one input. Returns how many answers.
     """
     by_worker: dict[str, list[bytes]] = {}
     for judgement in judgements:
         example = examples.get(judgement.example) if examples else None
-        inputs = example.inputs.values() if example else ()
-        text = "\n".join(value for value in inputs if isinstance(value, str))
-        row = {"example": judgement.example, "text": text, "label": [judgement.answer]}
+        inputs = example.inputs if example else {}
+        label = format_label(judgement)
+        text = "\n".join(value for value in inputs.values() if isinstance(value, str))
+        marks = bool(label) and isinstance(label[0], list)
+        if marks and isinstance(inputs.get("text"), str):
+            text = inputs["text"]
+        own = OwnFields(
+            question=judgement.question,
+            seconds=judgement.seconds,
+            at=judgement.at,
+            marks=isinstance(judgement.answer, list),
+            inputs=None if inputs.keys() <= {"text"} else dict(inputs),
+        )
+        row = {
+            "text": text or judgement.example,  # doccano takes no document without a text
+            "label": label,
+            "example": judgement.example,
+            "worker": judgement.worker,
+            "nikawa": msgspec.to_builtins(own),
+        }
         by_worker.setdefault(judgement.worker, []).append(encode_json(row) + b"\n")
     cure = "rename the worker, use pseudonyms, or write a form that is one file"
     check_file_names(by_worker, "worker", file=folder, cure=cure)
@@ -103,3 +308,18 @@ def write_doccano(
         for worker, lines in by_worker.items():
             (place / f"{worker}.jsonl").write_bytes(b"".join(lines))
     return sum(map(len, by_worker.values()))
+
+
+def format_label(judgement: Judgement) -> list[Any]:
+    """An answer as doccano's import reads it."""
+    answer = judgement.answer
+    if isinstance(answer, str | int | float) and not isinstance(answer, bool):
+        return [answer if isinstance(answer, str) else str(answer)]
+    parts: list[Any] = msgspec.to_builtins(answer) if isinstance(answer, list) else [None]
+    if all(
+        isinstance(part, dict) and {"start", "end"} <= part.keys() <= {"start", "end", "label"}
+        for part in parts
+    ):
+        return [[part["start"], part["end"], part.get("label", "")] for part in parts]
+    what = f"{judgement.worker}'s answer about {judgement.example} does not fit doccano, which sorts labels and texts"
+    raise BadInput(what, cure="such answers are written as judgements.jsonl alone")

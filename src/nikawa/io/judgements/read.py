@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from nikawa.errors import BadInput, unknown
-from nikawa.io.judgements.base import Notes, Reading, parse_answer_cell
+from nikawa.io.judgements.base import JudgementOptions, Notes, Reading, parse_answer_cell
 from nikawa.io.judgements.crowd import DIALECTS, recognise_columns, write_results
 from nikawa.io.judgements.doccano import read_doccano, write_doccano
+from nikawa.io.judgements.documented import (
+    MTURK_COLUMNS,
+    PRODIGY_HASH,
+    PROLIFIC_COLUMNS,
+    read_argilla,
+    read_mturk,
+    read_prodigy,
+    refuse_prolific,
+)
 from nikawa.io.judgements.formula_escape import unguard_judgements
-from nikawa.io.judgements.label_studio import read_label_studio, write_label_studio
+from nikawa.io.judgements.label_studio import (
+    COLUMNS,
+    read_label_studio,
+    read_label_studio_csv,
+    write_label_studio,
+)
+from nikawa.io.judgements.potato import STATE, read_potato
 from nikawa.io.judgements.sheets import (
+    BOM,
     MAP_CURE,
-    QUESTION,
     detect_layout,
     map_columns,
     read_columns,
@@ -27,29 +42,15 @@ from nikawa.io.pipes import is_piped
 from nikawa.io.records import format_of, write_records
 from nikawa.records import Example, Judgement
 
-FORMS = ("records", "sheet", "label-studio", "doccano")
-"""What can be read; of these and the crowd platforms' sheets all can be written."""
+FORMS = ("records", "sheet", "label-studio", "doccano", "potato", "prodigy", "argilla", "mturk")
+"""What can be read; records, Label Studio's and doccano's files and the crowd platforms' sheets can be written."""
 OWN_COLUMNS = {b"example", b"worker", b"question", b"answer"}
 """Columns that every table of judgements of our own has."""
 PEEK_BYTES = 1 << 16
 
 
-@dataclass(frozen=True)
-class JudgementOptions:
-    """What the caller knows of a file."""
-
-    form: str | None = None
-    """One of `FORMS` or a platform's name; None recognises it by content."""
-    mapping: Mapping[str, str] | None = None
-    """Field of a judgement to column of a sheet; see `sheets.parse_map`."""
-    question: str = QUESTION
-    """The question of files that name none."""
-    encoding: str | None = None
-    """Of a sheet; None detects it."""
-
-
 def open_judgements(path: Path, options: JudgementOptions | None = None) -> Reading:
-    """Open a file of judgements: our records, a sheet, Label Studio's JSON, doccano's lines.
+    """Open a file of judgements: our records, a sheet, or what another tool exports (see `FORMS`).
 
     Rows are workers' answers, read as they are taken; the notes of the reading are complete when
     the last one was, and so are the owner's decisions and the workers' reports and comments (see
@@ -69,24 +70,44 @@ def open_rows(path: Path, options: JudgementOptions) -> Reading:
         if ".tsv" in path.name:
             rows = unguard_judgements(rows)
         reading.rows = clean_answers(rows, reading.notes)
-        return reading
-    if form == "label-studio":
-        return read_label_studio(path)
-    if form == "doccano":
-        return read_doccano(path, options.question)
-    if form != "sheet" and form not in DIALECTS:
+    else:
+        reading = open_foreign(path, form, options)
+    return reading.rename(options.questions) if options.questions else reading
+
+
+def open_foreign(path: Path, form: str, options: JudgementOptions) -> Reading:
+    """Open a file that another tool wrote, of a form that is known."""
+    readers = {
+        "label-studio": read_label_studio,
+        "doccano": read_doccano,
+        "potato": read_potato,
+        "prodigy": read_prodigy,
+        "argilla": read_argilla,
+    }
+    if form in readers and (form == "doccano" or not path.name.endswith((".csv", ".tsv"))):
+        return readers[form](path, options)
+    if form not in (*FORMS, *DIALECTS):
         raise unknown("form", form, (*FORMS, *DIALECTS))
+    layout = detect_layout(path, options.encoding)
+    if form == "label-studio":
+        return read_label_studio_csv(path, layout, options)
+    if form == "mturk":
+        return read_mturk(path, layout, options)
     return open_sheet(path, options)
 
 
 def recognise_form(path: Path) -> str:
-    """The form of a file by its suffix and its beginning."""
+    """The form of a file by its suffix and its beginning; one that cannot hold judgements is refused."""
     if path.is_dir():
-        return "doccano"
+        has_state = any(
+            True for pattern in ("", "*/", "*/*/") for _ in path.glob(f"{pattern}{STATE}")
+        )
+        return "potato" if has_state else "doccano"
     if path.suffix == ".parquet":
         return "records"
     start = opening(path, PEEK_BYTES)
     line = start.split(b"\n")[0]
+    refuse_useless(path, start)
     if is_piped(path):  # it has no name to tell by
         is_sheet = start[:1] not in (b"{", b"[")
     elif ".tsv" in path.name:
@@ -94,13 +115,54 @@ def recognise_form(path: Path) -> str:
         is_sheet = not {cell.removesuffix(b":json") for cell in cells} >= OWN_COLUMNS
     else:
         is_sheet = path.name.endswith((".csv", ".txt"))
-    if is_sheet:
-        return "sheet"
-    if b'"annotations"' in start and start[:1] == b"[":
+    return recognise_sheet(path, line) if is_sheet else recognise_json(path, start, line)
+
+
+def refuse_useless(path: Path, start: bytes) -> None:
+    """Refuse what tools export without the items or the workers."""
+    if start.startswith(b"-DOCSTART-"):
+        what = "is CoNLL, which names neither items nor workers and cuts texts into words"
+        raise BadInput(what, file=path, line=1, cure="export JSON from Label Studio")
+    if start.startswith(b"__label__"):
+        what = "is fastText's form, which names no items"
+        raise BadInput(what, file=path, line=1, cure="export JSONL from doccano")
+    if start.startswith(b"PK\x03\x04") and path.suffix == ".zip":
+        raise BadInput("is an archive", file=path, cure="unpack it, and name the folder")
+
+
+def recognise_sheet(path: Path, line: bytes) -> str:
+    """The form of a sheet by the names in its heading."""
+    text = line.removeprefix(BOM).decode("utf-8", "replace").strip()
+    header = {name.strip() for name in next(csv.reader([text]), [])}
+    if header >= COLUMNS:
         return "label-studio"
-    if b'"label' in line and b'"answer":' not in line.replace(b" ", b""):
-        return "doccano"
-    return "records"
+    if header >= MTURK_COLUMNS:
+        return "mturk"
+    if header >= PROLIFIC_COLUMNS and not header & {"answer", "label", "response"}:
+        raise refuse_prolific(path)
+    return "doccano" if header >= {"id", "label", "Comments"} else "sheet"
+
+
+def recognise_json(path: Path, start: bytes, line: bytes) -> str:
+    """The form of a JSON document or of JSON lines by the names it begins with."""
+
+    def has(*names: str) -> bool:
+        return all(f'"{name}"'.encode() in start for name in names)
+
+    if path.name == STATE or has("instance_id_ordering"):
+        return "potato"
+    if start[:1] == b"[":
+        if has("annotations") or has("annotation_id", "annotator"):
+            return "label-studio"
+        if has("responses", "fields"):
+            return "argilla"
+        return "doccano" if has("label", "Comments") else "records"
+    if has("instance_id", "user_id") or has("annotator", "item", "schema"):
+        return "potato"
+    if has(PRODIGY_HASH):
+        return "prodigy"
+    is_foreign = b'"label' in line or b'"entities"' in line or b'"bbox"' in line
+    return "doccano" if is_foreign and b'"answer":' not in line.replace(b" ", b"") else "records"
 
 
 def clean_answers(
@@ -159,15 +221,18 @@ def write_judgements(
     form: str | None = None,
     *,
     examples: Mapping[str, Example] | None = None,
+    texts: Iterable[str] = (),
     overwrite: bool = False,
 ) -> int:
     """Write judgements as records (by suffix), a platform's result sheet, Label Studio's or
     doccano's files.
+
+    `texts` names the questions whose answers people write, for Label Studio's text areas.
     """
     if form in (None, "records"):
         return write_records(path, judgements, overwrite=overwrite)
     if form == "label-studio":
-        return write_label_studio(path, judgements, examples, overwrite=overwrite)
+        return write_label_studio(path, judgements, examples, texts=texts, overwrite=overwrite)
     if form == "doccano":
         return write_doccano(path, judgements, examples, overwrite=overwrite)
     if form not in DIALECTS:

@@ -28,7 +28,6 @@ from nikawa.io.judgements.base import (
     parse_answer_cell,
     parse_seconds,
 )
-from nikawa.io.judgements.formula_escape import unguard_cell
 from nikawa.io.lines import (
     RowLines,
     guess_encoding,
@@ -45,8 +44,6 @@ SAMPLE_BYTES = 1 << 16
 FIELDS = ("example", "worker", "answer", "question", "seconds", "at")
 REMARK_FIELDS = ("comment", "kind")
 """Further fields that a sheet of our own has, and that another may have."""
-QUESTION = "label"
-"""The question of a sheet that names none."""
 MAP_CURE = "write --map example=COLUMN,worker=COLUMN,answer=COLUMN (answer=PATTERN* where each worker has a column)"
 JUDGEMENT_KINDS: tuple[JudgementKind, ...] = get_args(JudgementKind)
 _CJK = re.compile("[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
@@ -288,7 +285,7 @@ def read_columns(path: Path, layout: Layout, columns: Columns, notes: Notes) -> 
         seconds = parse_seconds(row[columns.seconds], line, path) if columns.seconds else None
         at = row[columns.at].strip() or None if columns.at else None
         worker = need(row[columns.worker], "worker", line) if columns.worker else ""
-        comment = unguard_cell(row[columns.comment].strip()) if columns.comment else ""
+        comment = row[columns.comment].strip() if columns.comment else ""
         kind = row[columns.kind].strip() if columns.kind else ""
         if kind not in JUDGEMENT_KINDS:  # a column of another tool that means something else
             kind = "person"
