@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from nikawa.metrics.units import format_score
 from nikawa.records import Record, Unit
 from nikawa.reporting.tables import TextTable
 
 SAME = 1e-9
 """Scores nearer than this are equal."""
+SCORE_DIGITS = 4
+"""Decimals of percentages: one corrected answer among 10,000 must show."""
 MAX_CORRECTIONS_LISTED = 200
 """Corrections the page lists; `changelog.json` has them all."""
 
@@ -144,19 +147,23 @@ SCORE_COLUMNS = (
 
 
 def score_row(score: ScoreMove) -> list[str]:
-    """The cells of a score, in the order of the columns."""
+    """The cells of a score, in the order of the columns; in percent, whatever the official scorer reports."""
     rank = f"{score.rank_before}"
     if score.rank_after != score.rank_before:
         rank = f"{score.rank_before} -> {score.rank_after}"
     system = score.system if score.seeds == 1 else f"{score.system} ({score.seeds} seeds)"
+
+    def show(value: float, *, signed: bool = False) -> str:
+        return format_score(value, score.metric, score.unit, digits=SCORE_DIGITS, signed=signed)
+
     values = [
-        "undefined" if value is None else f"{value:.4f}" for value in (score.before, score.after)
+        "undefined" if value is None else show(value) for value in (score.before, score.after)
     ]
     change = ""
     if not score.changes:
         change = "none"
     elif score.before is not None and score.after is not None:
-        change = f"{score.after - score.before:+.4f}"
+        change = show(score.after - score.before, signed=True)
     numbers = [*values, change, rank, f"{score.gained:g}", f"{score.lost:g}"]
     return [score.task, score.set, score.metric, system, *numbers]
 

@@ -15,7 +15,8 @@ from nikawa.datasets.reader import digest_examples
 from nikawa.datasets.task_lookup import has_numbered_labels
 from nikawa.errors import BadInput, list_names
 from nikawa.io.answers import read_answers
-from nikawa.recipes.changelog import ScoreMove
+from nikawa.metrics.units import convert_unit, format_score
+from nikawa.recipes.changelog import SCORE_DIGITS, ScoreMove
 from nikawa.recipes.corrections import CorrectionSet
 from nikawa.records import Dataset, Example, Prediction, Task, Unit
 from nikawa.runs.load import find_runs
@@ -199,9 +200,24 @@ def moved_scores(
         here = [systems.add_run(run) for run in find_runs([folder]).results]
         if not any(here):
             systems.notes.append(f"{folder} holds no finished run on {versions.before.name}")
-    for given in answers:
-        systems.add_answers(given)
-    return moves_of(systems.systems, versions), systems.notes
+    for entry in answers:
+        systems.add_answers(entry)
+    moves = moves_of(systems.systems, versions)
+    return moves, [*systems.notes, *systems.explain_unmoved(), *explain_equal_scores(moves)]
+
+
+def explain_equal_scores(moves: Sequence[ScoreMove]) -> Iterator[str]:
+    """Which systems answered corrected items and keep every score and rank, and why; seeds of one model are one system."""
+    by_system: dict[tuple[str, str, str], list[ScoreMove]] = {}
+    for move in moves:
+        by_system.setdefault((move.task, move.set, move.system), []).append(move)
+    for (task, split, system), own in by_system.items():
+        if any(move.moves for move in own):
+            continue
+        why = "its answers to the corrected items are wrong under both versions"
+        if own[0].gained:
+            why = "as many of its answers become right as wrong"
+        yield f"{system} does not move on {split} of {task}: {why}"
 
 
 @dataclass
@@ -211,6 +227,8 @@ class Systems:
     versions: Versions
     systems: list[System] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    unmoved: dict[str, list[str]] = field(default_factory=dict)
+    """Why no score of a run can move, to the folders of these runs."""
 
     def add_run(self, run: StoredRun) -> bool:
         """Add the sets of a finished run that hold corrected examples.
@@ -232,12 +250,28 @@ class Systems:
             self.notes.append(
                 f"{run.path.name} learned from {learned:,} corrected answers: run it again"
             )
+        scored, is_corrected = [], False
         for split, count in counts.items():
             aliases = (split, *(f"{name}.{split}" for name in names))
             answered = next((name for name in run.sets if name in aliases), None)
-            if answered is not None and count:
-                self._add_set(run, task, split, answered)
+            if answered is not None:
+                scored.append(split)
+                is_corrected = is_corrected or count > 0
+                if count:
+                    self._add_set(run, task, split, answered)
+        if not is_corrected:
+            corrected = [split for split, count in counts.items() if count]
+            why = f"nothing of {task.name} is corrected"
+            if corrected:
+                why = f"the corrections are in {' and '.join(corrected)}"
+            where = f"scored on {' and '.join(scored)}, and " if scored else ""
+            self.unmoved.setdefault(f"{where}{why}", []).append(run.path.name)
         return True
+
+    def explain_unmoved(self) -> Iterator[str]:
+        """Which runs have no score that could move: those on sets where nothing is corrected."""
+        for why, runs in self.unmoved.items():
+            yield f"{', '.join(runs)} {'does' if len(runs) == 1 else 'do'} not move: {why}"
 
     def _task_of(self, spec: RunSpec) -> Task | None:
         """The task a run answered.
@@ -263,27 +297,34 @@ class Systems:
             )
             return
         self.systems.append(System(system_title(run.spec), task, split, answers))
-        stored = {score.metric: score.value for score in official_scores(run.scores(), answered)}
+        stored = {score.metric: score for score in official_scores(run.scores(), answered)}
         version = self.versions.before.version
-        for metric, (value, _) in values_of(task, examples, answers).items():
-            if not equal(value, stored.get(metric, value)):
+        for metric, (value, unit) in values_of(task, examples, answers).items():
+            if metric not in stored:
+                continue
+            # A run on a folder may have been scored in another unit than the published task has.
+            before = convert_unit(stored[metric].value, stored[metric].unit, unit)
+            if not equal(value, before):
+                shown, now = (
+                    format_score(one, metric, unit, digits=SCORE_DIGITS) for one in (before, value)
+                )
                 self.notes.append(
-                    f"{run.path.name}: the stored {metric} {stored[metric]:.4f} on {split} is not that of {version} ({value:.4f})"
+                    f"{run.path.name}: the stored {metric} {shown} on {split} is not that of {version} ({now})"
                 )
 
-    def add_answers(self, given: str) -> None:
-        """Add a file of answers, given as FILE or TASK=FILE."""
-        name, equals, rest = given.partition("=")
-        named = [task for task in self.versions.tasks if equals and task.name == name]
-        tasks = named or self.versions.corrected_tasks()
-        path = Path(rest if named else given)
+    def add_answers(self, entry: str) -> None:
+        """Add a file of answers, written as FILE or TASK=FILE."""
+        name, equals, rest = entry.partition("=")
+        chosen = [task for task in self.versions.tasks if equals and task.name == name]
+        tasks = chosen or self.versions.corrected_tasks()
+        path = Path(rest if chosen else entry)
         if not path.exists():
             raise BadInput(
                 "no such file", file=path, cure="write --answers FILE or --answers TASK=FILE"
             )
         if len(tasks) != 1:
             names = list_names(task.name for task in tasks)
-            cure = f"say --answers TASK={given} with one of: {names}"
+            cure = f"say --answers TASK={entry} with one of: {names}"
             raise BadInput(f"the corrections concern {len(tasks)} tasks", cure=cure)
         system = match_split(path, tasks[0], self.versions)
         if self.versions.corrected.count(system.split, tasks[0].question):
