@@ -163,7 +163,7 @@ def test_suspects_are_what_systems_agree_on() -> None:
     ]
     systems.append(loaded({"test": examples}, {"test": [[N] * 9]}, "constant"))
     systems.append(loaded({"test": examples}, {"test": [[N, *golds[1:]]]}, "half", share=0.5))
-    (suspected,) = find_suspects([seated(one) for one in systems], AnalysisOptions())
+    (suspected,), _ = find_suspects([seated(one) for one in systems], AnalysisOptions())
     found, sheet = suspected.suspects, suspected.items
     assert found.systems == ("toy--a", "toy--b")
     assert [(s.example, s.gold, s.suggested, s.against, s.suggest) for s in found.items] == [
@@ -177,13 +177,15 @@ def test_suspects_are_what_systems_agree_on() -> None:
 def test_one_system_without_probabilities_suspects_nothing() -> None:
     examples = [example(str(i), (E, C, N)[i % 3]) for i in range(6)]
     one = loaded({"test": examples}, {"test": [[E, C, N, C, C, N]]})
-    assert find_suspects([seated(one)], AnalysisOptions()) == ()
+    suspected, (skipped,) = find_suspects([seated(one)], AnalysisOptions())
+    assert suspected == ()
+    assert skipped.why == "the model gives no probabilities, and there is no second system"
 
 
 def test_answers_that_could_not_be_read_are_nobodys_vote() -> None:
     examples = [example(str(i), (E, C, N)[i % 3]) for i in range(6)]
     two = [loaded({"test": examples}, {"test": [[E, C, None, E, C, N]]}, name) for name in "ab"]
-    (suspected,) = find_suspects([seated(one) for one in two], AnalysisOptions())
+    (suspected,), _ = find_suspects([seated(one) for one in two], AnalysisOptions())
     found = suspected.suspects
     assert found.total == 0
     assert (found.n, found.sheet) == (6, "")
@@ -197,7 +199,7 @@ def test_a_label_that_is_inherited_is_not_the_one_to_look_at() -> None:
     given = [sure[gold] for gold in golds]
     given[2] = given[8] = sure[C]
     mixed = [msgspec.structs.replace(e, origin=made) if e.id == "2" else e for e in plain]
-    (suspected,) = find_suspects(
+    (suspected,), _ = find_suspects(
         [seated(loaded({"test": mixed}, {"test": [given]}))], AnalysisOptions()
     )
     found, sheet = suspected.suspects, suspected.items
@@ -205,9 +207,8 @@ def test_a_label_that_is_inherited_is_not_the_one_to_look_at() -> None:
     assert (found.items[0].gold, found.items[0].suggested) == (N, C)
     assert [e.id for e in sheet] == ["toy:test/8"]
     every = [msgspec.structs.replace(e, origin=made) for e in plain]
-    assert (
-        find_suspects([seated(loaded({"test": every}, {"test": [given]}))], AnalysisOptions()) == ()
-    )
+    alone = seated(loaded({"test": every}, {"test": [given]}))
+    assert find_suspects([alone], AnalysisOptions()) == ((), ())
 
 
 def test_systems_that_answered_other_items_of_a_set_stay_apart() -> None:
@@ -220,7 +221,7 @@ def test_systems_that_answered_other_items_of_a_set_stay_apart() -> None:
         loaded({"test": examples}, {"test": [wrong]}, "a"),
         loaded({"test": examples[1:]}, {"test": [wrong[1:]]}, "b"),
     ]
-    found = find_suspects([seated(one) for one in two], AnalysisOptions())
+    found, _ = find_suspects([seated(one) for one in two], AnalysisOptions())
     assert [one.suspects.n for one in found] == [6, 5]
     assert len({one.suspects.sheet for one in found}) == 2
 
@@ -235,6 +236,6 @@ def test_rows_that_stand_in_for_a_test_set_go_by_where_they_lie() -> None:
         {"stand-in": [given]},
         dataset="jamp",
     )
-    (suspected,) = find_suspects([seated(one, "stand-in")], AnalysisOptions())
+    (suspected,), _ = find_suspects([seated(one, "stand-in")], AnalysisOptions())
     found = suspected.suspects
     assert [s.example for s in found.items] == ["jamp:train/5"]

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from msgspec import UNSET
+
 from nikawa.analysis.across_systems import compare_partial_inputs, learning_curves, stress_systems
 from nikawa.analysis.answers import ItemSets, SystemAnswers, match_system
 from nikawa.analysis.results import (
@@ -177,12 +179,13 @@ def analyse_systems(
             on_progress(f"{stem} {answers.set}", number, len(every))
         analyses[name_file(stem, answers.set)] = analyse_set(answers, options, overlaps)
     check_keys(options.by, analyses.values())
-    suspects = find_suspects(every, options)
+    suspects, no_suspects = find_suspects(every, options)
     across = Across(
         partial=compare_partial_inputs(every, options),
         curves=learning_curves(every, options),
         stress=stress_systems(systems, options),
         suspects=tuple(each.suspects for each in suspects),
+        no_suspects=no_suspects or UNSET,
     )
     index = Index(analyses=tuple(analyses), left_out=left_out, command=command)
     return ComputedAnalyses(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import field
+from msgspec import UNSET, UnsetType, field
 
 from nikawa.checks.overlap import OverlapBin
 from nikawa.errors import BadInput
@@ -32,6 +32,7 @@ __all__ = [
     "CurvePoint",
     "Figure",
     "Index",
+    "NoSuspects",
     "Overlap",
     "OverlapBin",
     "PartialInput",
@@ -358,6 +359,15 @@ class Suspects(Record, frozen=True, kw_only=True):
     """The folder of the task sheet, below `analyses/`."""
 
 
+class NoSuspects(Record, frozen=True, kw_only=True):
+    """A set with labels of which none can be suspected."""
+
+    task: str
+    set: str
+    why: str
+    """Such as `the model gives no probabilities, and there is no second system`."""
+
+
 class Across(Record, frozen=True, kw_only=True):
     """What is seen only in several runs: `analyses/across.json`."""
 
@@ -365,6 +375,8 @@ class Across(Record, frozen=True, kw_only=True):
     curves: tuple[Curve, ...] = ()
     stress: tuple[Stress, ...] = ()
     suspects: tuple[Suspects, ...] = ()
+    no_suspects: tuple[NoSuspects, ...] | UnsetType = UNSET
+    """Sets whose labels nobody can doubt here, with the reason; absent where there is none."""
 
 
 class Index(Record, frozen=True, kw_only=True):

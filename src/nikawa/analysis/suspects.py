@@ -18,7 +18,7 @@ from shlex import join
 import numpy as np
 
 from nikawa.analysis.answers import SystemAnswers
-from nikawa.analysis.results import SUSPECTS, Suspect, Suspects
+from nikawa.analysis.results import SUSPECTS, NoSuspects, Suspect, Suspects
 from nikawa.analysis.set_analysis import AnalysisOptions
 from nikawa.datasets.task_lookup import declared_protocol
 from nikawa.io.file_names import to_file_name
@@ -35,6 +35,7 @@ from nikawa.io.task_sheet import (
 from nikawa.records import CLASS_KINDS, Example
 from nikawa.spec import name_and_split
 from nikawa.stats.resample import Floats, Ints
+from nikawa.stats.slices import Mask
 
 FORMS_BY_KIND = {
     "inference": "inference",
@@ -99,18 +100,31 @@ def find_doubts(probabilities: Floats, gold: Ints) -> list[Doubt]:
 
 def find_suspects(
     every: Sequence[SystemAnswers], options: AnalysisOptions
-) -> tuple[SuspectItems, ...]:
-    """For every set with labels, the suspects and the items of their sheet."""
+) -> tuple[tuple[SuspectItems, ...], tuple[NoSuspects, ...]]:
+    """For every set with labels, the suspects and the items of their sheet, or why no label of it can be suspected.
+
+    A suspicion needs confidence: the probabilities of a system, or several systems. A single answer without a probability is no
+    more than an error, so that every error of one system would be a suspect.
+    """
     groups: dict[tuple[str, str, str], list[SystemAnswers]] = {}
     for answers in every:
-        if answers.task.kind in CLASS_KINDS and has_say(answers):
+        if answers.task.kind in CLASS_KINDS and len(_own_items(answers)):
             # Folds of a sweep leave items out: only systems that answered the same ones are pooled.
             ids = digest_values([example.id for example in answers.examples])
             key = (answers.task.name, answers.full_name, ids)
             groups.setdefault(key, []).append(answers)
-    pools = [choose_fullest(group) for group in groups.values()]
-    # Without probabilities, one system's every error would be a suspect.
-    pools = [pool for pool in pools if len(pool) > 1 or not isinstance(pool[0].probabilities, str)]
+    pools: list[Sequence[SystemAnswers]] = []
+    skipped = []
+    for group in groups.values():
+        pool = choose_fullest([answers for answers in group if not find_bias(answers)])
+        reason = "" if pool else find_bias(group[0])
+        if len(pool) == 1 and isinstance(pool[0].probabilities, str):
+            reason = f"{pool[0].probabilities}, and there is no second system"
+        if reason:
+            first = group[0]
+            skipped.append(NoSuspects(task=first.task.name, set=first.set, why=reason))
+        else:
+            pools.append(pool)
     names = [to_file_name(f"{pool[0].task.name}--{pool[0].set}") for pool in pools]
     counts = Counter(names)
     suspects = []
@@ -119,18 +133,20 @@ def find_suspects(
         if counts[name] > 1:  # such as two custom datasets of one name
             folder = f"{name}--{digest_values(pool[0].loaded.stem)[:8]}"
         suspects.append(pool_suspects(pool, options, folder))
-    return tuple(suspects)
+    return tuple(suspects), tuple(skipped)
 
 
-def has_say(answers: SystemAnswers) -> bool:
-    """Whether a system's answers tell something about the labels.
+def find_bias(answers: SystemAnswers) -> str:
+    """Why the answers of a system tell nothing about the labels; empty where they do.
 
     A constant answer is no opinion on any item, and agreement with items that were learned from tells nothing.
     """
     protocol = answers.spec.protocol
-    has_learned = not protocol.folds and answers.full_name in protocol.train
-    is_constant = all(len({str(given) for given in items.answers}) < 2 for items in answers.runs)
-    return len(_own_items(answers)) > 0 and not (is_constant or has_learned)
+    if not protocol.folds and answers.full_name in protocol.train:
+        return "the systems learned from these items"
+    if all(len({str(answer) for answer in items.answers}) < 2 for items in answers.runs):
+        return "the systems give the same answer to all items"
+    return ""
 
 
 def _own_items(answers: SystemAnswers) -> Ints:
@@ -151,17 +167,25 @@ def choose_fullest(group: Sequence[SystemAnswers]) -> Sequence[SystemAnswers]:
 def pool_suspects(
     pool: Sequence[SystemAnswers], options: AnalysisOptions, folder: str
 ) -> SuspectItems:
-    """The suspects that systems on the same items agree on, and the items of their sheet in `folder`."""
+    """The suspects that systems on the same items agree on, and the items of their sheet in `folder`.
+
+    An item that no system gives probabilities for is suspect where two systems suggest the same label.
+    """
     first = pool[0]
-    own = _own_items(first)
-    gold = first.gold_indices[own]
     opinions = [form_opinion(answers) for answers in pool]
-    mean = np.mean([probabilities for probabilities, _ in opinions], axis=0)
-    votes = np.stack([vote for _, vote in opinions])
-    doubts = [
-        dataclasses.replace(doubt, item=int(own[doubt.item]))
-        for doubt in find_doubts(mean[own], gold)
-    ]
+    votes = np.stack([vote for _, vote, _ in opinions])
+    is_sure = np.stack([known for _, _, known in opinions]).any(axis=0)
+    own = _own_items(first)
+    if len(pool) == 1:
+        own = own[is_sure[own]]
+    gold = first.gold_indices[own]
+    mean = np.mean([probabilities for probabilities, _, _ in opinions], axis=0)
+    doubts = []
+    for doubt in find_doubts(mean[own], gold):
+        item = int(own[doubt.item])
+        agreeing = int((votes[:, item] == doubt.suggested).sum())
+        if is_sure[item] or agreeing > 1:
+            doubts.append(dataclasses.replace(doubt, item=item))
     source = _reference(first)
     items, shown = [], []
     for doubt in doubts[: options.top]:
@@ -193,19 +217,21 @@ def _reference(answers: SystemAnswers) -> str:
     return f"{name}:{split}"
 
 
-def form_opinion(answers: SystemAnswers) -> tuple[Floats, Ints]:
-    """The mean probabilities of a system (the share of its seeds where it gives none), and its answer to each item."""
-    given = answers.answer_indices
-    columns = [(given == label).mean(axis=0) for label in range(len(answers.labels))]
+def form_opinion(answers: SystemAnswers) -> tuple[Floats, Ints, Mask]:
+    """The mean probabilities of a system (the share of its seeds where it gives none), its answer to each item, and for
+    which items it gives probabilities.
+    """
+    indices = answers.answer_indices
+    columns = [(indices == label).mean(axis=0) for label in range(len(answers.labels))]
     shares = np.stack(columns, axis=1)
     is_answered = shares.sum(axis=1) > 0
     votes = np.where(is_answered, shares.argmax(axis=1), -1).astype(np.int64)
     probabilities = answers.probabilities
     if isinstance(probabilities, str):
-        return shares, votes
+        return shares, votes, np.zeros(len(votes), dtype=bool)
     mean = probabilities.mean(axis=0)
-    is_known = np.isfinite(mean).all(axis=1, keepdims=True)
-    return np.where(is_known, np.nan_to_num(mean), shares), votes
+    is_known = np.isfinite(mean).all(axis=1)
+    return np.where(is_known[:, None], np.nan_to_num(mean), shares), votes, is_known
 
 
 def describe_suspect(

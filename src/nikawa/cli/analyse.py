@@ -406,6 +406,8 @@ def show_across(analyses: Analyses, most: int) -> None:
         2,
         most,
     )
+    for skipped in (across.no_suspects or ())[:most]:
+        echo(f"No suspected label errors of {skipped.task} {skipped.set}: {skipped.why}")
 
 
 def _print_figures(

@@ -507,7 +507,7 @@ def suspects(section: Section) -> str:
             own.append(part)
     shown = [show_suspects(part) for part in own if part.found.items]
     if not shown:
-        return ""
+        return show_no_suspects(section)
     words = "Labels that the systems speak against with confidence. Models are wrong more often than people: look before you change anything."
     if made:
         words += f" Not listed: {', '.join(made)}, whose examples were made from others."
@@ -515,6 +515,19 @@ def suspects(section: Section) -> str:
     place = " ".join(inside(part.source, "total") for part in own)
     total = sum(part.found.total for part in own)
     return detail(f"Suspected label errors: {total:,}", paragraph + join(shown), place)
+
+
+def show_no_suspects(section: Section) -> str:
+    """Why no label of the main set is listed as suspected; empty where there is no such reason."""
+    reasons = section.no_suspects or ()
+    if not reasons:
+        return ""
+    words = (
+        f"None can be listed: {reasons[0].found.why}. A suspicion needs confidence: a model that gives probabilities, or "
+        "several systems on the same examples."
+    )
+    paragraph = html('<p class="soft"{}>{}</p>', source(reasons[0].source), words)
+    return detail("Suspected label errors", paragraph)
 
 
 def show_suspects(part: SourcedFinding[Suspects]) -> Markup:

@@ -250,6 +250,8 @@ def add_analyses(section: Section, task: TaskRuns, analyses: Analyses) -> Sectio
     curves = [c for c in across.curves if (c.task, c.set) == main and len(c.points) > 1]
     partial = [each for each in across.partial if (each.task, each.set) == main]
     suspects = [each for each in across.suspects if each.task == name and each.items]
+    every_skipped = across.no_suspects or ()
+    skipped = [each for each in every_skipped if (each.task, each.set) == main]
     return replace(
         section,
         analysed=tuple(analysed),
@@ -257,6 +259,7 @@ def add_analyses(section: Section, task: TaskRuns, analyses: Analyses) -> Sectio
         stress=_with_sources("stress", across.stress, stress),
         partial=_with_sources("partial", across.partial, partial),
         suspects=_with_sources("suspects", across.suspects, suspects),
+        no_suspects=_with_sources("no_suspects", every_skipped, skipped) or UNSET,
     )
 
 

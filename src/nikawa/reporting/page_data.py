@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, TypeVar
 from msgspec import UNSET, UnsetType, field
 from msgspec.structs import replace
 
-from nikawa.analysis.results import Analysis, Curve, PartialInput, Stress, Suspects
+from nikawa.analysis.results import Analysis, Curve, NoSuspects, PartialInput, Stress, Suspects
 from nikawa.records import Record, Unit
 from nikawa.reporting.sources import NUMBERS, inside
 
@@ -226,6 +226,8 @@ class Section(Record, frozen=True, kw_only=True):
     stress: tuple[SourcedFinding[Stress], ...] = ()
     partial: tuple[SourcedFinding[PartialInput], ...] = ()
     suspects: tuple[SourcedFinding[Suspects], ...] = ()
+    no_suspects: tuple[SourcedFinding[NoSuspects], ...] | UnsetType = UNSET
+    """Sets whose labels nobody can doubt here, with the reason."""
     choices: SettingChoices | None = None
     training: tuple[TrainingCurves, ...] = ()
     derived: tuple[str, ...] = ()

@@ -194,10 +194,18 @@ def _plain_names(value: Any) -> tuple[str, ...]:
 
 
 def list_candidate_keys(task: Task, examples: Sequence[Example]) -> list[str]:
-    """The keys worth a try, in the order in which slices are shown."""
+    """The keys worth a try, in the order in which slices are shown.
+
+    The gold of a multiple-choice question is the place of the right choice, which says nothing about the question: it is sliced
+    by where a user names `gold`, to see whether a model prefers a place.
+    """
     keys = [TAG] if any(e.tags for e in examples) else []
-    if not (examples and isinstance(examples[0].gold.get(task.question), list | dict)):
-        keys.append(BIN if task.kind == "similarity" else GOLD)
+    if task.kind == "similarity":
+        keys.append(BIN)
+    elif task.kind != "choice" and not (
+        examples and isinstance(examples[0].gold.get(task.question), list | dict)
+    ):
+        keys.append(GOLD)
     questions = {name for e in examples for name, gold in e.gold.items() if isinstance(gold, str)}
     keys += sorted(questions - {task.question})
     if BIN not in keys and any(q in e.gold for e in examples for q in SIMILARITY_QUESTIONS):
