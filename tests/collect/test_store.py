@@ -174,7 +174,12 @@ def test_a_limit_for_each_worker(crowd: Begin) -> None:
     here = crowd(items=6, assign={"items_per_worker": 2})
     here.join("a")
     here.answer("a")
-    assert here.state("a")["progress"] == {"answered": 1, "left": 1, "pilot_left": 0}
+    assert here.state("a")["progress"] == {
+        "answered": 1,
+        "left": 1,
+        "more": False,
+        "pilot_left": 0,
+    }
     here.answer("a")
     state = here.state("a")
     assert (state["stage"], state["item"], state["code"]) == ("done", None, here.project.code("a"))

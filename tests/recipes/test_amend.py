@@ -308,7 +308,9 @@ def test_scores_and_ranks_move(jnli: str, fix: Any, answers: Any, tmp_path: Path
     assert [(m.rank_before, m.rank_after) for m in (strong, weak, odd)] == [(1, 2), (2, 1), (2, 3)]
     assert (odd.before, odd.gained, odd.lost) == (odd.after, 0, 0)
     page = (tmp_path / "new" / "CHANGELOG.md").read_text("utf-8")
-    assert "| jnli | dev | accuracy | weak | 33.3333 | 66.6667 | +33.3333 | 2 -> 1 | 2 | 0 |" in page
+    assert (
+        "| jnli | dev | accuracy | weak | 33.3333 | 66.6667 | +33.3333 | 2 -> 1 | 2 | 0 |" in page
+    )
     assert "| odd | 33.3333 | 33.3333 | none | 2 -> 3 | 0 | 0 |" in page
     assert "### Scores and ranks that move from" in page
     assert (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli.terminal.options import Data, Json, Quiet, complete_datasets
+from nikawa.cli.terminal.options import Data, Json, Quiet, complete_datasets, complete_from
 from nikawa.cli.terminal.output import (
     echo,
     print_json,
@@ -69,6 +69,13 @@ def build(
             help="Print the settings with the paper's numbers and where each comes from.",
         ),
     ] = False,
+    decisions: Annotated[
+        str | None,
+        typer.Option(
+            help="override: an owner's decision is the gold whatever the votes; ties: only where the rule makes none of them. Unless said, as the config or the project has it, else override.",
+            autocompletion=complete_from("override", "ties"),
+        ),
+    ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a release made of other items or settings.")
     ] = False,
@@ -119,7 +126,7 @@ def build(
     quiet: Quiet = False,
 ) -> None:
     """Build a dataset as its paper describes: sources to items, task sheets to people, answers to gold, with lineage."""
-    from nikawa.recipes.build import BuildOptions, settings_of
+    from nikawa.recipes.build import BuildOptions, NothingLeft, settings_of
     from nikawa.recipes.build import build as run
     from nikawa.recipes.build import show_config as format_settings
     from nikawa.recipes.recipe import Ask, find_recipe, recipes
@@ -159,9 +166,13 @@ def build(
         return print_json(settings_of(known)) if json else echo(format_settings(known), whole=True)
     if out is None:
         raise BadInput(f"{recipe}: into which folder?", cure="say --out DIR")
-    with progress_bar(f"building {recipe}", quiet or json) as bar:
-        options = BuildOptions(config, simulate, overwrite)
-        report = run(recipe, out, options, progress=bar.update_stage)
+    try:
+        with progress_bar(f"building {recipe}", quiet or json) as bar:
+            options = BuildOptions(config, simulate, overwrite, decisions)
+            report = run(recipe, out, options, progress=bar.update_stage)
+    except NothingLeft as problem:  # the table says why; the message comes after it
+        print_result(problem.report, show, json=json, quiet=quiet)
+        raise
     print_result(report, show, json=json, quiet=quiet)
     return None
 
@@ -224,12 +235,13 @@ def show(report: BuildReport) -> None:
             stage.name,
             "people" if stage.people else "",
             stage.state,
+            format_counts(stage.read),
             format_counts(stage.wrote),
             format_counts(stage.dropped),
         )
         for stage in report.stages
     ]
-    print_table(("stage", "by", "state", "out", "dropped"), rows)
+    print_table(("stage", "by", "state", "in", "out", "dropped"), rows)
     for stage in report.stages:
         for note in stage.notes:
             echo(f"{stage.name}: {note}")

@@ -332,3 +332,23 @@ def may_come_free(db: Connection, worker: Worker) -> bool:
         worker.id,
     )
     return row is not None
+
+
+def count_free_items(db: Connection, worker: Worker, settings: Settings, most: int) -> int:
+    """How many main items are free for a worker now, counted no further than `most`; of a group one, where one is given."""
+    unseen, seen_by = _unseen(worker, settings, "main")
+    unit = "coalesce(i.grp, i.ref)" if settings.assign.one_per_group else "i.id"
+    (count,) = db.required(
+        f"SELECT count(*) FROM (SELECT DISTINCT {unit} FROM items i WHERE i.open = 1 AND {unseen} LIMIT ?) c",  # noqa: S608
+        *seen_by,
+        most,
+    )
+    return int(count)
+
+
+def has_control_items(db: Connection, settings: Settings) -> bool:
+    """Whether a worker may be given control items."""
+    return (
+        bool(settings.gold.rate)
+        and db.one("SELECT 1 FROM items WHERE kind = 'gold' LIMIT 1") is not None
+    )

@@ -11,7 +11,7 @@ import msgspec
 from nikawa.collect.names import find_look_alikes
 from nikawa.collect.project import Project
 from nikawa.collect.store import ANSWERS, IS_COUNTED, decode_example, format_time
-from nikawa.collect.workers import AUTHOR, all_workers
+from nikawa.collect.workers import AUTHOR, REPORT_COUNTED, all_workers
 from nikawa.collect.writers import WRITER
 from nikawa.serve import audit
 from nikawa.serve.database import Connection
@@ -50,6 +50,7 @@ def count_progress(db: Connection) -> dict[str, Any]:
         " coalesce(sum(leased), 0) FROM items WHERE kind = 'main'",
     )
     (answers,) = db.required("SELECT count(*) FROM answers WHERE kind = 'main'")
+    (reports,) = db.required("SELECT count(*) FROM leases WHERE state = ?", REPORT_COUNTED)
     (withdrawn,) = db.required("SELECT count(*) FROM withdrawals")
     return {
         "items": int(items),
@@ -59,7 +60,7 @@ def count_progress(db: Connection) -> dict[str, Any]:
         "asked": int(needed),
         "done": int(done),
         "answers": int(answers),
-        "uncounted": int(answers) - int(done),
+        "uncounted": int(answers) + int(reports) - int(done),
         "withdrawn": int(withdrawn),
     }
 

@@ -6,9 +6,10 @@ ever removed, as answers refer to them.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -18,7 +19,10 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from nikawa.collect.adjudication import import_decisions
 from nikawa.collect.assignment import remember_seen
+from nikawa.collect.form import REPORTS
+from nikawa.collect.imports import fit_judgements, list_questions
 from nikawa.collect.names import MAX_NAME_CHARS, fold_name
 from nikawa.collect.permutation import draw_index_start
 from nikawa.collect.project import EXAMPLES, KINDS, Project, open_project
@@ -27,6 +31,7 @@ from nikawa.collect.store import (
     DRAWS,
     KEYED,
     Store,
+    decode_example,
     get_value,
     is_keyed,
     parse_time,
@@ -47,17 +52,18 @@ from nikawa.collect.workers import (
 from nikawa.collect.writers import (
     WRITER,
     WRITERS,
+    barred_from,
     is_pseudonym,
     read_writers,
     write_writers,
     writer_of,
 )
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, suggest, unknown
 from nikawa.io.atomic import private_files
 from nikawa.io.file_names import refuse_outside
-from nikawa.io.judgements import JudgementOptions, Note, open_judgements
+from nikawa.io.judgements import QUESTION, JudgementOptions, Note, open_judgements
 from nikawa.io.records import read_examples, write_records
-from nikawa.records import Judgement
+from nikawa.records import Example, Judgement
 from nikawa.serve.audit import add_audit
 from nikawa.serve.database import Connection
 from nikawa.serve.login import hash_token
@@ -134,8 +140,8 @@ class NewItem(NamedTuple):
     """The example without gold, tags, meta and origin, as JSON."""
     gold: str | None
     """The gold of a control or pilot item, as JSON."""
-    writer: str
-    """Who wrote it; empty where nobody is known."""
+    barred: tuple[str, ...]
+    """Who may not judge it: whoever wrote it, or answered what it was made of."""
 
 
 def add_items(db: Connection, project: Project, kind: str, path: Path) -> int:
@@ -170,8 +176,8 @@ def add_items(db: Connection, project: Project, kind: str, path: Path) -> int:
         texts = [(next_id + n, item.body, item.gold) for n, item in chunk]
         db.load("texts", "item, body, gold", texts)
         for n, item in chunk:
-            if item.writer:
-                written_by.setdefault(item.writer, []).append(next_id + n)
+            for name in item.barred:
+                written_by.setdefault(name, []).append(next_id + n)
         total += len(chunk)
     if total:
         db.analyse("items", "texts")
@@ -219,7 +225,8 @@ def _read_items(
         meta = {WRITER: writer} if writer else {}
         body = encode(replace(example, gold={}, tags=frozenset(), meta=meta, origin=None)).decode()
         spot = draw_index_start(assign.seed, "item", example.id, key=key)
-        yield NewItem(example.id, example.group, spot, assign.workers_per_item, body, gold, writer)
+        barred = barred_from(example, writers)
+        yield NewItem(example.id, example.group, spot, assign.workers_per_item, body, gold, barred)
 
 
 def _correct_items(db: Connection, project: Project, kind: str, path: Path) -> None:
@@ -281,6 +288,14 @@ class ImportReport:
     """Examples that were added."""
     notes: tuple[Note, ...] = ()
     """What was odd about the file of judgements."""
+    decisions: int = 0
+    """Decisions of an owner that were added."""
+    reports: int = 0
+    """Reports of workers that were added."""
+    judgements: int = 0
+    """Judgements that were taken: an answer to a form with two questions is two."""
+    form: str = ""
+    """What the file was recognised as."""
 
 
 def import_judgements(
@@ -289,15 +304,50 @@ def import_judgements(
     how: JudgementOptions,
     examples: str | None = None,
     database: str = "",
+    *,
+    skip_invalid: bool = False,
 ) -> ImportReport:
-    """Add judgements made elsewhere, of any form `aggregate` reads, and further examples; all or none of a file."""
+    """Add judgements made elsewhere, of any form `aggregate` reads, and further examples; all or none of a file.
+
+    Answers are fitted to the form of the project (see `imports`); one that breaks its rules is bad input, or skipped and
+    noted with `skip_invalid`. Answers that are there already stay as they are.
+    """
     added = 0 if examples is None else _add_examples(folder, examples)
     with open_synced(folder, database) as (project, store):
         if file is None:
             return ImportReport(0, 0, added)
-        reading = open_judgements(file, how)
-        answers, known = store.write(add_judgements, project, reading.rows, str(file), time.time())
-        return ImportReport(answers, known, added, reading.notes.report())
+        questions = list_questions(project.form, project.options)
+        main, kind = next(iter(questions.items()))
+        for name in how.questions:
+            if name not in questions:
+                raise unknown("question of the project", name, questions)
+        if how.question == QUESTION:
+            how = dataclasses.replace(how, question=main)
+        reading = open_judgements(file, dataclasses.replace(how, asks_spans=kind == "spans"))
+        now = time.time()
+        rows = fit_judgements(
+            project, reading, lambda names: store.read(find_items, names), skip_invalid=skip_invalid
+        )
+
+        def add_all(db: Connection) -> tuple[int, int, int, int]:
+            answers, known = add_judgements(db, project, rows, str(file), now)
+            decisions = import_decisions(db, project, reading.decisions, str(file), now)
+            reports = import_reports(db, project, reading.reports, str(file), now)
+            return answers, known, decisions, reports
+
+        answers, known, decisions, reports = store.write(add_all)
+        notes = reading.notes.report()
+        return ImportReport(
+            answers, known, added, notes, decisions, reports, len(rows), reading.form
+        )
+
+
+def find_items(db: Connection, names: Collection[str]) -> dict[str, Example]:
+    """The main items of the project that have one of these ids, as workers see them."""
+    texts = db.stream(
+        "SELECT i.ref, t.body FROM items i JOIN texts t ON t.item = i.id WHERE i.kind = 'main'"
+    )
+    return {ref: decode_example(body) for ref, body in texts if ref in names}
 
 
 def _add_examples(folder: Path, spec: str) -> int:
@@ -373,6 +423,55 @@ def add_judgements(
     return added, sum(map(len, answers.values())) - added
 
 
+def import_reports(
+    db: Connection, project: Project, rows: Iterable[tuple[int, Judgement]], file: str, now: float
+) -> int:
+    """Add reports made elsewhere, given with their lines; how many are new.
+
+    They count as those made here: an item that is reported often enough is set aside.
+    """
+    language, spellings = project.settings.language, read_spellings(db)
+    names = [str(name) for (name,) in db.rows("SELECT name FROM workers")]
+    pseudonyms = {one: name for name in names for one in project.pseudonyms(name)}
+    added = 0
+    for line, report in rows:
+        item = db.one("SELECT id FROM items WHERE kind = 'main' AND ref = ?", report.example)
+        if item is None:
+            what = f"reports {report.example!r}, which is no item of the project"
+            raise BadInput(what, file=file, line=line, cure="check the column of the ids")
+        if report.answer not in REPORTS:
+            cure = suggest(str(report.answer), REPORTS)
+            raise BadInput(
+                f"the report {report.answer!r} is unknown", file=file, line=line, cure=cure
+            )
+        name = pseudonyms.get(report.worker, report.worker)
+        worker = admit_worker(db, project, name, "import", spellings, language=language, now=now)
+        (before,) = db.required(
+            "SELECT count(*) FROM reports WHERE item = ? AND worker = ?", item[0], worker.id
+        )
+        if before:
+            continue
+        lease = f"import report {worker.id} {item[0]}"
+        db.execute(
+            "INSERT INTO reports (item, worker, lease, key, code, comment, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            item[0],
+            worker.id,
+            lease,
+            lease,
+            str(report.answer),
+            report.comment,
+            parse_time(report.at, now),
+        )
+        db.execute(
+            "UPDATE items SET reports = reports + 1,"
+            " held = CASE WHEN reports + 1 >= ? THEN 1 ELSE held END WHERE id = ?",
+            project.settings.limits.reports_per_item,
+            item[0],
+        )
+        added += 1
+    return added
+
+
 def add_answers(
     db: Connection,
     project: Project,
@@ -391,7 +490,10 @@ def add_answers(
         body = msgspec.json.encode(project.form.from_judgements(pairs)).decode()
         lease, key = f"import {worker.id} {item}", f"import {item}"
         at = parse_time(first.at, now)
-        rows.append((item, worker.id, lease, key, "main", body, "", first.seconds, at, 0, 0, 0.0))
+        comment = next((one.comment for one in judgements if one.comment), "")
+        rows.append(
+            (item, worker.id, lease, key, "main", body, comment, first.seconds, at, 0, 0, 0.0)
+        )
     columns = "item, worker, lease, key, kind, body, comment, seconds, at, surplus, quick, pay"
     db.load("answers", columns, rows)
     db.execute_many(

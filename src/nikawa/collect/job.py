@@ -13,6 +13,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from nikawa.collect.dashboard import overview
+from nikawa.collect.forms._base import make_guideline
 from nikawa.collect.items import key_draws, open_synced
 from nikawa.collect.names import (
     MAX_NAME_CHARS,
@@ -28,7 +29,7 @@ from nikawa.collect.pseudonyms import (
     read_key,
     write_key,
 )
-from nikawa.collect.settings import Assign, Language, Settings
+from nikawa.collect.settings import Assign, Language, ReportCode, Reports, Settings
 from nikawa.collect.sources import (
     DEFAULT_WORKERS,
     NewProject,
@@ -46,7 +47,7 @@ from nikawa.collect.workers import (
     make_links,
     read_names,
 )
-from nikawa.collect.writers import WRITERS, is_pseudonym, read_writers, writer_of
+from nikawa.collect.writers import WRITERS, barred_from, is_pseudonym, read_writers
 from nikawa.datasets import benchmarks, load
 from nikawa.errors import BadInput
 from nikawa.io.atomic import private_files
@@ -87,16 +88,22 @@ def create(folder: Path, examples: str, new: NewProject, *, data: Path | None = 
     """
     new, sources = complete_settings(new, examples, read_sources(examples, data))
     workers = new.workers or DEFAULT_WORKERS
+    reports = Reports()
+    if new.reports:
+        reports = Reports(codes=cast(tuple[ReportCode, ...], new.reports), counted=True)
     settings = Settings(
         title=new.title or folder.name,
         form=new.form,
         language=cast(Language, new.language),
         assign=Assign(workers_per_item=workers),
+        reports=reports,
         options=dict(new.options),
     )
     shared_key, key_note = choose_key(examples, new.key, new.share_key_with)
     authors = read_source_writers(examples).values()
-    project = create_project(folder, settings, sources, authors, shared_key)
+    points = {new.language: new.guideline} if new.guideline else {}
+    guidelines = make_guideline(**points)
+    project = create_project(folder, settings, sources, authors, shared_key, guidelines)
     password = secrets.token_urlsafe(12)
     try:
         with open_synced(folder, new.database) as (_, store):
@@ -105,7 +112,7 @@ def create(folder: Path, examples: str, new: NewProject, *, data: Path | None = 
     except BaseException:
         shutil.rmtree(folder)  # a database that does not answer leaves no half of a project
         raise
-    notes = (*filter(None, (key_note,)), *_note_pseudonyms(project))
+    notes = (*new.notes, *filter(None, (key_note,)), *_note_pseudonyms(project))
     return NewReport(str(folder), new.form, items, workers, OWNER, password, new.language, notes)
 
 
@@ -119,7 +126,7 @@ def _note_pseudonyms(project: Project) -> tuple[str, ...]:
     marks = {key.mark for key in project.pseudonym_keys}
     foreign = unsure = 0
     for example in read_examples(project.folder / KINDS["main"]):
-        if is_pseudonym(writer_of(example, known)):
+        if any(map(is_pseudonym, barred_from(example, known))):
             mark = known[example.id].key if example.id in known else ""
             foreign += bool(mark) and mark not in marks
             unsure += not mark

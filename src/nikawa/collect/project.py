@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from base64 import b32encode, urlsafe_b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -133,11 +133,12 @@ def create_project(
     examples: Iterable[Example],
     writers: Iterable[Authorship] = (),
     shared_key: PseudonymKey | None = None,
+    guidelines: Mapping[str, str] | None = None,
 ) -> Project:
     """Make the folder of a new project, whole or not at all; it is for its owner alone (mode 0700, files 0600).
 
     An example that the form cannot show is bad input, as is a folder that exists. `shared_key` is the key of pseudonyms
-    it has in common with other projects.
+    it has in common with other projects, `guidelines` by language go before those of the form.
     """
     if folder.exists():
         cure = "choose another name; nikawa collect import PROJECT --examples FILE adds items to a project"
@@ -147,7 +148,8 @@ def create_project(
     options = form.parse_options(settings.options)
     with private_files(), atomic_folder(folder) as made:
         (made / SETTINGS).write_text(format_settings(settings), "utf-8")
-        for language, text in {**GUIDELINES, **form.guidelines(options)}.items():
+        texts = {**GUIDELINES, **form.guidelines(options), **(guidelines or {})}
+        for language, text in texts.items():
             (made / f"guideline.{language}.md").write_text(text, "utf-8")
         count = write_records(made / EXAMPLES, _refuse_faulty(examples, form, options))
         if not count:

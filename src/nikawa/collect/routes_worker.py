@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from nikawa.collect.assignment import count_free_items, has_control_items
 from nikawa.collect.form import Problem
 from nikawa.collect.interface import (
     AnswerBody,
@@ -47,8 +49,54 @@ LINK_UNKNOWN = "link_unknown"
 Handler = Callable[["Request"], Awaitable["Response"]]
 
 
-def state_json(project: Project, state: PageState) -> dict[str, Any]:
-    """What a worker's page learns: stage, item in hand, progress and earnings. Never gold, never others."""
+MAX_LEFT_COUNTED = 1000
+"""Items counted for a worker; the page says that there are more."""
+FEW_LEFT = 200
+"""Items of which each request counts those left anew."""
+LEFT_SECONDS = 5.0
+"""How long a count of more items than `FEW_LEFT` is taken for right."""
+LEFT_ANSWERS = 20
+"""Answers of a worker between two counts, where there are control items: in between each answer counts one down. A count
+after each answer would tell a control item from the others, as it is none of the items that are left."""
+
+
+class Remaining(NamedTuple):
+    """How many items were left for a worker, and when that was counted."""
+
+    left: int
+    """The item in hand is one of them."""
+    answered: int
+    """Answers the worker had given then."""
+    at: float
+    has_control: bool
+    """Whether some of what the worker sees are control items."""
+
+    def estimate(self, answered: int) -> int:
+        """How many are left once the worker has given so many answers."""
+        return self.left - (answered - self.answered)
+
+    def is_current(self, answered: int, now: float) -> bool:
+        """Whether the estimate need not be counted anew."""
+        if self.estimate(answered) < 1:
+            return False
+        if self.has_control:
+            return abs(answered - self.answered) < LEFT_ANSWERS
+        return self.left >= FEW_LEFT and now - self.at < LEFT_SECONDS
+
+
+def count_remaining(db: Connection, project: Project, state: PageState, now: float) -> Remaining:
+    """Count the items that are left for the worker of a page."""
+    settings, worker = project.settings, state.worker
+    free = count_free_items(db, worker, settings, MAX_LEFT_COUNTED)
+    in_hand = state.assigned is not None and state.assigned.kind != "pilot"
+    return Remaining(free + in_hand, worker.answered, now, has_control_items(db, settings))
+
+
+def state_json(project: Project, state: PageState, left: int | None = None) -> dict[str, Any]:
+    """What a worker's page learns: stage, item in hand, progress and earnings. Never gold, never others.
+
+    `left` is how many items there are for the worker (`count_remaining`); None where nobody counted them.
+    """
     worker = state.worker
     settings = project.settings
     assigned = state.assigned
@@ -71,13 +119,19 @@ def state_json(project: Project, state: PageState) -> dict[str, Any]:
             "stage": stage,
         }
     limit = settings.assign.items_per_worker
+    has_more = left is not None and left >= MAX_LEFT_COUNTED
+    if limit:
+        allowed = max(0, limit - worker.answered)
+        has_more = has_more and left is not None and allowed > left
+        left = allowed if left is None else min(left, allowed)
     has_ended = stage in ("done", "waiting") and worker.answered > 0
     return {
         "stage": stage,
         "item": item,
         "progress": {
             "answered": worker.answered,
-            "left": max(0, limit - worker.answered) if limit else None,
+            "left": left,
+            "more": has_more,
             "pilot_left": max(0, state.pilot_items - worker.pilot),
         },
         "earned": {
@@ -99,6 +153,7 @@ class WorkerRoutes:
 
     def __init__(self, site: Site) -> None:
         self.site, self.project = site, site.project
+        self._remaining: dict[int, Remaining] = {}
 
     def routes(self) -> list[BaseRoute]:
         """The table of routes."""
@@ -141,12 +196,25 @@ class WorkerRoutes:
         base = f"/w/{request.path_params['token']}"
         return self.site.page("worker.html", worker.language, base=base)
 
+    async def state(self, state: PageState) -> dict[str, Any]:
+        """The state of a page as it gets it, with how many items are left."""
+        worker = state.worker
+        if worker.state != "active":
+            return state_json(self.project, state)
+        now = time.monotonic()
+        known = self._remaining.get(worker.id)
+        if known is None or not known.is_current(worker.answered, now):
+            known = await self.site.read(count_remaining, self.project, state, now)
+            self._remaining[worker.id] = known
+        left = known.estimate(worker.answered) if state.assigned is not None else 0
+        return state_json(self.project, state, left)
+
     async def next(self, request: Request) -> Response:
         """The item in hand, or a fresh one."""
         token_hash = self.token_hash(request)
         now = self.site.clock()
         state = await self.site.write(next_item, self.project, token_hash, now)
-        return json_response(state_json(self.project, state))
+        return json_response(await self.state(state))
 
     async def answer(self, request: Request) -> Response:
         """Take an answer once it is within the form's rules; the state of the page comes back with the next item.
@@ -168,7 +236,7 @@ class WorkerRoutes:
                 "saved": True,
                 "duplicate": saved.duplicate,
                 "surplus": saved.surplus,
-                "state": state_json(self.project, state),
+                "state": await self.state(state),
             }
         )
 
@@ -213,7 +281,7 @@ class WorkerRoutes:
         now = self.site.clock()
         body = await self.site.read_body(request, UndoBody)
         state = await self.site.write(undo_answer, self.project, token_hash, body.key, now)
-        return json_response({"state": state_json(self.project, state)})
+        return json_response({"state": await self.state(state)})
 
     async def report(self, request: Request) -> Response:
         """Hand an item back."""
@@ -221,13 +289,15 @@ class WorkerRoutes:
         now = self.site.clock()
         body = await self.site.read_body(request, ReportBody)
         self._refuse_long(body.comment)
+        if body.code not in self.project.settings.reports.codes:
+            raise Refused("bad_request", 400)
         report = Report(body.lease, body.key, body.code, body.comment)
         saved, state = await self.site.write(report_item, self.project, token_hash, report, now)
         return json_response(
             {
                 "saved": True,
                 "duplicate": saved.duplicate,
-                "state": state_json(self.project, state),
+                "state": await self.state(state),
             }
         )
 

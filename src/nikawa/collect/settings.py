@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import Meta
@@ -15,6 +15,8 @@ from nikawa.io.lines import read_text
 from nikawa.io.toml import parse_toml
 
 Language = Literal["ja", "ko", "en"]
+ReportCode = Literal["personal", "hate", "bias", "undecidable", "broken", "other"]
+"""Why a worker hands an item back."""
 Share = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 Amount = Annotated[float, Meta(ge=0, le=1e9)]
@@ -105,6 +107,24 @@ class Limits(_Table, frozen=True):
     """Longest comment on an answer or report."""
 
 
+class Reports(_Table, frozen=True):
+    """What becomes of an item that a worker hands back."""
+
+    codes: tuple[ReportCode, ...] = get_args(ReportCode)
+    """The reasons that the page offers, in this order."""
+    counted: bool = False
+    """Whether a report is the worker's answer: nobody else is asked in their place, and the item is not set aside. So it is
+    where a build decides what becomes of reported items."""
+
+
+class Adjudication(_Table, frozen=True):
+    """What the owner's decisions about items do."""
+
+    decisions: Literal["override", "ties"] = "override"
+    """`override`: a decision is the gold whatever the votes; `ties`: only where the rule of `aggregate` or of a build makes
+    no gold of them. Exports carry it along."""
+
+
 class Server(_Table, frozen=True):
     """Who may connect, and whom the server believes."""
 
@@ -136,6 +156,8 @@ class Settings(_Table, frozen=True):
     pay: Pay = Pay()
     crowd: Crowd = Crowd()
     limits: Limits = Limits()
+    reports: Reports = Reports()
+    adjudication: Adjudication = Adjudication()
     server: Server = Server()
     options: dict[str, Any] = msgspec.field(default_factory=dict, name="form_settings")
     """The form's own settings, checked by `Form.parse_options`."""
@@ -184,6 +206,9 @@ body_kilobytes = 256
 requests_per_second = 20    # of one worker
 reports_per_item = 2        # an item reported so often is set aside until the owner looks at it
 comment_characters = 2000
+
+[adjudication]
+decisions = "override"      # what an owner decides is the gold whatever the votes; "ties": only where the rule makes none of them
 """
 
 
@@ -195,6 +220,13 @@ def format_settings(settings: Settings) -> str:
         language=_toml_value(settings.language),
         workers=settings.assign.workers_per_item,
     )
+    if settings.reports != Reports():
+        reports = settings.reports
+        text += (
+            "\n[reports]                   # why a worker may hand an item back\n"
+            f"codes = {_toml_value(reports.codes)}\n"
+            f"counted = {_toml_value(reports.counted)}              # true: a report is an answer; false: another worker gets the item\n"
+        )
     if not settings.options:
         return text
     lines = []

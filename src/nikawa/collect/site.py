@@ -209,6 +209,8 @@ class Site:
             "static": self.static.base,
             "modules": self.modules,
             "comment_limit": settings.limits.comment_characters,
+            "report_codes": settings.reports.codes,
+            "names": getattr(project.options, "names", {}),
             "guideline": Markup(guideline),  # noqa: S704  (escaped by render_markdown)
             **more,
         }

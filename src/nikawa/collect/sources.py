@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from nikawa.collect.form import find_form
+from nikawa.collect.form import REPORTS, find_form
 from nikawa.collect.project import open_project
 from nikawa.collect.pseudonyms import OWNER_KEY, PseudonymKey, owner_key_file, share_key
 from nikawa.collect.writers import Authorship, read_writers, writers_file
@@ -28,6 +28,10 @@ from nikawa.serve.languages import LANGUAGES
 LANGUAGE_EXAMPLES = 200
 """Examples that tell the language."""
 DEFAULT_WORKERS = 3
+REHEARSAL = (
+    "these tasks come from answers of simulated workers: look at the pages, but ask people only about the sheets of a build"
+    " without --simulate"
+)
 _HANGUL = re.compile(r"[\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3]")
 _KANA = re.compile(r"[\u3041-\u30ff]")
 
@@ -43,7 +47,7 @@ class NewProject:
     language: str = ""
     """Empty: that of the task sheet, else of the texts."""
     title: str = ""
-    """Empty: the name of the folder."""
+    """Empty: what the task sheet calls the task, else the name of the folder."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """The form's own settings."""
     database: str = ""
@@ -52,6 +56,13 @@ class NewProject:
     """The file of the key of pseudonyms, made where there is none; None: the key of the build, else of the owner."""
     share_key_with: Path | None = None
     """A project whose key of pseudonyms the new one gets."""
+    guideline: tuple[str, ...] = ()
+    """Points of the guideline in the language of the project; empty: those of the form."""
+    reports: tuple[str, ...] = ()
+    """Why workers may hand an item back, where each report counts as their answer; empty: all reasons, and another
+    worker gets the item."""
+    notes: tuple[str, ...] = ()
+    """What the owner should know of the examples."""
 
 
 def _records_file(spec: str) -> Path | None:
@@ -133,15 +144,21 @@ def complete_settings(
         raise BadInput("it is not told what is asked about the examples", cure=cure)
     if sheet is not None:
         form = new.form or sheet.form
-        # Another form than that of the sheet asks something else. The sheet's title is for readers of the build.
-        options = _options_of_sheet(sheet) if form == sheet.form else {}
         new = replace(
             new,
             form=form,
             workers=sheet.workers if new.workers is None else new.workers,
             language=new.language or (sheet.language if sheet.language in LANGUAGES else ""),
-            options={**options, **new.options},
+            notes=(*new.notes, *([REHEARSAL] if sheet.simulated else [])),
         )
+        if form == sheet.form:  # another form than that of the sheet asks something else
+            new = replace(
+                new,
+                title=new.title or sheet.heading,  # the sheet's title is for readers of the build
+                options={**_options_of_sheet(sheet), **new.options},
+                guideline=sheet.guideline if new.language == sheet.language else (),
+                reports=tuple(code for code in REPORTS if code in sheet.reports),
+            )
     language = new.language or guess_language(first)
     complete = replace(new, language=language, workers=new.workers or DEFAULT_WORKERS)
     return complete, chain(first, rest)
@@ -169,6 +186,11 @@ def _options_of_sheet(sheet: Sheet) -> dict[str, Any]:
         options["labels"] = list(sheet.labels)
     if sheet.scale is not None:
         options["low"], options["high"] = map(float, sheet.scale)
+    if sheet.names:
+        options["names"] = dict(sheet.names)
+    if sheet.anchors:
+        options["anchors"] = dict(sheet.anchors)
+    options.update(sheet.settings)
     options["texts"] = options["most"] = sheet.texts
     options["naturalness"] = False
     if sheet.form == "choice" or sheet.question != defaults.get("question"):

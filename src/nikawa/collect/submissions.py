@@ -28,6 +28,7 @@ from nikawa.collect.assignment import (
 from nikawa.collect.project import Project
 from nikawa.collect.settings import Settings
 from nikawa.collect.workers import (
+    REPORT_COUNTED,
     WORKER_COLUMNS,
     Worker,
     apply_rules,
@@ -93,7 +94,7 @@ class Lease:
     id: str
     item: int
     state: str
-    """`open`, `expired`, `lost` (to somebody else), `answered` or `reported`."""
+    """`open`, `expired`, `lost` (to somebody else), `answered`, `reported`, or `counted` for a report that is an answer."""
     issued: float
     kind: str
     has_room: bool
@@ -297,7 +298,10 @@ def save_draft(
 def report_item(
     db: Connection, project: Project, token_hash: str, report: Report, now: float
 ) -> tuple[SaveResult, PageState]:
-    """Hand an item back with a reason; reported often enough, it is set aside for the owner."""
+    """Hand an item back with a reason; reported often enough, it is set aside for the owner.
+
+    Where reports are counted, it takes the worker's place at the item, as an answer would.
+    """
     settings = project.settings
     request = read_request_state(db, token_hash, now, lease=report.lease)
     worker = request.worker
@@ -310,7 +314,10 @@ def report_item(
         return SaveResult(duplicate=True), _finish_request(db, project, request, now)
     lease = _require_unused(request.lease)
     writes = DeferredWrites(db)
-    writes.add("UPDATE leases SET state = 'reported' WHERE id = ?", lease.id)
+    is_needed = lease.state == "open" or lease.has_room
+    is_counted = settings.reports.counted and lease.kind == "main" and worker.may_work and is_needed
+    state = REPORT_COUNTED if is_counted else "reported"
+    writes.add("UPDATE leases SET state = ? WHERE id = ?", state, lease.id)
     writes.add(
         "INSERT INTO reports (item, worker, lease, key, code, comment, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
         lease.item,
@@ -322,10 +329,12 @@ def report_item(
         now,
     )
     writes.add(
-        "UPDATE items SET leased = leased - ?, reports = reports + 1,"
+        "UPDATE items SET leased = leased - ?, done = done + ?, reports = reports + 1,"
         " held = CASE WHEN kind = 'main' AND ? = 1 AND reports + 1 >= ? THEN 1 ELSE held END WHERE id = ?",
         int(lease.state == "open"),
-        int(worker.may_work),  # who is excluded sets nothing aside for the others
+        int(is_counted),
+        # who is excluded sets nothing aside for the others, nor does a report that is an answer
+        int(worker.may_work and not settings.reports.counted),
         settings.limits.reports_per_item,
         lease.item,
     )
@@ -373,7 +382,7 @@ def _require_unused(lease: Lease | None) -> Lease:
     """A lease must be the worker's own, and not be answered or reported."""
     if lease is None:
         raise Refused("lease_unknown", 404)
-    if lease.state in ("answered", "reported"):
+    if lease.state in ("answered", "reported", REPORT_COUNTED):
         raise Refused("already_answered")
     return lease
 

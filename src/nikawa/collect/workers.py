@@ -26,11 +26,14 @@ COUNTS = ("answered", "gold", "gold_right", "quick")
 _NOT_STORED = re.compile("[\0\ud800-\udfff]")
 AUTHOR = "writer"
 """The origin of somebody who wrote items of the project and may never come to judge any."""
+REPORT_COUNTED = "counted"
+"""The state of a lease whose item was reported where a report is an answer (`settings.Reports.counted`)."""
 ANSWERED_ITEMS = (
-    "SELECT a.item FROM answers a LEFT JOIN withdrawals w ON w.answer = a.seq"
+    "SELECT a.item FROM answers a LEFT JOIN withdrawals w ON w.answer = a.seq"  # noqa: S608  (our own words)
     " WHERE a.worker = ? AND a.kind = 'main' AND a.surplus = 0 AND w.answer IS NULL"
+    f" UNION SELECT l.item FROM leases l WHERE l.worker = ? AND l.state = '{REPORT_COUNTED}'"
 )
-"""The items a worker has an answer for that stands."""
+"""The items a worker has an answer for that stands, or a report that counts as one; the worker comes twice."""
 
 
 @dataclass
@@ -282,7 +285,11 @@ def exclude(db: Connection, worker: Worker, reason: str, who: str, now: float) -
     """Take a worker's answers out of the count: they stay where they are, but their items are open again."""
     if worker.state == "excluded":
         return
-    db.execute(f"UPDATE items SET done = done - 1 WHERE id IN ({ANSWERED_ITEMS})", worker.id)  # noqa: S608
+    db.execute(
+        f"UPDATE items SET done = done - 1 WHERE id IN ({ANSWERED_ITEMS})",  # noqa: S608
+        worker.id,
+        worker.id,
+    )
     leases = db.rows("SELECT item, id FROM leases WHERE worker = ? AND state = 'open'", worker.id)
     for item, lease in leases:
         db.execute("UPDATE items SET leased = leased - 1 WHERE id = ?", item)
@@ -300,7 +307,11 @@ def reinstate(db: Connection, worker: Worker, reason: str, who: str, now: float)
     if worker.state not in ("excluded", "failed"):
         return
     if worker.state == "excluded":
-        db.execute(f"UPDATE items SET done = done + 1 WHERE id IN ({ANSWERED_ITEMS})", worker.id)  # noqa: S608
+        db.execute(
+            f"UPDATE items SET done = done + 1 WHERE id IN ({ANSWERED_ITEMS})",  # noqa: S608
+            worker.id,
+            worker.id,
+        )
     unfinished_pilot = db.one(
         "SELECT 1 FROM items i WHERE kind = 'pilot' AND NOT EXISTS (SELECT 1 FROM answers a"
         " LEFT JOIN withdrawals w ON w.answer = a.seq WHERE a.item = i.id AND a.worker = ?"

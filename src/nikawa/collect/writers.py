@@ -29,7 +29,9 @@ class Authorship(Record, frozen=True, kw_only=True, omit_defaults=True):
     example: str
     """The id of the text as an example."""
     writer: str
-    """The name of the worker, or a pseudonym where the export was asked for these."""
+    """The name of the worker, or a pseudonym where the export was asked for these; empty: nobody wrote it here."""
+    others: tuple[str, ...] = ()
+    """Further workers who may not judge it, such as those whose answers it was made of."""
     meant: str = ""
     """The label the writer was asked for."""
     key: str = ""
@@ -60,6 +62,13 @@ def writer_of(example: Example, known: Mapping[str, Authorship]) -> str:
         return known[example.id].writer
     writer = example.meta.get(WRITER)
     return writer if isinstance(writer, str) else ""
+
+
+def barred_from(example: Example, known: Mapping[str, Authorship]) -> tuple[str, ...]:
+    """Everybody who may not judge an example: its writer, and those the file names beside."""
+    writer = writer_of(example, known)
+    others = known[example.id].others if example.id in known else ()
+    return (*((writer,) if writer else ()), *others)
 
 
 def is_pseudonym(name: str) -> bool:

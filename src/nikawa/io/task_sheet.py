@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -94,6 +94,23 @@ class Sheet(Record, frozen=True, kw_only=True):
     """Digest of the items."""
     reports: tuple[str, ...] = ()
     """Words that hand an item back, instead of an answer."""
+    heading: str = ""
+    """What the task is called at the head of a worker's page."""
+    guideline: tuple[str, ...] = ()
+    """What workers keep to, a point each; the form's own guideline when empty."""
+    names: dict[str, str] = msgspec.field(default_factory=dict)
+    """What a label, an input or a report (`report_CODE`) is called on the page."""
+    anchors: dict[str, str] = msgspec.field(default_factory=dict)
+    """What the numbers of a scale stand for, by number."""
+    settings: dict[str, Any] = msgspec.field(default_factory=dict)
+    """Further settings of the form."""
+    simulated: bool = False
+    """Whether the items come from answers of simulated workers: such a sheet is a rehearsal."""
+
+
+LATER_FIELDS = ("heading", "guideline", "names", "anchors", "settings", "simulated")
+"""Fields that sheets of earlier versions lack; they are written where they say something, so that a sheet that needs none
+of them has the bytes it always had."""
 
 
 def digest_values(*parts: Any) -> str:
@@ -118,27 +135,55 @@ def write_task_sheet(
             shown = Example(id=example.id, inputs=example.inputs, group=example.group)
             stream.write(encode_record(shown) + b"\n")
     write_cells(folder / CELLS, examples)
+    table = {
+        name: value
+        for name, value in msgspec.to_builtins(sheet).items()
+        if value or name not in LATER_FIELDS
+    }
     with atomic_write(folder / SHEET, overwrite=overwrite) as stream:
-        stream.write(msgspec.json.format(encode_json(sheet), indent=2) + b"\n")
+        stream.write(msgspec.json.format(encode_json(table), indent=2) + b"\n")
 
 
 def write_cells(path: Path, examples: Iterable[Example]) -> None:
     """Items as a CSV sheet: id and inputs; lists as lines of a cell.
 
-    It opens in spreadsheets as UTF-8. Workers write some of the texts: one that a spreadsheet would
+    Where an item has spans, a column `marked` shows them in the text: a spreadsheet cannot draw them, and whoever corrects
+    them there edits that text. It opens in spreadsheets as UTF-8. Workers write some of the texts: one that a spreadsheet would
     take for a formula gets an apostrophe in front.
     """
-    examples = list(examples)
-    names = {name for example in examples for name in example.inputs}
+    rows = [(example.id, {**example.inputs, **mark_spans(example.inputs)}) for example in examples]
+    names = {name for _, inputs in rows for name in inputs}
     columns = [name for name in READING_ORDER if name in names]
     columns += sorted(names.difference(columns))
     with atomic_write(path, overwrite=True) as stream, io.StringIO() as text:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["example", *columns])
-        for example in examples:
-            cells = [format_cell(example.inputs.get(name)) for name in columns]
-            writer.writerow([format_cell(example.id), *cells])
+        for name, inputs in rows:
+            cells = [format_cell(inputs.get(column)) for column in columns]
+            writer.writerow([format_cell(name), *cells])
         stream.write(b"\xef\xbb\xbf" + text.getvalue().encode())
+
+
+def mark_spans(inputs: Mapping[str, Any]) -> dict[str, str]:
+    """The text with its spans written into it, as the input `marked`; nothing where there are none.
+
+    >>> mark_spans({"text": "윤가람은 왔다.", "spans": [{"start": 0, "end": 3, "label": "PS"}]})
+    {'marked': '<윤가람:PS>은 왔다.'}
+    """
+    plain = msgspec.to_builtins(dict(inputs))
+    text, spans = plain.get("text"), plain.get("spans")
+    marks: list[tuple[dict[str, Any], str, str]] = []
+    if isinstance(spans, list):
+        marks = [(span, "<", f":{span['label']}>") for span in spans]
+    elif {"subject", "object"} <= plain.keys():
+        short = (("subject", "subj"), ("object", "obj"))
+        marks = [(plain[name], f"<{tag}>", f"</{tag}>") for name, tag in short]
+    if not isinstance(text, str) or not marks:
+        return {}
+    for span, before, after in sorted(marks, key=lambda mark: -int(mark[0]["start"])):
+        start, end = span["start"], span["end"]
+        text = f"{text[:start]}{before}{text[start:end]}{after}{text[end:]}"
+    return {"marked": text}
 
 
 def format_cell(value: Any) -> str:

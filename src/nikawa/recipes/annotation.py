@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,12 +16,14 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from nikawa.collect.writers import Authorship, read_writers, write_writers
 from nikawa.errors import BadInput, list_names
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.file_names import refuse_outside
 from nikawa.io.json import encode_json, read_json
 from nikawa.io.jsonl import encode_record
-from nikawa.io.judgements import JudgementOptions, open_judgements
+from nikawa.io.judgements import JudgementOptions, Reading, open_judgements
+from nikawa.io.judgements.remarks import KIND_OF_WAY, name_decider, name_person
 from nikawa.io.task_sheet import (
     ANSWER_SHAPES,
     CELLS,
@@ -51,8 +53,15 @@ from nikawa.version import __version__
 
 
 def write_sheet(store: Store, question: Question, examples: list[Example]) -> None:
-    """The tasks as records and as a sheet, and what is asked; written once for the same items."""
+    """The tasks as records and as a sheet, and what is asked; written once for the same items.
+
+    Who may not answer about an item stands in `tasks.writers.jsonl` beside them, for the owner alone: a project made of
+    the sheet does not give it to them. A question without items or workers gets no sheet, as nobody is asked.
+    """
     place, ask = store.out / PEOPLE / question.ask.name, question.ask
+    if not (examples and question.workers) and not (place / SHEET).is_file():
+        return
+    shown = show_items(ask, examples)
     sheet = Sheet(
         recipe=store.recipe.name,
         name=ask.name,
@@ -67,13 +76,57 @@ def write_sheet(store: Store, question: Question, examples: list[Example]) -> No
         items=len(examples),
         answer=ANSWER_SHAPES[ask.form],
         language=store.recipe.language,
-        tasks=digest_items(examples),
+        tasks=digest_items(shown),
         reports=ask.reports,
+        heading=ask.heading,
+        guideline=ask.guideline,
+        names=dict(ask.names),
+        anchors=dict(ask.anchors),
+        settings={name: getattr(store.config, of) for name, of in ask.settings.items()},
+        simulated=has_simulated_answers(store, ask),
     )
-    for name in (TASKS, CELLS, SHEET, MISSING):
+    writers = place / WRITERS
+    for name in (TASKS, CELLS, SHEET, MISSING, WRITERS):
         refuse_outside(place / name, store.out)
     if not (place / SHEET).is_file() or read_json(place / SHEET, Sheet) != sheet:
-        write_task_sheet(place, sheet, examples, overwrite=True)
+        write_task_sheet(place, sheet, shown, overwrite=True)
+    barred = barred_workers(store, ask, {example.id: example for example in examples})
+    people = {
+        name: sorted(worker for worker in workers if not worker.startswith(SIMULATED))
+        for name, workers in barred.items()
+    }
+    rows = [
+        Authorship(example=name, writer="", others=tuple(workers))
+        for name, workers in people.items()
+        if workers
+    ]
+    if rows and list(read_writers(writers).values()) != rows:
+        write_writers(writers, rows, overwrite=True)
+    elif not rows:
+        writers.unlink(missing_ok=True)
+
+
+WRITERS = "tasks.writers.jsonl"
+"""Who may not answer about an item, beside the tasks: the name under which `nikawa collect new` looks for it."""
+
+
+def show_items(ask: Ask, examples: Iterable[Example]) -> list[Example]:
+    """The items as workers see them: with the inputs that the form of the question reads."""
+    show = ask.show
+    if show is None:
+        return list(examples)
+    return [replace(example, inputs=dict(show(example))) for example in examples]
+
+
+def has_simulated_answers(store: Store, question: Ask) -> bool:
+    """Whether simulated workers answered an earlier question of the recipe, so that its items are made up in part."""
+    for stage in store.recipe.stages:
+        if stage is question:
+            return False
+        done = store.done(stage) if isinstance(stage, Ask) else None
+        if done is not None and done.simulated:
+            return True
+    return False
 
 
 ANSWERS = "answers*"
@@ -101,6 +154,10 @@ class Answers:
     """Whether a worker is only a column of a sheet."""
     barred: Mapping[str, set[str]] = field(default_factory=dict)
     """By item the workers who may not answer about it."""
+    decisions: dict[str, list[Judgement]] = field(default_factory=dict)
+    """By item what the owner decided: no answers of workers, and beyond their number."""
+    passed_reports: Counter[str] = field(default_factory=Counter)
+    """Reports of workers by a word that the question does not take, and how many there are."""
 
     def add(self, judgement: Judgement) -> bool:
         """Take an answer; False where its worker gave another before.
@@ -122,7 +179,15 @@ class Answers:
 
     def lacking(self) -> list[Example]:
         """The items with too few answers."""
-        return [e for name, e in self.known.items() if len(self.held.get(name, ())) < self.workers]
+        return [
+            example
+            for name, example in self.known.items()
+            if len(self.held.get(name, ())) < self.workers and not self.is_decided(name)
+        ]
+
+    def is_decided(self, item: str) -> bool:
+        """Whether a decision is the gold of an item whatever further answers would say."""
+        return any(decision.kind == "decision" for decision in self.decisions.get(item, ()))
 
     def in_order(self) -> Iterator[Judgement]:
         """All answers, item by item."""
@@ -146,14 +211,33 @@ def answer_files(store: Store, question: Ask) -> list[Path]:
     return [path for path in files if path.name.endswith(SUFFIXES)]
 
 
-def read_answer_file(path: Path, question: Question, answers: Answers) -> None:
-    """Take the answers of a file.
+def read_answer_file(path: Path, question: Question, answers: Answers, way: str = "") -> None:
+    """Take the answers of a file, and with them reports and the owner's decisions.
 
-    One that is not valid, or given twice, is refused with its place.
+    One that is not valid, or given twice, is refused with its place. `way` says how decisions count; empty: as each of
+    them says.
     """
     how = JudgementOptions(question=question.ask.question)
     with _without_options():
-        questions = {judgement.question for _, judgement in open_judgements(path, how).rows}
+        first = open_judgements(path, how)
+        questions = {judgement.question for _, judgement in first.rows}
+        questions = questions or {judgement.question for _, judgement in first.decisions}
+    for (
+        place,
+        judgement,
+    ) in first.reports:  # before the answers: none of them takes a report's place
+        if judgement.answer not in question.ask.reports:
+            answers.passed_reports[str(judgement.answer)] += 1
+        elif not answers.add(
+            replace(
+                judgement,
+                example=find_item(judgement.example, answers.known),
+                question=question.ask.question,
+                kind="person",  # to the question it is the worker's answer
+            )
+        ):
+            what = f"worker {judgement.worker} reports {judgement.example!r} a second time, and otherwise"
+            raise first.fault(place, what, "keep one report a worker and item")
     # a file may answer further questions, or call this one otherwise
     mine = questions & {question.ask.question} or questions
     reading = open_judgements(path, how)
@@ -161,9 +245,7 @@ def read_answer_file(path: Path, question: Question, answers: Answers) -> None:
     for place, judgement in reading.rows:
         if judgement.answer is None or judgement.question not in mine:
             continue
-        plain = unquote_cell(judgement.example)
-        names = (judgement.example, plain, REFERENCE.sub(r"\1", plain))
-        item = next((name for name in names if name in answers.known), plain)
+        item = find_item(judgement.example, answers.known)
         example, answer = answers.known.get(item), judgement.answer
         if example is not None:
             answer = unquote_cell(answer) if isinstance(answer, str) else answer
@@ -187,6 +269,49 @@ def read_answer_file(path: Path, question: Question, answers: Answers) -> None:
         if not answers.add(kept):
             what = f"worker {judgement.worker} answers about {item!r} a second time, and otherwise"
             raise reading.fault(place, what, "keep one answer a worker and item")
+    add_decisions(reading, question, answers, mine, way)
+
+
+def add_decisions(
+    reading: Reading, question: Question, answers: Answers, mine: Collection[str], way: str
+) -> None:
+    """Take the owner's decisions of a file, once its answers are read.
+
+    `way` says how they count; empty: as each of them says.
+    """
+    ask = question.ask
+    for place, judgement in reading.decisions:
+        item = find_item(judgement.example, answers.known)
+        if judgement.question not in (ask.question, *mine):
+            continue
+        if item not in answers.known:
+            answers.unknown[item] = answers.unknown.get(item, 0) + 1
+            continue
+        try:
+            answer = read_answer(judgement.answer, question, answers.known[item])
+        except ValueError as problem:
+            what = f"the decision about {item!r} does not fit: {problem}"
+            cure = f"the form {ask.form} takes {ANSWER_SHAPES[ask.form]}"
+            raise reading.fault(place, what, cure) from None
+        kind = KIND_OF_WAY[way] if way else judgement.kind
+        decided = replace(
+            judgement,
+            example=item,
+            question=ask.question,
+            answer=answer,
+            kind=kind,
+            worker=name_decider(kind, name_person(judgement)),
+        )
+        chain = answers.decisions.setdefault(item, [])
+        if decided not in chain:  # of an overlapping batch
+            chain.append(decided)
+
+
+def find_item(name: str, known: Container[str]) -> str:
+    """The id of the item that a file calls by a name, which may be a guarded cell or a full reference."""
+    plain = unquote_cell(name)
+    names = (name, plain, REFERENCE.sub(r"\1", plain))
+    return next((one for one in names if one in known), plain)
 
 
 @contextmanager
@@ -243,6 +368,8 @@ def collect_answers(store: Store, question: Ask, simulate: int | None) -> Done |
     """Write the sheet of an `Ask` and take the answers, or make them where they are to be
     simulated.
 
+    A build tried out with simulated workers has the sheets of a real one: they can be looked at before people are asked.
+
     Args:
         simulate: the seed of simulated workers, who answer where there is no file of answers; None for people alone.
 
@@ -262,19 +389,24 @@ def collect_answers(store: Store, question: Ask, simulate: int | None) -> Done |
         else [digest_file(path) for path in files]
     )
     others = [store.digest_of(name) for name in question.apart]
-    key = store.key(question, asked.workers, asked.texts, source, *others)
+    way = store.config.decisions
+    more = [way] if way and files else []
+    key = store.key(question, asked.workers, asked.texts, source, *others, *more)
     assert key is not None
     done = store.done(question)
-    if done is not None and done.key == key:
+    has_sheet = (store.out / PEOPLE / question.name / SHEET).is_file()
+    if done is not None and done.key == key and (has_sheet or not sum(done.read.values())):
         return done
     items = {example.id: example for name in question.reads for example in store.examples(name)}
     answers = Answers(items, asked.workers, barred=barred_workers(store, question, items))
+    write_sheet(store, asked, list(items.values()))
+    if done is not None and done.key == key:
+        return done
     if simulate is not None and not files:
         simulate_answers(store, asked, answers, simulate)
     else:
-        write_sheet(store, asked, list(items.values()))
         for path in files:
-            read_answer_file(path, asked, answers)
+            read_answer_file(path, asked, answers, way)
         if (lacking := answers.lacking()) or (answers.unknown and not answers.given):
             return wait_for_answers(store, asked, answers, lacking, files)
         (store.out / PEOPLE / question.name / MISSING).unlink(missing_ok=True)
@@ -344,7 +476,7 @@ def wait_for_answers(
         what = f"none of its items was asked about, such as {next(iter(answers.unknown))!r}"
         raise BadInput(what, file=files[0], cure=f"answer about the items of {place / TASKS}")
     if answers.given:
-        write_cells(place / MISSING, lacking)
+        write_cells(place / MISSING, show_items(question.ask, lacking))
     return Waiting(
         ask=question.ask.name,
         file=str(place / "answers.csv"),
@@ -368,16 +500,25 @@ def write_answers(store: Store, asked: Question, answers: Answers, key: str) -> 
         notes.append(
             f"{sum(answers.unknown.values()):,} answers were about items not asked about and not counted: {items}"
         )
+    if answers.decisions:
+        notes.append(f"{len(answers.decisions):,} items were decided by the owner")
     if answers.over:
         notes.append(f"{answers.over:,} answers beyond {asked.workers} an item were not counted")
+    if answers.passed_reports:
+        words = list_names([f"{word} x{n}" for word, n in sorted(answers.passed_reports.items())])
+        takes = list_names(question.reports) if question.reports else "none"
+        notes.append(
+            f"reports of workers that were not counted: {words} (the question takes {takes})"
+        )
     with atomic_folder(store.folder(question), overwrite=True, inside=store.out) as folder:
-        lines = b"".join(encode_record(judgement) + b"\n" for judgement in judged)
+        decisions = [one for chain in answers.decisions.values() for one in chain]
+        lines = b"".join(encode_record(judgement) + b"\n" for judgement in (*judged, *decisions))
         (folder / f"{question.name}.jsonl").write_bytes(lines)
         done = Done(
             stage=question.name,
             key=key,
             read=counts_of(store, question),
-            wrote={question.name: len(judged)},
+            wrote={question.name: len(judged) or len(decisions)},
             digests={
                 question.name: digest([judgement.example for judgement in judged], lines.decode())
             },

@@ -45,11 +45,14 @@ class AnswerReader:
 
 
 def read_label(answer: Any, question: Question, example: Example) -> str:
-    """One of the labels of the `Ask`."""
-    labels = question.ask.labels
-    if str(answer) not in labels:
+    """One of the labels of the `Ask`; what workers read for it, as in `names`, will do."""
+    labels, names = question.ask.labels, question.ask.names
+    text = str(answer)
+    if text not in labels:
+        text = next((label for label in labels if names.get(label) == text), "")
+    if not text:
         raise ValueError(f"{answer!r} is none of {', '.join(labels)}")
-    return str(answer)
+    return text
 
 
 def read_ranking(answer: Any, question: Question, example: Example) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,10 +17,11 @@ from typing import Any
 
 import msgspec
 
-from nikawa.errors import BadInput, suggest
+from nikawa.errors import BadInput, list_names, suggest, unknown
 from nikawa.io.atomic import recover
 from nikawa.io.folders import CARD
 from nikawa.io.json import plain_fault
+from nikawa.io.judgements.remarks import WAYS
 from nikawa.io.locks import lock_file
 from nikawa.io.toml import read_toml
 from nikawa.recipes.annotation import Waiting, collect_answers
@@ -43,6 +44,8 @@ class BuildOptions:
     """A seed of simulated workers, who stand in where nobody has answered."""
     overwrite: bool = False
     """Replace an earlier release that was made of something else."""
+    decisions: str | None = None
+    """`override` or `ties`, in place of the config: what an owner's decisions do."""
 
 
 class StageReport(Record, frozen=True, kw_only=True):
@@ -75,6 +78,12 @@ class BuildReport(Record, frozen=True, kw_only=True):
     """The release; None while a step waits."""
 
 
+class NothingLeft(BadInput):
+    """The stages took out so much that the build cannot go on; `report` says what each of them dropped and why."""
+
+    report: BuildReport
+
+
 def build(
     recipe: str | Recipe,
     out: Path,
@@ -91,13 +100,19 @@ def build(
     Raises:
         BadInput: a setting, a source or an answer is wrong, another process builds in `out`, or `out` holds
             something else that would be lost.
+        NothingLeft: no item is left to release, or too few for a stage.
     """
     how, recipe = (
         options or BuildOptions(),
         find_recipe(recipe) if isinstance(recipe, str) else recipe,
     )
     base = how.config.parent if how.config else Path()
-    store = Store(out, recipe, read_config(recipe, how.config), base, config_file=how.config)
+    config = read_config(recipe, how.config)
+    if how.decisions is not None:
+        if how.decisions not in WAYS:
+            raise unknown("way to take decisions", how.decisions, WAYS)
+        config = msgspec.structs.replace(config, decisions=how.decisions)
+    store = Store(out, recipe, config, base, config_file=how.config)
     if out.exists() and not out.is_dir():
         raise BadInput("is a file, not a folder", file=out, cure="choose another name")
     if recipe.check is not None:
@@ -116,10 +131,21 @@ def build(
         for number, stage in enumerate(recipe.stages):
             if progress is not None:
                 progress(stage.name, number, len(recipe.stages))
-            report, outcome = _step(store, stage, how.simulate)
+            try:
+                report, outcome = _step(store, stage, how.simulate)
+            except BadInput as problem:
+                # A fault of a file is the file's own; another one is about what earlier stages left.
+                if problem.file is not None or not any(report.dropped for report in reports):
+                    raise
+                what = f"the stage {stage.name} stops: {problem.what}"
+                raise _stop(recipe, out, reports, what, problem.cure) from None
             reports.append(report)
             waiting += [outcome] if outcome is not None else []
         open_ = any(report.state in ("waiting", "blocked") for report in reports)
+        wrote = {name: count for report in reports for name, count in report.wrote.items()}
+        if not open_ and not any(wrote[name] for name in recipe.splits.values()):
+            what, cure = explain_loss(recipe, reports)
+            raise _stop(recipe, out, reports, what, cure)
         released = None if open_ else release(store, how.overwrite)
     return BuildReport(
         recipe=recipe.name,
@@ -128,6 +154,46 @@ def build(
         waiting=tuple(waiting),
         released=released,
     )
+
+
+def _stop(
+    recipe: Recipe, out: Path, reports: Sequence[StageReport], what: str, cure: str
+) -> NothingLeft:
+    problem = NothingLeft(what, file=out, cure=cure)
+    problem.report = BuildReport(recipe=recipe.name, out=str(out), stages=tuple(reports))
+    return problem
+
+
+def explain_loss(recipe: Recipe, reports: Sequence[StageReport]) -> tuple[str, str]:
+    """Where all items of a build were lost that has nothing to release, and what can be done about it.
+
+    From the sets of the release it goes back to the stages that had items and passed none on: a branch beside, such as
+    reported items that were all discarded, is no cause.
+    """
+    by_name = {report.name: report for report in reports}
+    causes: dict[str, StageReport] = {}
+    waiting = list(recipe.splits.values())
+    seen: set[str] = set()
+    while waiting:
+        stage = recipe.stage(waiting.pop(0))
+        report = by_name[stage.name]
+        if stage.name in seen:
+            continue
+        seen.add(stage.name)
+        sets = [name for name in stage.reads if name not in recipe.sources]
+        if isinstance(stage, Stage) and (not sets or any(report.read.values())):
+            causes[stage.name] = report
+        else:
+            waiting += sets
+    first = next((report for report in reports if report.name in causes), reports[-1])
+    reasons = ", ".join(f"{why} {count:,}" for why, count in first.dropped.items())
+    lost = sum(first.dropped.values())
+    how = f"dropped all {lost:,} ({reasons})" if lost else "found no item"
+    stage = recipe.stage(next(iter(first.wrote)))
+    settings = [name for name in stage.uses if name != "seed"]
+    change = f"change {list_names(settings)} in the config, or give" if settings else "give"
+    cure = f"{change} more or other text; nikawa build {recipe.name} --show-config explains the settings"
+    return f"nothing is left to release of {recipe.name}: the stage {first.name} {how}", cure
 
 
 def _step(

@@ -27,13 +27,16 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
 from nikawa.errors import BadInput
 from nikawa.records import Card, Example, Judgement
 from nikawa.registry import Registry, collect_plugins
+
+if TYPE_CHECKING:
+    from nikawa.aggregation.decisions import DecisionBook
 
 FROM = "from"
 """The meta value of an item that was read from a source file: file, line, and url and licence where
@@ -65,6 +68,9 @@ class Config(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Another seed draws other items."""
     answers: str = ""
     """A further folder of answers, such as people/ of another build."""
+    decisions: Literal["", "override", "ties"] = ""
+    """What an owner's decisions do: override is gold whatever the votes, ties only where the rule makes none of them; empty: as the
+    project has it that took them, else override."""
 
 
 class Kept(NamedTuple):
@@ -102,7 +108,10 @@ class Inputs(Protocol):
         """The items of a set, in order."""
 
     def judgements(self, name: str) -> Iterator[Judgement]:
-        """The answers to an `Ask`, complete, item by item."""
+        """The answers of workers to an `Ask`, complete, item by item."""
+
+    def decisions(self, name: str) -> DecisionBook:
+        """What the owner decided about items of an `Ask`; see `aggregation.decisions` for the rule."""
 
     def file(self, name: str) -> Path:
         """The source file that the config field `name` names."""
@@ -146,13 +155,27 @@ class Ask:
     reads: tuple[str, ...]
     """The sets whose items are judged."""
     form: str
-    """The form of the question: see `forms.FORMS`."""
+    """The form of the question: one of `ANSWER_SHAPES`, and of the annotation pages."""
     question: str
     """What the judgements say they answer."""
     workers: str
     """The config field that says how many workers answer about an item."""
     prompt: str = ""
-    """What the worker reads, in the language of the data."""
+    """What the worker reads, in the language of the data. Pages show it where the form has no words of its own for the
+    question: name what can be answered as `names` does, not by the stored values."""
+    heading: str = ""
+    """What the task is called at the head of a worker's page, in the language of the data."""
+    guideline: tuple[str, ...] = ()
+    """What workers keep to, a point each, in the language of the data; the form's own guideline when empty."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What a label, an input or a report (`report_CODE`) is called on the page; the stored value stays what it is."""
+    anchors: Mapping[str, str] = field(default_factory=dict)
+    """What the numbers of a scale stand for, by number; the form's own words when empty."""
+    show: Callable[[Example], Mapping[str, Any]] | None = None
+    """The inputs as workers see them, under the names that the form reads; as they are when None. What it leaves out is
+    for the build alone."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Settings of the form that a config field decides: setting to field."""
     labels: tuple[str, ...] = ()
     """What may be answered, where the form is one of labels, or may be marked, where it is one of
     spans."""

@@ -12,6 +12,7 @@ from nikawa.datasets.lineage import find_lineage
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json
 from nikawa.io.records import read_examples, write_records
+from nikawa.io.task_sheet import mark_spans
 from nikawa.recipes.build import BuildReport
 from nikawa.records import Example, Span
 from nikawa.reporting.card import Built
@@ -166,7 +167,7 @@ def test_sentences_are_read_as_editors_write_them(
 def test_a_sheet_takes_marked_text_and_json(begun: Any, tmp_path: Path) -> None:
     run, place = begun(SENTENCES[:3]), tmp_path / "out" / "people" / "tagging"
     run()
-    marked = {e.id: e.inputs["marked"] for e in read_examples(place / "tasks.jsonl")}
+    marked = {e.id: mark_spans(e.inputs)["marked"] for e in read_examples(place / "tasks.jsonl")}
     assert marked["s0"] == "<김하늘:PS>은 <2000년:DT>에 <푸른은행:OG>에 들어갔다."
     rows = [
         ("s0", marked["s0"].replace("<2000년:DT>", "2000년")),
@@ -227,7 +228,10 @@ def test_spans_of_the_lines_are_united_with_the_taggers(begun: Any, tmp_path: Pa
     }
     begun([line, SENTENCES[1]])()
     found = next(read_examples(tmp_path / "out" / "people" / "tagging" / "tasks.jsonl"))
-    assert found.inputs["marked"] == "<김하늘:PS><은:TI> <2000년:DT>에 <푸른은행:OG>에 들어갔다."
+    assert (
+        mark_spans(found.inputs)["marked"]
+        == "<김하늘:PS><은:TI> <2000년:DT>에 <푸른은행:OG>에 들어갔다."
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from nikawa.datasets import load
 from nikawa.datasets.klue.klue_re import LABELS, SUBJECTS
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
+from nikawa.io.task_sheet import mark_spans
 from nikawa.recipes.build import BuildReport
 from nikawa.recipes.klue.klue_re import TYPES, candidates, read_triples
 from nikawa.records import Example, Span
@@ -77,7 +78,7 @@ def test_pairs_of_the_knowledge_base_and_of_chance(begun: Any, tmp_path: Path) -
         assert subject.label in SUBJECTS
         text = task.inputs["text"]
         words = text[subject.start : subject.end], text[other.start : other.end]
-        assert all(f">{word}</" in task.inputs["marked"] for word in words)
+        assert all(f">{word}</" in mark_spans(task.inputs)["marked"] for word in words)
         assert task.inputs["candidates"] == list(candidates(subject.label, other.label))
         assert "known" not in task.meta
 
@@ -112,7 +113,7 @@ def test_votes_review_boundaries_and_adjudication(begun: Any, people: Any, tmp_p
     third = run()
     assert of(third, "readmitted") == ({"readmitted": 1}, {"reported, and discarded on review": 1})
     (again,) = read_examples(out / "people" / "relations-again" / "tasks.jsonl")
-    assert again.inputs["marked"].startswith("<subj>최나</subj>무은")
+    assert mark_spans(again.inputs)["marked"].startswith("<subj>최나</subj>무은")
     people(out, "relations-again", lambda item: ["per:title", "per:title", "per:employee_of"])
     fourth = run()
     assert of(fourth, "voted")[0] == {"settled": 12, "open": 1}

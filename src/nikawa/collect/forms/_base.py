@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Annotated, Any
 
 import msgspec
@@ -88,8 +89,41 @@ def pick_texts(example: Example, names: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 def show_texts(_form: Form, example: Example, options: Options) -> dict[str, Any]:
-    """The texts the setting `shows` names, or all."""
-    return pick_texts(example, options.shows)
+    """The texts and lists of words the setting `shows` names, or all; a text with its spans, which the page draws into it."""
+    shown = pick_texts(example, options.shows)
+    for name in options.shows or sorted(example.inputs):
+        words = example.inputs.get(name)
+        if isinstance(words, list | tuple) and all(isinstance(word, str) for word in words):
+            shown[name] = list(words)
+    if options.shows:
+        shown = {name: shown[name] for name in options.shows if name in shown}
+    if "text" in shown and (spans := find_spans(example)):
+        shown["spans"] = spans
+        shown.pop(MARKED, None)
+    return shown
+
+
+MARKED = "marked"
+"""A text with its spans written into it, for spreadsheets: a page that draws the spans does not show it."""
+
+
+def find_spans(example: Example) -> list[dict[str, Any]]:
+    """The spans of an example's text: its input `spans`, else its subject and object; none where two overlap."""
+    length = len(str(example.inputs.get("text", "")))
+    rows = example.inputs.get("spans")
+    parsed: list[tuple[int, int, str] | None]
+    if isinstance(rows, list | tuple):
+        parsed = [parse_span(row, length) for row in rows]
+    else:
+        marks = {
+            name: parse_span(example.inputs.get(name), length) for name in ("subject", "object")
+        }
+        parsed = [mark and (mark[0], mark[1], name) for name, mark in marks.items()]
+    spans = sorted(span for span in parsed if span is not None)
+    are_apart = all(before[1] <= after[0] for before, after in pairwise(spans))
+    if not are_apart or len(spans) < len(parsed):
+        return []
+    return [{"start": start, "end": end, "label": label} for start, end, label in spans]
 
 
 def show_inputs(form: Form, example: Example, _options: Options) -> dict[str, Any]:

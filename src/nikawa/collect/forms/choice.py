@@ -24,7 +24,7 @@ class Choice(FormSettings, frozen=True, kw_only=True):
     labels: Labels = RELATIONS
     """The labels in the order of the page; `names` says what each is called there."""
     shows: tuple[str, ...] = ()
-    """The inputs to show, in this order; empty: all texts."""
+    """The inputs to show, in this order; empty: all texts and lists of words."""
     quick: bool = False
     """Whether a choice is sent at once; it can be undone."""
 

@@ -16,6 +16,7 @@ from nikawa.collect.forms._base import (
     list_choices,
     make_guideline,
     only_answer,
+    pick_texts,
 )
 from nikawa.collect.forms._rules import check_written
 from nikawa.records import Example
@@ -49,8 +50,9 @@ def validate(answer: Answer, example: Example, options: Options) -> list[Problem
 
 
 def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
-    """The concepts, and the one that is to be the answer."""
-    return {"choices": list_choices(example), "answer": str(example.inputs["answer"])}
+    """The concepts, the one that is to be the answer, and what they belong to where the item tells it."""
+    choices, answer = list_choices(example), str(example.inputs["answer"])
+    return {**pick_texts(example, ("source",)), "choices": choices, "answer": answer}
 
 
 def to_judge(answer: Answer, example: Example, options: Options) -> list[WriterExample]:
@@ -67,6 +69,7 @@ FORM = WritingForm(
     },
     questions=("question",),
     inputs=("choices", "answer"),
+    optional=("source",),
     validate=validate,
     settings=ConceptQuestion,
     to_judge=to_judge,

@@ -16,6 +16,7 @@ from nikawa.collect.forms._base import (
     list_choices,
     make_guideline,
     only_answer,
+    pick_texts,
 )
 from nikawa.collect.forms._rules import check_written
 from nikawa.records import Example
@@ -43,9 +44,10 @@ def validate(answer: Answer, example: Example, options: Options) -> list[Problem
 
 
 def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
-    """The question with its choices, and which of them is right."""
+    """The question with its choices, which of them is right, and what they belong to where the item tells it."""
     inputs = example.inputs
     shown = {
+        **pick_texts(example, ("source",)),
         "question": inputs["question"],
         "choices": [str(choice) for choice in inputs["choices"]],
     }
@@ -63,7 +65,7 @@ FORM = WritingForm(
     title={"ja": "誤りの選択肢を足す", "ko": "틀린 선택지 더하기", "en": "Add wrong choices"},
     questions=("distractors",),
     inputs=("question", "choices"),
-    optional=("answer",),
+    optional=("source", "answer"),
     validate=validate,
     settings=Distractors,
     to_judge=to_judge,

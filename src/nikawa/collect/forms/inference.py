@@ -6,7 +6,10 @@ question becomes a judgement of its own.
 
 from __future__ import annotations
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
+import re
+from typing import Any
+
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, plain_view
 from nikawa.collect.forms._base import RELATIONS, FormSettings, make_guideline
 from nikawa.records import Example
 
@@ -65,6 +68,24 @@ _NATURAL = {
 }
 
 
+def parse_votes(text: str) -> list[tuple[str, int]]:
+    """How often each label was given, from what a build writes of earlier answers.
+
+    >>> parse_votes("entailment x2, neutral x1")
+    [('entailment', 2), ('neutral', 1)]
+    """
+    return [(label, int(count)) for label, count in re.findall(r"(\S+) x(\d+)(?:, |$)", text)]
+
+
+def view(form: Form, example: Example, options: Options) -> dict[str, Any]:
+    """The two sentences, and how often each label was given before, where the item tells it."""
+    shown = plain_view(form, example, options)
+    votes = example.inputs.get("votes")
+    if isinstance(votes, str) and (counts := parse_votes(votes)):
+        shown["votes"] = counts
+    return shown
+
+
 def make_guidelines(options: Options) -> dict[str, str]:
     """The guideline; naturalness is explained where it is asked."""
     if not options.naturalness:
@@ -78,8 +99,10 @@ FORM = Form(
     title={"ja": "推論の関係を選ぶ", "ko": "추론 관계 고르기", "en": "Premise and hypothesis"},
     questions=("label", "naturalness"),
     inputs=("premise", "hypothesis"),
+    optional=("votes",),
     validate=validate,
     settings=Inference,
+    view=view,
     sets={"naturalness": True},
     words={
         "ja": {
@@ -87,6 +110,8 @@ FORM = Form(
             "label_entailment": "必ず正しい",
             "label_contradiction": "必ず誤り",
             "label_neutral": "どちらとも言えない",
+            "input_votes": "作業者の答え",
+            "vote": "{label}: {count} 人",
             "question_naturalness": "日本語として不自然な文はありますか。",
             "label_natural": "どちらも自然",
             "label_premise": "前提が不自然",
@@ -98,6 +123,8 @@ FORM = Form(
             "label_entailment": "반드시 참",
             "label_contradiction": "반드시 거짓",
             "label_neutral": "어느 쪽이라고 할 수 없음",
+            "input_votes": "작업자의 답",
+            "vote": "{label}: {count}명",
             "question_naturalness": "어색한 문장이 있습니까?",
             "label_natural": "둘 다 자연스러움",
             "label_premise": "전제가 어색함",
@@ -109,6 +136,8 @@ FORM = Form(
             "label_entailment": "It must be true",
             "label_contradiction": "It must be false",
             "label_neutral": "It may be either",
+            "input_votes": "Answers of workers",
+            "vote": "{label}: {count}",
             "question_naturalness": "Is one of the sentences unnatural?",
             "label_natural": "Both are natural",
             "label_premise": "The premise is unnatural",

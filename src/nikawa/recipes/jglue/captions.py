@@ -24,7 +24,6 @@ from nikawa.errors import BadInput
 from nikawa.io.json import read_json, read_json_lines
 from nikawa.pairing.linked import Linked, pair_different_links
 from nikawa.recipes.decide import (
-    answers_of,
     character_overlap,
     check_split,
     check_tags,
@@ -33,6 +32,7 @@ from nikawa.recipes.decide import (
     draw_examples,
     random_key,
     require_value,
+    settled_answers,
     split_groups,
 )
 from nikawa.recipes.recipe import (
@@ -302,7 +302,7 @@ def pair_written(inputs: Inputs, config: Any) -> Outcomes:
     """A caption with each contradiction written for it, unless they are too far apart or one
     repeats another.
     """
-    answers, limit = answers_of(inputs.judgements("contradictions")), config.edit_distance
+    answers, limit = settled_answers(inputs, "contradictions"), config.edit_distance
     for caption in inputs.examples("contradicted"):
         first = add_stop(caption.inputs["text"])
         texts = [text for judgement in answers[caption.id] for text in judgement.answer]
@@ -342,6 +342,7 @@ def judge_similarity(items: str, flow: str) -> tuple[Ask, Stage]:
         "score",
         "similarity_workers",
         prompt="2つの文の意味はどのくらい似ていますか。0(まったく違う)から5(同じ意味)で答えてください。",
+        heading="文の意味の近さ",
         scale=(0, 5),
         simulate=simulate_similarity,
     )
@@ -370,6 +371,7 @@ def judge_inference(
         "label",
         "inference_workers",
         prompt="1つ目の文(premise)が正しいとき、2つ目の文(hypothesis)は必ず正しい(entailment)、必ず誤り(contradiction)、どちらとも言えない(neutral)のどれですか。",
+        heading="前提と仮説の関係",
         labels=RELATIONS,
         simulate=simulate_inference,
     )
@@ -430,6 +432,8 @@ FLOW_C = (
         "contradictions",
         "contradiction_writers",
         prompt="次の文と矛盾する文を書いてください。",
+        heading="矛盾する文を書く",
+        settings={"edit_distance": "edit_distance"},
         texts="contradictions",
         simulate=simulate_contradictions,
         uses=("contradictions",),

@@ -29,6 +29,7 @@ from nikawa.recipes.decide import (
     draw_examples,
     random_key,
     seeded_random,
+    settled_answers,
     split_groups,
 )
 from nikawa.recipes.recipe import (
@@ -289,7 +290,7 @@ def assign_targets(inputs: Inputs, config: Any) -> Outcomes:
 
 def take_questions(inputs: Inputs, config: Any) -> Outcomes:
     """The written questions that meet the paper's three rules."""
-    written = answers_of(inputs.judgements("questions"))
+    written = settled_answers(inputs, "questions")
     for item in inputs.examples("assigned"):
         for number, judgement in enumerate(written.get(item.id, ())):
             question_inputs = {**item.inputs, "question": judgement.answer}
@@ -313,7 +314,7 @@ def add_distractors(inputs: Inputs, config: Any) -> Outcomes:
 
     Choices in drawn order.
     """
-    added = answers_of(inputs.judgements("distractors"))
+    added = settled_answers(inputs, "distractors")
     for item in inputs.examples("asked"):
         new = [text for judgement in added[item.id] for text in judgement.answer]
         question, old = item.inputs["question"], item.inputs["choices"]
@@ -334,11 +335,17 @@ def add_distractors(inputs: Inputs, config: Any) -> Outcomes:
 
 def keep_solved_questions(inputs: Inputs, config: Any) -> Outcomes:
     """Questions that enough workers answer as the writer meant them."""
-    answered = answers_of(inputs.judgements("check"))
+    answered, book = answers_of(inputs.judgements("check")), inputs.decisions("check")
     for item in inputs.examples("complete"):
-        given = answered[item.id]
+        given = answered.get(item.id, [])
         right = sum(judgement.answer == item.gold["choice"] for judgement in given)
-        if right >= config.right:
+        voted = item.gold["choice"] if right >= config.right else None
+        decided = book.explain(item.id, voted)
+        if decided and book.settle(item.id, voted) == item.gold["choice"]:
+            yield Kept(item, f"{decided}; {right} of {len(given)} right")
+        elif decided:
+            yield Dropped(item, "decided to be another choice", decided)
+        elif right >= config.right:
             yield Kept(item, f"{right} of {len(given)} right, {config.right} needed")
         else:
             yield Dropped(item, f"fewer than {config.right} right", describe_answers(given))
@@ -379,7 +386,14 @@ ASK_SYNONYMS = Ask(
     "choice",
     "synonyms",
     "synonym_workers",
-    prompt="3つの言葉の中に、同じ意味の言葉がありますか。",
+    prompt="並んだ言葉の中に、同じ意味の言葉がありますか。",
+    heading="同じ意味の言葉を見つける",
+    guideline=(
+        "並んだ言葉を読み、その中の二つが同じ意味かどうかを答えてください。",
+        "書き方が違うだけの言葉も、同じ意味とします。似ていても意味が違えば「ない」を選んでください。",
+    ),
+    names={"yes": "ある", "no": "ない", "source": "題材", "targets": "言葉"},
+    show=lambda item: {name: item.inputs[name] for name in ("source", "targets")},
     labels=("yes", "no"),
     simulate=simulate_synonyms,
 )
@@ -391,6 +405,7 @@ ASK_QUESTIONS = Ask(
     "question",
     "writers",
     prompt="選択肢のうち「答え」だけが正解になる質問を、「？」で終わるように書いてください。",
+    heading="答えが一つに決まる質問を書く",
     simulate=simulate_question,
 )
 ASK_DISTRACTORS = Ask(
@@ -401,6 +416,7 @@ ASK_DISTRACTORS = Ask(
     "distractors",
     "distractor_writers",
     prompt="質問の答えにならない選択肢を書いてください。",
+    heading="誤りの選択肢を足す",
     texts="distractors",
     simulate=simulate_distractors,
     uses=("distractors",),
@@ -413,6 +429,7 @@ ASK_CHECK = Ask(
     "choice",
     "answerers",
     prompt="質問の答えを選んでください。",
+    heading="質問に答える",
     simulate=simulate_choice,
 )
 

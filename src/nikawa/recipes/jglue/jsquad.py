@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from nikawa.datasets.jglue.jsquad import DATASET, SEPARATOR
 from nikawa.io.json import read_json_lines
 from nikawa.recipes.decide import (
-    answers_of,
     check_removed,
     check_split,
     draw_examples,
     require_value,
+    settled_answers,
     split_groups,
 )
 from nikawa.recipes.recipe import (
@@ -145,7 +145,7 @@ def take_questions(inputs: Inputs, config: Any) -> Outcomes:
 
     Its place is the first occurrence, as published.
     """
-    written = answers_of(inputs.judgements("written"))
+    written = settled_answers(inputs, "written")
     known = set[str]()
     for paragraph in inputs.examples("paragraphs"):
         seen: set[str] = set()
@@ -175,7 +175,7 @@ def take_questions(inputs: Inputs, config: Any) -> Outcomes:
 
 def add_answers(inputs: Inputs, config: Any) -> Outcomes:
     """Questions of dev and test with the further answers that are in the paragraph."""
-    given = answers_of(inputs.judgements("further"))
+    given = settled_answers(inputs, "further")
     for question in inputs.examples("evaluated"):
         context, answers = question.inputs["context"], list(question.gold["answers"])
         more = [str(judgement.answer) for judgement in given.get(question.id, ())]
@@ -205,6 +205,14 @@ def simulate_answer(example: Example, config: Any, random: Random) -> str:
     """The first answer, a shorter one, or now and then one that is not in the text."""
     first = str(example.gold["answers"][0]["text"])
     return random.choice((first, first, first, first[: max(1, len(first) - 1)], f"{first}？？"))
+
+
+def show_paragraph(item: Example) -> dict[str, Any]:
+    """A paragraph, and the question on it where there is one, as workers see it.
+
+    The stored text begins with the title and a separator for models. Answers are found in it again by their text.
+    """
+    return {**item.inputs, "context": item.inputs["context"].partition(SEPARATOR)[2]}
 
 
 def card(config: Any) -> Card:
@@ -262,6 +270,8 @@ RECIPE = Recipe(
             "questions",
             "writers",
             prompt="段落を読めば答えられる質問と、その答え(段落中の文字列)を書いてください。",
+            heading="段落から質問と答えを作る",
+            show=show_paragraph,
             texts="questions",
             simulate=simulate_questions,
             uses=("questions",),
@@ -282,6 +292,8 @@ RECIPE = Recipe(
             "answer",
             "further_answers",
             prompt="質問の答えを段落から抜き出してください。",
+            heading="質問の答えを段落から選ぶ",
+            show=show_paragraph,
             simulate=simulate_answer,
         ),
         Stage(

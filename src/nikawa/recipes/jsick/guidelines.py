@@ -34,16 +34,29 @@ class Departure(NamedTuple):
     """In Japanese, for the person who looks at it."""
 
 
+NOT_JAPANESE = "no Japanese text"
+ENGLISH_WORDS = "words left in English"
+CONTROL_CHARACTERS = "line breaks or control characters"
+FAR_LONGER = "far longer than the sentence"
+FAULT_NOTES = {
+    NOT_JAPANESE: "日本語の文ではありません",
+    ENGLISH_WORDS: "英語のままの言葉があります",
+    CONTROL_CHARACTERS: "改行か、見えない文字が入っています",
+    FAR_LONGER: "英文に比べて長すぎます",
+}
+"""What the person who looks at a translation reads, by the reason of `fault`."""
+
+
 def fault(english: str, japanese: str) -> str:
     """Why a text cannot be a translation at all; empty where it can."""
     if not JAPANESE.search(japanese):
-        return "no Japanese text"
+        return NOT_JAPANESE
     if LATIN.search(japanese):
-        return "words left in English"
+        return ENGLISH_WORDS
     if any(unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp") for character in japanese):
-        return "line breaks or control characters"
+        return CONTROL_CHARACTERS
     if len(japanese) > MAX_CHARS_PER_WORD * max(4, len(english.split())):
-        return "far longer than the sentence"
+        return FAR_LONGER
     return ""
 
 

@@ -37,8 +37,9 @@ from nikawa.recipes.decide import (
     describe_answers,
     most_voted,
     require_value,
+    settled_answers,
 )
-from nikawa.recipes.jsick.guidelines import NEGATION, departures, fault
+from nikawa.recipes.jsick.guidelines import FAULT_NOTES, NEGATION, departures, fault
 from nikawa.recipes.recipe import (
     FROM,
     Ask,
@@ -253,7 +254,7 @@ def take_sentences(inputs: Inputs, config: Any) -> Outcomes:
 
 def check_translations(inputs: Inputs, config: Any) -> Outcomes:
     """Translations with what the guideline checks ask a bilingual to look at."""
-    answers = answers_of(inputs.judgements("translation"))
+    answers = settled_answers(inputs, "translation")
     sentences = list(inputs.examples("sentences"))
     pairs = [(s.inputs["english"], str(answers[s.id][0].answer)) for s in sentences]
     shared: dict[str, list[str]] = defaultdict(list)
@@ -262,7 +263,7 @@ def check_translations(inputs: Inputs, config: Any) -> Outcomes:
     for item, (english, text), notes in zip(sentences, pairs, departures(pairs), strict=True):
         looks = [note.what for note in notes]
         if wrong := fault(english, text):
-            looks.append(wrong)
+            looks.append(FAULT_NOTES[wrong])
         others = [other for other in shared[text] if other != english]
         if others:
             looks.append(f"別の英文と同じ訳です: {others[0]}")
@@ -277,10 +278,11 @@ def take_validated(inputs: Inputs, config: Any) -> Outcomes:
 
     What is no Japanese sentence even then is dropped.
     """
-    answers = answers_of(inputs.judgements("validation"))
+    answers = settled_answers(inputs, "validation")
     for item in inputs.examples("translated"):
         texts = [str(judgement.answer) for judgement in answers[item.id]]
-        corrected = Counter(text for text in texts if text != GOOD).most_common(1)
+        good = (GOOD, item.inputs["japanese"])  # a page sends a translation that is left as it is
+        corrected = Counter(text for text in texts if text not in good).most_common(1)
         text = corrected[0][0] if corrected else item.inputs["japanese"]
         rule = "corrected by a bilingual" if corrected else "found good"
         made = replace(item, inputs={"english": item.inputs["english"], "japanese": text})
@@ -324,18 +326,21 @@ def average_relatedness(inputs: Inputs, config: Any) -> Outcomes:
 
 def sort_by_majority(inputs: Inputs, config: Any) -> Outcomes:
     """Pairs with a majority, and those without."""
-    answers = answers_of(inputs.judgements("inference"))
+    answers, book = answers_of(inputs.judgements("inference")), inputs.decisions("inference")
     for pair in inputs.examples("related"):
         given = answers.get(pair.id, [])
-        votes, label = describe_answers(given), majority_label(given)
+        votes, voted = describe_answers(given), majority_label(given)
+        label = book.settle(pair.id, voted)
         made = replace(pair, meta={**pair.meta, VOTES: votes})
-        if not given:
+        if not given and label is None:
             yield Dropped(made, NOBODY)
         elif label is None:
             yield Kept(made, f"no majority: {votes}", "tied")
         else:
             made = replace(made, gold={**made.gold, "label": label})
-            yield Kept(made, f"majority: {votes}", "agreed")
+            decided = book.explain(pair.id, voted)
+            rule = f"{decided}; votes: {votes}" if decided else f"majority: {votes}"
+            yield Kept(made, rule, "agreed")
 
 
 def majority_label(judgements: Sequence[Judgement]) -> str | None:
@@ -357,14 +362,15 @@ def list_pairs(inputs: Inputs, config: Any) -> Outcomes:
 
 def settle_labels(inputs: Inputs, config: Any) -> Outcomes:
     """The label the authors agreed on, else the majority, in the order of the pairs."""
-    answers = answers_of(inputs.judgements("adjudication"))
+    answers, book = answers_of(inputs.judgements("adjudication")), inputs.decisions("adjudication")
     pairs = {pair.id: pair for name in ("listed", "settled") for pair in inputs.examples(name)}
     for source in inputs.examples("paired"):
         if source.id not in pairs:
             continue
         pair, given = replace(pairs[source.id], inputs=source.inputs), answers.get(source.id, [])
-        voted, label = pair.gold.get("label"), majority_label(given)
-        if not given:
+        voted, agreed = pair.gold.get("label"), majority_label(given)
+        label = book.settle(source.id, agreed)
+        if not given and label is None:
             yield Kept(pair, f"majority: {pair.meta[VOTES]}")
         elif label is None:
             yield Dropped(pair, "no consensus", describe_answers(given))
@@ -373,7 +379,8 @@ def settle_labels(inputs: Inputs, config: Any) -> Outcomes:
             if voted is None:
                 rule = "tie, decided"
             made = replace(pair, gold={**pair.gold, "label": label})
-            yield Kept(made, f"{rule}: {label}")
+            decided = book.explain(source.id, agreed)
+            yield Kept(made, f"{decided or rule}: {label}")
 
 
 def split(inputs: Inputs, config: Any) -> Outcomes:
@@ -406,6 +413,19 @@ INFER = f"{SAME}文A(premise)が正しいとき、文B(hypothesis)は必ず正�
 RELATE = f"{SAME}2つの文の意味の近さを、1(まったく関係がない)から5(とても近い)で答えてください。"
 REVIEW = "作業者の答え(votes)を見て、正しいラベルを決めてください。"
 
+TRANSLATION_POINTS = (
+    "意味を足したり省いたりせず、自然な日本語に訳してください。",
+    "主語に不定冠詞（a、an）があれば「が」、定冠詞（the）があれば「は」を使ってください。",
+    "人を表す複数の名詞には「たち」などをつけ、単数の名詞にはつけないでください。",
+    "否定、受身、数、量を表す言葉を保ち、英文にないものを加えないでください。",
+    "語順もできるだけ保ち、同じ言葉は同じ訳語にそろえてください。",
+)
+VALIDATION_POINTS = (
+    "英文と訳文を読み比べてください。訳文が英文の意味を保っていれば、そのまま送信してください。",
+    "意味が違う、足りない、余分な言葉があるときは、訳文を直してから送信してください。",
+    "「確かめること」が出ているときは、その点をとくに見てください。問題がなければ直さなくてかまいません。",
+)
+
 RECIPE = Recipe(
     name="jsick",
     title="inference and relatedness of translated pairs: JSICK (3.1-3.3)",
@@ -434,6 +454,8 @@ RECIPE = Recipe(
             "japanese",
             "translators",
             prompt=TRANSLATE,
+            heading="英文を日本語に訳す",
+            guideline=TRANSLATION_POINTS,
             simulate=simulate_translation,
         ),
         Stage(
@@ -450,6 +472,8 @@ RECIPE = Recipe(
             "japanese",
             "validators",
             prompt=VALIDATE,
+            heading="訳文を確かめる",
+            guideline=VALIDATION_POINTS,
             reports=(GOOD,),
             apart=("translation",),
             simulate=simulate_validation,
@@ -469,6 +493,7 @@ RECIPE = Recipe(
             "label",
             "workers",
             prompt=INFER,
+            heading="前提と仮説の関係",
             labels=LABELS,
             simulate=simulate_inference,
         ),
@@ -480,6 +505,13 @@ RECIPE = Recipe(
             "relatedness",
             "workers",
             prompt=RELATE,
+            heading="文の意味の近さ",
+            guideline=(
+                "二つの文は同じ状況や出来事について述べているものとして読んでください。",
+                "言葉ではなく意味がどのくらい近いかを、1から5の数字で答えてください。",
+                "反対のことを述べている文でも、話題が近ければ関係があるものとします。",
+            ),
+            anchors={"1": "まったく関係がない", "5": "とても近い"},
             scale=(1, 5),
             simulate=simulate_relatedness,
         ),
@@ -513,6 +545,11 @@ RECIPE = Recipe(
             "label",
             "adjudicators",
             prompt=REVIEW,
+            heading="ラベルを決める",
+            guideline=(
+                "作業者の答えが並んでいます。数が多い答えが正しいとは限りません。",
+                "二つの文は同じ場面について述べているものとして読み、正しいと思うラベルを選んでください。",
+            ),
             labels=LABELS,
             simulate=simulate_adjudication,
         ),

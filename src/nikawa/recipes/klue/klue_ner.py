@@ -13,8 +13,8 @@ from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
 from nikawa.datasets.klue.klue_ner import DATASET, TYPES
-from nikawa.recipes.decide import answers_of, check_split, describe_answers
-from nikawa.recipes.klue.reports import ETHICS, given_answers, is_report
+from nikawa.recipes.decide import answers_of, check_split, describe_answers, settled_answers
+from nikawa.recipes.klue.reports import ETHICS, given_or_decided_answers, is_report
 from nikawa.recipes.klue.taggers import tag_sentences
 from nikawa.recipes.klue.texts import Texts, split_texts, take_texts
 from nikawa.recipes.recipe import (
@@ -107,7 +107,10 @@ def majority_spans(judgements: Sequence[Judgement]) -> list[Span]:
 
 def gather_tags(inputs: Inputs, config: Any) -> Outcomes:
     """What workers made of the proposals; sentences that one of them handed back are left out."""
-    judged = answers_of(inputs.judgements("tagging"))
+    judged, settled = (
+        answers_of(inputs.judgements("tagging")),
+        given_or_decided_answers(inputs, "tagging"),
+    )
     for sentence in inputs.examples("proposed"):
         given = judged.get(sentence.id, [])
         reports = [judgement for judgement in given if is_report(judgement.answer)]
@@ -116,6 +119,7 @@ def gather_tags(inputs: Inputs, config: Any) -> Outcomes:
             why = "reported for hate, bias or privacy" if ethics else "reported as inadequate"
             yield Dropped(sentence, why, describe_answers(reports))
             continue
+        given = settled.get(sentence.id, given)
         spans = majority_spans(given)
         made = replace(sentence, inputs=mark_entities(sentence, spans), gold={"spans": spans})
         yield Kept(
@@ -125,7 +129,7 @@ def gather_tags(inputs: Inputs, config: Any) -> Outcomes:
 
 def sort_by_check(inputs: Inputs, config: Any) -> Outcomes:
     """Sentences every checker finds right; the others are to be mended."""
-    answers = answers_of(inputs.judgements("check"))
+    answers = settled_answers(inputs, "check")
     for sentence in inputs.examples("tagged"):
         verdicts = answers.get(sentence.id, [])
         right = all(judgement.answer == RIGHT for judgement in verdicts)
@@ -138,7 +142,7 @@ def correct_tags(inputs: Inputs, config: Any) -> Outcomes:
     """All sentences with their last entities: those that name persons are looked at for privacy,
     those with none go.
     """
-    mended = given_answers(inputs, "correction")
+    mended = given_or_decided_answers(inputs, "correction")
     for name in ("passed", "doubtful"):
         for sentence in inputs.examples(name):
             if name == "doubtful" and sentence.id not in mended:
@@ -157,7 +161,7 @@ def correct_tags(inputs: Inputs, config: Any) -> Outcomes:
 
 def release_sentences(inputs: Inputs, config: Any) -> Outcomes:
     """Sentences without persons, and those whose persons are public figures."""
-    answers = answers_of(inputs.judgements("privacy"))
+    answers = settled_answers(inputs, "privacy")
     for name in ("nameless", "naming"):
         for sentence in inputs.examples(name):
             made = replace(sentence, inputs={"text": sentence.inputs["text"]})
@@ -214,6 +218,28 @@ def card(config: Any) -> Card:
 TAGGING = "사람(PS), 지역(LC), 기관(OG), 날짜(DT), 시간(TI), 수량(QT) 개체명의 범위와 종류를 바로잡으세요. 문장이 아니거나 여러 문장이면 broken, 개인정보·혐오·편향은 personal, hate, bias로 신고하세요."
 
 
+TAGGING_POINTS = (
+    "사람, 장소, 기관, 날짜, 시간, 수량을 나타내는 말을 모두 찾아 종류를 붙여 주세요.",
+    "처음부터 있는 표시는 미리 붙여 둔 것입니다. 범위나 종류가 틀리면 고치고, 빠진 것은 더하고, 잘못된 것은 지워 주세요.",
+    "조사는 넣지 말고 이름만 모자라거나 남지 않게 골라 주세요.",
+    "문장이 아니거나 여러 문장이면 신고해 주세요.",
+)
+KIND_NAMES = {
+    "PS": "사람",
+    "LC": "장소",
+    "OG": "기관",
+    "DT": "날짜",
+    "TI": "시간",
+    "QT": "수량",
+}
+"""What workers read beside a marked entity."""
+
+
+def show_entities(sentence: Example) -> dict[str, Any]:
+    """A sentence with its entities, which the page draws into the text."""
+    return {name: sentence.inputs[name] for name in ("text", "spans")}
+
+
 def ask_for_tags(name: str, title: str, items: str, workers: str) -> Ask:
     """Ask for the entities of the sentences of a set, starting from those they have."""
     return Ask(
@@ -224,6 +250,10 @@ def ask_for_tags(name: str, title: str, items: str, workers: str) -> Ask:
         "spans",
         workers,
         prompt=TAGGING,
+        heading="개체명 표시하기",
+        guideline=TAGGING_POINTS,
+        names={**KIND_NAMES, "report_broken": "한 문장이 아님"},
+        show=show_entities,
         labels=TYPES,
         reports=(*ETHICS, "broken"),
         simulate=simulate_tags,
@@ -272,7 +302,14 @@ RECIPE = Recipe(
             labels=(RIGHT, WRONG),
             apart=("tagging",),
             simulate=simulate_check,
-            prompt="개체명의 범위와 종류가 모두 맞으면 right, 하나라도 틀리면 wrong을 고르세요.",
+            prompt="표시된 개체명의 범위와 종류가 모두 맞습니까?",
+            heading="개체명 확인하기",
+            guideline=(
+                "사람, 장소, 기관, 날짜, 시간, 수량을 나타내는 말이 모두 바르게 표시되었는지 확인해 주세요.",
+                "범위나 종류가 하나라도 틀렸거나 빠진 것이 있으면 ‘틀린 것이 있다’를 골라 주세요.",
+            ),
+            names={**KIND_NAMES, RIGHT: "모두 맞다", WRONG: "틀린 것이 있다"},
+            show=show_entities,
         ),
         Stage(
             "checked",
@@ -305,7 +342,14 @@ RECIPE = Recipe(
             "inspectors",
             labels=(PUBLIC, PRIVATE),
             simulate=simulate_privacy,
-            prompt="문장에 나온 사람이 모두 검색되는 공인이면 public, 아니면 private을 고르세요.",
+            prompt="문장에 나온 사람이 모두 검색하면 찾을 수 있는 공인입니까?",
+            heading="인물 확인하기",
+            guideline=(
+                "‘사람’으로 표시된 이름을 하나씩 검색해 주세요.",
+                "모두 이름이 널리 알려진 공인이면 ‘모두 공인이다’를, 한 사람이라도 아니면 ‘공인이 아닌 사람이 있다’를 골라 주세요.",
+            ),
+            names={**KIND_NAMES, PUBLIC: "모두 공인이다", PRIVATE: "공인이 아닌 사람이 있다"},
+            show=show_entities,
         ),
         Stage(
             "public",

@@ -23,6 +23,7 @@ from nikawa.recipes.klue.reports import (
     Reviewed,
     ask_for_review,
     given_answers,
+    given_or_decided_answers,
     kept_on_review,
     set_apart,
 )
@@ -238,7 +239,7 @@ def choose_premises(inputs: Inputs, config: Any) -> Outcomes:
 def pair_written(inputs: Inputs, config: Any) -> Outcomes:
     """A premise with each hypothesis written for it, under the label that was meant."""
     for items, ask in (("unreported", "hypotheses"), ("readmitted", "hypotheses-again")):
-        written = given_answers(inputs, ask)
+        written = given_or_decided_answers(inputs, ask)
         for premise in inputs.examples(items):
             if premise.id not in written:
                 yield Dropped(premise, "handed back a second time")
@@ -276,19 +277,19 @@ def pair_hypotheses(premise: Example, written: Sequence[str]) -> Outcomes:
 
 def label_pairs(inputs: Inputs, config: Any) -> Outcomes:
     """The label of most of five: the writer's and the validators'."""
-    judged = given_answers(inputs, "validation")
+    judged, book = given_answers(inputs, "validation"), inputs.decisions("validation")
     for pair in inputs.examples("pairs"):
         others = judged.get(pair.id, [])
         labels = [pair.meta["author"], *(judgement.answer for judgement in others)]
-        gold = most_voted(labels, config.votes)
+        voted = most_voted(labels, config.votes)
+        gold, decided = book.settle(pair.id, voted), book.explain(pair.id, voted)
         reason = f"meant {pair.meta['author']}, validated {describe_answers(others)}"
         if gold is None:
             yield Dropped(pair, f"no {config.votes} equal labels", reason)
             continue
         made = replace(pair, gold={"label": gold})
-        yield Kept(
-            made, f"{labels.count(gold)} of {len(labels)} labels, {config.votes} needed: {reason}"
-        )
+        rule = f"{labels.count(gold)} of {len(labels)} labels, {config.votes} needed: {reason}"
+        yield Kept(made, f"{decided}; {rule}" if decided else rule)
 
 
 def split(inputs: Inputs, config: Any) -> Outcomes:
@@ -337,6 +338,11 @@ PROMPT = (
 )
 
 
+def show_premise(premise: Example) -> dict[str, Any]:
+    """A premise as its writer sees it."""
+    return {"premise": premise.inputs["text"]}
+
+
 def ask_for_hypotheses(name: str, title: str, items: str) -> Ask:
     """Ask for a hypothesis of each label for the premises of a set."""
     return Ask(
@@ -347,6 +353,9 @@ def ask_for_hypotheses(name: str, title: str, items: str) -> Ask:
         "hypotheses",
         "writers",
         prompt=PROMPT,
+        heading="전제에 맞추어 가설 쓰기",
+        names={"report_undecidable": "전제를 이해하기 어려움"},
+        show=show_premise,
         texts="hypotheses",
         reports=REPORTS,
         simulate=simulate_hypotheses,
@@ -383,7 +392,7 @@ RECIPE = Recipe(
             (),
             ("unreported", "reported"),
         ),
-        ask_for_review("신고된 문장입니다. 전제로 써도 되면 keep, 버려야 하면 discard를 고르세요."),
+        ask_for_review("신고된 문장입니다. 전제로 남겨도 됩니까?"),
         Stage(
             "readmitted",
             "reported premises that are kept on review",
@@ -408,6 +417,7 @@ RECIPE = Recipe(
             "label",
             "validators",
             labels=LABELS,
+            heading="전제와 가설의 관계 고르기",
             apart=("hypotheses", "hypotheses-again"),
             simulate=simulate_label,
             prompt="전제(premise)가 참일 때 가설(hypothesis)이 반드시 참이면 entailment, 반드시 거짓이면 contradiction, 알 수 없으면 neutral을 고르세요.",

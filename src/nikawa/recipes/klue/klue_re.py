@@ -31,6 +31,7 @@ from nikawa.recipes.klue.reports import (
     Reviewed,
     ask_for_review,
     given_answers,
+    given_or_decided_answers,
     is_report,
     kept_on_review,
 )
@@ -274,7 +275,7 @@ def set_aside(inputs: Inputs, config: Any) -> Outcomes:
 
 def correct_boundaries(inputs: Inputs, config: Any) -> Outcomes:
     """Pairs with the boundaries a worker gave them; types stay."""
-    mended = given_answers(inputs, "boundaries")
+    mended = given_or_decided_answers(inputs, "boundaries")
     for pair in inputs.examples("misplaced"):
         spans = {s["label"]: s for judgement in mended.get(pair.id, ()) for s in judgement.answer}
         if set(spans) != {"subject", "object"}:
@@ -297,37 +298,36 @@ def vote_relations(inputs: Inputs, config: Any) -> Outcomes:
         ("readmitted", ASKED[0]),
         ("remarked", ASKED[1]),
     ):
-        given = given_answers(inputs, ask)
+        given, book = given_answers(inputs, ask), inputs.decisions(ask)
         for pair in inputs.examples(items):
             votes = given.get(pair.id, [])
-            relation = most_voted((judgement.answer for judgement in votes), config.votes)
+            voted = most_voted((judgement.answer for judgement in votes), config.votes)
+            relation, decided = book.settle(pair.id, voted), book.explain(pair.id, voted)
             if relation is None:
                 yield Kept(
                     pair, f"no {config.votes} equal answers: {describe_answers(votes)}", "open"
                 )
             else:
                 made = replace(pair, gold={"relation": relation})
-                yield Kept(
-                    made,
-                    f"{config.votes} equal answers needed: {describe_answers(votes)}",
-                    "settled",
-                )
+                rule = f"{config.votes} equal answers needed: {describe_answers(votes)}"
+                yield Kept(made, f"{decided}; {rule}" if decided else rule, "settled")
 
 
 def adjudicate_relations(inputs: Inputs, config: Any) -> Outcomes:
     """All pairs with their relation; what adjudicators hand back or do not agree on is left out."""
-    decided = given_answers(inputs, "adjudication")
+    decided, book = given_answers(inputs, "adjudication"), inputs.decisions("adjudication")
     for pair in inputs.examples("settled"):
         yield Kept(_bare(pair), "settled by workers")
     for pair in inputs.examples("open"):
         votes = decided.get(pair.id, [])
-        relation = most_voted(judgement.answer for judgement in votes)
+        voted = most_voted(judgement.answer for judgement in votes)
+        relation, by_hand = book.settle(pair.id, voted), book.explain(pair.id, voted)
         if relation is None:
             yield Dropped(_bare(pair), "adjudicators do not agree", describe_answers(votes))
         else:
             yield Kept(
                 _bare(replace(pair, gold={"relation": relation})),
-                f"adjudicated: {describe_answers(votes)}",
+                f"{by_hand or 'adjudicated'}: {describe_answers(votes)}",
             )
 
 
@@ -394,6 +394,21 @@ def card(config: Any) -> Card:
     )
 
 
+def show_pair(pair: Example) -> dict[str, Any]:
+    """A pair as workers see it: the text, its two entities, and the relations to look at first."""
+    return {name: pair.inputs[name] for name in ("text", "subject", "object", "candidates")}
+
+
+def show_marks(pair: Example) -> dict[str, Any]:
+    """A pair as one who looks at the marks sees it: the two entities as spans of the text."""
+    marks = sorted((pair.inputs[name].start, pair.inputs[name].end, name) for name in MARK_NAMES)
+    spans = [{"start": start, "end": end, "label": name} for start, end, name in marks]
+    return {"text": pair.inputs["text"], "spans": spans}
+
+
+MARK_NAMES = {"subject": "주어", "object": "목적어"}
+
+
 def ask_for_relation(
     name: str,
     items: tuple[str, ...],
@@ -415,6 +430,9 @@ def ask_for_relation(
         "relation",
         workers,
         prompt=prompt,
+        heading="두 개체의 관계 고르기",
+        names={"report_broken": "표시된 범위가 틀렸음"},
+        show=show_pair,
         labels=LABELS,
         reports=(*ETHICS, MISPLACED),
         apart=apart,
@@ -467,9 +485,7 @@ RECIPE = Recipe(
             (),
             ("unreported", "reported", "misplaced"),
         ),
-        ask_for_review(
-            "신고된 문장입니다. 데이터에 남겨도 되면 keep, 버려야 하면 discard를 고르세요."
-        ),
+        ask_for_review("신고된 문장입니다. 데이터에 남겨도 됩니까?", show_marks, MARK_NAMES),
         Stage(
             "readmitted",
             "reported pairs that are kept on review",
@@ -484,7 +500,15 @@ RECIPE = Recipe(
             "boundaries",
             "correctors",
             labels=("subject", "object"),
-            prompt="주어 개체(subject)와 목적어 개체(object)의 범위를 바르게 표시하세요.",
+            prompt="주어와 목적어의 범위를 바르게 표시해 주세요.",
+            heading="개체의 범위 고치기",
+            guideline=(
+                "표시된 두 개체의 범위가 틀렸다고 신고된 문장입니다. 주어와 목적어를 하나씩 바르게 표시해 주세요.",
+                "이름이나 날짜를 조사 없이 모자라거나 남지 않게 골라 주세요.",
+                "바르게 표시할 수 없으면 신고해 주세요.",
+            ),
+            names={**MARK_NAMES, "report_broken": "표시할 수 없음"},
+            show=show_marks,
             reports=(*ETHICS, MISPLACED),
             simulate=simulate_boundaries,
         ),

@@ -207,6 +207,7 @@ def score_pairs(inputs: Inputs, config: Any) -> Outcomes:
 
     Pairs on which ratings differ too much are deleted.
     """
+    from nikawa.aggregation.decisions import add_decided_items, apply_decisions
     from nikawa.aggregation.table import Table
     from nikawa.aggregation.verdicts import ACCEPTED, apply_rule
     from nikawa.aggregation.workers import drop_workers
@@ -217,9 +218,10 @@ def score_pairs(inputs: Inputs, config: Any) -> Outcomes:
         return
     table = Table.from_judgements(rated)
     gone = left_out(table, config)
-    left = drop_workers(table, list(gone))
+    book = inputs.decisions("similarity")
+    left = add_decided_items(drop_workers(table, list(gone)), book.items())
     rule = f"mean+min:{config.ratings}+sd<={config.deviation:g}+digits:16"
-    verdicts = apply_rule(left, rule, "drop")
+    verdicts = apply_decisions(apply_rule(left, rule, "drop"), book)
     place = {name: at for at, name in enumerate(left.items)}
     values, counts = verdicts.answers(), left.per_item()
     workers = ", ".join(f"{name} ({why})" for name, why in gone.items())
@@ -238,6 +240,8 @@ def score_pairs(inputs: Inputs, config: Any) -> Outcomes:
             gold = {"score": mean, "binary": int(mean >= config.paraphrase)}
             meta = {**pair.meta, "rounded": round(mean, 1), "ratings": int(counts[at])}
             met = f"mean of {counts[at]} ratings"
+            if at in verdicts.decided:
+                met = f"{book.explain(pair.id)}; without it the {met}"
             yield Kept(replace(pair, gold=gold, meta=meta), f"{met}; {reason}" if gone else met)
 
 
@@ -317,6 +321,19 @@ PROMPT = (
     "3: 중요한 내용은 비슷하지만 중요하지 않은 내용의 차이를 무시할 수 없다. 2: 중요하지 않은 내용만 일부 같다. 1: 주제만 같다. 0: 주제도 다르다. "
     "번역이 잘못되었으면 broken, 개인정보·혐오·편향이 있으면 personal, hate, bias로 신고하세요."
 )
+ANCHORS = {
+    "0": "주제도 다르다",
+    "1": "주제만 같다",
+    "2": "중요하지 않은 내용만 일부 같다",
+    "3": "중요한 내용은 비슷하지만 중요하지 않은 내용의 차이를 무시할 수 없다",
+    "4": "중요한 내용은 같고 중요하지 않은 내용이 조금 다르다",
+    "5": "중요한 내용과 중요하지 않은 내용이 모두 같다",
+}
+POINTS = (
+    "두 문장을 끝까지 읽고, 낱말이 아니라 뜻을 견주어 주세요.",
+    "먼저 문장에서 중요한 내용과 중요하지 않은 내용을 나누고, 각 점수의 설명에 가장 가까운 것을 골라 주세요.",
+    "번역이 잘못되어 뜻을 알 수 없는 문장은 신고해 주세요.",
+)
 TRANSLATED, MATCHED, ALIKE, UNLIKE = PAIRED
 RECIPE = Recipe(
     name="klue-sts",
@@ -364,13 +381,17 @@ RECIPE = Recipe(
             "score",
             "workers",
             prompt=PROMPT,
+            heading="문장의 의미 유사도 평가",
+            guideline=POINTS,
+            anchors=ANCHORS,
+            names={"report_broken": "번역이 잘못되었음"},
             scale=(0, 5),
             reports=(*ETHICS, "broken"),
             simulate=simulate,
         ),
         *review_reports(
             "pairs that workers reported are set apart",
-            "신고된 문장 쌍입니다. 데이터에 남겨도 되면 keep, 버려야 하면 discard를 고르세요.",
+            "신고된 문장 쌍입니다. 데이터에 남겨도 됩니까?",
             "chosen",
             "similarity",
         ),

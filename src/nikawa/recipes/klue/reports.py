@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from nikawa.recipes.decide import answers_of
+from nikawa.recipes.decide import answers_of, settled_answers
 from nikawa.recipes.klue.texts import Texts
 from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcomes, Positive, Stage
 from nikawa.records import Example, Judgement
@@ -40,6 +40,17 @@ def given_answers(inputs: Inputs, ask: str) -> dict[str, list[Judgement]]:
     """The answers to an `Ask` by item, reports left out."""
     return answers_of(
         judgement for judgement in inputs.judgements(ask) if not is_report(judgement.answer)
+    )
+
+
+def given_or_decided_answers(inputs: Inputs, ask: str) -> dict[str, list[Judgement]]:
+    """The same, with a decision that overrides them in their place: of what was marked or written, where no votes are counted."""
+    answers = settled_answers(inputs, ask)
+    return answers_of(
+        judgement
+        for judgements in answers.values()
+        for judgement in judgements
+        if not is_report(judgement.answer)
     )
 
 
@@ -78,7 +89,7 @@ def readmit_items(inputs: Inputs, config: Any) -> Outcomes:
 
 def kept_on_review(inputs: Inputs, config: Any) -> Outcomes:
     """What most reviewers keep of what was reported."""
-    verdicts = answers_of(inputs.judgements("review"))
+    verdicts = settled_answers(inputs, "review")
     for item in inputs.examples("reported"):
         votes = Counter(judgement.answer for judgement in verdicts.get(item.id, ()))
         if votes[KEEP] > votes[DISCARD]:
@@ -87,8 +98,22 @@ def kept_on_review(inputs: Inputs, config: Any) -> Outcomes:
             yield Dropped(item, "reported, and discarded on review")
 
 
-def ask_for_review(prompt: str) -> Ask:
-    """Ask whether what workers reported must go."""
+REVIEW_POINTS = (
+    "다른 작업자가 신고한 글입니다. 처음부터 끝까지 읽어 주세요.",
+    "특정한 개인을 알아볼 수 있는 정보, 혐오 표현, 사회적 편견이 있으면 버려 주세요.",
+    "글이 깨졌거나 과제에 쓸 수 없으면 버려 주세요. 신고가 잘못되었으면 남겨 주세요.",
+)
+
+
+def ask_for_review(
+    prompt: str,
+    show: Callable[[Example], Mapping[str, Any]] | None = None,
+    names: Mapping[str, str] | None = None,
+) -> Ask:
+    """Ask whether what workers reported must go.
+
+    `show` gives the items as reviewers see them, `names` what is called otherwise on their page.
+    """
     return Ask(
         "review",
         "whether what a worker reported must go",
@@ -97,6 +122,10 @@ def ask_for_review(prompt: str) -> Ask:
         "verdict",
         "reviewers",
         prompt=prompt,
+        heading="신고된 글 확인",
+        guideline=REVIEW_POINTS,
+        names={KEEP: "남긴다", DISCARD: "버린다", **(names or {})},
+        show=show,
         labels=(KEEP, DISCARD),
         simulate=simulate_review,
     )

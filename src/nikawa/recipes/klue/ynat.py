@@ -135,18 +135,18 @@ def decide_topics(inputs: Inputs, config: Any) -> Outcomes:
 
     What they put second and third stays in their judgements.
     """
-    ranked = given_answers(inputs, "topics")
+    ranked, book = given_answers(inputs, "topics"), inputs.decisions("topics")
     for headline in inputs.examples("sound"):
         firsts = [judgement.answer[0] for judgement in ranked.get(headline.id, ())]
-        label, votes = most_voted(firsts, config.votes), ", ".join(sorted(firsts))
+        voted, votes = most_voted(firsts, config.votes), ", ".join(sorted(firsts))
+        label, decided = book.settle(headline.id, voted), book.explain(headline.id, voted)
+        label = label[0] if isinstance(label, list) else label
         if label is None:
             yield Dropped(headline, f"no {config.votes} workers put one topic first", votes)
         else:
             made = replace(headline, gold={"label": label})
-            yield Kept(
-                made,
-                f"{firsts.count(label)} of {len(firsts)} put it first, {config.votes} needed: {votes}",
-            )
+            rule = f"{firsts.count(label)} of {len(firsts)} put it first, {config.votes} needed: {votes}"
+            yield Kept(made, f"{decided}; {rule}" if decided else rule)
 
 
 def split(inputs: Inputs, config: Any) -> Outcomes:
@@ -212,6 +212,11 @@ def card(config: Any) -> Card:
 
 
 PROMPT = "기사 제목의 주제를 관련이 큰 순서로 세 개까지 고르세요. 판단할 수 없으면 undecidable, 개인정보·혐오·편향이 있으면 personal, hate, bias로 신고하세요."
+POINTS = (
+    "기사 제목만 읽고 주제를 골라 주세요. 기사를 찾아보지 마세요.",
+    "가장 관련이 큰 주제를 먼저 고르고, 다른 주제와도 관련이 있으면 순서대로 더 골라 주세요. 하나만 골라도 됩니다.",
+    "제목만으로 주제를 정할 수 없으면 ‘판단할 수 없음’으로 신고해 주세요.",
+)
 RECIPE = Recipe(
     name="ynat",
     title="topics of news headlines: YNAT (KLUE 3.1)",
@@ -241,6 +246,9 @@ RECIPE = Recipe(
             "label",
             "workers",
             prompt=PROMPT,
+            heading="기사 제목의 주제 고르기",
+            guideline=POINTS,
+            names={"text": "기사 제목"},
             labels=LABELS,
             texts="topics",
             reports=(*ETHICS, "undecidable"),
@@ -249,7 +257,7 @@ RECIPE = Recipe(
         ),
         *review_reports(
             "headlines on which workers could decide; those reported are set apart",
-            "신고된 기사 제목입니다. 데이터에 남겨도 되면 keep, 버려야 하면 discard를 고르세요.",
+            "신고된 기사 제목입니다. 데이터에 남겨도 됩니까?",
             "chosen",
             "topics",
             {"undecidable": "workers are unable to decide"},

@@ -128,19 +128,21 @@ function setBusy(value) {
 }
 
 function facts() {
-  const { answered, left, pilot_left: trial } = state.progress;
-  const parts = [say("progress", { answered })];
-  if (left !== null) parts.push(say("left", { left }));
-  byId("progress").textContent = state.stage === "pilot" ? say("left", { left: trial }) : parts.join(" · ");
+  const { answered, left, more, pilot_left: trial } = state.progress;
+  const parts = [say("progress", { answered: count(answered) })];
+  if (left !== null) parts.push(say(more ? "left_more" : "left", { left: count(left) }));
+  byId("progress").textContent = state.stage === "pilot" ? say("left", { left: count(trial) }) : parts.join(" · ");
+  byId("progress").title = left && state.stage !== "pilot" ? messages.left_why : "";
   byId("stage").hidden = byId("note").hidden = state.stage !== "pilot";
   const bar = byId("bar");
-  bar.hidden = left === null || state.stage === "pilot";
+  bar.hidden = left === null || more || state.stage === "pilot";
   bar.value = left === null ? 0 : answered / Math.max(1, answered + left);
   const { amount, currency, per_item: each } = state.earned;
   byId("earned").textContent = amount || each ? say("earned", { amount: money(amount), each: money(each), currency }) : "";
   byId("undo").disabled = !state.can_undo;
 }
 
+const count = (number) => new Intl.NumberFormat(language).format(number);
 const money = (amount) => new Intl.NumberFormat(language, { maximumFractionDigits: 4 }).format(amount);
 
 function show(next, note = "") {

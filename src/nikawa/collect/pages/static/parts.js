@@ -1,5 +1,6 @@
 // Pieces of forms: texts of an item, groups of choices, fields to write in.
 import { LONG, changed, make, messages, nameOf, say, settings, submit } from "./form.js";
+import { marked } from "./marks.js";
 
 const item = document.getElementById("item");
 export const fields = document.getElementById("fields");
@@ -8,13 +9,29 @@ export function inputName(name) {
   return settings.names?.[name] ?? messages[`input_${name}`] ?? name;
 }
 
+// The spans of a text as marks that bear the names of their labels; a label keeps its colour from item to item.
+function marksOf(spans) {
+  const known = [...Object.keys(settings.names ?? {}), ...spans.map(({ label }) => label).sort()];
+  const kind = (label) => (["subject", "object"].includes(label) ? label : `hue-${known.indexOf(label) % 12}`);
+  return spans.map(({ start, end, label }) => ({ start, end, label: nameOf(label), kind: kind(label) }));
+}
+
+function textOf(text, spans) {
+  const element = make("p", { class: "text", dir: "auto" }, ...(spans?.length ? marked(text, marksOf(spans)) : [text]));
+  if (text.length > LONG) { element.classList.add("long"); element.tabIndex = 0; }
+  return element;
+}
+
+const listOf = (words) => make("ul", { class: "given" }, ...words.map((word) => make("li", {}, make("bdi", {}, word))));
+
+// Texts and lists of an item, each under its name where there are several; spans are drawn into the text they belong to.
 export function showTexts(inputs, names = Object.keys(inputs)) {
-  const shown = names.filter((name) => typeof inputs[name] === "string");
+  const lists = (name) => Array.isArray(inputs[name]) && inputs[name].length && inputs[name].every((one) => typeof one === "string");
+  const shown = names.filter((name) => typeof inputs[name] === "string" || (!["choices", "candidates"].includes(name) && lists(name)));
   item.replaceChildren(...shown.map((name) => {
-    const text = make("p", { class: "text", dir: "auto" }, inputs[name]);
-    if (inputs[name].length > LONG) { text.classList.add("long"); text.tabIndex = 0; }
-    const title = shown.length > 1 || name === "title" ? [make("h3", {}, inputName(name))] : [];
-    return make("div", { class: `block block-${name}` }, ...title, text);
+    const content = typeof inputs[name] === "string" ? textOf(inputs[name], name === "text" ? inputs.spans : null) : listOf(inputs[name]);
+    const title = shown.length > 1 || name === "title" || Array.isArray(inputs[name]) ? [make("h3", {}, inputName(name))] : [];
+    return make("div", { class: `block block-${name}` }, ...title, content);
   }));
   return item;
 }

@@ -1,0 +1,155 @@
+"""Workers who answer the sheets of a build on the annotation server, by the routes that their pages use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.testclient import TestClient
+from tests.recipes.small_sources import ENGLISH, SMALL_SOURCES
+
+from nikawa.collect.app import create_app
+from nikawa.collect.items import open_synced
+from nikawa.collect.job import create_links
+from nikawa.collect.project import Project
+from nikawa.io.json import read_json
+from nikawa.io.task_sheet import SHEET, TASKS, Sheet
+from nikawa.recipes.build import BuildOptions, BuildReport, build
+
+RESERVE = 4
+"""Workers beyond the number asked for: some may not answer, as they wrote what is judged."""
+HYPOTHESES = ("{} 곳에 갔다고 한다.", "{} 집에만 머물렀다고 한다.", "{} 그날 무척 기뻤다고 한다.")
+LABELS = ("entailment", "contradiction", "neutral")
+Answer = dict[str, Any] | str
+"""What a worker sends: an answer, or the code of a report."""
+
+
+def write_sources(recipe: str, folder: Path) -> Callable[[], BuildReport]:
+    """The sources of a recipe in a folder, and a build of them to call again and again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in SMALL_SOURCES[recipe]().items():
+        (folder / name).write_text(text, "utf-8")
+    return lambda: build(recipe, folder / "out", BuildOptions(config=folder / "config.toml"))
+
+
+def read_sheet(out: Path, ask: str) -> tuple[Sheet, Path]:
+    """The sheet of a question and the file of its tasks."""
+    place = out / "people" / ask
+    return read_json(place / SHEET, Sheet), place / TASKS
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[Project, TestClient]]:
+    """A project on a server of its own."""
+    with open_synced(folder) as (project, store):
+        yield project, TestClient(create_app(project, store), base_url="http://here")
+
+
+def answer_as(sheet: Sheet, inputs: dict[str, Any], worker: int, number: int) -> Answer:
+    """What a worker says to an item, from what the page shows; `number` counts the items of all workers.
+
+    The first item of a question that takes reports is handed back, so that every question after it has items.
+    """
+    if number < len(REPORTED.get((sheet.recipe, sheet.name), ())):
+        return REPORTED[sheet.recipe, sheet.name][number]
+    answer = OPINIONS[sheet.form](sheet, inputs, worker)
+    if sheet.form == "further-answers":
+        return {sheet.question: answer, "start": 0}
+    return {sheet.question: answer}
+
+
+REPORTED = {
+    ("ynat", "topics"): ("hate",),
+    ("klue-sts", "similarity"): ("broken",),
+    ("klue-nli", "hypotheses"): ("bias", "undecidable"),
+    ("klue-ner", "tagging"): ("broken",),
+    ("klue-re", "relations"): ("personal", "broken"),
+}
+"""What the first items of some questions are reported for."""
+
+
+def choose(sheet: Sheet, inputs: dict[str, Any], worker: int) -> str:
+    if sheet.name == "synonyms":
+        return "no"
+    if sheet.recipe == "marc-ja":
+        return "positive" if "満足" in inputs["text"] else "negative"
+    if sheet.name == "check" and "김하늘" in inputs["text"]:
+        return "wrong"
+    return sheet.labels[0]
+
+
+def infer(sheet: Sheet, inputs: dict[str, Any], worker: int) -> str:
+    hypothesis = inputs["hypothesis"]
+    for label, pattern in zip(LABELS, HYPOTHESES, strict=True):
+        if pattern.format("")[1:] in hypothesis:
+            return label
+    if sheet.name == "inference-c" or "いない" in hypothesis:
+        return "contradiction"
+    return "entailment"
+
+
+def rate(sheet: Sheet, inputs: dict[str, Any], worker: int) -> int:
+    one, other = [set(text) for text in inputs.values()]
+    low, high = sheet.scale or (0, 5)
+    return round(low + (high - low) * len(one & other) / len(one | other))
+
+
+def relate(sheet: Sheet, inputs: dict[str, Any], worker: int) -> str:
+    disputed = "이바다" in inputs["text"] and sheet.name == "relations"
+    return str(inputs["candidates"][worker if disputed else 0])
+
+
+def question_of(inputs: dict[str, Any], number: int) -> dict[str, Any]:
+    answer = inputs["context"][3 * number : 3 * number + 3]
+    return {"question": f"{number}つ目に出てくる言葉は？", "answer": answer, "start": 3 * number}
+
+
+OPINIONS: dict[str, Callable[[Sheet, dict[str, Any], int], Any]] = {
+    "choice": choose,
+    "inference": infer,
+    "scale": rate,
+    "relation": relate,
+    "ranked": lambda sheet, inputs, _: [inputs["text"].split()[0]],
+    "multiple-choice": lambda sheet, inputs, _: next(
+        place for place, word in enumerate(inputs["choices"]) if word in "鍋皿匙砂貝波"
+    ),
+    "write-hypotheses": lambda sheet, inputs, _: [
+        pattern.format(inputs["premise"].split()[0]) for pattern in HYPOTHESES
+    ],
+    "write-contradictions": lambda sheet, inputs, _: [
+        f"{word}{inputs['text']}" for word in ("昨日、", "夜中に", "去年、", "遠くで")
+    ],
+    "write-question": lambda sheet, inputs, _: [question_of(inputs, n) for n in range(sheet.texts)],
+    "further-answers": lambda sheet, inputs, _: inputs["context"][:3],
+    "concept-question": lambda sheet, inputs, _: f"{inputs['source']}にあるものはどれでしょうか？",
+    "distractors": lambda sheet, inputs, _: ["椅子", "時計"],
+    "translation": lambda sheet, inputs, _: inputs.get("begun") or ENGLISH[inputs["english"]],
+    "span-tagging": lambda sheet, inputs, _: inputs["spans"],
+}
+"""Form to what a worker answers."""
+
+
+def answer_sheet(folder: Path, sheet: Sheet) -> list[dict[str, Any]]:
+    """Let workers answer all items of a project; returns the first state of each worker's page.
+
+    The same people come for every question of a build: the server keeps those away who may not answer.
+    """
+    names = [f"사람{n}" for n in range(sheet.workers + RESERVE)]
+    states, number = [], 0
+    with served(folder) as (_, client):
+        for worker, (_, link) in enumerate(create_links(folder, names, "http://here").links):
+            state = client.get(f"{link}/next").json()
+            states.append(state)
+            while state["item"]:
+                lease, inputs = state["item"]["lease"], state["item"]["inputs"]
+                answer = answer_as(sheet, inputs, worker, number)
+                number += 1
+                what = "report" if isinstance(answer, str) else "answer"
+                body = {"code": answer} if isinstance(answer, str) else {"answer": answer}
+                reply = client.post(f"{link}/{what}", json={"lease": lease, "key": lease, **body})
+                assert reply.status_code == 200, (sheet.recipe, sheet.name, answer, reply.text)
+                state = reply.json()["state"]
+            assert state["stage"] == "done"
+    return states

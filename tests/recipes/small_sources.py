@@ -1,0 +1,112 @@
+"""A few lines of source for every recipe, written for the tests: enough that each question to people has items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from tests.recipes.klue.test_every import SOURCES as KLUE_SOURCES
+
+
+def _lines(rows: list[dict[str, Any]]) -> str:
+    return "".join(msgspec.json.encode({**row, "licence": "CC0"}).decode() + "\n" for row in rows)
+
+
+def _captions() -> dict[str, str]:
+    texts = {
+        "a": ("水辺で白い鳥が羽を広げている。", "白い鳥が水辺で羽を広げている。"),
+        "b": ("古い電車が踏切を通り過ぎる。", "踏切を古い電車が通り過ぎる。"),
+        "c": ("机の上に本が三冊積まれている。", "本が三冊、机の上に積まれている。"),
+    }
+    rows = [
+        {"id": f"{image}{n}", "image": image, "text": text}
+        for image, both in texts.items()
+        for n, text in enumerate(both)
+    ]
+    config = (
+        'captions = "captions.jsonl"\ncontradicted_captions = 2\nsimilarity_workers = 2\n'
+        'inference_workers = 2\ninference_votes = 2\nsplit = "0.5,0.25,0.25"\n'
+    )
+    return {"captions.jsonl": _lines(rows), "config.toml": config}
+
+
+def _triples() -> dict[str, str]:
+    about = '{"dataset": "/d/own", "license": "cc:by/4.0"}'
+    rows = [(thing, "台所") for thing in ("鍋", "皿", "匙")]
+    rows += [(thing, "海岸") for thing in ("砂", "貝", "波")]
+    text = "".join(
+        f"/a/{n}\t/r/AtLocation\t/c/ja/{start}\t/c/ja/{end}/n\t{about}\n"
+        for n, (start, end) in enumerate(rows)
+    )
+    config = 'triples = "triples.tsv"\nanalyser = "none"\nsynonym_workers = 1\nanswerers = 2\n'
+    return {"triples.tsv": text, "config.toml": f'{config}split = "0.5,0.25,0.25"\n'}
+
+
+def _articles() -> dict[str, str]:
+    body = "岬の灯台は百年前に建てられた。はじめは石油ランプを使い、のちに電灯に替わった。"
+    rows = [
+        {"id": n, "title": f"岬の灯台{n}", "text": f"{body}{n}号と呼ばれる。", "rank": n}
+        for n in range(4)
+    ]
+    config = 'articles = "articles.jsonl"\nshortest = 10\nquestions = 2\nsplit = "0.5,0.25,0.25"\n'
+    return {"articles.jsonl": _lines(rows), "config.toml": config}
+
+
+def _reviews() -> dict[str, str]:
+    rows = [
+        {"id": f"r{n}", "text": f"{n}個買いました。{word}です。", "stars": stars}
+        for n, (word, stars) in enumerate([("とても満足", 5), ("ひどく残念", 1)] * 4)
+    ]
+    config = 'reviews = "reviews.jsonl"\nworkers = 3\nvotes = 2\nsplit = "0.5,0.25,0.25"\n'
+    return {"reviews.jsonl": _lines(rows), "config.toml": config}
+
+
+ENGLISH = {
+    "A man is carrying a lamp": "男性がランプを運んでいる",
+    "A man is not carrying a lamp": "男性がランプを運んでいない",
+    "Somebody is carrying a light": "誰かが明かりを運んでいる",
+    "Two women are crossing a river": "女性たちが川を渡っていない",
+}
+"""English sentences of the pairs and what their translator writes; the last one leaves the guidelines."""
+
+
+def _pairs() -> dict[str, str]:
+    one, denied, other, two = ENGLISH
+    pairs = [(one, denied, "TRAIN"), (one, other, "TRIAL"), (other, two, "TEST")]
+    rows = [
+        {
+            "id": str(n),
+            "premise": first,
+            "hypothesis": second,
+            "split": split,
+            "label": "neutral",
+            "relatedness": 3.0,
+        }
+        for n, (first, second, split) in enumerate(pairs)
+    ]
+    config = 'pairs = "pairs.jsonl"\nworkers = 2\ntags = "none"\n'
+    return {"pairs.jsonl": _lines(rows), "config.toml": config}
+
+
+def _fewer(name: str, **settings: Any) -> dict[str, str]:
+    """The sources of a recipe of KLUE with other numbers, such as fewer workers."""
+    files = KLUE_SOURCES[name]()
+    more = "".join(f"{key} = {msgspec.json.encode(v).decode()}\n" for key, v in settings.items())
+    return {**files, "config.toml": files["config.toml"] + more}
+
+
+SMALL_SOURCES: dict[str, Callable[[], dict[str, str]]] = {
+    "jnli": _captions,
+    "jsts": _captions,
+    "jcommonsenseqa": _triples,
+    "jsquad": _articles,
+    "marc-ja": _reviews,
+    "jsick": _pairs,
+    "ynat": lambda: _fewer("ynat", section=2, sections=[], workers=2),
+    "klue-sts": lambda: _fewer("klue-sts", workers=2, ratings=2),
+    "klue-nli": lambda: _fewer("klue-nli", validators=2, votes=2),
+    "klue-ner": lambda: _fewer("klue-ner", checkers=1),
+    "klue-re": lambda: _fewer("klue-re", workers=2),
+}
+"""Recipe to its source files and its config."""
