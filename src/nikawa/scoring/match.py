@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from nikawa.datasets import benchmarks, load
 from nikawa.datasets.custom import is_custom, with_usual_splits
@@ -18,7 +18,8 @@ from nikawa.datasets.names import canonical_split
 from nikawa.datasets.task_lookup import has_numbered_labels
 from nikawa.datasets.views import training_views
 from nikawa.errors import BadInput, list_names
-from nikawa.io.answers import AnswerFiles, Answers
+from nikawa.io.answers import FORMS, AnswerFiles, Answers
+from nikawa.io.json import read_json
 from nikawa.records import LABELLED_KINDS, Dataset, Example, Task
 
 MAX_ANSWER_CHARS = 60
@@ -40,13 +41,29 @@ class AnswerSource(Protocol):
 
 
 def open_answers(
-    answers: Path | AnswerSource, task: Task, form: str | None = None, *, keep_rows: bool
+    answers: Path | AnswerSource,
+    task: Task,
+    form: str | None = None,
+    *,
+    keep_rows: bool,
+    extract: Sequence[str] = (),
+    keep_readings: bool = False,
 ) -> AnswerSource:
-    """A file or folder of answers, ready to be matched; `keep_rows` where that happens more than once."""
+    """A file or folder of answers, ready to be matched; `keep_rows` where that happens more than once.
+
+    `extract` and `keep_readings` are as in `AnswerFiles`.
+    """
     if not isinstance(answers, Path):
         return answers
-    numbered = has_numbered_labels(task)
-    return AnswerFiles(answers, task, form=form, numbered_labels=numbered, keep_rows=keep_rows)
+    return AnswerFiles(
+        answers,
+        task,
+        form=form,
+        numbered_labels=has_numbered_labels(task),
+        keep_rows=keep_rows,
+        extract=extract,
+        keep_readings=keep_readings,
+    )
 
 
 @dataclass(frozen=True)
@@ -104,6 +121,8 @@ def match_answers(
         cure = "nikawa data list shows what is here"
         raise BadInput(f"no split of {task.dataset} here has gold for {task.name}", cure=cure)
     name, examples, answers = best
+    if answers.refusal is not None:
+        raise answers.refusal
     if split is None and len(dataset.splits) > 1 and not is_custom(task.dataset):
         # another split's files may be of another version
         files = files_here(benchmarks()[task.dataset], data, version)
@@ -112,9 +131,9 @@ def match_answers(
     return MatchedAnswers(name, dataset.version, examples, answers)
 
 
-def _fit(answers: Answers) -> tuple[int, int]:
-    """How well answers fit a split: many ids known, few missing."""
-    return len(answers.predictions), -len(answers.missing)
+def _fit(answers: Answers) -> tuple[int, int, bool]:
+    """How well answers fit a split: many ids known, few missing, nothing to refuse."""
+    return len(answers.predictions), -len(answers.missing), answers.refusal is None
 
 
 def drop_hidden_items(matched: MatchedAnswers, dataset: str) -> MatchedAnswers:
@@ -134,6 +153,7 @@ def drop_hidden_items(matched: MatchedAnswers, dataset: str) -> MatchedAnswers:
         duplicates=[pair for pair in answers.duplicates if pair[0] not in hidden],
         missing=[name for name in answers.missing if name not in hidden],
         unparsed=[row for row in answers.unparsed if row[0] not in hidden],
+        readings={i: r for i, r in answers.readings.items() if i not in hidden},
     )
     return replace(matched, examples=shown, answers=kept)
 
@@ -158,6 +178,9 @@ def refuse_gaps(matched: MatchedAnswers, task: Task, partial: bool, path: Path |
     Raises `MissingAnswers` for those, and `BadInput` where no id is known or no answer can be read.
     """
     answers = matched.answers
+    if not answers.predictions and answers.form in FORMS and FORMS[answers.form].log:
+        what = f"none of its {len(answers.unknown)} samples holds the texts or the id of an item"
+        raise BadInput(f"{what} of {task.name}", file=path, cure="check the task and the split")
     if not answers.predictions:
         ids = ""
         if answers.unknown and answers.missing:
@@ -168,11 +191,27 @@ def refuse_gaps(matched: MatchedAnswers, task: Task, partial: bool, path: Path |
         raise unreadable_error(answers, task, path)
     if answers.missing and not partial:
         some = list_names(answers.missing[:3])
+        what = f"{len(answers.missing)} of {len(matched.examples)} items have no answer, such as {some}"
+        if limit := read_run_limit(path):
+            what += f": its run was limited to the first {limit:,} items"
         raise MissingAnswers(
-            f"{len(answers.missing)} of {len(matched.examples)} items have no answer, such as {some}",
+            what,
             file=path,
             cure="add them, or say --partial to score the rest",
         )
+
+
+def read_run_limit(path: Path | None) -> int:
+    """How many items a run was limited to, where a file of answers lies in its folder; else 0."""
+    if path is None or path.parent.name != "predictions":
+        return 0
+    try:
+        run = read_json(path.parent.parent / "run.json", dict[str, Any])
+    except BadInput:
+        return 0
+    variation = run.get("variation")
+    limit = variation.get("limit") if isinstance(variation, dict) else 0
+    return limit if isinstance(limit, int) else 0
 
 
 def unreadable_error(answers: Answers, task: Task, path: Path | None) -> BadInput:

@@ -4,6 +4,7 @@ how it complains.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,14 +29,27 @@ ID_NAMES = (
     "uid",
     "review_id",
     "num",
+    "pair_ID",
+    "pair_id",
+    "jsem_id",
 )
-"""Names under which a record may give the example's id; the first that holds a known id is taken.
-"""
-ANSWER_NAMES = ("answer", "prediction", "pred", "predicted_label", "prediction_text")
+"""Names under which a record may give the example's id, those of the published files among them; the
+first that holds a known id is taken."""
+ANSWER_NAMES = (
+    "answer",
+    "prediction",
+    "pred",
+    "predicted_label",
+    "prediction_text",
+    "output",
+    "response",
+)
 """Names under which a record may give the answer; two of them in one record are refused."""
 LABEL_NAME = "label"
 """Taken as the answer where none of `ANSWER_NAMES` is there; beside one of them it is the gold."""
 SCORE_NAMES = ("scores", "probabilities", "probs", "logits")
+_WITH_SOURCE = re.compile(r"(?P<id>.*[a-z].*_\d+)[-_](?P<source>[^\d_-][^_-]*)", re.IGNORECASE)
+"""An id of a column file of KLUE: `klue-ner-v1_dev_00000-wikitree`, `klue-dp-v1_dev_00000_wikitree`."""
 _ABSENT = object()
 
 
@@ -65,6 +79,9 @@ class RawAnswer(NamedTuple):
     why: str | None = None
     order: int | None = None
     """The place in the split, from 0."""
+    unfit: UnfitAnswer | None = None
+    """Why nobody can tell which example is meant; the answers are refused unless they are of another
+    split."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +100,9 @@ class Answers:
     """(Id, what was given, why it could not be read)."""
     readings: dict[str, ShownReading] = field(default_factory=dict)
     """What each answer was read from, where that was asked for."""
+    refusal: BadInput | None = None
+    """Why these cannot be the answers to these examples, though some fit: `read_answers` raises it,
+    and so does whoever has no split that fits better."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +120,25 @@ class Target:
     def by_id(self) -> dict[str, Example]:
         """The examples by id."""
         return {example.id: example for example in self.examples}
+
+    def find(self, name: str) -> Example | None:
+        """The example of an id, of a full reference such as `jsick:test/33`, or of an id as files
+        write it: `12.0`, a number that passed through a float, and KLUE's with the source behind it.
+        """
+        known = self.by_id
+        if name in known:
+            return known[name]
+        if name.startswith(f"{self.task.dataset}:"):
+            return known.get(name.partition("/")[2])
+        whole = name.removesuffix(".0")
+        if whole in known:
+            return known[whole]
+        match = _WITH_SOURCE.fullmatch(name)
+        example = known.get(match["id"]) if match else None
+        if match is None or example is None:
+            return None
+        # models see no `meta`, so that an id without a source to compare it with is taken as it is
+        return example if example.meta.get("source", match["source"]) == match["source"] else None
 
     @property
     def indices(self) -> bool:

@@ -5,12 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nikawa.io.answers.base import AnswerForm, RawAnswer, Rows, Target, UnfitAnswer
-from nikawa.io.answers.logs import ExampleMatcher, place_unit, read_samples
+from nikawa.io.answers.content import (
+    LogSample,
+    SampleMatcher,
+    find_own_id,
+    list_fields,
+    list_texts,
+)
+from nikawa.io.answers.logs import find_choices, place_unit, read_samples
 from nikawa.io.answers.reader import make_label_reader
 from nikawa.io.answers.scores import to_float
+from nikawa.records import Example
 
 
 def is_sample(row: Mapping[str, Any]) -> bool:
@@ -18,39 +26,67 @@ def is_sample(row: Mapping[str, Any]) -> bool:
     return "lm_output" in row or {"choices", "log_probs", "prediction"} <= row.keys()
 
 
+class Output(NamedTuple):
+    """What a sample answers: a text, None with a reason, or a log-probability for each choice."""
+
+    text: str | None
+    why: str | None = None
+    chances: tuple[float, ...] = ()
+    choices: tuple[str, ...] = ()
+
+
 def read_outputs(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
-    """The answers of a log, matched by the inputs it repeats."""
-    matcher = ExampleMatcher(target)
-    for order, (place, row) in enumerate(rows):
-        try:
-            if "log_probs" in row:
-                yield read_choice_sample(row, place, order, target, matcher)
-            else:
-                yield read_text_sample(row, place, order, matcher)
-        except UnfitAnswer as problem:
-            raise problem.at(path, place_unit(path), place) from None
+    """The answers of a log, matched by the inputs it repeats, else by the prompt."""
+
+    def list_samples() -> Iterator[LogSample]:
+        for order, (place, row) in enumerate(rows):
+            try:
+                yield make_sample(row, place, order, target)
+            except UnfitAnswer as problem:
+                raise problem.at(path, place_unit(path), place) from None
+
+    for sample, example, unfit in SampleMatcher(target, by_order=True).match(list_samples()):
+        answer, scores, why = choose_answer(sample.payload, target, example)
+        name = None if example is None else example.id
+        yield RawAnswer(
+            sample.place, name, answer, scores, why=why, order=sample.order, unfit=unfit
+        )
 
 
-def read_text_sample(
-    row: Mapping[str, Any], place: int, order: int, matcher: ExampleMatcher
-) -> RawAnswer:
-    """The answer of a sample whose model wrote a text; None with a reason where the request failed."""
-    if "lm_output" not in row:
+def make_sample(row: Mapping[str, Any], place: int, order: int, target: Target) -> LogSample:
+    """What a record tells about its example, and what it answers."""
+    if "log_probs" in row:
+        output = read_choices(row)
+    elif "lm_output" in row:
+        output = read_text(row)
+    else:
         raise UnfitAnswer("has no 'lm_output'", "is this the outputs.jsonl of flexeval?")
-    name = matcher.find(row.get("extra_info", row.get("task_inputs")), order)
-    output, reason = row["lm_output"], row.get("finish_reason")
-    if not output and reason != "stop":  # a failed request is logged as an empty text
-        why = f"the log holds no output (finish reason: {reason or 'not stated'})"
-        return RawAnswer(place, name, None, why=why, order=order)
-    return RawAnswer(place, name, output, order=order)
+    inputs = row.get("extra_info", row.get("task_inputs"))
+    fields = dict(inputs) if isinstance(inputs, Mapping) else {}
+    messages = fields.pop("messages", None)  # the chat, beside the fields of the item
+    prompt = [*list_texts(row.get("prefix")), *list_texts(row.get("lm_prompt"))]
+    return LogSample(
+        place,
+        (*list_fields(fields), *output.choices),
+        fields,
+        find_own_id(inputs, target),
+        None,
+        order,
+        output,
+        (*prompt, *list_texts(messages)),
+    )
 
 
-def read_choice_sample(
-    row: Mapping[str, Any], place: int, order: int, target: Target, matcher: ExampleMatcher
-) -> RawAnswer:
-    """The answer of a sample that gives a log-probability for each choice: the likeliest, with all
-    of them as scores.
-    """
+def read_text(row: Mapping[str, Any]) -> Output:
+    """The text that the model wrote; None with a reason where the request failed."""
+    text, reason = row["lm_output"], row.get("finish_reason")
+    if not text and reason != "stop":  # a failed request is logged as an empty text
+        return Output(None, f"the log holds no output (finish reason: {reason or 'not stated'})")
+    return Output(text)
+
+
+def read_choices(row: Mapping[str, Any]) -> Output:
+    """The log-probability of each choice."""
     choices, log_probs = row.get("choices"), row.get("log_probs")
     if (
         not isinstance(choices, list)
@@ -61,20 +97,28 @@ def read_choice_sample(
         raise UnfitAnswer(what, "write the log again")
     if not all(type(chance) in (int, float) for chance in log_probs):
         raise UnfitAnswer("a log-probability is no number", "write the log again")
-    chances = [to_float(chance) for chance in log_probs]
+    texts = tuple(str(choice).strip() for choice in choices)
+    return Output(None, None, tuple(map(to_float, log_probs)), texts)
+
+
+def choose_answer(
+    output: Output, target: Target, example: Example | None
+) -> tuple[Any, dict[str, float] | None, str | None]:
+    """The answer, scores and the reason why there is none; of choices the likeliest is the answer,
+    with all of them as scores.
+    """
+    if not output.chances:
+        return output.text, None, output.why
+    chances, texts = output.chances, output.choices
     top = max(range(len(chances)), key=chances.__getitem__)
-    texts = [str(choice).strip() for choice in choices]
+    answer: Any = texts[top]
     if target.task.kind == "choice":
-        names, has_names = [str(i) for i in range(len(texts))], True
-        example = matcher.find_choices(texts, str(row.get("prefix", "")), order)
+        places = find_choices(texts, example) or list(range(len(texts)))
+        answer, names, has_names = places[top], [str(place) for place in places], True
     else:
-        names, has_names = texts, all(map(make_label_reader(target.task), texts))
-        example = None
-    scores = None
-    if has_names and all(map(math.isfinite, chances)):
-        scores = dict(zip(names, chances, strict=True))
-    answer = top if target.task.kind == "choice" else texts[top]
-    return RawAnswer(place, example, answer, scores, order=order)
+        names, has_names = list(texts), all(map(make_label_reader(target.task), texts))
+    is_whole = has_names and all(map(math.isfinite, chances))
+    return answer, dict(zip(names, chances, strict=True)) if is_whole else None, None
 
 
 FORM = AnswerForm("flexeval", read_samples, read_outputs, log=True)

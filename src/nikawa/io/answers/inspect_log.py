@@ -7,13 +7,14 @@ Members of an archive may be packed by Zstandard, which Python's zipfile reads b
 from __future__ import annotations
 
 import lzma
+import re
 import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import zstandard
 
@@ -26,7 +27,14 @@ from nikawa.io.answers.base import (
     UnfitAnswer,
     id_text,
 )
-from nikawa.io.answers.logs import ExampleMatcher, LogVariant
+from nikawa.io.answers.content import (
+    LogSample,
+    SampleMatcher,
+    find_own_id,
+    list_fields,
+    list_texts,
+)
+from nikawa.io.answers.logs import LogVariant, find_choices
 from nikawa.io.answers.parse import Parser, make_parser
 from nikawa.io.json import decode_json, read_json
 from nikawa.io.limits import read_limits, write_size
@@ -36,6 +44,13 @@ from nikawa.records import Example
 NAME = "inspect"
 SHORT_KINDS = ("text", "inference", "relation", "choice", "similarity")
 """Kinds of task whose answer may stand inside a longer completion, from which a scorer took it."""
+ATTACHMENT = "attachment://"
+"""How a text begins that is among the attachments of its sample."""
+ANSWER_LINE = re.compile(
+    r"ANSWER\s*:\s*([A-Za-z0-9]+)[ \t]*\.?[ \t]*$", re.IGNORECASE | re.MULTILINE
+)
+"""What `multiple_choice()` asks a model to write."""
+LETTERS = 26
 ZSTD_METHOD = 93
 _PART_BYTES = 1 << 20
 MAX_MEMBERS = 500_000
@@ -147,106 +162,152 @@ def read_parts(stream: Any, info: zipfile.ZipInfo, path: Path) -> bytes:
 
 def read_log(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
     """The answers of a log; of several epochs one is taken."""
-    reader = SampleReader(target)
     variant = LogVariant(path, NAME, "epoch", target.option)
-    place = 0
-    for place, sample in rows:
-        if not isinstance(sample, dict):
-            raise UnfitAnswer("is not an object", "write the log again").at(path, "sample", place)
-        if not variant.takes(str(sample.get("epoch", 1))):
-            continue
-        try:
-            yield reader.read(sample, place)
-        except UnfitAnswer as problem:
-            raise problem.at(path, "sample", place) from None
-    if not place:
+    count = 0
+
+    def list_samples() -> Iterator[LogSample]:
+        nonlocal count
+        for place, row in rows:
+            count += 1
+            if not isinstance(row, dict):
+                problem = UnfitAnswer("is not an object", "write the log again")
+                raise problem.at(path, "sample", place)
+            try:
+                if variant.takes(str(row.get("epoch", 1))):
+                    yield make_sample(row, place, target)
+            except UnfitAnswer as unfit:
+                raise unfit.at(path, "sample", place) from None
+
+    reader = ReplyReader(target)
+    for sample, example, unfit in SampleMatcher(target, by_order=False).match(list_samples()):
+        answer, why = reader.read(sample.payload, example)
+        own = sample.number or sample.own_id
+        name = f"sample {own}" if example is None else example.id
+        completion = sample.payload.completion
+        yield RawAnswer(sample.place, name, answer, raw=completion, why=why, unfit=unfit)
+    if not count:
         cure = "is it a log of inspect, and did the run finish?"
         raise BadInput("holds no samples", file=path, cure=cure)
     variant.check()
 
 
-class SampleReader:
-    """Reads samples of one log."""
+class Reply(NamedTuple):
+    """What the answer of a sample is read from."""
+
+    completion: str | None
+    """What the model wrote; None where the run failed or ended without an output."""
+    why: str | None
+    """Why there is no output."""
+    scored: tuple[str, ...]
+    """What the log's scorers took for the answer."""
+    choices: tuple[str, ...]
+    """The choices of the sample, in the order in which letters name them."""
+
+
+def make_sample(row: Mapping[str, Any], place: int, target: Target) -> LogSample:
+    """What a sample tells about its example, and what it answers."""
+    metadata, own = row.get("metadata"), row.get("id")
+    fields = metadata if isinstance(metadata, Mapping) else {}
+    given = id_text(own)
+    if given is None and not row.get("input"):
+        raise UnfitAnswer("has no id", "is this a log of inspect?")
+    is_number = type(own) is int  # inspect counts samples that have no id from 1
+    by_metadata = find_own_id(fields, target)
+    reply = read_reply(row)
+    texts = [*list_fields(fields), *list_messages(row), *reply.choices]
+    return LogSample(
+        place,
+        tuple(texts),
+        fields,
+        by_metadata or (None if is_number else given),
+        given if is_number else None,
+        own - 1 if isinstance(own, int) and is_number else None,
+        reply,
+    )
+
+
+def list_messages(row: Mapping[str, Any]) -> list[str]:
+    """The texts that a sample's input and target are, long ones from the attachments."""
+    prompt, target, attachments = row.get("input"), row.get("target"), row.get("attachments")
+    texts = [prompt] if isinstance(prompt, str) else []
+    for message in prompt if isinstance(prompt, list) else ():
+        texts.append(_message_text(message.get("content")) if isinstance(message, Mapping) else "")
+    texts += list_texts(target)
+    stored = attachments if isinstance(attachments, Mapping) else {}
+    return [str(stored.get(text.removeprefix(ATTACHMENT), text)) for text in texts]
+
+
+def read_reply(row: Mapping[str, Any]) -> Reply:
+    """What the answer of a sample is read from."""
+    output, error, scores = row.get("output"), row.get("error"), row.get("scores")
+    completion, why = find_completion(output), None
+    if completion is None or (
+        not completion and _first_choice(output).get("stop_reason") != "stop"
+    ):
+        message = error.get("message") if isinstance(error, Mapping) else None
+        why = f"the run failed: {message}" if message else "the log holds no output"
+        completion = None
+    scored = []
+    for score in scores.values() if isinstance(scores, Mapping) else ():
+        answer = score.get("answer") if isinstance(score, Mapping) else None
+        scored += [answer] if isinstance(answer, str) else []
+    choices = row.get("choices")
+    texts = choices if isinstance(choices, list) else []
+    return Reply(completion, why, tuple(scored), tuple(map(str, texts)))
+
+
+class ReplyReader:
+    """Reads the answers of the samples of one log."""
 
     def __init__(self, target: Target) -> None:
-        self._target = target
-        self._matcher = ExampleMatcher(target)
-        is_short = target.task.kind in SHORT_KINDS
+        self._kind = target.task.kind
+        is_short = self._kind in SHORT_KINDS
         self._parse: Parser | None = make_parser(target.task) if is_short else None
 
-    def read(self, sample: Mapping[str, Any], place: int) -> RawAnswer:
-        """The answer of one sample."""
-        example = self._find_example(sample)
-        name = id_text(sample.get("id"))
-        if example is None and name is None:
-            raise UnfitAnswer("has no id", "is this a log of inspect?")
-        own = example.id if example else f"sample {name}"
-        output = sample.get("output")
-        completion = find_completion(output)
-        stopped = _first_choice(output).get("stop_reason") == "stop"
-        if completion is None or (not completion and not stopped):
-            error = sample.get("error")
-            message = error.get("message") if isinstance(error, Mapping) else None
-            why = f"the run failed: {message}" if message else "the log holds no output"
-            return RawAnswer(place, own, None, why=why)
-        answer = self._choose_text(completion, sample, example)
-        return RawAnswer(place, own, answer, raw=completion)
+    def read(self, reply: Reply, example: Example | None) -> tuple[Any, str | None]:
+        """The answer, or None and why there is none."""
+        if reply.completion is None:
+            return None, reply.why
+        if reply.choices and self._parse is not None:
+            place = find_letter(reply)
+            if place is not None:
+                return self._read_choice(reply.choices[place], example)
+        return self._choose_text(reply, example), None
 
-    def _choose_text(
-        self, completion: str, sample: Mapping[str, Any], example: Example | None
-    ) -> str:
+    def _read_choice(self, text: str, example: Example | None) -> tuple[Any, str | None]:
+        """A choice of the sample as the answer: its text, or its place among the item's choices."""
+        if self._kind != "choice" or example is None:
+            return text, None
+        places = find_choices([text], example)
+        return (places[0], None) if places else (None, f"the item has no choice {text!r}")
+
+    def _choose_text(self, reply: Reply, example: Example | None) -> Any:
         """The completion, or what the log's scorers took from it where it cannot be read whole."""
         if self._parse is None or example is None:
-            return completion
-        texts = [completion]
-        scores = sample.get("scores")
-        for score in scores.values() if isinstance(scores, Mapping) else ():
-            answer = score.get("answer") if isinstance(score, Mapping) else None
-            if isinstance(answer, str):
-                texts.append(answer)
-        return next((text for text in texts if self._parse(text, example)[1] is None), completion)
-
-    def _find_example(self, sample: Mapping[str, Any]) -> Example | None:
-        """By an id in the metadata; by the sample's own id, or its number from 1, whichever's texts
-        the input holds.
-        """
-        by_metadata = self._matcher.find(sample.get("metadata"))
-        if by_metadata is not None:
-            return self._target.by_id[by_metadata]
-        own, examples = sample.get("id"), self._target.examples
-        by_id = self._target.by_id.get(id_text(own) or "")
-        number = own - 1 if type(own) is int else -1
-        by_number = examples[number] if 0 <= number < len(examples) else None
-        prompt = join_prompt(sample)
-        best, best_match = None, (0, False)
-        for example in (by_id, by_number):
-            if (
-                example is not None
-                and (match := count_texts_in_prompt(example, prompt)) > best_match
-            ):
-                best, best_match = example, match
-        if best_match[0]:
-            return best
-        return by_id if isinstance(own, str) else None
+            return reply.completion
+        for text in (reply.completion, *reply.scored):
+            if self._parse(text, example)[1] is None:
+                return text
+        return reply.completion
 
 
-def count_texts_in_prompt(example: Example, prompt: str) -> tuple[int, bool]:
-    """How many of the example's texts the prompt holds, and whether in their order: a pair may
-    occur both ways round.
+def find_letter(reply: Reply) -> int | None:
+    """The place of the choice that a reply to `multiple_choice()` names by its letter.
+
+    None where it names none or several.
     """
-    texts = [value.strip() for value in example.inputs.values() if isinstance(value, str)]
-    places = [prompt.rfind(text) for text in texts if text and text in prompt]
-    return len(places), places == sorted(places)
-
-
-def join_prompt(sample: Mapping[str, Any]) -> str:
-    """The text a model was asked with, messages of a chat joined by line ends."""
-    prompt = sample.get("input")
-    if isinstance(prompt, str):
-        return prompt
-    messages = prompt if isinstance(prompt, list) else []
-    contents = [message.get("content") for message in messages if isinstance(message, Mapping)]
-    return "\n".join(map(_message_text, contents))
+    stated = ANSWER_LINE.findall(reply.completion or "")
+    for text in (*reply.scored, *stated[-1:]):
+        letter = text.strip().upper()
+        if re.fullmatch("[A-Z]", letter):
+            place = ord(letter) - ord("A")
+        elif re.fullmatch("[1-9][0-9]?", letter) and len(reply.choices) > LETTERS:
+            place = LETTERS + int(letter) - 1  # inspect counts on with numbers
+        else:
+            continue
+        if place < len(reply.choices):
+            return place
+    return None
 
 
 def _message_text(content: Any) -> str:

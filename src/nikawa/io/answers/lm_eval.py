@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nikawa.io.answers.base import (
     AnswerForm,
@@ -17,9 +17,17 @@ from nikawa.io.answers.base import (
     Target,
     UnfitAnswer,
 )
-from nikawa.io.answers.logs import ExampleMatcher, LogVariant, place_unit, read_samples
+from nikawa.io.answers.content import (
+    LogSample,
+    SampleMatcher,
+    find_own_id,
+    list_fields,
+    list_texts,
+)
+from nikawa.io.answers.logs import LogVariant, find_choices, place_unit, read_samples
 from nikawa.io.answers.parse import best_label
 from nikawa.io.answers.reader import make_label_reader
+from nikawa.records import Example
 
 NAME = "lm-eval"
 
@@ -29,27 +37,62 @@ def is_sample(row: Mapping[str, Any]) -> bool:
     return "doc_id" in row and ("filtered_resps" in row or "resps" in row)
 
 
+class Responses(NamedTuple):
+    """What a sample answers: a text, or a log-likelihood for each continuation."""
+
+    text: Any
+    chances: tuple[float, ...] = ()
+    continuations: tuple[Any, ...] = ()
+
+
 def read_log(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
     """The answers of a log, matched by the document it repeats; of several filters one is taken."""
-    matcher, variant = ExampleMatcher(target), LogVariant(path, NAME, "filter", target.option)
-    for place, row in rows:
-        if not variant.takes(str(row.get("filter", "none"))):
-            continue
-        order = row.get("doc_id")
-        if type(order) is not int or order < 0:
-            cure = "lm-eval counts documents from 0: is this its log?"
-            raise UnfitAnswer(f"doc_id is {order!r}", cure).at(path, place_unit(path), place)
-        try:
-            answer, scores = read_responses(row, target)
-            example = matcher.find(row.get("doc"), order)
-        except UnfitAnswer as problem:
-            raise problem.at(path, place_unit(path), place) from None
-        yield RawAnswer(place, example, answer, scores, order=order)
+    variant = LogVariant(path, NAME, "filter", target.option)
+
+    def list_samples() -> Iterator[LogSample]:
+        for place, row in rows:
+            if not variant.takes(str(row.get("filter", "none"))):
+                continue
+            try:
+                yield make_sample(row, place, target)
+            except UnfitAnswer as problem:
+                raise problem.at(path, place_unit(path), place) from None
+
+    for sample, example, unfit in SampleMatcher(target, by_order=True).match(list_samples()):
+        answer, scores = choose_answer(sample.payload, target, example)
+        name = None if example is None else example.id
+        yield RawAnswer(sample.place, name, answer, scores, order=sample.order, unfit=unfit)
     variant.check()
 
 
-def read_responses(row: Mapping[str, Any], target: Target) -> tuple[Any, dict[str, float] | None]:
-    """The answer, and where the responses are likelihoods of choices, their scores."""
+def make_sample(row: Mapping[str, Any], place: int, target: Target) -> LogSample:
+    """What a record tells about its example, and what it answers."""
+    order, doc = row.get("doc_id"), row.get("doc")
+    if type(order) is not int or order < 0:
+        cure = "lm-eval counts documents from 0: is this its log?"
+        raise UnfitAnswer(f"doc_id is {order!r}", cure)
+    fields = doc if isinstance(doc, Mapping) else {}
+    arguments = row.get("arguments")
+    first: Any = None  # the prompt is the same for all continuations
+    if isinstance(arguments, Mapping):
+        first = next(iter(arguments.values()), None)
+        first = first.get("arg_0") if isinstance(first, Mapping) else None
+    elif isinstance(arguments, list) and arguments and isinstance(arguments[0], list):
+        first = next(iter(arguments[0]), None)
+    return LogSample(
+        place,
+        tuple(list_fields(fields)),
+        fields,
+        find_own_id(doc, target),
+        None,
+        order,
+        read_responses(row),
+        tuple(list_texts(first)),
+    )
+
+
+def read_responses(row: Mapping[str, Any]) -> Responses:
+    """The responses of a sample."""
     responses = row.get("filtered_resps", row.get("resps"))
     if not isinstance(responses, list) or not responses:
         raise UnfitAnswer("has no responses", "run lm-eval with --log_samples again")
@@ -59,8 +102,26 @@ def read_responses(row: Mapping[str, Any], target: Target) -> tuple[Any, dict[st
         text: Any = responses  # one text inside nested lists; None where there are several
         while isinstance(text, list) and text and all(item == text[0] for item in text):
             text = text[0]
-        return None if isinstance(text, list) else text, None
-    names = name_choices(row, len(chances), target)
+        return Responses(None if isinstance(text, list) else text)
+    arguments, continuations = row.get("arguments"), []
+    if isinstance(arguments, Mapping):
+        for part in arguments.values():
+            continuations.append(part.get("arg_1") if isinstance(part, Mapping) else None)
+    elif isinstance(arguments, list):
+        for part in arguments:
+            is_pair = isinstance(part, list) and len(part) > 1
+            continuations.append(part[1] if is_pair else None)
+    return Responses(None, tuple(chances), tuple(continuations))
+
+
+def choose_answer(
+    responses: Responses, target: Target, example: Example | None
+) -> tuple[Any, dict[str, float] | None]:
+    """The answer, and where the responses are likelihoods of choices, their scores."""
+    chances = responses.chances
+    if not chances:
+        return responses.text, None
+    names = name_choices(responses, target, example)
     if names is None:
         return None, None
     scores: dict[str, float] = {}
@@ -87,18 +148,15 @@ def read_likelihood(response: Any) -> float | None:
         return None
 
 
-def name_choices(row: Mapping[str, Any], size: int, target: Target) -> list[str] | None:
-    """What each likelihood is of: the choice's place, or the label its continuation means."""
+def name_choices(responses: Responses, target: Target, example: Example | None) -> list[str] | None:
+    """What each likelihood is of: the choice with the continuation's text, else the one at its
+    place; or the label that the continuation means.
+    """
+    size, continuations = len(responses.chances), responses.continuations
     if target.task.kind == "choice":
-        return [str(place) for place in range(size)]
-    arguments, continuations = row.get("arguments"), []
-    if isinstance(arguments, Mapping):
-        for part in arguments.values():
-            continuations.append(part.get("arg_1") if isinstance(part, Mapping) else None)
-    elif isinstance(arguments, list):
-        for part in arguments:
-            is_pair = isinstance(part, list) and len(part) > 1
-            continuations.append(part[1] if is_pair else None)
+        texts = [text for text in continuations if isinstance(text, str)]
+        places = find_choices(texts, example) if len(texts) == size else None
+        return [str(place) for place in places or range(size)]
     read = make_label_reader(target.task)
     labels = [label for label in map(read, continuations) if label is not None]
     return labels if len(labels) == len(continuations) == size else None

@@ -1,12 +1,11 @@
 """What the logs of other tools have in common: lines that may hold NaN, samples in several
-variants, examples repeated in them.
+variants, likelihoods of choices.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +13,8 @@ from typing import Any, cast
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.io.answers.base import ID_NAMES, Target, UnfitAnswer, id_text
+from nikawa.io.answers.base import UnfitAnswer
+from nikawa.io.answers.content import fold_content
 from nikawa.io.json import decode_json, read_json
 from nikawa.io.limits import CHECKED_BYTES, refuse_large_json
 from nikawa.io.lines import decode_line, opening, read_plain_lines, refuse_long_line
@@ -96,85 +96,16 @@ class LogVariant:
             raise BadInput(what, file=self._path, cure=cure)
 
 
-class ExampleMatcher:
-    """Finds the example a sample is about by what a log repeats of it: its id, else its texts."""
+def find_choices(texts: Sequence[str], example: Example | None) -> list[int] | None:
+    """The places of the choices with these texts in the example, whose order may be another.
 
-    def __init__(self, target: Target) -> None:
-        self._target = target
-        self._by_text: dict[str, list[int]] = {}
-        self._text_counts: list[int] = []
-        self._by_choices: dict[tuple[str, ...], list[int]] = {}
-
-    def find(self, doc: Any, order: int | None = None) -> str | None:
-        """The id of the example `doc` repeats; among equals the one at `order` in the split."""
-        if not isinstance(doc, Mapping):
-            return None
-        for name in ID_NAMES:
-            own = id_text(doc.get(name))
-            if own is not None and own in self._target.by_id:
-                self._check_texts(self._target.by_id[own], doc)
-                return own
-        return self.find_texts(list(_texts(doc)), order)
-
-    def _check_texts(self, example: Example, doc: Mapping[str, Any]) -> None:
-        """Refuse an id where every input the log repeats under the same name is another one."""
-        is_same = [
-            value.strip() == doc[name].strip()
-            for name, value in example.inputs.items()
-            if isinstance(value, str) and isinstance(doc.get(name), str)
-        ]
-        if is_same and not any(is_same):
-            what = f"id {example.id!r} has other texts than in the split"
-            raise UnfitAnswer(what, "check the split and the dataset's version")
-
-    def find_texts(self, texts: Sequence[str], order: int | None = None) -> str | None:
-        """The id of the example all of whose texts are among `texts`."""
-        if not self._text_counts:
-            self._index_texts()
-        hits: Counter[int] = Counter()
-        for text in dict.fromkeys(texts):
-            hits.update(self._by_text.get(text, ()))
-        full = [place for place, count in hits.items() if count == self._text_counts[place]]
-        if len(full) > 1:
-            full = [place for place in full if self._are_in_order(place, texts)] or full
-        if not full:
-            return None
-        place = order if order is not None and order in full else min(full)
-        return self._target.examples[place].id
-
-    def find_choices(self, choices: Sequence[str], prompt: str, order: int) -> str | None:
-        """The id of the example with these choices whose question the prompt holds."""
-        examples = self._target.examples
-        if not self._by_choices:
-            for place, example in enumerate(examples):
-                own = tuple(str(choice).strip() for choice in example.inputs.get("choices", ()))
-                self._by_choices.setdefault(own, []).append(place)
-        places = []
-        for place in self._by_choices.get(tuple(choices), []):
-            if str(examples[place].inputs.get("question", "")).strip() in prompt:
-                places.append(place)
-        if not places:
-            return None
-        return examples[order if order in places else places[0]].id
-
-    def _index_texts(self) -> None:
-        for place, example in enumerate(self._target.examples):
-            texts = set(_texts(example.inputs))
-            self._text_counts.append(len(texts))
-            for text in texts:
-                self._by_text.setdefault(text, []).append(place)
-
-    def _are_in_order(self, place: int, texts: Sequence[str]) -> bool:
-        """Whether the texts come in the order of the example's inputs: a pair may occur both ways
-        round.
-        """
-        own = list(dict.fromkeys(_texts(self._target.examples[place].inputs)))
-        return list(dict.fromkeys(text for text in texts if text in own)) == own
-
-
-def _texts(fields: Mapping[str, Any]) -> Iterator[str]:
-    for value in fields.values():
-        if isinstance(value, str) and value.strip():
-            yield value.strip()
-        elif isinstance(value, list):
-            yield from (item.strip() for item in value if isinstance(item, str) and item.strip())
+    None where one is none of them, or two are the same.
+    """
+    if example is None:
+        return None
+    choices = [fold_content(str(choice)) for choice in example.inputs.get("choices", ())]
+    folded = [fold_content(text) for text in texts]
+    if len(set(choices)) < len(choices) or not set(folded) <= set(choices):
+        return None
+    places = [choices.index(text) for text in folded]
+    return places if len(set(places)) == len(places) else None

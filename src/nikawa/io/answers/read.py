@@ -69,7 +69,10 @@ def read_answers(
         keep_rows=False,
         extract=extract,
     )
-    return files.match(examples)
+    answers = files.match(examples)
+    if answers.refusal is not None:
+        raise answers.refusal
+    return answers
 
 
 MAX_KEPT_BYTES = 400 * 10**6
@@ -190,6 +193,7 @@ class _Matching:
     places: dict[str, tuple[Path, str, int]] = field(default_factory=dict)
     unknown: dict[str, None] = field(default_factory=dict)
     duplicates: list[tuple[str, str]] = field(default_factory=list)
+    refusal: BadInput | None = None
     bytes_noted: int = 0
     """About how many bytes the notes of unknown and repeated ids take."""
 
@@ -203,18 +207,27 @@ class _Matching:
         if form.log and target.indices:  # to a log an option names a variant
             target = Target(target.task, target.examples)
         answers = form.read(rows, target, path)
-        without_id: list[RawAnswer] = []
         for answer in self._name_in_order(answers) if form.ordered else answers:
-            if answer.id is None:
-                if len(without_id) <= len(target.examples):
-                    without_id.append(answer)
-                else:  # too many to be matched by their order
-                    self._add_unknown(f"{form.place} {answer.place}")
-            elif (example := self._find_example(answer.id)) is None:
-                self._add_unknown(answer.id)
-            else:
+            example = None if answer.id is None else target.find(answer.id)
+            if example is not None:
                 self._add(answer, example)
-        self._add_by_order(without_id)
+            elif answer.unfit is not None:
+                self._refuse(answer.unfit.at(path, form.place, answer.place))
+            else:
+                self._add_unknown(answer.id or f"{form.place} {answer.place}")
+        if form.log:  # samples that need the whole log come last; their order is that of the files
+            files = {file: number for number, (file, _, _) in enumerate(self.places.values())}
+            ranks = {name: (files[file], place) for name, (file, _, place) in self.places.items()}
+            names = sorted(self.predictions, key=ranks.__getitem__)
+            self.predictions = {name: self.predictions[name] for name in names}
+
+    def _refuse(self, reason: BadInput) -> None:
+        """Note why the file is refused: raised at once, but of logs at the end, since a log is held
+        against splits that it is not of.
+        """
+        if not self.form.log:
+            raise reason
+        self.refusal = self.refusal or reason
 
     def _add_unknown(self, name: str) -> None:
         """Note an id that no example has; so many that they cannot be held are refused."""
@@ -238,22 +251,6 @@ class _Matching:
             what = f"holds {count} answers without ids, the split has {len(examples)} examples"
             raise BadInput(what, file=self.path, cure="check the split, or give each answer its id")
 
-    def _find_example(self, name: str) -> Example | None:
-        """The example of an id, of a full reference such as `jsick:test/33`, or of an id as other
-        files write it.
-        """
-        known = self.target.by_id
-        if name in known:
-            return known[name]
-        if name.startswith(f"{self.target.task.dataset}:"):
-            return known.get(name.partition("/")[2])
-        whole = name.removesuffix(".0")  # a number that passed through a float
-        if whole in known:
-            return known[whole]
-        start, _, source = name.rpartition("_")  # some column files put the source behind the id
-        example = known.get(start)
-        return example if example is not None and example.meta.get("source") == source else None
-
     def _add(self, answer: RawAnswer, example: Example) -> None:
         try:
             prediction = self._make_prediction(answer, example)
@@ -271,7 +268,8 @@ class _Matching:
             earlier = self._place_words(self.places[example.id])
             what = f"id {example.id!r} has another answer on {earlier}"
             cure = "keep one answer for each id"
-            raise UnfitAnswer(what, cure).at(self.path, self.form.place, answer.place)
+            problem = UnfitAnswer(what, cure)
+            self._refuse(problem.at(self.path, self.form.place, answer.place))
 
     def _place_words(self, place: tuple[Path, str, int]) -> str:
         file, unit, number = place
@@ -299,19 +297,6 @@ class _Matching:
             raw = value if isinstance(value, str) else msgspec.json.encode(value).decode()
         return Prediction(example=example.id, answer=answer, scores=scores, raw=raw, why=why_not)
 
-    def _add_by_order(self, answers: list[RawAnswer]) -> None:
-        """Samples of a log that hold nothing to match them by: by order, if that is how the whole
-        log is.
-        """
-        examples = self.target.examples
-        orders = [answer.order for answer in answers if answer.order is not None]
-        if len(orders) == len(answers) and sorted(orders) == list(range(len(examples))):
-            for order, answer in zip(orders, answers, strict=True):
-                self._add(answer, examples[order])
-            return
-        for answer in answers:
-            self._add_unknown(f"{self.form.place} {answer.place}")
-
     def answers(self, form: str) -> Answers:
         """The result."""
         predictions = self.predictions
@@ -321,6 +306,7 @@ class _Matching:
             unknown=list(self.unknown),
             duplicates=self.duplicates,
             readings=self.readings or {},
+            refusal=self.refusal,
             missing=[e.id for e in self.target.examples if e.id not in predictions],
             unparsed=[
                 (p.example, p.raw or "", p.why or NO_ANSWER)
