@@ -167,12 +167,12 @@ def test_sheets_in_and_judgements_out(project: Path, tmp_path: Path) -> None:
         ("p1", "y", "label", "yes"),
     ]
     hidden = tmp_path / "hidden.tsv"
-    assert export(project, hidden, ExportOptions(pseudonymise=True)) == 3
+    assert export(project, hidden, ExportOptions(pseudonymise=True)).written == 3
     assert len({j.worker for j in read_records(hidden, Judgement)} - {"=x", "y"}) == 2
     table = tmp_path / "table.csv"
-    assert export(project, table) == 3
+    assert export(project, table).written == 3
     assert "'=x" in table.read_text("utf-8-sig")
-    assert export(project, tmp_path / "yahoo.tsv", ExportOptions(form="yahoo")) == 3
+    assert export(project, tmp_path / "yahoo.tsv", ExportOptions(form="yahoo")).written == 3
     assert "'=x" in (tmp_path / "yahoo.tsv").read_text("utf-8")
     with pytest.raises(BadInput, match="exists already"):
         export(project, out)
@@ -291,7 +291,9 @@ def writing(tmp_path: Path) -> tuple[Path, list[str]]:
         for worker, answer in (("nagi", texts), ("mado", ["짧다.", "짧다.", ""]))
     ]
     write_records(tmp_path / "j.jsonl", given)
-    import_judgements(tmp_path / "w", tmp_path / "j.jsonl", JudgementOptions())
+    import_judgements(
+        tmp_path / "w", tmp_path / "j.jsonl", JudgementOptions(), skip_invalid=True
+    )
     return tmp_path / "w", texts
 
 
@@ -401,7 +403,10 @@ def test_decisions_settle_ties(project: Path, tmp_path: Path) -> None:
     assert run("collect", "export", project, "--to", "decisions", "--out", sheet).startswith(
         "1 decisions"
     )
-    assert sheet.read_text("utf-8").splitlines()[1] == "p0\tlabel\tno\to\t'=1+1 読み直した"
+    row = sheet.read_text("utf-8").splitlines()[1].split("\t")
+    assert row[:5] == ["p0", "label", "no", "o", "'=1+1 読み直した"]
+    assert row[5:7] == ["1970-01-01T00:00:01.000+00:00", "override"]
+    assert [one["answer"] for one in json.loads(row[7])] == ["yes"]
     export(project, out)
     run(
         "aggregate",
@@ -521,7 +526,7 @@ def test_no_sheet_runs_what_somebody_wrote(tmp_path: Path, name: str, form: str 
     assert (kept.example, kept.worker, kept.answer) == ("=1+1", "+w", "@yes")
 
 
-def test_a_decision_against_the_vote_is_told(project: Path, tmp_path: Path) -> None:
+def test_a_decision_against_the_vote_is_gold(project: Path, tmp_path: Path) -> None:
     answers = [
         Judgement(example="p0", worker=worker, question="label", answer=answer)
         for worker, answer in (("a", "yes"), ("b", "yes"), ("c", "no"))
@@ -548,9 +553,8 @@ def test_a_decision_against_the_vote_is_told(project: Path, tmp_path: Path) -> N
         "--adjudicated",
         tmp_path / "decided.tsv",
     )
-    assert "decisions other than the gold: 1 (the item was not tied, and the rule stands)" in run(
-        *words
-    )
+    assert "1 decided against the votes (p0)" in run(*words)
+    assert "1 decisions do not count" in run(*words, "--decisions", "ties")
 
 
 def test_a_sheet_comes_back_as_it_went(tmp_path: Path) -> None:

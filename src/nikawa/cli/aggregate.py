@@ -16,6 +16,7 @@ import typer
 from nikawa import api
 from nikawa.cli.terminal.options import (
     Data,
+    EmptySpans,
     HiddenLabels,
     Json,
     JudgementForm,
@@ -99,6 +100,7 @@ def aggregate(
         ),
     ] = "adjudicate",
     question: Question = None,
+    empty: EmptySpans = "none",
     examples: Annotated[
         str | None,
         typer.Option(
@@ -167,14 +169,11 @@ def aggregate(
     quiet: Quiet = False,
 ) -> None:
     """Make gold of judgements by a named rule; ties are never settled in silence."""
-    from dataclasses import replace
-
     from nikawa.aggregation.job import AggregateOptions, report_workers
-    from nikawa.io.judgements import JudgementOptions, parse_map
+    from nikawa.io.judgements import parse_options
 
-    how = JudgementOptions(form=form, mapping=parse_map(columns) if columns else None)
-    if question is not None:
-        how = replace(how, question=question)
+    words = (question,) if question else ()
+    how, question = parse_options(form, columns, words, empty=empty)
     options = AggregateOptions(
         rules=tuple(rule or ("majority",)),
         ties=ties,

@@ -14,6 +14,7 @@ import typer
 from nikawa import api
 from nikawa.cli.terminal.options import (
     Data,
+    EmptySpans,
     Json,
     JudgementForm,
     Question,
@@ -64,6 +65,7 @@ def agree(
         ),
     ],
     question: Question = None,
+    empty: EmptySpans = "none",
     level: Annotated[
         str | None,
         typer.Option(
@@ -141,12 +143,10 @@ def agree(
     """Measure how far workers agree: alpha, kappas, shares, variance, F1 of spans, each with a 95% interval over items."""
     from nikawa.aggregation.agree_job import AgreeOptions, plan_from_pilot, save_judgements
     from nikawa.aggregation.plan import PlanGoal
-    from nikawa.io.judgements import QUESTION, JudgementOptions, parse_map
+    from nikawa.io.judgements import parse_options
 
-    mapping = parse_map(columns) if columns else None
-    how = JudgementOptions(
-        form=form, mapping=mapping, question=question or QUESTION, encoding=encoding
-    )
+    words = (question,) if question else ()
+    how, question = parse_options(form, columns, words, encoding=encoding, empty=empty)
     options = AgreeOptions(
         question=question,
         level=level,

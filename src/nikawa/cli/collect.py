@@ -18,7 +18,9 @@ import typer
 
 from nikawa.cli.terminal.options import (
     Data,
+    EmptySpans,
     Json,
+    JudgementForm,
     Overwrite,
     Port,
     Quiet,
@@ -28,6 +30,7 @@ from nikawa.cli.terminal.options import (
 from nikawa.cli.terminal.output import echo, print_json, print_table, status
 
 if TYPE_CHECKING:
+    from nikawa.collect.export import ExportCount
     from nikawa.collect.job import NewReport
 
 PANEL = "Build"
@@ -91,10 +94,14 @@ def warn_local_address(address: str, project: Path) -> None:
         echo(f"note: links to {address} work on this machine only; {advice}", err=True)
 
 
-def show_export(count: int, form: str | None, out: Path, pseudonymise: bool) -> None:
+def show_export(count: ExportCount, form: str | None, out: Path, pseudonymise: bool) -> None:
     """How much was written, and what must not be given away with it."""
     what = form if form in ("examples", "decisions") else "judgements"
-    echo(f"{count:,} {what} written to {out}")
+    echo(f"{count.written:,} {what} written to {out}")
+    further = {"decisions": count.decisions, "reports": count.reports, "comments": count.comments}
+    if any(further.values()):
+        words = ", ".join(f"{number:,} {name}" for name, number in further.items() if number)
+        echo(f"With them {words}, in {count.remarks or out}")
     if form != "examples":
         return
     from nikawa.collect.writers import writers_file
@@ -410,7 +417,7 @@ def export(
     include: Annotated[
         list[str] | None,
         typer.Option(
-            help="Further parts: gold, pilot, surplus, withdrawn, excluded, decisions; may be repeated."
+            help="Further parts: gold, pilot, surplus, withdrawn, excluded; may be repeated. Decisions, reports and comments are always there."
         ),
     ] = None,
     pseudonymise: Annotated[
@@ -429,14 +436,23 @@ def export(
     quiet: Quiet = False,
 ) -> None:
     """Write the judgements so far, as nikawa aggregate reads them, while people work."""
-    from nikawa.collect.export import ExportOptions
+    from nikawa.collect.export import WHOLE, ExportOptions
     from nikawa.collect.export import export as run
 
-    options = ExportOptions(("main", *(include or ())), pseudonymise, form, overwrite)
+    options = ExportOptions((*WHOLE, *(include or ())), pseudonymise, form, overwrite)
     with status(f"writing {out}", quiet or json):
         count = run(project, out, options, database)
     if json:
-        print_json({"judgements": count, "out": str(out)})
+        print_json(
+            {
+                "judgements": count.written,
+                "out": str(out),
+                "decisions": count.decisions,
+                "reports": count.reports,
+                "comments": count.comments,
+                "remarks": None if count.remarks is None else str(count.remarks),
+            }
+        )
     elif not quiet:
         show_export(count, form, out, pseudonymise)
 
@@ -445,45 +461,65 @@ def import_(
     project: Project,
     file: Annotated[
         Path | None,
-        typer.Argument(help="Judgements made elsewhere: records, a sheet, Label Studio, doccano."),
+        typer.Argument(
+            help="Judgements made elsewhere: records, a sheet, or what Label Studio, doccano, potato, Prodigy, Argilla or MTurk export."
+        ),
     ] = None,
     examples: Annotated[
         str | None, typer.Option(help="Further examples: a dataset, folder or file.")
     ] = None,
-    form: Annotated[
-        str | None,
-        typer.Option(
-            "--form", help="records, sheet, label-studio or doccano; else told by the content."
-        ),
-    ] = None,
+    form: JudgementForm = None,
     mapping: Annotated[
         str | None,
         typer.Option("--map", help="Columns of a sheet: example=ID,worker=USER,answer=LABEL."),
     ] = None,
     question: Annotated[
-        str, typer.Option(help="The question of a sheet that names none.")
-    ] = "label",
+        list[str] | None,
+        typer.Option(
+            help="OURS=THEIRS: what the tool calls a question of the project, where that cannot be told; or the question of a sheet that names none. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    empty: EmptySpans = "none",
+    skip_invalid: Annotated[
+        bool,
+        typer.Option(
+            "--skip-invalid",
+            help="Leave out answers that the form does not take, and count them, instead of refusing the file.",
+        ),
+    ] = False,
     database: Database = "",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Add judgements made elsewhere, or further examples; all of a file or nothing."""
+    """Add judgements made elsewhere, or further examples; all of a file or nothing.
+
+    Every answer is held against the form of the project. What was added, was there already, was skipped and why is counted.
+    """
     from nikawa.collect.items import import_judgements
     from nikawa.errors import BadInput
-    from nikawa.io.judgements import JudgementOptions, parse_map
+    from nikawa.io.judgements import parse_options
 
     if file is None and examples is None:
         raise BadInput(
             "there is nothing to import", cure="name a file of judgements, or --examples FILE"
         )
-    options = JudgementOptions(form, parse_map(mapping) if mapping else None, question)
-    report = import_judgements(project, file, options, examples, database)
+    options, _ = parse_options(form, mapping, question or (), empty=empty)
+    report = import_judgements(
+        project, file, options, examples, database, skip_invalid=skip_invalid
+    )
     if json:
         return print_json(report)
     if not quiet:
         echo(
             f"{report.answers:,} answers and {report.examples:,} examples added, {report.known:,} known before"
         )
+        if report.differing:
+            echo(
+                f"{report.differing:,} of those known before are other answers; what was there stays"
+            )
+        if report.decisions or report.reports:
+            echo(f"{report.decisions:,} decisions and {report.reports:,} reports added")
         for note in report.notes:
             echo(f"{note.what}: {note.count:,}, {note.done}")
     return None

@@ -1,17 +1,25 @@
-"""Judgements out of a project, while people work: one snapshot, streamed. Also texts for a next round, and decisions."""
+"""Judgements out of a project, while people work: one snapshot, streamed. Also texts for a next round, and decisions.
+
+Every export of judgements holds what workers wrote beside their answers, the items they reported and what the owner decided, with
+the reason (see `io.judgements.remarks`); forms without room for them get a file beside theirs. With pseudonyms, the names of
+workers and owners are replaced inside these texts too.
+"""
 
 from __future__ import annotations
 
 import csv
 import hmac
 import io
+import re
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -31,19 +39,40 @@ from nikawa.collect.store import (
 from nikawa.collect.writers import WRITER, Authorship, write_writers, writers_file
 from nikawa.errors import BadInput, unknown
 from nikawa.io.atomic import atomic_write, private_files, refuse_existing
-from nikawa.io.judgements import write_judgements
+from nikawa.io.judgements import DIALECTS, write_judgements
 from nikawa.io.judgements.formula_escape import guard_cell
+from nikawa.io.judgements.remarks import (
+    REPORT,
+    name_decider,
+    name_person,
+    remarks_file,
+    write_remarks,
+)
 from nikawa.io.records import read_examples, write_records
-from nikawa.records import Example, Judgement
+from nikawa.records import DECISION_KINDS, Example, Judgement, JudgementKind
 from nikawa.serve.background import stream_in_process
 from nikawa.serve.database import Connection
 
-PARTS = ("main", "gold", "pilot", "surplus", "withdrawn", "excluded", "decisions")
-"""What an export may hold; without a word it is `main`: the answers that stand."""
+PARTS = ("main", "gold", "pilot", "surplus", "withdrawn", "excluded", "decisions", "reports")
+"""What an export may hold."""
+WHOLE = ("main", "decisions", "reports")
+"""What an export holds without a word: the answers that count, all decisions, and the reports about main items."""
+FORMS_WITHOUT_ROOM = ("doccano", *DIALECTS)
+"""Forms that hold answers alone: comments, reports and decisions are written into a file beside theirs."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """Comes before comma-separated lines: without it Excel reads Japanese as another encoding."""
-JUDGEMENT_COLUMNS = ("example", "worker", "question", "answer", "seconds", "at")
-DECISION_COLUMNS = ("example", "question", "answer", "person", "reason")
+JUDGEMENT_COLUMNS = ("example", "worker", "question", "answer", "seconds", "at", "comment", "kind")
+DECISION_COLUMNS = (
+    "example",
+    "question",
+    "answer",
+    "person",
+    "reason",
+    "at",
+    "decides",
+    "earlier",
+)
+"""`decides` says how the decision counts (`override` or `ties`), `earlier` holds those it replaced, as JSON."""
 BYTES_PER_BLOCK = 1 << 16
 
 
@@ -51,8 +80,8 @@ BYTES_PER_BLOCK = 1 << 16
 class ExportOptions:
     """How judgements are written."""
 
-    parts: tuple[str, ...] = ("main",)
-    """Which answers are written: some of `PARTS`."""
+    parts: tuple[str, ...] = WHOLE
+    """What is written: some of `PARTS`."""
     pseudonymise: bool = False
     """Whether workers get names that tell nothing about them."""
     form: str | None = None
@@ -61,12 +90,25 @@ class ExportOptions:
     """Whether a file that exists is replaced; else it is bad input."""
 
 
+class ExportCount(NamedTuple):
+    """What an export wrote."""
+
+    written: int
+    """Judgements of workers; examples or lines of decisions where these are written."""
+    decisions: int = 0
+    reports: int = 0
+    comments: int = 0
+    """Judgements that have a comment of the worker."""
+    remarks: Path | None = None
+    """The file beside, where the form has no room for the last three."""
+
+
 def export(
     folder: Path, out: Path, options: ExportOptions | None = None, database: str = ""
-) -> int:
+) -> ExportCount:
     """Write the judgements so far, texts to judge or decisions, from one moment, while people work.
 
-    Returns how many lines or examples were written. The project may be served meanwhile. The file has mode 0600.
+    The project may be served meanwhile. The file has mode 0600.
     """
     options = options or ExportOptions()
     form = options.form or ("csv" if out.name.endswith(".csv") else None)
@@ -76,37 +118,67 @@ def export(
         private_files(),  # who said what is for the owner alone, until they publish it
     ):
         if form == "examples":
-            return _write_examples(db, project, out, options)
+            return ExportCount(_write_examples(db, project, out, options))
         if form == "decisions":
-            return _write_decisions(db, project, out, options)
-        judgements = read_judgements(db, project, options.parts, pseudonymise=options.pseudonymise)
+            return ExportCount(_write_decisions(db, project, out, options))
+        rows = read_judgements(db, project, options.parts, pseudonymise=options.pseudonymise)
+        counted = _Counted(rows, answers_only=form in FORMS_WITHOUT_ROOM)
+        judgements: Iterable[Judgement] = counted
         if form == "csv" or (form is None and ".jsonl" in out.name):
-            counted = _Counted(judgements)
             lines = csv_lines(counted) if form == "csv" else json_lines(counted)
             with atomic_write(out, overwrite=options.overwrite) as stream:
                 for block in lines:  # a compressed stream takes no list
                     stream.write(block)
-            return counted.count
+            return counted.report()
+        beside = remarks_file(out) if form in FORMS_WITHOUT_ROOM else None
+        if beside is not None:
+            refuse_existing(beside, options.overwrite)
         if out.name.endswith(".tsv") or form not in (None, "records", "label-studio", "doccano"):
-            judgements = _guard_cells(judgements)
+            judgements = _guard_cells(counted)
         examples = None
         if form in ("label-studio", "doccano"):
             examples = {example.id: example for example in read_examples(project.folder / EXAMPLES)}
-        return write_judgements(
-            out, judgements, form, examples=examples, overwrite=options.overwrite
+        texts = project.form.questions if project.form.writes else ()
+        write_judgements(
+            out, judgements, form, examples=examples, texts=texts, overwrite=options.overwrite
         )
+        if beside is None:
+            return counted.report()
+        if not counted.apart:
+            beside.unlink(missing_ok=True)  # of an export before
+            return counted.report()
+        write_remarks(beside, counted.apart, overwrite=options.overwrite)
+        return counted.report()._replace(remarks=beside)
 
 
 class _Counted:
-    """Counts the judgements that pass."""
+    """Counts the judgements that pass; with `answers_only`, remarks are kept `apart` and do not pass."""
 
-    def __init__(self, rows: Iterable[Judgement]) -> None:
-        self._rows, self.count = rows, 0
+    def __init__(self, rows: Iterable[Judgement], *, answers_only: bool = False) -> None:
+        self._rows = rows
+        self._answers_only = answers_only
+        self._kinds: Counter[str] = Counter()
+        self._comments = 0
+        self.apart: list[Judgement] = []
+        """Decisions, reports, and answers with a comment."""
 
     def __iter__(self) -> Iterator[Judgement]:
         for row in self._rows:
-            self.count += 1
-            yield row
+            self._kinds[row.kind] += 1
+            is_answer = row.kind == "person"
+            if is_answer and row.comment:
+                self._comments += 1
+            if self._answers_only and (row.comment or not is_answer):
+                self.apart.append(row)
+            if is_answer or not self._answers_only:
+                yield row
+
+    def report(self) -> ExportCount:
+        """What passed."""
+        decisions = sum(self._kinds[kind] for kind in DECISION_KINDS)
+        return ExportCount(
+            self._kinds["person"], decisions, self._kinds[REPORT], comments=self._comments
+        )
 
 
 def stream_export(
@@ -123,7 +195,7 @@ def export_lines(folder: str, database: str, form: str, pseudonymise: bool) -> I
     project = open_project(Path(folder))
     db = project_database(database, project.folder, project.name).connect()
     try:
-        judgements = read_judgements(db, project, pseudonymise=pseudonymise)
+        judgements = read_judgements(db, project, WHOLE, pseudonymise=pseudonymise)
         yield from csv_lines(judgements) if form == "csv" else json_lines(judgements)
     finally:
         db.close()
@@ -136,51 +208,132 @@ def read_judgements(
     *,
     pseudonymise: bool = False,
 ) -> Iterator[Judgement]:
-    """The judgements of these parts, oldest first, the owner's decisions last.
+    """The judgements of these parts, oldest first: answers, then reports, then the owner's decisions.
 
     They are streamed from one snapshot: what comes in meanwhile is not among them. An unknown part is bad input.
     """
     included = set(parts)
     for part in included - set(PARTS):
         raise unknown("part", part, PARTS)
-    if included - {"decisions"}:
-        yield from read_answers(db, project, included, pseudonymise)
-    if "decisions" not in included:
-        return
-    for ref, person, body, at in db.stream(
-        "SELECT i.ref, d.person, d.body, d.at FROM decisions d JOIN items i ON i.id = d.item ORDER BY d.seq"
-    ):
-        worker, time = f"decision:{person}", format_time(at)
-        for question, answer in project.form.to_judgements(msgspec.json.decode(body)):
-            yield Judgement(example=ref, worker=worker, question=question, answer=answer, at=time)
+    names = _Names(db, project) if pseudonymise else None
+    if included - {"decisions", "reports"}:
+        yield from read_answers(db, project, included, names)
+    if "reports" in included:
+        yield from read_reports(db, included, names)
+    if "decisions" in included:
+        yield from read_decisions(db, project, names)
+
+
+class _Names:
+    """What workers and owners are called where nobody shall be known."""
+
+    def __init__(self, db: Connection, project: Project) -> None:
+        self.hide: Callable[[str], str] = cache(project.pseudonym)
+        people = [str(name) for (name,) in db.rows("SELECT name FROM workers")]
+        people += [str(name) for (name,) in db.rows("SELECT DISTINCT person FROM decisions")]
+        spellings = {
+            folded: name
+            for name in people
+            for folded in (name, unicodedata.normalize("NFKC", name))
+        }
+        self._by_spelling = {spelling.casefold(): name for spelling, name in spellings.items()}
+        # A name of letters and digits is looked for as a word: `an` is none inside `and`.
+        patterns = [
+            rf"(?<![0-9A-Za-z]){re.escape(one)}(?![0-9A-Za-z])" if one.isascii() else re.escape(one)
+            for one in sorted(spellings, key=len, reverse=True)
+            if one.strip()
+        ]
+        self._pattern = re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
+
+    def hide_in(self, text: str) -> str:
+        """A comment or reason with the pseudonyms of the people whose names it holds."""
+        if not text or self._pattern is None:
+            return text
+        return self._pattern.sub(
+            lambda match: self.hide(self._by_spelling.get(match[0].casefold(), match[0])), text
+        )
+
+
+def _choose_kinds(parts: set[str]) -> str:
+    """The kinds of items that are written, as a list of SQL; control and pilot items stay hidden unless they are named."""
+    kinds = [kind for kind in ("main", "gold", "pilot") if kind in parts] or ["main"]
+    return ", ".join(f"'{kind}'" for kind in kinds)
 
 
 def read_answers(
-    db: Connection, project: Project, parts: set[str], pseudonymise: bool
+    db: Connection, project: Project, parts: set[str], names: _Names | None
 ) -> Iterator[Judgement]:
     """The judgements of answers, oldest first; `parts` says which kinds are included (see `PARTS`)."""
-    kinds = [kind for kind in ("main", "gold", "pilot") if kind in parts] or ["main"]
-    rules = ["a.kind IN ({})".format(", ".join(f"'{kind}'" for kind in kinds))]
+    rules = [f"a.kind IN ({_choose_kinds(parts)})"]
     if "surplus" not in parts:
         rules.append("a.surplus = 0")
     if "withdrawn" not in parts:
         rules.append("x.answer IS NULL")
     if "excluded" not in parts:
         rules.append("w.state <> 'excluded'")
-    show_name: Callable[[str], str] = cache(project.pseudonym) if pseudonymise else str
 
     @lru_cache(maxsize=4096)  # most projects have few different answers
     def split(body: str) -> list[tuple[str, Any]]:
         return project.form.to_judgements(msgspec.json.decode(body))
 
-    for ref, worker, body, seconds, at in db.stream(
-        f"SELECT i.ref, w.name, a.body, a.seconds, a.at FROM {ANSWERS} JOIN items i ON i.id = a.item"  # noqa: S608
+    for ref, worker, body, seconds, at, comment in db.stream(
+        "SELECT i.ref, w.name, a.body, a.seconds, a.at, a.comment"  # noqa: S608
+        f" FROM {ANSWERS} JOIN items i ON i.id = a.item"
         f" WHERE {' AND '.join(rules)} ORDER BY a.seq"
     ):
-        name, time = show_name(worker), format_time(at)
+        name, time = worker if names is None else names.hide(worker), format_time(at)
+        if comment and names is not None:
+            comment = names.hide_in(comment)  # noqa: PLW2901
         for question, answer in split(body):
             yield Judgement(
-                example=ref, worker=name, question=question, answer=answer, seconds=seconds, at=time
+                example=ref,
+                worker=name,
+                question=question,
+                answer=answer,
+                seconds=seconds,
+                at=time,
+                comment=comment,
+            )
+
+
+def read_reports(db: Connection, parts: set[str], names: _Names | None) -> Iterator[Judgement]:
+    """The items that workers handed back, with code and comment, of the kinds of items that `parts` says."""
+    rules = [f"i.kind IN ({_choose_kinds(parts)})"]
+    if "excluded" not in parts:
+        rules.append("w.state <> 'excluded'")
+    for ref, worker, code, comment, at in db.stream(
+        "SELECT i.ref, w.name, r.code, r.comment, r.at FROM reports r JOIN items i ON i.id = r.item"  # noqa: S608
+        f" JOIN workers w ON w.id = r.worker WHERE {' AND '.join(rules)} ORDER BY r.seq"
+    ):
+        yield Judgement(
+            example=ref,
+            worker=worker if names is None else names.hide(worker),
+            question=REPORT,
+            answer=code,
+            at=format_time(at),
+            kind="report",
+            comment=comment if names is None else names.hide_in(comment),
+        )
+
+
+def read_decisions(db: Connection, project: Project, names: _Names | None) -> Iterator[Judgement]:
+    """All decisions, the oldest first; the kind says how they count, as the project has it."""
+    kind: JudgementKind = (
+        "tie-decision" if project.settings.adjudication.decisions == "ties" else "decision"
+    )
+    for ref, person, body, reason, at in db.stream(
+        "SELECT i.ref, d.person, d.body, d.reason, d.at FROM decisions d JOIN items i ON i.id = d.item ORDER BY d.at, d.seq"
+    ):
+        name = person if names is None else names.hide(person)
+        for question, answer in project.form.to_judgements(msgspec.json.decode(body)):
+            yield Judgement(
+                example=ref,
+                worker=name_decider(kind, name),
+                question=question,
+                answer=answer,
+                at=format_time(at),
+                kind=kind,
+                comment=reason if names is None else names.hide_in(reason),
             )
 
 
@@ -192,6 +345,7 @@ def _guard_cells(judgements: Iterable[Judgement]) -> Iterator[Judgement]:
             example=guard_cell(judgement.example),
             worker=guard_cell(judgement.worker),
             answer=guard_cell(judgement.answer),
+            comment=guard_cell(judgement.comment),
         )
 
 
@@ -205,6 +359,8 @@ def csv_lines(judgements: Iterable[Judgement]) -> Iterator[bytes]:
         cells = []
         for column in JUDGEMENT_COLUMNS:
             value = getattr(judgement, column)
+            if column == "kind" and value == "person":
+                value = None  # a blank cell is a worker's answer
             if value is not None and not isinstance(value, str | int | float):
                 value = msgspec.json.encode(value).decode()
             cells.append("" if value is None else guard_cell(value))
@@ -284,16 +440,42 @@ def _write_decisions(db: Connection, project: Project, out: Path, options: Expor
 
     Returns how many lines were written below the header.
     """
+    chains: dict[tuple[str, str], list[Judgement]] = {}
+    names = _Names(db, project) if options.pseudonymise else None
+    for decision in read_decisions(db, project, names):
+        chains.setdefault((decision.example, decision.question), []).append(decision)
+    position = {ref: place for place, (ref,) in enumerate(db.rows(_DECIDED_ITEMS))}
     lines = ["\t".join(DECISION_COLUMNS)]
-    for ref, body, person, reason in db.stream(
-        "SELECT i.ref, d.body, d.person, d.reason FROM decisions d JOIN items i ON i.id = d.item"
-        " WHERE d.seq = (SELECT max(o.seq) FROM decisions o WHERE o.item = d.item) ORDER BY i.position"
-    ):
-        for question, answer in project.form.to_judgements(msgspec.json.decode(body)):
-            is_text = isinstance(answer, str)
-            value = guard_cell(answer) if is_text else msgspec.json.encode(answer).decode()
-            cells = (guard_cell(ref), question, value, guard_cell(person), guard_cell(reason))
-            lines.append("\t".join(" ".join(str(cell).split()) for cell in cells))
+    for (ref, question), chain in sorted(chains.items(), key=lambda pair: position[pair[0][0]]):
+        last = chain[-1]
+        earlier = [
+            {
+                "answer": one.answer,
+                "person": name_person(one),
+                "reason": one.comment,
+                "at": one.at,
+            }
+            for one in chain[:-1]
+        ]
+        is_text = isinstance(last.answer, str)
+        value = guard_cell(last.answer) if is_text else msgspec.json.encode(last.answer).decode()
+        cells = (
+            guard_cell(ref),
+            question,
+            value,
+            guard_cell(name_person(last)),
+            guard_cell(last.comment),
+            last.at,
+            project.settings.adjudication.decisions,
+            msgspec.json.encode(earlier).decode() if earlier else "",
+        )
+        lines.append("\t".join(" ".join(str(cell).split()) for cell in cells))
     with atomic_write(out, overwrite=options.overwrite) as stream:
         stream.write("".join(f"{line}\n" for line in lines).encode())
     return len(lines) - 1
+
+
+_DECIDED_ITEMS = (
+    "SELECT ref FROM items WHERE kind = 'main' AND id IN (SELECT item FROM decisions)"
+    " ORDER BY position"
+)

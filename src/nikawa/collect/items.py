@@ -296,6 +296,8 @@ class ImportReport:
     """Judgements that were taken: an answer to a form with two questions is two."""
     form: str = ""
     """What the file was recognised as."""
+    differing: int = 0
+    """Answers known before that say something else than the file; they stay as they are."""
 
 
 def import_judgements(
@@ -329,17 +331,39 @@ def import_judgements(
             project, reading, lambda names: store.read(find_items, names), skip_invalid=skip_invalid
         )
 
-        def add_all(db: Connection) -> tuple[int, int, int, int]:
+        def add_all(db: Connection) -> tuple[int, int, int, int, int]:
+            differing = count_differing(db, project, rows)
             answers, known = add_judgements(db, project, rows, str(file), now)
             decisions = import_decisions(db, project, reading.decisions, str(file), now)
             reports = import_reports(db, project, reading.reports, str(file), now)
-            return answers, known, decisions, reports
+            return answers, known, decisions, reports, differing
 
-        answers, known, decisions, reports = store.write(add_all)
+        answers, known, decisions, reports, differing = store.write(add_all)
         notes = reading.notes.report()
         return ImportReport(
-            answers, known, added, notes, decisions, reports, len(rows), reading.form
+            answers, known, added, notes, decisions, reports, len(rows), reading.form, differing
         )
+
+
+def count_differing(db: Connection, project: Project, rows: Iterable[tuple[int, Judgement]]) -> int:
+    """How many workers' answers about an item are there already, and other ones than these judgements say."""
+    stored = {
+        (fold_name(name), ref): msgspec.json.decode(body)
+        for name, ref, body in db.rows(
+            "SELECT w.name, i.ref, a.body FROM answers a JOIN workers w ON w.id = a.worker"
+            " JOIN items i ON i.id = a.item WHERE a.surplus = 0"
+        )
+    }
+    names = {str(name) for (name,) in db.rows("SELECT name FROM workers")}
+    pseudonyms = {one: name for name in names for one in project.pseudonyms(name)}
+    differing = set()
+    for _, judgement in rows:
+        key = (fold_name(pseudonyms.get(judgement.worker, judgement.worker)), judgement.example)
+        if key in stored:
+            before = dict(project.form.to_judgements(stored[key]))
+            if before.get(judgement.question) != judgement.answer:
+                differing.add(key)
+    return len(differing)
 
 
 def find_items(db: Connection, names: Collection[str]) -> dict[str, Example]:

@@ -43,6 +43,20 @@ def complete_from(*words: str) -> Callable[[str], list[str]]:
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 """The whole report on stdout, whatever `--quiet` says; no progress is shown."""
+Extract = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--extract",
+        metavar="REGEX",
+        help="Take the answer out of a longer text by a regular expression: its last match, and of it the first group; may be repeated: the next one looks into what the one before gave.",
+    ),
+]
+"""A chain; see `nikawa.io.answers.extract`."""
+ShowReading = Annotated[
+    bool,
+    typer.Option("--show-reading", help="Show what was read from what: text, reading, pattern."),
+]
+"""With `--json`, the key `readings`."""
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 """Files are written and the exit status is the same."""
 Data = Annotated[
@@ -101,15 +115,32 @@ CardFields = Annotated[
     ),
 ]
 """Parsed by `parse_card_fields`."""
-Question = Annotated[str | None, typer.Option(help="The question, where there are several.")]
-"""None: the only question of the judgements."""
+Question = Annotated[
+    str | None,
+    typer.Option(
+        help="The question, where there are several; OURS=THEIRS where a tool calls it otherwise."
+    ),
+]
+"""None: the only question of the judgements. Parsed by `nikawa.io.judgements.parse_questions`."""
+EmptySpans = Annotated[
+    str,
+    typer.Option(
+        "--empty",
+        help="What a doccano row without spans says: none (nothing to mark) or skip (not done).",
+        autocompletion=complete_from("none", "skip"),
+    ),
+]
+"""doccano writes a row for documents that nobody opened, too."""
 SheetColumns = Annotated[
     str | None,
     typer.Option("--map", help="Columns of a sheet: example=task_id,worker=user,answer=label."),
 ]
 """Parsed by `nikawa.io.judgements.parse_map`; None takes the columns by their usual names."""
 JudgementForm = Annotated[
-    str | None, typer.Option(help="records, sheet, label-studio, doccano; else by content.")
+    str | None,
+    typer.Option(
+        help="records, sheet, label-studio, doccano, potato, prodigy, argilla, mturk; else by content."
+    ),
 ]
 """The tool that wrote a file of judgements."""
 Port = Annotated[int, typer.Option(help="The port; 0 for a free one.", min=0, max=65535)]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -84,6 +84,25 @@ class JudgementOptions:
         return self.asked in (None, question)
 
 
+def parse_questions(words: Iterable[str]) -> tuple[str | None, dict[str, str]]:
+    """`NAME`, the question of files that name none, and `OURS=THEIRS`, what a tool calls a question of ours.
+
+    >>> parse_questions(["spans=ner"])
+    (None, {'spans': 'ner'})
+    """
+    question, mapping = None, {}
+    for word in words:
+        ours, equals, theirs = (part.strip() for part in word.partition("="))
+        if not ours or (equals and not theirs) or ours in mapping:
+            cure = "write a question of ours, or --question OURS=THEIRS, once each"
+            raise BadInput(f"--question {word!r} names no question", cure=cure)
+        if equals:
+            mapping[ours] = theirs
+        else:
+            question = ours
+    return question, mapping
+
+
 class Notes:
     """What was odd, counted while a file is read."""
 
@@ -96,6 +115,12 @@ class Notes:
         count, lines = self._places.get(what, (0, ()))
         self._places[what] = (count + 1, (*lines, line) if len(lines) < MAX_LINES_NOTED else lines)
         self._done[what] = done or DONE.get(what, "")
+
+    def add_many(self, what: str, count: int, done: str) -> None:
+        """So many more of these, all over the file."""
+        before, lines = self._places.get(what, (0, ()))
+        self._places[what] = (before + count, lines)
+        self._done[what] = done
 
     def report(self) -> tuple[Note, ...]:
         """All notes, in the order they were first met."""

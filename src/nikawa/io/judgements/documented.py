@@ -7,8 +7,9 @@ themselves was tried; what their documentation does not say is refused.
   `accept` answer `label`, `user_input` a text; a row with one `label` and no span is a yes or no about it: the question
   is the label, the answer `accept` or `reject`. Rejected rows of spans and choices and ignored rows hold no answer. The item
   is `example` or `id` of the row or of its `meta`, else `_input_hash`; the worker is `_annotator_id`, else `_session_id`.
-- **Argilla**: the JSON of `records.to_json`. A question's responses are its answers, by `user_id`; drafts and discarded
-  responses are skipped. Spans are `start`, `end`, `label`; rankings lists of values.
+- **Argilla**: the JSON of `records.to_json`, or of `records.to_list(flatten=True)`, which alone tells drafts and discarded
+  responses; these are skipped. A question's responses are its answers, by user. Spans are `start`, `end`, `label`. Several
+  labels and rankings look alike, and are refused. (The layout is that of argilla 2.8's own `Record.to_dict`.)
 - **Mechanical Turk**: the CSV of batch results. `Answer.NAME` answers NAME; `Answer.NAME.LABEL` columns of true and
   false are one choice. The item is `Input.example` or `Input.id`, else `HITId`. Rejected assignments are skipped.
 - **Prolific**: its file of submissions holds no answers, and is refused; a survey's own sheet with the column
@@ -210,12 +211,16 @@ class ArgillaRecord(msgspec.Struct):
 
 
 def read_argilla(path: Path, options: JudgementOptions | None = None) -> Reading:
-    """Open the JSON of `records.to_json`; places are records, counted from 1."""
+    """Open a JSON file of records; places are records, counted from 1."""
     options = options or JudgementOptions()
     reading = Reading(path, "argilla", iter(()), "persons", place="record")
 
     def judge() -> Iterator[tuple[int, Judgement]]:
-        for place, record in enumerate(read_json(path, list[ArgillaRecord]), start=1):
+        for place, row in enumerate(read_json(path, list[dict[str, Any]]), start=1):
+            try:
+                record = msgspec.convert(unflatten_record(row), ArgillaRecord)
+            except (msgspec.ValidationError, ValueError) as problem:
+                raise reading.fault(place, f"is no record ({problem})", "export again") from None
             example = record.metadata.get("example") or record.id
             if example in (None, ""):
                 raise reading.fault(place, "has no id", "export the records with their ids")
@@ -225,31 +230,57 @@ def read_argilla(path: Path, options: JudgementOptions | None = None) -> Reading
                 reading.notes.add("records without a response", place, "skipped")
             for question, responses in record.responses.items():
                 for response in responses:
-                    status = response.get("status") or "submitted"
-                    if status != "submitted":
-                        reading.notes.add(f"{status} responses", place, "no answer counted")
-                        continue
-                    worker = response.get("user_id") or response.get("user")
-                    if not worker:
-                        raise reading.fault(place, "a response names no user", "export again")
-                    parsed = parse_response(
-                        question, response.get("value"), record, place, reading, options
-                    )
-                    if parsed is None:
-                        continue
-                    reading.kinds[question] = parsed[0]
-                    yield (
-                        place,
-                        Judgement(
-                            example=str(example),
-                            worker=str(worker),
-                            question=question,
-                            answer=parsed[1],
-                        ),
-                    )
+                    judgement = judge_response(question, response, record, place, reading, options)
+                    if judgement is not None:
+                        yield place, msgspec.structs.replace(judgement, example=str(example))
 
     reading.rows = judge()
     return reading
+
+
+def unflatten_record(row: dict[str, Any]) -> dict[str, Any]:
+    """A record with its responses by question, however it was exported."""
+    if "responses" in row or not any(name.endswith(".responses") for name in row):
+        return row
+    responses: dict[str, list[dict[str, Any]]] = {}
+    for name, values in row.items():
+        if name.endswith(".responses"):
+            users, statuses = row.get(f"{name}.users"), row.get(f"{name}.status")
+            parts = zip(
+                values, users or [None] * len(values), statuses or [None] * len(values), strict=True
+            )
+            question = name.removesuffix(".responses")
+            responses[question] = [{"value": v, "user_id": u, "status": s} for v, u, s in parts]
+    fields = {name: value for name, value in row.items() if "." not in name and name != "id"}
+    metadata = {"example": row["example"]} if row.get("example") else {}
+    return {"id": row.get("id"), "fields": fields, "metadata": metadata, "responses": responses}
+
+
+def judge_response(
+    question: str,
+    response: dict[str, Any],
+    record: ArgillaRecord,
+    place: int,
+    reading: Reading,
+    options: JudgementOptions,
+) -> Judgement | None:
+    """The judgement of a response, its item still open; None, noted, where it holds no answer."""
+    status = response.get("status")
+    if status not in (None, "submitted"):
+        reading.notes.add(f"{status} responses", place, "no answer counted")
+        return None
+    worker = response.get("user_id")
+    if not worker:
+        raise reading.fault(place, "a response names no user", "export again")
+    if status is None:
+        reading.notes.add(
+            "responses without a status", place, "counted: drafts among them look the same"
+        )
+    parsed = parse_response(question, response.get("value"), record, place, reading, options)
+    if parsed is None:
+        return None
+    reading.kinds[question] = parsed[0]
+    return Judgement(example="", worker=str(worker), question=question, answer=parsed[1])
 
 
 def parse_response(

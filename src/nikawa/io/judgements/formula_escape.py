@@ -40,6 +40,7 @@ def unguard_judgements(rows: Iterable[tuple[int, Judgement]]) -> Iterator[tuple[
             "example": unguard_cell(row.example),
             "worker": unguard_cell(row.worker),
             "answer": unguard_cell(row.answer),
+            "comment": unguard_cell(row.comment),
         }
         changed = any(getattr(row, name) is not text for name, text in texts.items())
         yield place, msgspec.structs.replace(row, **texts) if changed else row

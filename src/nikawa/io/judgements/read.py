@@ -9,7 +9,14 @@ from pathlib import Path
 import msgspec
 
 from nikawa.errors import BadInput, unknown
-from nikawa.io.judgements.base import JudgementOptions, Notes, Reading, parse_answer_cell
+from nikawa.io.judgements.base import (
+    QUESTION,
+    JudgementOptions,
+    Notes,
+    Reading,
+    parse_answer_cell,
+    parse_questions,
+)
 from nikawa.io.judgements.crowd import DIALECTS, recognise_columns, write_results
 from nikawa.io.judgements.doccano import read_doccano, write_doccano
 from nikawa.io.judgements.documented import (
@@ -34,6 +41,7 @@ from nikawa.io.judgements.sheets import (
     MAP_CURE,
     detect_layout,
     map_columns,
+    parse_map,
     read_columns,
     read_sheet,
 )
@@ -47,6 +55,34 @@ FORMS = ("records", "sheet", "label-studio", "doccano", "potato", "prodigy", "ar
 OWN_COLUMNS = {b"example", b"worker", b"question", b"answer"}
 """Columns that every table of judgements of our own has."""
 PEEK_BYTES = 1 << 16
+
+
+def parse_options(
+    form: str | None = None,
+    columns: str | None = None,
+    questions: Iterable[str] = (),
+    *,
+    encoding: str | None = None,
+    empty: str = "none",
+) -> tuple[JudgementOptions, str | None]:
+    """How a file is read, from the words of a command line; and the question that is asked, where one is named.
+
+    `columns` is a map as `parse_map` takes it, `questions` are `NAME` or `OURS=THEIRS`.
+    """
+    if empty not in ("none", "skip"):
+        raise unknown("meaning of empty spans", empty, ("none", "skip"))
+    name, mapping = parse_questions(questions)
+    question = name or next(iter(mapping), None)
+    options = JudgementOptions(
+        form=form,
+        mapping=parse_map(columns) if columns else None,
+        question=question or QUESTION,
+        encoding=encoding,
+        questions=mapping,
+        asked=None if mapping else name,
+        empty="skip" if empty == "skip" else "none",
+    )
+    return options, question
 
 
 def open_judgements(path: Path, options: JudgementOptions | None = None) -> Reading:
@@ -154,7 +190,7 @@ def recognise_json(path: Path, start: bytes, line: bytes) -> str:
     if start[:1] == b"[":
         if has("annotations") or has("annotation_id", "annotator"):
             return "label-studio"
-        if has("responses", "fields"):
+        if has("responses", "fields") or b'.responses"' in start:
             return "argilla"
         return "doccano" if has("label", "Comments") else "records"
     if has("instance_id", "user_id") or has("annotator", "item", "schema"):

@@ -18,6 +18,11 @@ from nikawa.io.atomic import atomic_write
 from nikawa.io.json import encode_json
 from nikawa.records import DECISION_KINDS, Judgement, JudgementKind
 
+OVERRIDE, TIES = "override", "ties"
+WAYS = (OVERRIDE, TIES)
+"""What decisions do: they are the gold whatever the votes, or where the rule makes none of them."""
+KIND_OF_WAY: dict[str, JudgementKind] = {OVERRIDE: "decision", TIES: "tie-decision"}
+"""Way to the kind of judgement that says it."""
 REPORT = "report"
 """The kind of a report, and its question: none of a form has this name."""
 
