@@ -221,8 +221,8 @@ def test_the_last_decision_counts() -> None:
     first = Decision("i0", "answer", "e", at="2026-11-16T10:00:00+00:00")
     second = Decision("i0", "answer", "n", at="2026-11-16T19:30:00+09:00")
     book.add([second, first, first])
-    assert book.chain(("answer",), "i0") == [first, second]
-    assert book.settle("answer", "i0", "c") == "n"
+    assert book.chain("i0") == [first, second]
+    assert book.settle("i0", "c") == "n"
     assert apply_decisions(apply_rule(table("cc"), "majority"), book).answers() == ["n"]
     with pytest.raises(BadInput, match="there is no way to take decisions 'tie'"):
         DecisionBook("tie")

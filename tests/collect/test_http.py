@@ -469,14 +469,20 @@ def test_the_owner_at_work(serve: Serve) -> None:
     assert told.json() == {"ref": "i000", "state": "set-aside"}
     lines = here.client.get("/owner/export?pseudonymise=1").text.splitlines()
     found = [msgspec.json.decode(line, type=Judgement) for line in lines]
-    assert {j.worker for j in found} == {here.project.pseudonym("x"), here.project.pseudonym("y")}
+    answers = [j for j in found if j.kind == "person"]
+    assert {j.worker for j in answers} == {here.project.pseudonym("x"), here.project.pseudonym("y")}
+    (report,) = (j for j in found if j.kind == "report")
+    assert (report.worker, report.answer) == (here.project.pseudonym("hanako"), "hate")
     rows = list(
         csv.reader(
             io.StringIO(here.client.get("/owner/export?form=csv").content.decode("utf-8-sig"))
         )
     )
-    assert rows[0] == ["example", "worker", "question", "answer", "seconds", "at"]
-    assert len(rows) == 3
+    assert rows[0] == [
+        *("example", "worker", "question", "answer", "seconds", "at"),
+        *("comment", "kind"),
+    ]
+    assert [row[7] for row in rows[1:]] == ["", "", "report"]
     assert here.client.get("/owner/export?form=exe").status_code == 400
     assert here.client.get("/owner/audit?after=x").status_code == 400
     rows = here.client.get("/owner/audit").json()

@@ -30,7 +30,7 @@ def test_no_sheet_runs_a_cell(cell: str) -> None:
 
 def test_numbers_stay_numbers_in_a_sheet() -> None:
     lines = csv_lines([Judgement(example="a", worker="w", question="q", answer=-1.5)])
-    assert b"".join(lines).splitlines()[1] == b"a,w,q,-1.5,,"
+    assert b"".join(lines).splitlines()[1] == b"a,w,q,-1.5,,,,"
 
 
 def test_messages_have_the_same_keys_and_values_in_all_languages() -> None:

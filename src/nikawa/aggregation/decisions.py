@@ -24,14 +24,15 @@ from nikawa.aggregation.spans import parse_marks, to_marks
 from nikawa.aggregation.table import Table
 from nikawa.aggregation.verdicts import ACCEPTED, DROPPED, Verdicts, round_or_cut
 from nikawa.errors import BadInput, suggest, unknown
-from nikawa.io.judgements.remarks import name_decider, name_person
+from nikawa.io.judgements.remarks import (
+    KIND_OF_WAY,
+    OVERRIDE,
+    TIES,
+    WAYS,
+    name_decider,
+    name_person,
+)
 from nikawa.records import Judgement, Span
-
-OVERRIDE, TIES = "override", "ties"
-WAYS = (OVERRIDE, TIES)
-"""What `--decisions` takes."""
-KIND_OF_WAY = {OVERRIDE: "decision", TIES: "tie-decision"}
-"""Way to the kind of judgement that says it."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Decision:
             question=self.question,
             answer=self.answer,
             at=self.at,
-            kind="tie-decision" if self.way == TIES else "decision",
+            kind=kind,
             comment=self.reason,
         )
 
@@ -130,37 +131,40 @@ class DecisionBook:
             if None not in times:
                 chain.sort(key=lambda known: _parse_time(known.at) or 0.0)
 
-    def chain(self, questions: Sequence[str], item: str) -> list[Decision]:
-        """The decisions about an item: those to the first of the questions that has any."""
-        for question in questions:
+    def chain(self, item: str, questions: Sequence[str] | None = None) -> list[Decision]:
+        """The decisions about an item, to the first of the questions that has any; to any without `questions`."""
+        for question in self.chains if questions is None else questions:
             chain = self.chains.get(question, {}).get(item)
             if chain:
                 return chain
         return []
 
-    def items(self, questions: Sequence[str]) -> set[str]:
+    def items(self, questions: Sequence[str] | None = None) -> set[str]:
         """The items that were decided."""
-        return {item for question in questions for item in self.chains.get(question, ())}
+        names = self.chains if questions is None else questions
+        return {item for question in names for item in self.chains.get(question, ())}
 
-    def find(self, questions: Sequence[str], item: str, *, has_gold: bool) -> Decision | None:
+    def find(
+        self, item: str, questions: Sequence[str] | None = None, *, has_gold: bool
+    ) -> Decision | None:
         """The decision that is the gold of an item, or None: the rule of this module.
 
         `has_gold` says whether the votes alone make gold of it, by no tie rule.
         """
-        chain = self.chain(questions, item)
+        chain = self.chain(item, questions)
         if not chain:
             return None
         last = chain[-1]
         return None if has_gold and (self.way or last.way) == TIES else last
 
-    def settle(self, question: str, item: str, gold: Any) -> Any:
+    def settle(self, item: str, gold: Any) -> Any:
         """The gold of an item for which the votes alone make `gold`, or None."""
-        decision = self.find((question,), item, has_gold=gold is not None)
+        decision = self.find(item, has_gold=gold is not None)
         return gold if decision is None else decision.answer
 
-    def explain(self, question: str, item: str, gold: Any) -> str:
+    def explain(self, item: str, gold: Any = None) -> str:
         """`decided by owner: REASON`, where a decision is the gold; else empty."""
-        decision = self.find((question,), item, has_gold=gold is not None)
+        decision = self.find(item, has_gold=gold is not None)
         return "" if decision is None else explain_decision(decision)
 
 
@@ -202,7 +206,7 @@ def apply_decisions(
     for place, item in enumerate(verdicts.table.items):
         if item not in decided_items:
             continue
-        decision = book.find(names, item, has_gold=bool(by_votes[place]))
+        decision = book.find(item, names, has_gold=bool(by_votes[place]))
         if decision is None:
             continue
         answer = read_decided_answer(decision, verdicts)
@@ -282,7 +286,7 @@ def describe_decisions(
 
     A decision that does not count, as the rule makes gold of the votes, is in `not_counted`.
     """
-    chain = book.chain(questions, verdicts.table.items[place])
+    chain = book.chain(verdicts.table.items[place], questions)
     if not chain:
         return {}
     told = [decision.describe() for decision in chain]

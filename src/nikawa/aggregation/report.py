@@ -190,7 +190,7 @@ def report_rule(
         overruled=len(overruled),
         overruled_items=tuple(overruled[:MAX_ITEMS_LISTED]),
         not_counted=len(decided_items) - len(verdicts.decided),
-        decided_again=sum(len(book.chain(names, item)) > 1 for item in decided_items),
+        decided_again=sum(len(book.chain(item, names)) > 1 for item in decided_items),
         iterations=0 if verdicts.fit is None else len(verdicts.fit.likelihood),
         published=None if known is None else compare_gold(question, verdicts, known),
     )

@@ -17,7 +17,7 @@ from unicodedata import normalize
 
 import msgspec
 
-from nikawa.aggregation.decisions import OVERRIDE, TIES, Decision
+from nikawa.aggregation.decisions import Decision
 from nikawa.aggregation.judgements import load_examples
 from nikawa.aggregation.spans import holds_spans
 from nikawa.aggregation.table import Table
@@ -25,6 +25,7 @@ from nikawa.errors import BadInput, suggest
 from nikawa.io.hand_edited import read_lines
 from nikawa.io.json import encode_json
 from nikawa.io.judgements.formula_escape import guard_cell, unguard_cell
+from nikawa.io.judgements.remarks import OVERRIDE, TIES
 from nikawa.io.tsv import check_header
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -87,11 +87,15 @@ def show(record: Lineage) -> None:
             j.worker,
             format_answer(j.answer, text if j.example == record.item else ""),
             j.at,
+            j.comment,
         )
         for j in record.judgements
     ]
+    columns = ("item", "question", "worker", "answer", "when", "comment")
+    if judged and not any(j.comment for j in record.judgements):
+        columns, judged = columns[:-1], [row[:-1] for row in judged]
     if judged:
-        print_table(("item", "question", "worker", "answer", "when"), judged, title="Judgements")
+        print_table(columns, judged, title="Judgements")
     gone = [(s.item, s.stage, s.why, s.detail) for s in record.siblings]
     if gone:
         print_table(("item", "stage", "why", "detail"), gone, title="Dropped siblings")

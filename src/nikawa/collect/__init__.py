@@ -49,10 +49,10 @@ never leave the server. `key` is any text the page makes for one submission: sen
                                    then it is null), and whether a newer one is under way
     GET  /owner/items?state=&after= [{ref, asked, done, leased, reports, state}]
     GET  /owner/disagreements?after=&undecided= {cases: [case], after}: where the next page starts, null at the end
-    GET  /owner/case?ref=          {ref, inputs, answers: [{worker, answer, comment, seconds, problems}], decision,
-                                   decisions}: the last decision, and all of them
+    GET  /owner/case?ref=          {ref, inputs, answers: [{worker, answer, comment, seconds, problems}],
+                                   reports: [{worker, code, comment, at}], decision, decisions}: the last decision, and all
     GET  /owner/audit?after=&latest= [{seq, at, who, what, detail}], the oldest or the latest first
-    GET  /owner/export?pseudonymise=&form=jsonl|csv  the judgements so far, streamed
+    GET  /owner/export?pseudonymise=&form=jsonl|csv  judgements, reports and decisions so far, streamed
     POST /owner/decide             {ref, answer, reason} -> {seq}, held to the form's rules as any answer
     POST /owner/exclude, /owner/reinstate  {worker, reason} -> {worker, state}
     POST /owner/resolve            {ref, action: "reopen"|"drop", reason} -> {ref, state}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -10,7 +10,10 @@ import msgspec
 from nikawa.collect.dashboard import item_row
 from nikawa.collect.form import Answer, Problem
 from nikawa.collect.project import Project
-from nikawa.collect.store import ANSWERS, IS_COUNTED, decode_example, format_time
+from nikawa.collect.store import ANSWERS, IS_COUNTED, decode_example, format_time, parse_time
+from nikawa.errors import BadInput
+from nikawa.io.judgements.remarks import name_person
+from nikawa.records import Judgement
 from nikawa.serve.audit import add_audit
 from nikawa.serve.database import Connection, Row
 from nikawa.serve.errors import Refused
@@ -90,7 +93,7 @@ def find_item(db: Connection, ref: str) -> Row:
 
 
 def _read_case(db: Connection, project: Project, row: Row, describe: Describe) -> dict[str, Any]:
-    """As workers saw the item, with their answers and all decisions, the last first."""
+    """As workers saw the item, with their answers and reports and all decisions, the last first."""
     ref, item, body = row
     example = decode_example(body)
     answers = []
@@ -117,13 +120,23 @@ def _read_case(db: Connection, project: Project, row: Row, describe: Describe) -
             "at": format_time(at),
         }
         for person, decided, reason, at in db.rows(
-            "SELECT person, body, reason, at FROM decisions WHERE item = ? ORDER BY seq DESC", item
+            "SELECT person, body, reason, at FROM decisions WHERE item = ? ORDER BY at DESC, seq DESC",
+            item,
+        )
+    ]
+    reports = [
+        {"worker": worker, "code": code, "comment": comment, "at": format_time(at)}
+        for worker, code, comment, at in db.rows(
+            "SELECT w.name, r.code, r.comment, r.at FROM reports r JOIN workers w ON w.id = r.worker"
+            " WHERE r.item = ? ORDER BY r.seq",
+            item,
         )
     ]
     return {
         "ref": ref,
         "inputs": project.form.view(project.form, example, project.options),
         "answers": answers,
+        "reports": reports,
         "decision": decisions[0] if decisions else None,
         "decisions": decisions,
     }
@@ -146,6 +159,64 @@ def add_decision(db: Connection, ref: str, body: str, reason: str, *, who: str, 
     (seq,) = db.required("SELECT max(seq) FROM decisions")
     add_audit(db, who, "decide", {"ref": ref, "reason": reason}, now)
     return int(seq)
+
+
+def _decision_key(judgement: Judgement) -> tuple[str, str, str | None, str]:
+    """Item, person, time and reason: the same for all questions of one decision."""
+    return judgement.example, name_person(judgement), judgement.at, judgement.comment
+
+
+def import_decisions(
+    db: Connection, project: Project, rows: Iterable[tuple[int, Judgement]], file: str, now: float
+) -> int:
+    """Add decisions made elsewhere, given with their lines; how many are new. The same one again is none.
+
+    Judgements of one person at one time about one item are one decision, which is held to the rules of the form.
+    """
+    decisions: list[tuple[Judgement, int, dict[str, Any]]] = []
+    for line, judgement in rows:
+        if decisions and (last := decisions[-1]):
+            is_same = _decision_key(last[0]) == _decision_key(judgement)
+            if is_same and judgement.question not in last[2]:
+                last[2][judgement.question] = judgement.answer
+                continue
+        decisions.append((judgement, line, {judgement.question: judgement.answer}))
+    added = 0
+    for first, line, answers in decisions:
+        ref, person, at, reason = _decision_key(first)
+        row = db.one(f"{_ITEM} AND i.ref = ?", ref)
+        if row is None:
+            what = f"decides about {ref!r}, which is no item of the project"
+            raise BadInput(what, file=file, line=line, cure="check the column of the ids")
+        _, item, body = row
+        answer = project.form.from_judgements(list(answers.items()))
+        problems = project.form.validate(answer, decode_example(body), project.options)
+        if faults := [problem.code for problem in problems if not problem.warning]:
+            what = f"the decision about {ref!r} breaks a rule of the form: {', '.join(faults)}"
+            raise BadInput(what, file=file, line=line, cure="correct it, or take it out")
+        text = msgspec.json.encode(answer, order="deterministic").decode()
+        time = parse_time(at, now)
+        known = db.rows(
+            "SELECT body, reason, at FROM decisions WHERE item = ? AND person = ?", item, person
+        )
+        if any(
+            (decided, why) == (text, reason)
+            and (at is None or format_time(when) == format_time(time))
+            for decided, why, when in known
+        ):
+            continue
+        db.execute(
+            "INSERT INTO decisions (item, person, body, reason, at) VALUES (?, ?, ?, ?, ?)",
+            item,
+            person,
+            text,
+            reason,
+            time,
+        )
+        added += 1
+    if added:
+        add_audit(db, "command", "import decisions", {"file": file, "decisions": added}, now)
+    return added
 
 
 def resolve_item(

@@ -155,8 +155,14 @@ _ANY: dict[str, Any] = {"type": "object"}
 _ROWS = {"type": "array", "items": _ANY}
 _CASE = {
     "type": "object",
-    "required": ["ref", "inputs", "answers", "decision", "decisions"],
-    "properties": {"ref": {"type": "string"}, "inputs": _ANY, "answers": _ROWS, "decisions": _ROWS},
+    "required": ["ref", "inputs", "answers", "reports", "decision", "decisions"],
+    "properties": {
+        "ref": {"type": "string"},
+        "inputs": _ANY,
+        "answers": _ROWS,
+        "reports": _ROWS,
+        "decisions": _ROWS,
+    },
 }
 _CASES = {
     "type": "object",

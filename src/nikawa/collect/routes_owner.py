@@ -202,7 +202,10 @@ class OwnerRoutes(LoginRoutes):
         user = {"name": person.name, "role": person.role}
         language = self.site.request_language(request)
         words = dict(owner_messages(language))
-        return self.site.page(name, language, csrf=person.csrf, user=user, words=words)
+        decides = self.project.settings.adjudication.decisions
+        return self.site.page(
+            name, language, csrf=person.csrf, user=user, words=words, decides=decides
+        )
 
     async def data(self, request: Request) -> Response:
         """What a dashboard shows: figures of now, and the last analyses, of which newer ones may be under way."""

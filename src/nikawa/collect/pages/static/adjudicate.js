@@ -57,6 +57,10 @@ function decision(row) {
     make("p", { dir: "auto" }, row.reason), make("time", { datetime: row.at, class: "hint" }, new Date(row.at).toLocaleString(document.documentElement.lang)));
 }
 
+function report(row) {
+  return make("li", {}, foreign(row.worker), ": ", messages[`report_${row.code}`] ?? row.code, row.comment ? make("q", { dir: "auto" }, row.comment) : "");
+}
+
 function show(row, focus = true) {
   putAside();
   current = row;
@@ -67,6 +71,8 @@ function show(row, focus = true) {
   byId("ref").replaceChildren(foreign(row.ref));
   byId("prompt").textContent = promptOf(form, row);
   byId("past").replaceChildren(...row.decisions.map(decision));
+  byId("reported").hidden = row.reports.length === 0;
+  byId("reports").replaceChildren(...row.reports.map(report));
   byId("reason").value = begun?.reason ?? "";
   clearProblems();
   form.show(row);
