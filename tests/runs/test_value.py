@@ -44,7 +44,7 @@ def test_a_name_is_what_the_model_is_called_and_defines_the_run() -> None:
     assert len({SPEC.hash, mine.hash, replace(SPEC, name="other").hash}) == 3
     assert msgspec.json.decode(msgspec.json.encode(mine), type=RunSpec) == mine
     written = replace(SPEC, name="自社")
-    assert written.folder == f"jnli--replay-answers-of-mine.jsonl--{written.hash}"
+    assert written.folder == f"jnli--自社--{written.hash}"
 
 
 def test_runs_without_a_name_are_what_they_were() -> None:

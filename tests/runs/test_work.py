@@ -132,7 +132,7 @@ def test_seen_and_unseen_problems_are_scored_apart(
     assert {score.where: score.n for score in found.scores} == {"": 8, "seen": 4, "unseen": 4}
 
 
-@pytest.mark.parametrize("case", [("mini-ja-nli", 5, 1), ("jnli", 10, 5)], ids=["sets", "folds"])
+@pytest.mark.parametrize("case", [("mini-ja-nli", 6, 1), ("jnli", 15, 5)], ids=["sets", "folds"])
 def test_a_run_killed_at_any_write_ends_the_same(
     spy: Any, published: Path, tmp_path: Path, files: Files, case: tuple[str, int, int]
 ) -> None:

@@ -17,6 +17,7 @@ from nikawa import api
 from nikawa.cli.terminal.options import (
     AnsweredSplit,
     Data,
+    Extract,
     Json,
     LabelKeysFile,
     Quiet,
@@ -59,6 +60,7 @@ PAIRS = (
     "won/lost/tied",
 )
 NUMBERS = (
+    "unreadable",
     "score",
     "sd",
     "runs",
@@ -121,6 +123,7 @@ def compare(
     items: Annotated[
         int, typer.Option(help="How many of the items where they differ to list.", min=0)
     ] = 0,
+    extract: Extract = None,
     rounds: Annotated[int, typer.Option(help="Resamples and random swaps.", min=100)] = 10_000,
     style: TableStyle = None,
     unit: UnitOfTable = "percent",
@@ -143,7 +146,11 @@ def compare(
     warn_of_mode(keys)
     with progress_bar("reading", quiet or json) as bar:
         options = ScoreOptions(
-            by=tuple(by or ()), hidden=hidden, keys=keys, on_progress=bar.start_stage
+            by=tuple(by or ()),
+            extract=tuple(extract or ()),
+            hidden=hidden,
+            keys=keys,
+            on_progress=bar.start_stage,
         )
         comparison = api.compare(
             task, parse_systems(systems), split=split, data=data, options=options, rounds=rounds
@@ -180,10 +187,16 @@ def show_comparison(
     """Print the scores, the paired tests and the items that systems answer differently."""
     from nikawa.metrics.units import format_score
 
+    has_unreadable = any(s.unreadable for s in comparison.systems)
+    columns = (*SYSTEMS, "unreadable") if has_unreadable else SYSTEMS
     if style == "csv":
-        return print_rendered(
+        print_rendered(
             CSV, [format_data(comparison, pair, table) for pair in comparison.pairs], style
         )
+        shares = {(s.task, s.system): s.unreadable for s in comparison.systems if s.unreadable}
+        for (task, system), share in shares.items():  # beside the data, which go into a file
+            echo(f"{task} {system}: {share:.1%} of the answers are unreadable", err=True)
+        return None
     systems = [
         (
             s.task,
@@ -193,15 +206,16 @@ def show_comparison(
             "" if s.sd is None else format_score(s.sd, s.metric, s.unit, table),
             str(s.runs),
             s.letters,
+            *((f"{s.unreadable:.1%}",) if has_unreadable else ()),
         )
         for s in comparison.systems
     ]
     pairs = [format_pair(pair, table) for pair in comparison.pairs]
     if style is not None:
-        print_rendered(SYSTEMS, systems, style, numbers=NUMBERS)
+        print_rendered(columns, systems, style, numbers=NUMBERS)
         echo()
         return print_rendered(PAIRS, pairs, style, numbers=NUMBERS)
-    print_table(SYSTEMS, systems, numbers=NUMBERS)
+    print_table(columns, systems, numbers=NUMBERS)
     print_table(PAIRS, pairs, numbers=NUMBERS)
     if comparison.slices:
         rows = [
@@ -228,8 +242,11 @@ def format_footnotes(comparison: Comparison, table: TableUnit) -> Iterator[str]:
         yield f"{NO_INTERVAL}: {TOO_FEW}"
     if any(is_converted(s.metric, s.unit, table) for s in comparison.systems):
         yield CONVERTED
+    without = {(each.task, each.system) for each in comparison.undefined}
+    for each in comparison.undefined:
+        yield f"{each.system} is not defined on {each.task}, and in no pair: {each.why}"
     for s in comparison.systems:
-        if isnan(s.value):
+        if isnan(s.value) and (s.task, s.system) not in without:
             yield f"{s.metric} of {s.system} is not defined: {metrics()[s.metric].undefined}"
     yield "Systems that share a letter cannot be told apart at 5% after Holm's correction."
 

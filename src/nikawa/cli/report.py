@@ -11,7 +11,15 @@ from typing import Annotated
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.options import Data, Json, Quiet, UnitOfTable
+from nikawa.cli.terminal.options import (
+    Data,
+    HiddenLabels,
+    Json,
+    LabelKeysFile,
+    Quiet,
+    UnitOfTable,
+    warn_of_mode,
+)
 from nikawa.cli.terminal.output import echo, format_count, print_json, status
 
 PANEL = "Evaluate"
@@ -46,6 +54,8 @@ def report(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier report.")
     ] = False,
+    hidden: HiddenLabels = False,
+    keys: LabelKeysFile = None,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -66,7 +76,10 @@ def report(
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC") if stamp else "",
         overwrite=overwrite,
         unit=parse_table_unit(unit),
+        hidden=hidden,
+        keys=keys,
     )
+    warn_of_mode(keys)
     with status("reporting", quiet or json):
         written = api.report(runs, out, options)
     if json:
@@ -79,6 +92,8 @@ def report(
             "example": written.examples,
         }
         echo(", ".join(format_count(n, noun) for noun, n in counts.items()))
+        for system, reason in written.undefined.items():
+            echo(f"{system} is not defined, and in no comparison: {reason}")
         for reason, folders in written.scored_again.items():
             names = ", ".join(folders[:MAX_RUNS_NAMED])
             more = ", …" if len(folders) > MAX_RUNS_NAMED else ""

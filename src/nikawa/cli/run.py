@@ -18,8 +18,10 @@ import typer
 from nikawa import api
 from nikawa.cli.terminal.options import (
     Data,
+    Extract,
     Json,
     Quiet,
+    ShowReading,
     TableStyle,
     UnitOfTable,
     complete_tasks,
@@ -29,6 +31,7 @@ from nikawa.cli.terminal.options import (
 from nikawa.cli.terminal.output import (
     echo,
     print_json,
+    print_readings,
     print_rendered,
     print_result,
     print_table,
@@ -40,9 +43,11 @@ from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 if TYPE_CHECKING:
     from nikawa.metrics.units import TableUnit
     from nikawa.models import Model
+    from nikawa.runs.dry_run import DryRunReport
     from nikawa.runs.job import RunCell, RunOptions, RunReport
     from nikawa.runs.manage import ListedRun, RunDiff
     from nikawa.runs.request import RunRequest
+    from nikawa.runs.summary import RunUsage
 
 PANEL = "Evaluate"
 
@@ -126,9 +131,24 @@ def start(
     shots: Annotated[
         int, typer.Option(help="Training examples a label, by seed; 0 for all.", min=0)
     ] = 0,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            help="Ask the first N items of each set only; the run is marked as such.", min=1
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Print how many requests, tokens and how much money it would take; send and write nothing.",
+        ),
+    ] = False,
     base_url: Annotated[
         str | None, typer.Option(help="The server of a chat model: http://localhost:8000/v1.")
     ] = None,
+    extract: Extract = None,
+    show_reading: ShowReading = False,
     workers: Annotated[
         int,
         typer.Option(
@@ -179,12 +199,21 @@ def start(
         "train": train,
         "label": label,
         "shots": shots,
+        "limit": limit,
         "base_url": base_url,
+        "extract": extract,
         "seeds": seeds,
         "choose_seeds": choose_seeds,
     }
     request = parse_request(model or [], tasks or [], words)
-    options = RunOptions(out, data, workers, threads, executor or "", keep_state)
+    options = RunOptions(
+        out, data, workers, threads, executor or "", keep_state, show_readings=show_reading
+    )
+    if dry_run:
+        from nikawa.runs.dry_run import estimate_runs
+
+        print_result(estimate_runs(request, options), show_estimate, json=json, quiet=quiet)
+        return
     try:
         report = run_with_progress(request, options, quiet or json)
     except KeyboardInterrupt:
@@ -356,8 +385,101 @@ def show_results(
         print_rendered(columns, rows, style, numbers=numbers)
     elif rows:
         print_table(columns, rows, numbers=numbers)
+    if report.usage and style is None:
+        show_usage(report)
+    for each in report.readings or ():
+        title = f"{each.task} {each.model} {each.set}, seed {each.seed}"
+        print_readings(each.readings, title)
     for line in format_notes(report):
         echo(line, err=style is not None)
+
+
+USAGE_COLUMNS = (
+    "task",
+    "model",
+    "requests",
+    "cached",
+    "tokens in",
+    "tokens out",
+    "retries",
+    "cost",
+)
+
+
+def show_usage(report: RunReport) -> None:
+    """What models behind a server used: a line a model and task, and the sum."""
+    rows = [
+        (
+            " ".join(filter(None, (each.task, each.variation))),
+            each.model,
+            f"{each.requests:,}",
+            f"{each.kept:,}",
+            f"{each.tokens_in:,}",
+            f"{each.tokens_out:,}",
+            f"{each.retries:,}",
+            format_cost(each.cost + each.cost_unmetered + each.cost_lost),
+        )
+        for each in report.usage
+    ]
+    if len(rows) > 1:
+        sums = [
+            f"{sum(getattr(each, name) for each in report.usage):,}"
+            for name in ("requests", "kept", "tokens_in", "tokens_out", "retries")
+        ]
+        cost = sum(each.cost + each.cost_unmetered + each.cost_lost for each in report.usage)
+        rows.append(("total", "", *sums, format_cost(cost)))
+    print_table(USAGE_COLUMNS, rows, numbers=USAGE_COLUMNS[2:])
+
+
+def format_uncertain_cost(usage: RunUsage) -> Iterator[str]:
+    """Say which part of a cost is no count of the server's."""
+    for cost, why in (
+        (usage.cost_unmetered, "replies without a count of tokens, counted at their dearest"),
+        (usage.cost_lost, "tries without a reply, which the server may have billed"),
+    ):
+        if cost:
+            yield f"{usage.task} {usage.model}: {cost:.4f} of the cost is for {why}"
+
+
+def format_cost(cost: float | None) -> str:
+    """Money with four decimals; a dash where no price is set."""
+    return f"{cost:.4f}" if cost else "—"
+
+
+def show_estimate(report: DryRunReport) -> None:
+    """What a command would take, a line a model and task, the sum, and how it was estimated."""
+    columns = (
+        "task",
+        "model",
+        "runs",
+        "requests",
+        "cached",
+        "tokens in",
+        "tokens out",
+        "cost",
+        "at most",
+    )
+    shown = [
+        (
+            " ".join(filter(None, (row.task, row.variation))),
+            row.model,
+            f"{row.runs:,}",
+            f"{row.requests:,}",
+            f"{row.kept:,}",
+            f"{row.tokens_in:,}",
+            f"{row.tokens_out:,}",
+            format_cost(row.cost),
+            format_cost(row.cost_at_most),
+        )
+        for row in (*report.rows, *([report.total] if len(report.rows) > 1 else []))
+    ]
+    print_table(columns, shown, numbers=columns[2:])
+    for line in report.notes:
+        echo(f"note: {line}")
+    for line in report.left_out:
+        echo(f"left out: {line}")
+    done = f"; {report.total.done:,} runs are done" if report.total.done else ""
+    echo(f"Nothing was sent or written{done}.")
 
 
 def format_notes(report: RunReport) -> Iterator[str]:
@@ -375,6 +497,12 @@ def format_notes(report: RunReport) -> Iterator[str]:
             for tried in chosen.diverged
         )
         yield f"{chosen.task} {chosen.model}{where}: {words}, chosen among {chosen.among} on {chosen.on}{lost}"
+    if any(cell.limit for cell in report.cells):
+        yield "first N items: a part of each set, not to be compared with results on all of it"
+    for each in report.usage:
+        yield from format_uncertain_cost(each)
+    if report.spent is not None:
+        yield f"spent under the budget so far: {report.spent:.4f}"
     yield from format_unanswered(report.cells)
     yield from (f"note: {line}" for line in report.notes)
     yield from (f"left out: {line}" for line in report.left_out)
@@ -453,7 +581,7 @@ def group_cells(cells: Sequence[RunCell]) -> dict[CellKey, dict[str, RunCell]]:
 
 def _shown(cell: RunCell, metric: str, table: TableUnit) -> str:
     if metric == ANSWERED:
-        return f"{cell.answered:,} of {cell.asked:,}"
+        return f"{cell.answered:,} of {cell.asked:,} ({cell.answered / max(cell.asked, 1):.1%})"
     return format_figure(cell, table)
 
 
@@ -534,6 +662,8 @@ def show_list(rows: Sequence[ListedRun], table: TableUnit) -> None:
     for row in rows:
         if row.problem:
             echo(f"{row.run}: {row.problem}")
+        elif row.undefined:
+            echo(f"{row.run}: {row.metric} is not defined: {row.undefined}")
 
 
 def show_diff(difference: RunDiff, table: TableUnit) -> None:
@@ -599,11 +729,17 @@ def parse_request(models: list[str], tasks: list[str], words: Mapping[str, Any])
     hide_arguments(find_secrets({name: parse_value(text) for name, text in settings.items()}))
     if words["base_url"]:
         settings["base_url"] = words["base_url"]
+    extract = tuple(words["extract"] or ())
+    if extract:
+        check_extract(models, extract)
     request = RunRequest(
         tasks=tuple(dict.fromkeys(names)),
         models=tuple(dict.fromkeys(models)),
         seeds=parse_seeds(words["seeds"]),
-        settings={name: parse_value(text) for name, text in settings.items()},
+        settings={
+            **{name: parse_value(text) for name, text in settings.items()},
+            **({"extract": extract} if extract else {}),
+        },
         grid={
             name: tuple(map(parse_value, split_list(text)))
             for name, text in map(parse_setting, words["grid"] or ())
@@ -611,6 +747,7 @@ def parse_request(models: list[str], tasks: list[str], words: Mapping[str, Any])
         inputs=tuple(split_list(words["inputs"] or "")),
         shares=tuple(map(parse_share, split_list(words["share"]))),
         shots=words["shots"],
+        limit=words["limit"] or 0,
         train=tuple(split_list(words["train"] or "")),
         labels=dict(parse_setting(entry) for entry in words["label"] or ()),
         choose_seeds=words["choose_seeds"],
@@ -619,6 +756,18 @@ def parse_request(models: list[str], tasks: list[str], words: Mapping[str, Any])
     if preset and preset.endswith(".toml"):
         request = replace(request, preset=Path(preset))
     return apply_preset(read_preset(preset) if preset else Preset(), request)
+
+
+def check_extract(models: Sequence[str], expressions: Sequence[str]) -> None:
+    """Refuse expressions that cannot be used, and models without replies to apply them to."""
+    from nikawa.io.answers.extract import check_expressions
+    from nikawa.models import find_model, parse_model_name
+
+    check_expressions(expressions)
+    kinds = [find_model(parse_model_name(name, may_have_label=True).full)[0] for name in models]
+    if not any("extract" in kind.default_settings for kind in kinds):
+        what = f"{', '.join(models)} writes no text to extract from"
+        raise BadInput(what, cure="--extract is for chat: and replay: models")
 
 
 def check_notation(notation: str | None) -> None:

@@ -18,9 +18,11 @@ from nikawa import api
 from nikawa.cli.terminal.options import (
     AnsweredSplit,
     Data,
+    Extract,
     Json,
     LabelKeysFile,
     Quiet,
+    ShowReading,
     TableStyle,
     UnitOfTable,
     complete_tasks,
@@ -30,6 +32,7 @@ from nikawa.cli.terminal.output import (
     UNDEFINED,
     echo,
     format_data_cell,
+    print_readings,
     print_rendered,
     print_result,
     print_table,
@@ -83,6 +86,8 @@ def score(
     confusion: Annotated[
         bool, typer.Option("--confusion", help="Show which label was answered for which.")
     ] = False,
+    extract: Extract = None,
+    show_reading: ShowReading = False,
     per_item: Annotated[
         Path | None, typer.Option(help="Write the detail of every item to this file.")
     ] = None,
@@ -114,6 +119,8 @@ def score(
         partial=partial,
         metrics=tuple(metric or ()),
         form=form,
+        extract=tuple(extract or ()),
+        readings=show_reading,
         hidden=hidden,
         keys=keys,
     )
@@ -167,10 +174,15 @@ def _show_scores(report: ScoreReport, style: str | None, table: TableUnit) -> No
 
     columns, rows = _tabulate_scores(report, style, table)
     if style is not None:
-        return print_rendered(columns, rows, style, numbers=("score", "n"))
+        print_rendered(columns, rows, style, numbers=("score", "n"))
+        if report.unparsed:  # beside the table, which may go into a file
+            echo(f"{report.task} {report.split}: {_format_counts(report)}", err=True)
+        return
     echo(f"{report.task} {report.split}, version {report.version}: {_format_counts(report)}")
     for line in _format_oddities(report):
         echo(line)
+    if report.readings:
+        print_readings(report.readings)
     print_table(columns, rows, numbers=("score", "n"))
     if any(_lacks_interval(score) for score in report.scores):
         echo(f"{NO_INTERVAL}: {TOO_FEW}")
@@ -180,7 +192,7 @@ def _show_scores(report: ScoreReport, style: str | None, table: TableUnit) -> No
         echo(line)
     for note in report.notes:
         echo(f"{note.metric}: {note.difference}")
-    return None
+    return
 
 
 def _explain_undefined(report: ScoreReport) -> Iterator[str]:
@@ -239,13 +251,14 @@ def _format_counts(report: ScoreReport) -> str:
         for count, word in (
             (report.hidden, "hidden and left out"),
             (report.missing, "missing"),
-            (report.unparsed, "unreadable"),
+            (report.unparsed, f"unreadable ({report.unparsed / max(report.n, 1):.1%})"),
             (report.unknown, "unknown ids"),
             (report.duplicates, "repeated ids"),
         )
         if count
     ]
-    return ", ".join(parts) + ("; partial: the missing ones are left out" if report.partial else "")
+    line = ", ".join(parts) + ("; partial: the missing ones are left out" if report.partial else "")
+    return f"{line}; a run of the first {report.limit:,} items" if report.limit else line
 
 
 def _tabulate_scores(

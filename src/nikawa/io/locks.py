@@ -39,6 +39,29 @@ def try_lock(descriptor: int) -> bool | None:
     return True
 
 
+@contextmanager
+def lock_descriptor(descriptor: int) -> Iterator[None]:
+    """Hold the lock of an open file while the block runs; waits for whoever holds it.
+
+    It is for work of microseconds, such as one line that is appended.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    has_lock = True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError:  # no locks on this file system
+        has_lock = False
+    try:
+        yield
+    finally:
+        if has_lock:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
 def is_locked(path: Path) -> bool:
     """Whether a process holds the lock of a file now."""
     try:

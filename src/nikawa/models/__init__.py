@@ -16,6 +16,7 @@ from nikawa.models.base import (
     Progress,
     Scorer,
     Setup,
+    SpendingScope,
     Trainable,
     ignore_progress,
     read_settings,
@@ -126,15 +127,17 @@ def model(
     folder: Path | None = None,
     progress: Progress = ignore_progress,
     score: Scorer | None = None,
+    spending: SpendingScope | None = None,
 ) -> Predictor:
     """Make a model by its full name. One that is `Trainable` must be fitted before it answers.
 
     - `settings` replaces defaults of the model's settings; an unknown name or a wrong type raises BadInput.
     - `folder` is where a long training stores its state, to resume from it.
     - `score` measures answers to dev, for models that stop early or keep their best state.
+    - `spending` says who shares a budget with it; without it the budget is the model's own.
     """
     kind, argument = find_model(name)
-    setup = Setup(argument, seed, settings or {}, folder, progress, score)
+    setup = Setup(argument, seed, settings or {}, folder, progress, score, spending)
     if kind.settings is not None:
         read_settings(kind.settings, setup)
     elif setup.settings:

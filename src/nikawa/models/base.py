@@ -31,6 +31,22 @@ def ignore_progress(_what: str, _done: int, _total: int | None) -> None:
 
 
 @dataclass(frozen=True)
+class SpendingScope:
+    """Who pays together: a budget holds for all runs of a command, in whichever process they are
+    done.
+    """
+
+    ledger: Path
+    """The file in which they write down what they pay."""
+    run: str
+    """The hash of the run that the model is made for."""
+    runs: frozenset[str] = frozenset()
+    """The hashes of all runs of the command; empty: the budget is this run's."""
+    is_running: Callable[[str], bool] = lambda _run: False
+    """Whether a process works on a run now: requests that it has reserved for will end."""
+
+
+@dataclass(frozen=True)
 class Setup:
     """What a model is made from; what defines its answers comes first."""
 
@@ -45,6 +61,8 @@ class Setup:
     score: Scorer | None = None
     """How good answers are (more is better), for models that stop early or keep their best state.
     """
+    spending: SpendingScope | None = None
+    """Who shares the budget, for models that cost money; None: nobody."""
 
 
 @runtime_checkable
@@ -96,6 +114,10 @@ class Model:
     task_settings: Callable[[Task], Mapping[str, Any]] = lambda _task: {}
     """Settings that the model would choose by the task. A run stores them: a later version may
     choose others."""
+
+    further_settings: Callable[[Task, Mapping[str, Any]], Mapping[str, Any]] = lambda _task, _: {}
+    """Settings that follow from the task and the settings of the request, such as the version of a
+    prompt. A run stores them: what they stand for defines the run."""
 
     @property
     def default_settings(self) -> dict[str, Any]:

@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from nikawa.analysis.job import analyse_systems
 from nikawa.analysis.results import ACROSS, ANALYSES, INDEX, Analyses, name_file
 from nikawa.datasets.custom import is_custom
-from nikawa.datasets.reader import ExampleReader
+from nikawa.datasets.reader import open_reader
 from nikawa.datasets.task_lookup import dataset_title, declared_protocol
 from nikawa.errors import BadInput
-from nikawa.io.atomic import refuse_existing
+from nikawa.io.atomic import private_files, refuse_existing
 from nikawa.io.json import pack_json
 from nikawa.metrics import metrics
 from nikawa.metrics.units import TableUnit
@@ -79,6 +79,10 @@ class ReportOptions:
     """Called with what is done next."""
     unit: TableUnit = "percent"
     """Of the page, its plots and tables; `numbers.json` and the analyses are in the official unit in any case."""
+    hidden: bool = False
+    """Whether hidden labels count as others do, for whoever holds them; what is written has mode 0600 then."""
+    keys: Path | None = None
+    """The key file with the labels that `nikawa data hide` took out of a dataset; needs `hidden`."""
 
 
 class ReportResult(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -99,6 +103,8 @@ class ReportResult(Record, frozen=True, kw_only=True, omit_defaults=True):
     """That can be looked at on the page, over all tasks."""
     scored_again: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Reason to the folders of the runs whose stored scores could not be taken: `its data changed`, …"""
+    undefined: dict[str, str] = field(default_factory=dict)
+    """Task and system to why it is in no comparison: too few of its answers could be read."""
 
 
 def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None) -> ReportResult:
@@ -118,7 +124,8 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
     refuse_other_folder(out, options.overwrite)
     on_progress("reading runs")
     runs_found = find_runs(runs)
-    systems, _ = load_systems(runs_found.require_results(), ExampleReader(options.data))
+    reader = open_reader(options.data, hidden=options.hidden, keys=options.keys)
+    systems, _ = load_systems(runs_found.require_results(), reader)
     tasks = group_by_task(systems, out, on_progress)
     on_progress("comparing systems")
     compared = compare_tasks(tasks, options.rounds)
@@ -129,8 +136,8 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
     on_progress("drawing the page")
     notes: dict[str, list[DatasetNote]] = {}
     if options.dataset:
-        reader = DatasetNoteReader(options.data)
-        notes = {task.name: list(reader.read(task)) for task in tasks}
+        note_reader = DatasetNoteReader(options.data)
+        notes = {task.name: list(note_reader.read(task)) for task in tasks}
     sections = []
     for task in tasks:
         sections.append(task_section(task, compared, analyses, notes.get(task.name, ())))
@@ -145,15 +152,16 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
         best_first = tuple(by_name[row.system] for row in section.rows)
         ordered = dataclasses.replace(task, systems=best_first)
         items[task.name] = collect_items(ordered, section.language, cut)
-    place = write_report(
-        out,
-        page,
-        items,
-        extra=pack_further_files(analyses, notes),
-        digits=options.digits,
-        unit=options.unit,
-        overwrite=options.overwrite,
-    )
+    with private_files(options.hidden):
+        place = write_report(
+            out,
+            page,
+            items,
+            extra=pack_further_files(analyses, notes),
+            digits=options.digits,
+            unit=options.unit,
+            overwrite=options.overwrite,
+        )
     paths = [path for path in out.rglob("*") if path.is_file()]
     files = sorted(str(path.relative_to(out)) for path in paths)
     return ReportResult(
@@ -165,6 +173,9 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
         tasks=tuple(task.name for task in tasks),
         examples=sum(map(len, items.values())),
         scored_again=list_scored_again(tasks),
+        undefined={
+            f"{each.task}: {each.system}": each.why for each in compared.comparison.undefined
+        },
     )
 
 
@@ -194,6 +205,7 @@ def task_section(
         origins = [example.origin for example in examples]
         if origins and all(origin is not None and origin.parents for origin in origins):
             derived.append(name)
+    hidden = {name: len(each) - len(task.scored(name)) for name, each in task.sets.items()}
     section = Section(
         name=task.name,
         title=card.title,
@@ -202,6 +214,7 @@ def task_section(
         language=task.answered.language,
         set=task.main,
         n=len(task.scored()),
+        hidden={name: count for name, count in hidden.items() if count} or UNSET,
         protocol=protocol.mark,
         protocol_why=protocol.why,
         departs=departs_from_field(protocol, task.task.dataset) or UNSET,
@@ -320,6 +333,7 @@ def _run_row(spec: RunSpec, about: About, folder: str, system: str) -> RunRow:
         data=tuple((data.name, data.version, data.digest, data.n) for data in spec.data),
         packages=about.packages,
         python=about.python,
+        usage=usage if isinstance(usage := about.model.get("usage"), dict) else UNSET,
     )
 
 
@@ -369,4 +383,8 @@ def report_command(runs: Sequence[str], out: Path, options: ReportOptions) -> st
         words.append("--no-analyses")
     if not options.dataset:
         words.append("--no-dataset")
+    if options.hidden:
+        words.append("--hidden")
+    if options.keys is not None:
+        words += ["--keys", str(options.keys)]
     return shlex.join(words)

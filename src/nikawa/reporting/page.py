@@ -18,6 +18,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from markupsafe import Markup
+from msgspec import UNSET
 
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.file_names import MAX_NAME_BYTES, join_inside
@@ -248,6 +249,8 @@ def render_method(page: Page) -> Markup:
     runs = _runs(page.runs, "runs", "")
     if page.choosing:
         runs += _runs(page.choosing, "choosing", " that chose settings")
+    if usage := show_usage(page):
+        runs += detail("Requests and cost", usage)
     return render(
         "method.html",
         page=page,
@@ -359,6 +362,41 @@ def _runs(runs: Sequence[RunRow], key: str, which: str) -> Markup:
     files = source_line(*(f"{run.folder}/run.json" for run in runs))
     words = f"{len(rows):,} run{'' if len(rows) == 1 else 's'}{which}"
     return detail(words, shown + files, place)
+
+
+USAGE_COUNTS = ("requests", "kept", "tokens_in", "tokens_out", "retries", "cost")
+
+
+def show_usage(page: Page) -> Markup:
+    """What the runs asked of servers, and what that cost; empty where none asked any."""
+    rows: list[Row] = []
+    sums = dict.fromkeys(USAGE_COUNTS, 0.0)
+    for run in (*page.choosing, *page.runs):
+        if run.usage is UNSET:
+            continue
+        place = inside(f"{run.folder}/about.json", "model", "usage")
+        counts = {name: run.usage.get(name, 0) for name in USAGE_COUNTS}
+        for name in ("cost_unmetered", "cost_lost"):
+            counts["cost"] += run.usage.get(name, 0)
+        cells = [
+            TableCell(_format_count(name, value), inside(place, name))
+            for name, value in counts.items()
+        ]
+        rows.append([run.task, run.system, str(run.seed), *cells])
+        sums = {name: sums[name] + value for name, value in counts.items()}
+    if not rows:
+        return Markup("")
+    if len(rows) > 1:
+        rows.append(["total", "", "", *(_format_count(name, sums[name]) for name in sums)])
+    counts_shown = ["requests", "cached", "tokens in", "tokens out", "retries", "cost"]
+    return table(["task", "system", "seed", *counts_shown], rows, 2, "Requests and cost")
+
+
+def _format_count(name: str, value: float) -> str:
+    """A count, or money with four decimals; a dash where no price was set."""
+    if name == "cost":
+        return f"{value:.4f}" if value else "—"
+    return f"{value:,.0f}"
 
 
 def show_packages(page: Page) -> Markup:

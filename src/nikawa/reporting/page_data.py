@@ -59,6 +59,15 @@ class Number(Record, frozen=True, kw_only=True):
     """`t` where the interval is Student's, over examples and seeds; else it is the middle of resamples."""
 
 
+class UnreadAnswer(Record, frozen=True, kw_only=True):
+    """An answer that could not be read, as an example of a panel."""
+
+    example: str
+    text: str
+    """The beginning of what the system wrote; empty where it wrote nothing."""
+    why: str
+
+
 class SystemRow(Record, frozen=True, kw_only=True):
     """One system on one set."""
 
@@ -79,6 +88,12 @@ class SystemRow(Record, frozen=True, kw_only=True):
     """Reason to count over all seeds."""
     lost: str = ""
     """Where these counts are."""
+    unread: tuple[UnreadAnswer, ...] | UnsetType = UNSET
+    """The first of them; unset where all could be read."""
+    unread_source: str | UnsetType = UNSET
+    """The answers that they are from."""
+    undefined: str | UnsetType = UNSET
+    """Why it is in no comparison: too few of its answers could be read."""
 
 
 class PairRow(Record, frozen=True, kw_only=True):
@@ -209,6 +224,8 @@ class Section(Record, frozen=True, kw_only=True):
     """What the scores of `rows` are of."""
     n: int
     """Examples of it that are scored: those whose labels are not hidden."""
+    hidden: dict[str, int] | UnsetType = UNSET
+    """Set to its examples that are not scored because their labels are hidden; absent where there is none."""
     protocol: str
     """How evaluation differs from train, dev and test as published, in a word or two; empty where it does not."""
     protocol_why: str
@@ -251,6 +268,8 @@ class RunRow(Record, frozen=True, kw_only=True):
     """Name, version, digest and size of every set."""
     packages: dict[str, str]
     python: str
+    usage: dict[str, Any] | UnsetType = UNSET
+    """What it used of a server: requests, tokens, cost."""
 
 
 class Page(Record, frozen=True, kw_only=True):

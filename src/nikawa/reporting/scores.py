@@ -10,14 +10,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from math import comb, isnan
+from typing import Any
 
 import numpy as np
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from nikawa.errors import clip
 from nikawa.metrics import Evaluation, Items, metrics
 from nikawa.records import Score
-from nikawa.reporting.page_data import Number, PairRow, PartRow, SystemRow
+from nikawa.reporting.page_data import Number, PairRow, PartRow, SystemRow, UnreadAnswer
 from nikawa.reporting.systems import ReportRun, SystemRuns, TaskRuns
 from nikawa.runs.summary import mean_and_sd
 from nikawa.scoring.compare import ComparedSystem, PairedTests, PairResult, compare_systems
@@ -37,6 +39,8 @@ MIN_ROUNDS, MAX_ROUNDS = 2_000, 25_000
 """Of paired tests, unless the user says how many."""
 MAX_TESTS_OF_ALL_METRICS = 120
 """Tests above which only the first metric of each task is tested."""
+MAX_UNREAD_SHOWN, MAX_UNREAD_CHARS = 3, 160
+"""Unreadable answers that a page shows of each system, and characters of each."""
 FURTHER_SET_RESAMPLES = 1_000
 """Of the intervals of further sets."""
 
@@ -97,9 +101,13 @@ def system_rows(task: TaskRuns, compared: PairedTests) -> tuple[SystemRow, ...]:
         if score.task == task.name
     }
     intervals = SeedIntervals(task)
-    rows = [
-        make_system_row(task, system, ties, intervals, compared.rounds) for system in task.systems
-    ]
+    reasons = {
+        each.system: each.why for each in compared.comparison.undefined if each.task == task.name
+    }
+    rows = []
+    for system in task.systems:
+        row = make_system_row(task, system, ties, intervals, compared.rounds)
+        rows.append(replace(row, undefined=reasons.get(system.name, UNSET)))
     first = task.task.metrics[0]
     sign = 1 if metrics()[first].better == "higher" else -1
 
@@ -144,7 +152,24 @@ def make_system_row(
         ties=letters if len(task.systems) > 1 else {},
         unanswered=dict(unanswered),
         lost=" ".join(places),
+        **_describe_unread(task, system),
     )
+
+
+def _describe_unread(task: TaskRuns, system: SystemRuns) -> dict[str, Any]:
+    """The fields of a row about answers that could not be read; empty where all could be."""
+    shown = {example.id for example in task.scored()}
+    for run in system.runs:
+        answers = run.answers.get(task.main, [])
+        unread = [a for a in answers if a.answer is None and a.example in shown]
+        if unread:
+            examples = []
+            for answer in unread[:MAX_UNREAD_SHOWN]:
+                text = clip(" ".join((answer.raw or "").split()), MAX_UNREAD_CHARS)
+                why = clip(answer.why or "no reason given", MAX_UNREAD_CHARS)
+                examples.append(UnreadAnswer(example=answer.example, text=text, why=why))
+            return {"unread": tuple(examples), "unread_source": run.answers_place(task.main)}
+    return {}
 
 
 def _scores_of_runs(

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from math import inf
 
 from markupsafe import Markup
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from nikawa.reporting.analysis_blocks import (
@@ -86,8 +87,11 @@ def render_section(section: Section, digits: int) -> Markup:
             kind=KINDS.get(section.kind, section.kind),
             protocol_attributes=source(inside(section.place, "protocol"), section.protocol_why),
             n_place=inside(section.place, "n"),
+            hidden=(section.hidden or {}).get(section.set, 0),
+            hidden_place=inside(section.place, "hidden", section.set),
         ),
         show_scores(section, digits),
+        show_unreadable(section),
         show_pairs(section, digits),
         seen_unseen(section, digits),
         further_sets(section, digits),
@@ -159,7 +163,14 @@ def show_scores(section: Section, digits: int) -> Markup:
     shown = table(columns, rows, 1, caption, place)
     picture = figure(score_plot(section, SHEET_HEIGHT), section.name, "scores", place)
     sources = source_line(score_places(section), place)
-    return html('<div class="block">{}{}{}</div>', shown, sources, picture)
+    undefined = [
+        html(
+            "<p><b>{}</b> is not defined, and in no comparison: {}.</p>", row.system, row.undefined
+        )
+        for row in section.rows
+        if row.undefined is not UNSET
+    ]
+    return html('<div class="block">{}{}{}{}</div>', shown, join(undefined), sources, picture)
 
 
 def score_places(section: Section) -> str:
@@ -179,6 +190,32 @@ def show_answered(section: Section, row: SystemRow, after: str = "") -> Markup:
     reasons = "; ".join(f"{why}: {count:,}" for why, count in row.unanswered.items())
     title = f"not answered: {reasons}" if reasons else ""
     return html("<span{}>{}{}</span>", source("", title), count_answered(section, row), after)
+
+
+def show_unreadable(section: Section) -> Markup:
+    """How many answers of each system could not be read, with examples; empty where all could be."""
+    rows: list[Row] = []
+    for row in section.rows:
+        items, unread = section.n * len(row.seeds), sum(row.unanswered.values())
+        if not unread or not items:
+            continue
+        count = TableCell(f"{unread:,} of {items:,}", row.lost)
+        share = TableCell(f"{unread / items:.1%}", row.lost)
+        examples = row.unread or ()
+        place = row.unread_source or ""
+        for number, answer in enumerate(examples or (None,)):
+            first = (row.system, count, share) if not number else ("", "", "")
+            texts = ("", "", "") if answer is None else (answer.example, answer.text, answer.why)
+            rows.append([*first, *(TableCell(text, place if text else "") for text in texts)])
+    if not rows:
+        return Markup("")
+    columns = ["system", "unreadable", "share", "example", "what it wrote", "reason"]
+    words = (
+        "Items without an answer that could be read. How they count is the metric's rule: most take them as wrong, "
+        "correlations leave them out. The browser of examples below shows them all."
+    )
+    shown = table(columns, rows, (1, 2), "", inside(section.place, "rows"))
+    return block("Answers that could not be read", shown, words)
 
 
 def score_plot(section: Section, tallest: float = inf) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
 from msgspec import UNSET
 
@@ -136,9 +137,12 @@ def group_by_task(
         groups.setdefault(key, []).append(system)
     registered = [task.name for each in benchmarks().values() for task in each.tasks]
     order = {name: i for i, name in enumerate(registered)}
-    ordered = sorted(
-        groups.items(), key=lambda group: (order.get(group[0][0], len(order)), group[0][1][0])
-    )
+
+    def place(group: tuple[tuple[str, tuple[str, ...], str], list[LoadedSystem]]) -> Any:
+        (task, (main, *_), _), members = group
+        return order.get(task, len(order)), main, members[0].spec.variation.limit
+
+    ordered = sorted(groups.items(), key=place)
     words = []
     for (task, (main, *_), _), members in ordered:
         limit = members[0].spec.variation.limit
@@ -226,7 +230,9 @@ def explain_stale_scores(run: LoadedRun, sets: AnsweredSets) -> str:
             return f"its stored scores lack the set {name}"
         if scores.n + scores.hidden != len(answers):
             return "its data changed"
-        if scores.n != len(sets.shown[name]):
+        if scores.n < len(sets.shown[name]):
+            return "hidden labels are open now"
+        if scores.n > len(sets.shown[name]):
             return "other labels are hidden now"
         known = {score.metric for score in scores.scores}
         for metric in sets.task.metrics:

@@ -36,12 +36,14 @@ class RunData:
     """Name of a file of answers to the examples it answers."""
     folds: dict[str, int] = field(default_factory=dict)
     """Example to fold, where the set is answered by models of its other folds."""
+    folded: list[Example] = field(default_factory=list)
+    """All examples that have a fold; a limited run answers the first of them only."""
 
     def parts(self) -> Iterator[tuple[int, list[Example], list[Example]]]:
         """(Fold, what is learned from, what is answered) where there are folds."""
         (examples,) = self.sets.values()
-        for fold in sorted(set(self.folds.values())):
-            training = [example for example in examples if self.folds[example.id] != fold]
+        for fold in sorted({self.folds[example.id] for example in examples}):
+            training = [example for example in self.folded if self.folds[example.id] != fold]
             held_out = [example for example in examples if self.folds[example.id] == fold]
             yield fold, training, held_out
 
@@ -60,13 +62,15 @@ def load_run_data(spec: RunSpec, reader: ExampleReader) -> RunData:
     if not protocol.folds or spec.stage == "selection":
         train = take_training_part(spec, task, rest)
         if spec.stage == "selection":
-            return RunData(task, seen, train, select, {SELECTION_SET: select})
+            asked = {SELECTION_SET: take_first(spec, select)}
+            return RunData(task, seen, train, select, asked)
         return RunData(task, seen, train, select, _evaluated_sets(spec, task, reader))
     name = protocol.evaluate[0]
     fold_unit = declared_protocol(task.dataset).fold_unit
     numbers = assign_folds(rest, protocol.folds, name, fold_unit)
     folds = {example.id: numbers[fold_unit(example)] for example in rest}
-    return RunData(task, seen, [], select, {set_name(name, task): rest}, folds)
+    answered = {set_name(name, task): take_first(spec, rest)}
+    return RunData(task, seen, [], select, answered, folds, rest)
 
 
 def load_answered_sets(spec: RunSpec, reader: ExampleReader) -> dict[str, list[Example]]:
@@ -81,7 +85,16 @@ def load_answered_sets(spec: RunSpec, reader: ExampleReader) -> dict[str, list[E
 
 def _evaluated_sets(spec: RunSpec, task: Task, reader: ExampleReader) -> dict[str, list[Example]]:
     names = spec.protocol.evaluate
-    return {set_name(name, task): list(reader.examples(name, task)) for name in names}
+    return {set_name(name, task): take_first(spec, reader.examples(name, task)) for name in names}
+
+
+def take_first(spec: RunSpec, examples: Sequence[Example]) -> list[Example]:
+    """The items of a set that a run answers: all, or the first where it is limited.
+
+    They are the first as the set lies, whether their labels are hidden or not, and whatever fold
+    they are in: each gets the answer that it gets in the run of all.
+    """
+    return list(examples[: spec.variation.limit or None])
 
 
 def check_data(spec: RunSpec, reader: ExampleReader) -> None:

@@ -5,24 +5,37 @@ seeds.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from nikawa.errors import BadInput
 from nikawa.execute import Executor, Killed, executors, open_executor
 from nikawa.execute.in_process import InProcess
 from nikawa.models import find_model, parse_model_name
 from nikawa.models.base import Progress, ignore_progress
+from nikawa.models.chat.ledger import add_missing_costs, read_total
 from nikawa.records import Record
 from nikawa.runs.data import task_of
 from nikawa.runs.plan import Family, Settings, plan_runs
+from nikawa.runs.readings import RunReadings, collect_readings
 from nikawa.runs.records import Outcome, RunSpec
 from nikawa.runs.request import RunRequest
-from nikawa.runs.store import StoredRun
-from nikawa.runs.summary import RunCell, choose_settings, diverged_settings, model_notes, summarise
+from nikawa.runs.store import locate_run
+from nikawa.runs.summary import (
+    RunCell,
+    RunUsage,
+    choose_settings,
+    diverged_settings,
+    model_notes,
+    read_usage,
+    sum_family_usage,
+    summarise,
+)
 from nikawa.runs.work import RunPlace, do_run, key_of_settings
 
 __all__ = [
@@ -56,6 +69,8 @@ class RunOptions:
     executor: str = ""
     """By name; empty: a pool of processes, or this process where there is one worker."""
     keep_state: bool = False
+    show_readings: bool = False
+    """Report what answers were read from."""
     only_choose: bool = False
     """Choose among the values of a grid and stop: no test set is asked."""
     on_outcome: OnOutcome = lambda outcome, done, total: None
@@ -105,6 +120,13 @@ class RunReport(Record, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     """What models note of themselves: a vocabulary of another language, a dev set that was not
     there."""
+    usage: tuple[RunUsage, ...] = ()
+    """What models behind a server used."""
+    readings: tuple[RunReadings, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What answers were read from; unset unless it is asked for."""
+    spent: float | None = None
+    """What the runs of the command have cost together, unfinished ones and requests without a
+    reply included; None where no budget is set."""
 
 
 def run(request: RunRequest, options: RunOptions | None = None) -> RunReport:
@@ -127,11 +149,12 @@ def run_all(requests: Sequence[RunRequest], options: RunOptions | None = None) -
         for run in family.selection_runs() or family.runs(family.options[0])
     )
     # where all is done, results can be shown from a place that cannot be written
-    if any(not StoredRun(options.out / run.folder).done for run in first_runs):
+    if any(not locate_run(options.out, run).done for run in first_runs):
         for name in dict.fromkeys(family.predictor for family in families):
             kind, argument = find_model(name)
             kind.check_argument(argument)  # refused before a folder is made for it
         _check_writable(options.out)
+        count_earlier_costs(families, options.out)
     executor = make_executor(options, requests, families)
     with open_executor(executor):  # one pool of processes chooses settings and makes results
         return run_families(families, tuple(left_out), options, executor)
@@ -157,11 +180,23 @@ def run_families(
     tally.take(executor, [spec for family, settings in final for spec in family.runs(settings)])
     cells: list[RunCell] = []
     notes: list[str] = []
+    usage = []
+    for family in families:
+        chosen_settings = next((each for other, each in final if other is family), None)
+        runs = family.selection_runs()
+        if chosen_settings is not None:
+            runs += family.runs(chosen_settings)
+        usage += sum_family_usage(family, runs, out, tally.broken)
     for family, settings in final:
         cells += summarise(family, settings, out, tally.broken)
         for note in model_notes(family, settings, out, tally.broken):
             notes.append(f"{family.title}: {note}")
+    readings: tuple[RunReadings, ...] | msgspec.UnsetType = msgspec.UNSET
+    if options.show_readings:
+        folders = [folder for cell in cells for folder in cell.runs]
+        readings = tuple(collect_readings(out, folders, options.data))
     return RunReport(
+        readings=readings,
         out=str(out),
         done=tally.done,
         skipped=tally.skipped,
@@ -170,6 +205,8 @@ def run_families(
         problems=(*tally.problems, *unchosen),
         left_out=left_out,
         notes=tuple(notes),
+        usage=tuple(usage),
+        spent=round(read_total(out, list_sharing_runs(families)), 6) or None,
     )
 
 
@@ -257,13 +294,52 @@ def make_executor(
     workers = max(1, min(workers, max(results, selection)))
     executor = options.executor or ("pool" if workers > 1 else "here")
     on_progress = options.on_progress if executor == "here" else ignore_progress
-    given = {
+    place = RunPlace(
+        options.out,
+        options.data,
+        options.keep_state,
+        on_progress,
+        given=list_given_settings(families),
+        runs=frozenset(list_sharing_runs(families)),
+    )
+    return executors()[executor].make(partial(do_run, place=place), workers, threads)
+
+
+def list_given_settings(families: Iterable[Family]) -> dict[str, Mapping[str, Any]]:
+    """The settings as users gave them, by what tells which request a run is of."""
+    return {
         key_of_settings(family.task.name, family.predictor, settings): family.given
         for family in families
         for settings in family.options
     }
-    place = RunPlace(options.out, options.data, options.keep_state, on_progress, given=given)
-    return executors()[executor].make(partial(do_run, place=place), workers, threads)
+
+
+def list_sharing_runs(families: Iterable[Family]) -> dict[str, RunSpec]:
+    """Hash to run of all that share the budget of a command; empty where there is no budget.
+
+    Of settings that are still to be chosen, the results of all are among them.
+    """
+    runs: dict[str, RunSpec] = {}
+    for family in families:
+        if family.given.get("budget") is not None:
+            of_family = family.selection_runs()
+            for settings in family.options:
+                of_family += family.runs(settings)
+            runs |= {run.hash: run for run in of_family}
+    return runs
+
+
+def count_earlier_costs(families: Iterable[Family], out: Path) -> None:
+    """Enter finished runs into the ledger that it lacks: an earlier version kept none."""
+    costs = {}
+    for run_hash, run in list_sharing_runs(families).items():
+        stored = locate_run(out, run)
+        if stored.done:
+            usage = read_usage(stored)
+            if usage is not None and usage.cost:
+                costs[run_hash] = usage.cost
+    if costs:
+        add_missing_costs(out, costs)
 
 
 @dataclass

@@ -153,6 +153,8 @@ class AnsweredSets:
     card: Card
     """Of the task's dataset."""
     language: str
+    answered: dict[str, list[Example]]
+    """Set to its examples as the runs answered them: hidden labels are closed, and the order is that of the files of answers."""
 
     @cached_property
     def shown(self) -> dict[str, list[Example]]:
@@ -233,6 +235,7 @@ def load_systems(
             skipped |= {run.path.name: str(problem) for run in group}
     if not systems and first_fault is not None:
         raise first_fault
+    reader.refuse_unused_keys()
     return systems, skipped
 
 
@@ -251,10 +254,12 @@ class _Loader:
         sets = self.read_sets(runs[0].spec)
         loaded = []
         for run in runs:
-            answers = {
-                name: run.predictions(name, sets.task, examples)
-                for name, examples in sets.examples.items()
-            }
+            answers = {}
+            for name, answered in sets.answered.items():
+                answers[name] = run.predictions(name, sets.task, answered)
+                if sets.examples[name] is not answered:  # opened with keys, in the order of before
+                    by_id = {prediction.example: prediction for prediction in answers[name]}
+                    answers[name] = [by_id[example.id] for example in sets.examples[name]]
             loaded.append(LoadedRun(run, run.spec, answers))
         return LoadedSystem(tuple(loaded), sets)
 
@@ -267,10 +272,16 @@ class _Loader:
         task, protocol = task_of(spec), spec.protocol
         depends_on_training = bool(protocol.folds) or spec.stage == "selection"
         training = (protocol, spec.stage, spec.variation) if depends_on_training else None
-        key = encode_json((task, protocol.evaluate, training))
+        key = encode_json((task, protocol.evaluate, training, spec.variation.limit))
         if key not in self.sets:
-            examples = load_answered_sets(spec, self.reader)
+            answered = load_answered_sets(spec, self.reader)
+            full_names = dict(zip(answered, protocol.evaluate, strict=False))
+            examples = {
+                name: self.reader.open_labels(full_names[name], task, each)
+                for name, each in answered.items()
+            }
             if task.dataset not in self.cards:
                 self.cards[task.dataset] = card_and_language(task.dataset)
-            self.sets[key] = AnsweredSets(task, examples, *self.cards[task.dataset])
+            card, language = self.cards[task.dataset]
+            self.sets[key] = AnsweredSets(task, examples, card, language, answered)
         return self.sets[key]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
@@ -12,9 +13,11 @@ import msgspec
 
 from nikawa.errors import BadInput
 from nikawa.metrics.units import convert_unit
+from nikawa.models.chat.ledger import remove_from_ledger
 from nikawa.records import Record, Score, Unit
 from nikawa.runs.data import task_of
 from nikawa.runs.records import DIVERGED
+from nikawa.runs.scores import explain_undefined
 from nikawa.runs.store import DONE, RUN, Busy, StoredRun, open_run, stored_runs
 
 
@@ -25,6 +28,8 @@ class ListedRun(Record, frozen=True, kw_only=True):
     task: str = ""
     model: str = ""
     variation: str = ""
+    limit: int = 0
+    """The first so many items of each set were asked; 0: all of them."""
     seed: int = 0
     stage: str = ""
     state: str
@@ -35,6 +40,8 @@ class ListedRun(Record, frozen=True, kw_only=True):
     value: float | None = None
     unit: Unit | msgspec.UnsetType = msgspec.UNSET
     """The unit of `value`, that of the official scorer; absent where it is percent, as it always was."""
+    undefined: str = ""
+    """Why there is no number, where the run is done and its score is not defined."""
     protocol: str = ""
     finished: str = ""
 
@@ -104,6 +111,7 @@ def describe_run(run: StoredRun) -> ListedRun:
             task=spec.task,
             model=spec.model,
             variation=spec.variation.title,
+            limit=spec.variation.limit,
             seed=spec.seed,
             stage=spec.stage,
             state=state,
@@ -114,7 +122,11 @@ def describe_run(run: StoredRun) -> ListedRun:
         run.check()
         main = run.scores()[0]
         first = main.scores[0]
-        scored = {"state": DIVERGED} if run.diverged else {"value": first.value}
+        scored: dict[str, Any] = {"value": first.value}
+        if run.diverged:
+            scored = {"state": DIVERGED}
+        elif math.isnan(first.value):
+            scored["undefined"] = explain_undefined(main, first.metric)
         row = msgspec.structs.replace(
             row, set=main.set, metric=first.metric, unit=_name_unit(first.unit), **scored
         )
@@ -241,3 +253,4 @@ def remove_runs(runs: Iterable[StoredRun]) -> None:
             raise Busy("a process works on this run", file=run.path, cure="wait for it, or end it")
         (run.path / DONE).unlink(missing_ok=True)
         shutil.rmtree(run.path)
+        remove_from_ledger(run.path.parent, [run.path.name.rpartition("--")[2]])

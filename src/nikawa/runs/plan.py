@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from nikawa.datasets import benchmarks
 from nikawa.datasets.custom import is_custom
@@ -162,13 +163,14 @@ def plan_families(
         for train in variation.train:
             # refuses labels that do not fit before any run begins
             reader.training_examples(train, task, variation.labels)
+        protocol = choose_protocol(task, variation, reader, learns=learns, sweep=len(settings) > 1)
+        # a limit that leaves nothing out is the run of the whole sets
+        cuts = variation.limit and _cuts_any_set(variation.limit, protocol, task, reader)
         yield Family(
             task=task,
             predictor=name.full,
-            variation=variation,
-            protocol=choose_protocol(
-                task, variation, reader, learns=learns, sweep=len(settings) > 1
-            ),
+            variation=replace(variation, limit=variation.limit if cuts else 0),
+            protocol=protocol,
             seeds=request.seeds,
             options=settings,
             data=files,
@@ -177,6 +179,16 @@ def plan_families(
             name=name.label,
             given=request.settings,
         )
+
+
+def _cuts_any_set(
+    limit: int, protocol: EvaluationProtocol, task: Task, reader: ExampleReader
+) -> bool:
+    """Whether a limit leaves out an item of a set that is asked."""
+    sets = [*protocol.evaluate, *([protocol.select] if protocol.select else [])]
+    return protocol.select_share > 0 or any(
+        len(reader.examples(name, task)) > limit for name in sets
+    )
 
 
 def _digest_files(name: str, home: str, options: Sequence[Settings]) -> Iterator[DataVersion]:
@@ -223,6 +235,7 @@ def combine_settings(kind: Model, task: Task, request: RunRequest) -> Iterator[S
             kept.setdefault("shots", "all")
         for name, value in kind.task_settings(task).items():
             kept.setdefault(name, value)
+        kept |= kind.further_settings(task, kept)
         yield kept
 
 
@@ -253,6 +266,7 @@ def vary_request(task: Task, request: RunRequest) -> Iterator[Variation]:
             shots=request.shots,
             train=train,
             labels=dict(request.labels) if train else {},
+            limit=request.limit,
         )
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from hashlib import blake2b
-from typing import Literal
+from typing import Any, Literal
+from unicodedata import normalize
 
 import msgspec
 from msgspec.structs import replace
@@ -32,9 +33,28 @@ MAX_TASK_BYTES = 190
 """Most bytes of a task's name in a folder's name."""
 MAX_MODEL_CHARS = 48
 """Most characters of a model's name in a folder's name."""
+MAX_FOLDER_BYTES = 240
+"""Most bytes of a folder's name: file systems end at 255, and names of temporaries come on top."""
 
 
-class Variation(Record, frozen=True, kw_only=True, omit_defaults=True):
+class HashedRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """A part of a run's hash that keeps its bytes in another process.
+
+    A field is left out of the bytes where it is the default itself, and written where it is another
+    object that equals it. A pickled number is always another object: so the bytes travel, not the
+    fields.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return decode_record, (type(self), encode_json(self))
+
+
+def decode_record(kind: type[Record], data: bytes) -> Record:
+    """A record from its bytes."""
+    return msgspec.json.decode(data, type=kind)
+
+
+class Variation(HashedRecord, frozen=True, kw_only=True, omit_defaults=True):
     """How a run departs from the task as published; empty: not at all."""
 
     inputs: tuple[str, ...] = ()
@@ -47,6 +67,8 @@ class Variation(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Training sets instead of the task's own."""
     labels: dict[str, str] = msgspec.field(default_factory=dict)
     """Label of such a set to label of the task."""
+    limit: int = 0
+    """The first so many items of each set are asked; 0: all of them."""
 
     @property
     def title(self) -> str:
@@ -56,11 +78,12 @@ class Variation(Record, frozen=True, kw_only=True, omit_defaults=True):
             f"trained on {'+'.join(self.train)}" if self.train else "",
             f"{self.share * 100:.6g}% of train" if self.share != 1.0 else "",
             f"{self.shots} shot{'s' if self.shots > 1 else ''}" if self.shots else "",
+            f"first {self.limit:,} item{'s' if self.limit > 1 else ''}" if self.limit else "",
         ]
         return ", ".join(part for part in parts if part)
 
 
-class EvaluationProtocol(Record, frozen=True, kw_only=True, omit_defaults=True):
+class EvaluationProtocol(HashedRecord, frozen=True, kw_only=True, omit_defaults=True):
     """Which sets are learned from, chosen on and evaluated, and why these."""
 
     kind: ProtocolKind
@@ -121,20 +144,29 @@ class RunSpec(Run, frozen=True, kw_only=True):
     def folder(self) -> str:
         """The name of its folder: task, model, hash.
 
-        The task of a custom dataset may be called anything that its gold is called.
+        The task of a custom dataset may be called anything that its gold is called. The hash alone
+        tells runs apart: the folder of an earlier version, or one that was renamed, is found by it.
         """
         task = self.task
         if find_name_fault(f"{task}--") or len(task.encode()) > MAX_TASK_BYTES:
             task = to_file_name(task, MAX_TASK_BYTES)
-        return f"{task}--{_slug(self.model) or _slug(self._own_name)}--{self.hash}"
+        ends = f"{task}--", f"--{self.hash}"
+        max_bytes = MAX_FOLDER_BYTES - len("".join(ends).encode())
+        model = shorten_model(self.model, max_bytes) or shorten_model(self._own_name, max_bytes)
+        return model.join(ends)
 
 
-def _slug(name: str) -> str:
-    """A name as a part of a folder's.
+def shorten_model(name: str, max_bytes: int) -> str:
+    """The name of a model as a part of a folder's name.
 
-    It is empty if no character can be used, as in another script.
+    Letters and digits of every script stay, in composed form, so that a name typed on another
+    system makes the same folder; anything else becomes a hyphen. It is empty if nothing stays.
+
+    >>> shorten_model("東北大 BERT/base", 200), shorten_model("한국어:모델", 200), shorten_model("☆", 200)
+    ('東北大-BERT-base', '한국어-모델', '')
     """
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:MAX_MODEL_CHARS]
+    plain = re.sub(r"[^\w.-]+", "-", normalize("NFC", name)).strip("-.")[:MAX_MODEL_CHARS]
+    return plain.encode()[:max_bytes].decode(errors="ignore")
 
 
 def _remove_path(spec: RunSpec, own: Task) -> RunSpec:

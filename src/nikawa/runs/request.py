@@ -45,6 +45,8 @@ class RunRequest:
     labels: Mapping[str, str] = field(default_factory=dict)
     choose_seeds: int = 0
     """How many of the seeds choose among the values of a grid; 0: all of them."""
+    limit: int = 0
+    """The first so many items of each set are asked, and no others; 0: all of them."""
     per_task: Mapping[str, RunRequest] = field(default_factory=dict)
     """Settings and grid of single tasks, from a preset."""
     preset: Path | None = None
@@ -83,6 +85,8 @@ def check_request(request: RunRequest) -> None:
         raise BadInput(f"{request.choose_seeds} seeds cannot choose", cure=cure)
     if request.shots < 0:
         raise BadInput(f"{request.shots} shots cannot be drawn", cure=cure)
+    if request.limit < 0:
+        raise BadInput(f"the first {request.limit} items cannot be asked", cure=cure)
     if request.labels and not request.train:
         what = "labels are renamed in other training sets only"
         raise BadInput(what, cure="name them: --train DATASET")

@@ -273,6 +273,23 @@ def stored_runs(out: Path, *, broken: bool = False) -> list[StoredRun]:
     return [StoredRun(folder) for folder in sorted(folders)]
 
 
+def locate_run(out: Path, spec: RunSpec) -> StoredRun:
+    """The folder of a run, finished, unfinished or still to be made.
+
+    One that an earlier version, or its owner, named otherwise is found by the hash at its end.
+    """
+    path = out / spec.folder
+    if path.exists():
+        return StoredRun(path)
+    others = [folder for folder in sorted(out.glob(f"*--{spec.hash}")) if (folder / RUN).is_file()]
+    return StoredRun(others[0] if others else path)
+
+
+def is_run_busy(out: Path, run_hash: str) -> bool:
+    """Whether a process works on the run of this hash now."""
+    return any(StoredRun(folder).busy() for folder in out.glob(f"*--{run_hash}"))
+
+
 def open_run(name: str | Path, out: Path | None = None) -> StoredRun:
     """The run of a folder, or of a name or the beginning of a hash below `out`."""
     path = Path(name)

@@ -18,7 +18,7 @@ from nikawa.records import Record, Score, Unit
 from nikawa.runs.data import SELECTION_SET
 from nikawa.runs.plan import Family, Settings
 from nikawa.runs.records import RunSpec, SetScores
-from nikawa.runs.store import StoredRun, official_scores
+from nikawa.runs.store import StoredRun, locate_run, official_scores
 
 DIFFERENCE = "seen - unseen"
 
@@ -56,6 +56,8 @@ class RunCell(Record, frozen=True, kw_only=True):
     few: bool = False
     """Whether there is no interval because too few items, or groups of them, stand behind the
     figure."""
+    limit: int = 0
+    """The first so many items of the set were asked; 0: all of them."""
     protocol: str
     """How the sets depart from train, dev and test as published; empty: they do not."""
     runs: tuple[str, ...]
@@ -68,6 +70,8 @@ class FinishedRun:
 
     run: RunSpec
     scores: list[SetScores]
+    folder: str
+    """The name of its folder."""
 
     @property
     def diverged(self) -> bool:
@@ -86,9 +90,9 @@ def read_finished(
     """Those of the runs that are done; folders known to be `broken` are left out."""
     finished = []
     for run in runs:
-        stored = StoredRun(out / run.folder)
+        stored = locate_run(out, run)
         if run.folder not in broken and stored.done:
-            finished.append(FinishedRun(run, stored.scores()))
+            finished.append(FinishedRun(run, stored.scores(), stored.path.name))
     return finished
 
 
@@ -211,8 +215,9 @@ def _make_cell(
         unanswered=lost.total(),
         reasons=dict(sorted(lost.items())),
         hidden=parts[0].hidden,
+        limit=family.variation.limit,
         protocol=family.protocol.mark,
-        runs=tuple(finished.run.folder for finished, _ in values),
+        runs=tuple(finished.folder for finished, _ in values),
     )
 
 
@@ -222,7 +227,7 @@ def model_notes(
     """What the models of a family's results note of themselves, each once."""
     unique: dict[str, None] = {}
     for run in family.runs(settings):
-        stored = StoredRun(out / run.folder)
+        stored = locate_run(out, run)
         if run.folder in broken or not stored.done:
             continue
         try:
@@ -232,6 +237,83 @@ def model_notes(
         if isinstance(notes, list):
             unique |= dict.fromkeys(note for note in notes if isinstance(note, str))
     return list(unique)
+
+
+class RunUsage(Record, frozen=True, kw_only=True):
+    """What the runs of a model on a task used of a server, those that chose settings included."""
+
+    task: str
+    variation: str
+    model: str
+    runs: int
+    requests: int = 0
+    kept: int = 0
+    """Replies that came from the shared folder of replies, and cost nothing."""
+    retries: int = 0
+    """Further tries of requests."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+    """In the unit of the prices; 0 where none is set."""
+    cost_unmetered: float = 0.0
+    """What replies that say no number of tokens cost at most."""
+    cost_lost: float = 0.0
+    """What tries without a reply cost at most: the server may have billed them."""
+    seconds_waited: float = 0.0
+
+
+class UsageCounts(Record, frozen=True, kw_only=True):
+    """The counts in a run's `about.json`; an earlier version wrote fewer."""
+
+    requests: int = 0
+    kept: int = 0
+    retries: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+    cost_unmetered: float = 0.0
+    cost_lost: float = 0.0
+    seconds_waited: float = 0.0
+
+
+def read_usage(stored: StoredRun) -> UsageCounts | None:
+    """What a finished run used of a server; None where it asked none."""
+    try:
+        usage = stored.about().model.get("usage")
+        if not isinstance(usage, dict):
+            return None
+        names = UsageCounts.__struct_fields__
+        return msgspec.convert({name: usage[name] for name in names if name in usage}, UsageCounts)
+    except (BadInput, msgspec.ValidationError):  # a run is whole without its circumstances
+        return None
+
+
+def sum_family_usage(
+    family: Family, runs: Iterable[RunSpec], out: Path, broken: Collection[str] = ()
+) -> list[RunUsage]:
+    """What the finished runs of a family used, in one line; none where they asked no server."""
+    usages = []
+    for run in runs:
+        stored = locate_run(out, run)
+        if run.folder not in broken and stored.done:
+            usages.append(read_usage(stored))
+    counts = [usage for usage in usages if usage is not None]
+    if not counts:
+        return []
+    totals = {
+        name: sum(getattr(usage, name) for usage in counts)
+        for name in UsageCounts.__struct_fields__
+    }
+    totals |= {name: round(value, 6) for name, value in totals.items() if isinstance(value, float)}
+    return [
+        RunUsage(
+            task=family.task.name,
+            variation=family.variation.title,
+            model=family.model,
+            runs=len(counts),
+            **totals,
+        )
+    ]
 
 
 def mean_and_sd(values: Sequence[float]) -> tuple[float | None, float | None]:

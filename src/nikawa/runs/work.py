@@ -10,16 +10,18 @@ import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput, NikawaError
-from nikawa.io.json import encode_json
+from nikawa.io.json import encode_json, read_json
 from nikawa.models import Predictor, Trainable, find_model, model
-from nikawa.models.base import Diverged, Progress, ignore_progress
+from nikawa.models.base import Diverged, Progress, SpendingScope, ignore_progress
+from nikawa.models.chat.ledger import LEDGER_FILE
+from nikawa.models.chat.usage import sum_usage
 from nikawa.models.secrets import restore_secrets
 from nikawa.records import Example, Prediction, Task
 from nikawa.runs.data import (
@@ -32,7 +34,16 @@ from nikawa.runs.data import (
 from nikawa.runs.plan import runtime_settings
 from nikawa.runs.records import DIVERGED, About, Outcome, RunSpec, Status
 from nikawa.runs.scores import score_first, score_set, unanswered_reason
-from nikawa.runs.store import Busy, StoredRun, read_predictions, write_predictions
+from nikawa.runs.store import (
+    ABOUT,
+    Busy,
+    StoredRun,
+    is_run_busy,
+    locate_run,
+    read_predictions,
+    write_json,
+    write_predictions,
+)
 
 PACKAGES = (
     "nikawa",
@@ -75,6 +86,8 @@ class RunPlace:
     given: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The same with secrets, by run (`key_of_settings`), where several requests run together: the
     key of one server must not go to another."""
+    runs: frozenset[str] = frozenset()
+    """The hashes of all runs of the command, where they share a budget."""
 
 
 def key_of_settings(task: str, predictor: str, settings: Mapping[str, Any]) -> str:
@@ -88,7 +101,7 @@ def do_run(spec: RunSpec, place: RunPlace) -> Outcome:
     Whatever goes wrong is in the outcome, never raised, but for an interruption.
     """
     begin = time.perf_counter()
-    stored = StoredRun(place.out / spec.folder)
+    stored = locate_run(place.out, spec)
     status: Status = "failed"
     problem, is_bad_input = "", True
     try:
@@ -180,6 +193,28 @@ def learn_and_score(spec: RunSpec, stored: StoredRun, place: RunPlace) -> None:
     stored.finish(scores, about, place.keep_state)
 
 
+def make_run_model(spec: RunSpec, place: RunPlace, folder: Path | None) -> Predictor:
+    """The model of a run with its settings, secrets put back; `folder` is where it keeps its work."""
+    key = key_of_settings(spec.task, spec.predictor, spec.settings)
+    given = place.given.get(key, place.settings)
+    outside = runtime_settings(find_model(spec.predictor)[0], given)
+    inside = restore_secrets(spec.settings, given)
+    return model(
+        spec.predictor,
+        seed=spec.seed,
+        settings={**inside, **outside},
+        folder=folder,
+        progress=place.progress,
+        score=score_first,
+        spending=SpendingScope(
+            ledger=place.out / LEDGER_FILE,
+            run=spec.hash,
+            runs=place.runs,
+            is_running=partial(is_run_busy, place.out),
+        ),
+    )
+
+
 @dataclass
 class _Clock:
     """What a run notes of itself while it is under way."""
@@ -210,30 +245,33 @@ class _Job:
             for name, examples in self.data.sets.items()
             if not self.stored.answers_file(name).exists()
         }
-        if not unanswered:
-            return
-        predictor = self.make_model("model")
-        self.learn(predictor, self.data.train, "model")
-        for name, examples in unanswered.items():
-            answers = self.ask(predictor, task, examples)
-            self.stored.write_answers(name, answers)
+        if unanswered:
+            predictor = self.make_model("model")
+            self.learn(predictor, self.data.train, "model")
+            for name, examples in unanswered.items():
+                answers = self.ask(predictor, task, examples, "model")
+                self.stored.write_answers(name, answers)
+        self.read_about(["model"])
 
     def answer_folds(self) -> None:
         """Answer fold by fold; what a killed run had answered is taken up."""
         ((name, examples),) = self.data.sets.items()
-        if self.stored.answers_file(name).exists():
-            return
+        parts = list(self.data.parts())
         answers: dict[str, Prediction] = {}
-        for fold, training, held_out in self.data.parts():
+        for fold, training, held_out in () if self.stored.answers_file(name).exists() else parts:
             path = self.stored.state / f"fold-{fold}.jsonl"
             if not path.exists():
                 predictor = self.make_model(f"model-{fold}")
                 learned = take_training_part(self.spec, self.data.task, training)
                 self.learn(predictor, learned, f"model-{fold}")
-                write_predictions(path, self.ask(predictor, self.data.seen, held_out))
+                write_predictions(
+                    path, self.ask(predictor, self.data.seen, held_out, f"model-{fold}")
+                )
             for prediction in read_predictions(path, self.data.task, held_out):
                 answers[prediction.example] = prediction
-        self.stored.write_answers(name, [answers[e.id] for e in examples])
+        if answers:
+            self.stored.write_answers(name, [answers[e.id] for e in examples])
+        self.read_about([f"model-{fold}" for fold, _, _ in parts])
 
     def answer_nothing(self, problem: Diverged) -> None:
         """Write down that there is no answer and why: settings that diverge are not tried again."""
@@ -246,19 +284,7 @@ class _Job:
         """A fresh model with a folder of its own."""
         path = self.stored.state / folder
         path.mkdir(parents=True, exist_ok=True)
-        spec, place = self.spec, self.place
-        key = key_of_settings(spec.task, spec.predictor, spec.settings)
-        given = place.given.get(key, place.settings)
-        outside = runtime_settings(find_model(spec.predictor)[0], given)
-        inside = restore_secrets(spec.settings, given)
-        return model(
-            self.spec.predictor,
-            seed=self.spec.seed,
-            settings={**inside, **outside},
-            folder=path,
-            progress=self.place.progress,
-            score=score_first,
-        )
+        return make_run_model(self.spec, self.place, path)
 
     def learn(self, predictor: Predictor, examples: Sequence[Example], folder: str) -> None:
         """Let the model learn, if it is one that does.
@@ -275,7 +301,8 @@ class _Job:
                 strip_to_training(task, self.data.select),
             )
         except Diverged:
-            self.note_about(predictor)  # how its losses went
+            if hasattr(predictor, "about"):
+                self.clock.about.update(predictor.about())  # how its losses went
             raise
         finally:
             self.clock.add("fit", begin)
@@ -284,9 +311,13 @@ class _Job:
             predictor.save(self.stored.state / folder / TRAINED, overwrite=True)
 
     def ask(
-        self, predictor: Predictor, task: Task, examples: Sequence[Example]
+        self, predictor: Predictor, task: Task, examples: Sequence[Example], folder: str
     ) -> list[Prediction]:
-        """The model's answers, one an example and in order."""
+        """The model's answers, one an example and in order.
+
+        What the model tells of itself is written beside its folder: a run that is killed later
+        still knows what the model cost.
+        """
         begin, name = time.perf_counter(), self.spec.predictor
         predictions = predictor.predict(task, strip_to_inputs(task, examples))
         if [p.example for p in predictions] != [e.id for e in examples]:
@@ -294,7 +325,9 @@ class _Job:
             raise BadInput(what, cure="mend its predict: one prediction an example")
         _check_answer_types(name, task, predictions)
         self.clock.add("predict", begin)
-        self.note_about(predictor)
+        if hasattr(predictor, "about"):
+            self.clock.about.update(predictor.about())
+            write_json(self.stored.state / f"{folder}.{ABOUT}", self.clock.about)
         if predictions and all(
             p.answer is None and unanswered_reason(p) == DIVERGED for p in predictions
         ):
@@ -302,10 +335,20 @@ class _Job:
             raise Diverged(what, cure="set a smaller learning_rate")
         return predictions
 
-    def note_about(self, predictor: Predictor) -> None:
-        """Keep what the model tells of itself."""
-        if hasattr(predictor, "about"):
-            self.clock.about.update(predictor.about())
+    def read_about(self, folders: Sequence[str]) -> None:
+        """Take up what the models of a run told of themselves: the last one's words, and what all
+        of them used, those of a killed process included.
+        """
+        usages = []
+        for folder in folders:
+            path = self.stored.state / f"{folder}.{ABOUT}"
+            if path.is_file():
+                about = read_json(path, dict[str, Any])
+                self.clock.about.update(about)
+                if isinstance(about.get("usage"), dict):
+                    usages.append(about["usage"])
+        if usages:
+            self.clock.about["usage"] = sum_usage(usages)
 
 
 def _check_answer_types(name: str, task: Task, predictions: Sequence[Prediction]) -> None:

@@ -22,6 +22,7 @@ from nikawa.datasets.keys import read_keys
 from nikawa.datasets.load import load
 from nikawa.errors import BadInput
 from nikawa.metrics import Evaluation, Items, Metric
+from nikawa.metrics import metrics as all_metrics
 from nikawa.metrics.base import Floats, Weighted
 from nikawa.records import Record, Task, Unit
 from nikawa.scoring.match import MissingAnswers
@@ -47,6 +48,9 @@ from nikawa.stats.resample import TEST_RESAMPLES, Ints, correct_holm, mcnemar
 from nikawa.stats.results import SIGNIFICANCE_LEVEL
 from nikawa.stats.seeds import ENOUGH_RESAMPLES, ResampledRuns
 
+MIN_COMMON_ITEMS = 2
+"""Items that systems must have answered together where a correlation is compared."""
+
 
 class SystemScore(Record, frozen=True, kw_only=True):
     """One system on one task under one metric."""
@@ -60,6 +64,8 @@ class SystemScore(Record, frozen=True, kw_only=True):
     sd: float | None
     """Over seeds; None for a single run."""
     runs: int
+    unreadable: float = 0.0
+    """The share of its answers that could not be read, over all runs."""
     letters: str = msgspec.field(name="ties")
     """Tie letters, stored as `ties`: systems that share one cannot be told apart; empty where the score is not defined."""
 
@@ -109,6 +115,14 @@ class SliceResult(Record, frozen=True, kw_only=True):
     ties: int
 
 
+class UndefinedSystem(Record, frozen=True, kw_only=True):
+    """A system that cannot be compared on a task, and why."""
+
+    task: str
+    system: str
+    why: str
+
+
 class Comparison(Record, frozen=True, kw_only=True):
     """Everything a comparison found."""
 
@@ -117,6 +131,8 @@ class Comparison(Record, frozen=True, kw_only=True):
     slices: tuple[SliceResult, ...]
     differing: dict[str, tuple[str, ...]]
     """`task: first against second` to the ids where exactly one is right, or the scores differ."""
+    undefined: tuple[UndefinedSystem, ...] = ()
+    """Systems that are in no pair: too few of their answers could be read."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +155,16 @@ class ComparedSystem:
     name: str
     runs: tuple[ScoreResult, ...]
 
+    @property
+    def unreadable_share(self) -> float:
+        """The share of its answers that could not be read, over all runs."""
+        items = sum(len(run.examples) for run in self.runs)
+        unread = 0
+        for run in self.runs:
+            predictions = (run.predictions.get(example.id) for example in run.examples)
+            unread += sum(each is not None and each.answer is None for each in predictions)
+        return unread / items if items else 0.0
+
 
 def compare(
     task_names: Sequence[str],
@@ -151,7 +177,7 @@ def compare(
 ) -> Comparison:
     """Compare systems, each given by one answer file or folder a seed, on one or more tasks.
 
-    Of `options`, what to slice `by`, whether to look at `hidden` items, their `keys` and `on_progress` count. `rounds` are the
+    Of `options`, what to slice `by`, what to `extract`, whether to look at `hidden` items, their `keys` and `on_progress` count. `rounds` are the
     resamples of each test. Raises `BadInput` for fewer than two systems, for answers to different splits or versions,
     and where an item has no answer.
 
@@ -162,7 +188,9 @@ def compare(
         raise BadInput("a comparison needs two systems", cure="name two answer files or folders")
     read = cache(partial(load, data=data, hidden=True))
     keys = read_keys(options.keys) if isinstance(options.keys, Path) else options.keys
-    quick = ScoreOptions(resamples=1, hidden=options.hidden, keys=keys, read=read)
+    quick = ScoreOptions(
+        resamples=1, hidden=options.hidden, keys=keys, read=read, extract=options.extract
+    )
     total = len(task_names) * sum(map(len, systems.values()))
     done = 0
 
@@ -205,7 +233,16 @@ def compare_systems(
     on_progress: OnProgress = lambda *_: None,
 ) -> PairedTests:
     """The same for systems whose answers are read already, a list of them a task; a task with one has no pairs."""
-    comparisons = [TaskComparison.of(systems) for systems in tasks]
+    undefined: list[UndefinedSystem] = []
+    comparisons: list[TaskComparison] = []
+    compared_titles: list[str] = []
+    for title, systems in zip(titles, tasks, strict=True):
+        without = find_undefined_systems(systems)
+        undefined += without
+        names = {each.system for each in without}
+        if comparable := [system for system in systems if system.name not in names]:
+            comparisons.append(TaskComparison.of(comparable))
+            compared_titles.append(title)
     tests = sum(comb(len(each.systems), 2) * len(each.metrics) for each in comparisons)
     total = sum(len(each.jobs()) for each in comparisons) * 2 * rounds
     done = 0
@@ -227,7 +264,7 @@ def compare_systems(
     scores: list[SystemScore] = []
     slices: list[SliceResult] = []
     differing: dict[str, tuple[str, ...]] = {}
-    for title, each in zip(titles, comparisons, strict=True):
+    for title, each in zip(compared_titles, comparisons, strict=True):
         for metric in each.metrics:
             scores += each.score_systems(metric, pairs)
         for first, second in combinations(each.systems, 2):
@@ -235,8 +272,29 @@ def compare_systems(
             slices += count_slices(first, second, by, gaps)
             ids = tuple(example for example, gap in gaps.items() if gap)
             differing[f"{title}: {first.name} against {second.name}"] = ids
+    by_name = {system.name: system for systems in tasks for system in systems}
+    for lost in undefined:
+        for metric in by_name[lost.system].runs[0].task.metrics:
+            unit = all_metrics()[metric].unit(by_name[lost.system].runs[0].task)
+            runs = len(by_name[lost.system].runs)
+            scores.append(
+                SystemScore(
+                    system=lost.system,
+                    task=lost.task,
+                    metric=metric,
+                    unit=unit,
+                    value=float("nan"),
+                    sd=None,
+                    runs=runs,
+                    letters="",
+                )
+            )
     comparison = Comparison(
-        systems=tuple(scores), pairs=pairs, slices=tuple(slices), differing=differing
+        systems=tuple(scores),
+        pairs=pairs,
+        slices=tuple(slices),
+        differing=differing,
+        undefined=tuple(undefined),
     )
     is_swapped = any(each.swaps_answers for each in comparisons)
     return PairedTests(
@@ -245,6 +303,39 @@ def compare_systems(
 
 
 # Systems side by side
+
+
+def find_undefined_systems(systems: Sequence[ComparedSystem]) -> list[UndefinedSystem]:
+    """The systems of a task that have too few answers for a metric that skips unanswered items.
+
+    Such a metric, a correlation, is compared on the items that every run answered: a run without
+    answers would leave none of them to anybody. So systems are taken by how much they answered, and
+    one that leaves the others fewer than `MIN_COMMON_ITEMS` is set aside.
+    """
+    task = systems[0].runs[0].task
+    if not any(all_metrics()[name].skips_unanswered for name in task.metrics):
+        return []
+    answered: dict[str, set[str]] = {}
+    for system in systems:
+        ids = [
+            {name for name, prediction in run.predictions.items() if prediction.answer is not None}
+            & {example.id for example in run.examples}
+            for run in system.runs
+        ]
+        answered[system.name] = set.intersection(*ids)
+    common: set[str] | None = None
+    undefined = []
+    for name, ids in sorted(answered.items(), key=lambda item: -len(item[1])):
+        left = ids if common is None else common & ids
+        if len(left) >= MIN_COMMON_ITEMS:
+            common = left
+            continue
+        count = len(systems[0].runs[0].examples)
+        why = f"{len(ids):,} of {count:,} items have an answer that could be read"
+        if len(ids) >= MIN_COMMON_ITEMS:
+            why += f", {len(left):,} of them items that the other systems answered"
+        undefined.append(UndefinedSystem(task=task.name, system=name, why=why))
+    return undefined
 
 
 @dataclass
@@ -484,6 +575,7 @@ class TaskComparison:
 
         letters = tie_groups([means[name] for name in defined], are_apart)
         letters_by_name = dict(zip(defined, letters, strict=True))
+        unreadable = {system.name: system.unreadable_share for system in self.systems}
         for name, runs in values.items():
             scaled = [value * metric.scale(task) for value in runs]
             yield SystemScore(
@@ -494,6 +586,7 @@ class TaskComparison:
                 value=float(np.mean(scaled)),
                 sd=float(np.std(scaled, ddof=1)) if len(scaled) > 1 else None,
                 runs=len(scaled),
+                unreadable=unreadable[name],
                 letters=letters_by_name.get(name, ""),
             )
 

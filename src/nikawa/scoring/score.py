@@ -12,15 +12,17 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from nikawa.datasets.custom import is_custom
-from nikawa.datasets.keys import LabelKeys, sort_as_before
+from nikawa.datasets.keys import LabelKeys, refuse_closed_keys, sort_as_before
 from nikawa.datasets.load import load
 from nikawa.datasets.locate import matching_files, path_version, repository_folder
 from nikawa.datasets.names import benchmarks
 from nikawa.datasets.task_lookup import find_tasks, typed_name
 from nikawa.errors import BadInput
+from nikawa.io.answers.base import ShownReading
 from nikawa.metrics import Evaluation, Items, Metric, Mode, metrics
 from nikawa.metrics.confusion import count_confusion
 from nikawa.records import LABELLED_KINDS, Example, Prediction, Record, Score, Task
@@ -32,6 +34,7 @@ from nikawa.scoring.match import (
     match_answers,
     open_answers,
     open_with_keys,
+    read_run_limit,
     refuse_gaps,
 )
 from nikawa.spec import name_and_split
@@ -46,6 +49,8 @@ from nikawa.stats.slices import list_slice_keys, slice_examples
 
 GROUPED_KINDS = ("inference", "similarity", "dialogue")
 """Kinds whose items share a premise, an image or a dialogue: there the group is the unit of resampling."""
+MAX_READINGS = 10_000
+"""Readings of answers that a report holds."""
 SLOW_RESAMPLES = 1_000
 """Resamples of a metric that takes long under weights."""
 
@@ -67,6 +72,10 @@ class ScoreOptions:
     """Metrics instead of the task's own."""
     form: str | None = None
     """The form of the answer file, where its content does not tell."""
+    extract: tuple[str, ...] = ()
+    """Regular expressions that take the answer out of a longer text, one after the other."""
+    readings: bool = False
+    """Report what each answer was read from."""
     hidden: bool = False
     """Score items whose labels are hidden too: for whoever holds the labels."""
     keys: Path | LabelKeys | None = None
@@ -116,6 +125,8 @@ class ScoreReport(Record, frozen=True, kw_only=True):
     duplicates: int
     partial: bool
     """Whether items without an answer were left out, as asked."""
+    limit: int = 0
+    """The answers are of a run of the first so many items; 0: of all, or of no run."""
     form: str
     """The form the answer file was recognised as."""
     scores: tuple[Score, ...]
@@ -127,6 +138,8 @@ class ScoreReport(Record, frozen=True, kw_only=True):
     duplicate_ids: tuple[str, ...] = ()
     """Ids answered again in the same words, once for each repetition."""
     unparsed_items: tuple[Unparsed, ...] = ()
+    readings: tuple[ShownReading, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What each answer was read from, up to `MAX_READINGS`; unset unless the options ask for it."""
 
 
 @dataclass(frozen=True)
@@ -162,16 +175,21 @@ def score(
     # With hidden labels: items that have one are counted, and left out below.
     read = options.read or partial(load, data=data, hidden=True)
     keys = None
+    refuse_closed_keys(options.keys, options.hidden)
     if options.keys is not None:
-        if not options.hidden:
-            what = "keys open hidden labels"
-            raise BadInput(what, cure="say --hidden too, if you may see what they tell")
         read, keys = open_with_keys(read, options.keys)
     task, split = find_task_and_split(name, split, read)
     if keys is not None and not is_custom(task.dataset):
         cure = "score the folder that nikawa data hide wrote"
         raise BadInput(f"{task.dataset} has no key file", cure=cure)
-    source = open_answers(answers, task, options.form, keep_rows=split is None)
+    source = open_answers(
+        answers,
+        task,
+        options.form,
+        keep_rows=split is None,
+        extract=options.extract,
+        keep_readings=options.readings,
+    )
     every = match_answers(task, source, read, split=split, data=data, version=version)
     if keys is not None:
         every = replace(every, examples=sort_as_before(every.examples, keys, every.split))
@@ -187,7 +205,13 @@ def score(
     if task.kind in LABELLED_KINDS:
         counts = count_confusion(build_items(task, examples, predictions))
     hidden = len(every.examples) - len(matched.examples)
-    report = make_report(task, matched, hidden, options.partial, scores, counts)
+    report = msgspec.structs.replace(
+        make_report(task, matched, hidden, options.partial, scores, counts),
+        limit=read_run_limit(source.path),
+    )
+    if options.readings:
+        readings = tuple(matched.answers.readings.values())[:MAX_READINGS]
+        report = msgspec.structs.replace(report, readings=readings)
     return ScoreResult(report, task, examples, predictions, options.metrics)
 
 
@@ -489,7 +513,14 @@ def score_versions(
             f"{len(versions)} version of {task.dataset} is here",
             cure="put another release's folder beside it",
         )
-    source = open_answers(answers, task, options.form, keep_rows=True)
+    source = open_answers(
+        answers,
+        task,
+        options.form,
+        keep_rows=True,
+        extract=options.extract,
+        keep_readings=options.readings,
+    )
     results = [
         score(task.name, source, split=split, data=data, version=version, options=options)
         for version in versions

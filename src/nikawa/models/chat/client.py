@@ -12,7 +12,7 @@ import base64
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from random import Random
 from types import TracebackType
@@ -202,14 +202,19 @@ class Client:
         self.limit = ConcurrencyLimit(settings.concurrency)
 
     async def ask(
-        self, path: str, body: dict[str, Any], key: str, retries: int | None = None
+        self,
+        path: str,
+        body: dict[str, Any],
+        key: str,
+        retries: int | None = None,
+        on_lost: Callable[[], Awaitable[None]] | None = None,
     ) -> Reply:
         """The reply, after as many tries as it takes and the settings allow.
 
         Raises the last `RequestProblem`.
 
         `retries` is how often a plain 500 is tried again where that may mean that the server cannot
-        do it.
+        do it. `on_lost` is called before another try where the server may have billed the last one.
         """
         tries, waited = 0, 0.0
         while True:
@@ -232,6 +237,8 @@ class Client:
                 gives_up = True
             if result.action in ("item", "stop") or gives_up:
                 raise result
+            if result.may_be_billed and on_lost is not None:
+                await on_lost()
             self.usage.retries += 1
             self.usage.seconds_waited += pause
             if result.action == "wait":
@@ -261,11 +268,12 @@ class Client:
             return problem
         except TimeoutError:
             what = f"no whole answer within {self.settings.timeout:g} s"
-            return RequestProblem(what, "again")
+            return RequestProblem(what, "again", may_be_billed=True)
         except httpx.HTTPError as problem:
             reason = self.secret.scrub_text(str(problem)) or type(problem).__name__
             what = clip(f"the connection failed ({reason})", MAX_SERVER_WORDS_CHARS)
-            return RequestProblem(what, "again")
+            never_sent = isinstance(problem, httpx.ConnectError | httpx.UnsupportedProtocol)
+            return RequestProblem(what, "again", may_be_billed=not never_sent)
 
     async def _post(self, path: str, body: dict[str, Any]) -> tuple[int, httpx.Headers, bytes]:
         headers = {"Content-Type": "application/json", **self.secret.headers()}
@@ -276,6 +284,8 @@ class Client:
                 size += len(part)
                 if size > MAX_RESPONSE_BYTES:
                     what = "the server's answer does not end"
-                    raise RequestProblem(what, "again", status=response.status_code)
+                    raise RequestProblem(
+                        what, "again", status=response.status_code, may_be_billed=True
+                    )
                 parts.append(part)
         return response.status_code, response.headers, b"".join(parts)

@@ -36,6 +36,9 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The last tokens of an echoed prompt with theirs."""
     tokens_in: int = 0
     tokens_out: int = 0
+    max_tokens_in: int = 0
+    max_tokens_out: int = 0
+    """What the two are at most, where the server counts no tokens."""
     served: str = ""
     """What the server calls the model."""
     error: int = 0
@@ -93,6 +96,12 @@ class Journal:
         except OSError as problem:
             problem.filename = str(self.path)
             raise
+
+    def read_only(self) -> dict[str, Reply]:
+        """The replies on disk by their keys; nothing is written."""
+        if self.path is None or not self.path.is_file():
+            return {}
+        return {reply.key: reply for reply in self._read(self.path)}
 
     def _read(self, path: Path) -> Iterator[Reply]:
         decoder, line = msgspec.json.Decoder(Reply), b"\n"

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -27,10 +28,12 @@ from nikawa.models.chat.abilities import (
     COMPLETIONS,
     SCHEMAS,
     Messages,
+    Prober,
     RequestStyle,
     find_style,
 )
 from nikawa.models.chat.client import Client, hide_secret, open_http
+from nikawa.models.chat.estimate import RequestCounter, RequestEstimate
 from nikawa.models.chat.journal import Journal, Reply
 from nikawa.models.chat.logprobs import softmax, sum_echoed_tokens, to_shares, weigh_first_tokens
 from nikawa.models.chat.prompts import draw_shots, drop_same_question, find_template
@@ -38,7 +41,7 @@ from nikawa.models.chat.questions import QUESTIONS, AnswerOptions, Questions
 from nikawa.models.chat.responses import RequestProblem
 from nikawa.models.chat.session import FailedItems, Session, run_all, run_async
 from nikawa.models.chat.settings import ChatSettings
-from nikawa.models.chat.usage import Usage
+from nikawa.models.chat.usage import Budget, Usage
 from nikawa.models.secrets import fill_in_secrets
 from nikawa.records import Example, Prediction, Task
 
@@ -48,6 +51,15 @@ TOO_LONG = "too long"
 TOO_LONG_CURE = "ask with fewer shots, a shorter prompt or a smaller max_tokens, or give the server a longer context"
 SAMPLE_EXAMPLES = 200
 """Examples that the language of the texts is detected from."""
+
+
+class ChatRequest(NamedTuple):
+    """One request, as `Session.reply` takes it."""
+
+    path: str
+    body: dict[str, Any]
+    tokens: int
+    """That its answer may take."""
 
 
 class Asker:
@@ -88,7 +100,7 @@ class Asker:
             "shots": [shot.id for shot in self.shots[: self.shot_count]],
         }
 
-    async def prepare(self, session: Session) -> None:
+    async def prepare(self, session: Prober) -> None:
         """Find out how this server is best asked."""
         self.style = await find_style(session, self.style.model, self.questions, self.seed)
 
@@ -103,6 +115,37 @@ class Asker:
             messages.append({"role": "assistant", "content": structured if as_json else plain})
         question = template.fill("user", self.questions.slots(example))
         return [*messages, {"role": "user", "content": question}]
+
+    def requests(self, example: Example) -> list[ChatRequest]:
+        """Every request that an example needs, of as many as one an option."""
+        options = self.questions.options(example)
+        if self.style.method == "echo" and options is not None:
+            return list(self.echo_requests(example, options).values())
+        return [self.chat_request(example, options)]
+
+    def chat_request(self, example: Example, options: AnswerOptions | None) -> ChatRequest:
+        """The chat request of an example, in the style that the server is asked in."""
+        by_logprobs = self.style.method == "logprob"
+        tokens = CHOICE_TOKENS if by_logprobs else self.tokens
+        body = self.style.chat_body(self.settings, self.seed, self.messages(example), tokens)
+        needs_schema = not by_logprobs and self.style.method != "parse"
+        schema = self.questions.schema(example) if needs_schema else {}
+        body |= self.style.constraint(schema, options.keys if options else ())
+        return ChatRequest(CHAT, body, tokens)
+
+    def echo_requests(self, example: Example, options: AnswerOptions) -> dict[str, ChatRequest]:
+        """Key of an option to the request that sends the prompt back with it."""
+        texts: list[str] = []
+        for message in self.messages(example):
+            if message["role"] == "assistant":  # each answer stands after its question
+                texts[-1] += f" {message['content']}"
+            else:
+                texts.append(message["content"])
+        prompt = "\n\n".join(texts)
+        return {
+            key: ChatRequest(COMPLETIONS, self.style.echo_body(self.settings, prompt, key), 1)
+            for key in options.keys
+        }
 
     async def ask(self, session: Session, example: Example) -> Prediction:
         """The prediction of one example; none, with the reason, where the server says that the
@@ -123,12 +166,7 @@ class Asker:
     ) -> Prediction:
         """The answer in the reply to a chat request, by log-probabilities where they choose."""
         by_logprobs = self.style.method == "logprob"
-        tokens = CHOICE_TOKENS if by_logprobs else self.tokens
-        body = self.style.chat_body(self.settings, self.seed, self.messages(example), tokens)
-        needs_schema = not by_logprobs and self.style.method != "parse"
-        schema = self.questions.schema(example) if needs_schema else {}
-        body |= self.style.constraint(schema, options.keys if options else ())
-        reply = await session.reply(CHAT, body, tokens)
+        reply = await session.reply(*self.chat_request(example, options))
         if by_logprobs and options is not None and not reply.refusal:
             weights = weigh_first_tokens(reply, options.keys)
             if weights:
@@ -140,17 +178,9 @@ class Asker:
         self, session: Session, example: Example, options: AnswerOptions
     ) -> Prediction:
         """The option that is the likeliest end of the prompt."""
-        texts: list[str] = []
-        for message in self.messages(example):
-            if message["role"] == "assistant":  # each answer stands after its question
-                texts[-1] += f" {message['content']}"
-            else:
-                texts.append(message["content"])
-        prompt = "\n\n".join(texts)
         logprobs = {}
-        for key in options.keys:
-            body = self.style.echo_body(self.settings, prompt, key)
-            reply = await session.reply(COMPLETIONS, body, 1)
+        for key, request in self.echo_requests(example, options).items():
+            reply = await session.reply(*request)
             value = sum_echoed_tokens(reply, key)
             if value is None:
                 why = f"unparsable: no log-probability of {key!r}"
@@ -202,6 +232,10 @@ class Chat:
             raise BadInput(f"{self.name} needs the address of a server", cure=cure)
         self._pool: Sequence[Example] | None = None
         self._usage = Usage()
+        if setup.folder is not None:
+            self._usage.resume(setup.folder / USAGE_FILE)
+        self._unstored = Journal(None)
+        """The replies of a model without a folder: further calls ask nothing twice either."""
         self._about_asker: dict[str, Any] = {}
 
     @property
@@ -234,9 +268,10 @@ class Chat:
             return []
         asker = self._make_asker(task, examples)
         try:
-            with Journal(self.setup.folder) as own, Journal(self._shared_folder()) as shared:
+            with self._open_journal() as own, Journal(self._shared_folder()) as shared:
                 self._usage.recount(own.replies.values(), self.settings)
-                answers = run_async(lambda: self._ask_all(asker, examples, own, shared))
+                with self._open_budget(own) as budget:
+                    answers = run_async(lambda: self._ask_all(asker, examples, own, shared, budget))
         except FailedItems as failure:
             place, problem = min(failure.problems.items())
             failed = f"{len(failure.problems)} of {failure.count} questions failed"
@@ -254,6 +289,29 @@ class Chat:
         self._write_usage()
         return answers
 
+    def estimate(
+        self, task: Task, examples: Sequence[Example], planned: set[str]
+    ) -> RequestEstimate:
+        """What `predict` would ask and pay, without a request and without a file.
+
+        `planned` holds the keys of requests that are to be sent before, and that replies will be
+        on disk for; those of this call are added.
+        """
+        if not examples:
+            return RequestEstimate()
+        asker = self._make_asker(task, examples)
+        own, shared = Journal(self.setup.folder), Journal(self._shared_folder())
+        counter = RequestCounter(self.settings, own.read_only() | shared.read_only(), planned)
+        run_async(lambda: asker.prepare(counter))
+        is_open = self.settings.how == "auto" and asker.style.method != "parse"
+        if counter.estimate.requests and is_open:
+            counter.estimate.assumed = asker.style.method
+        for example in examples:
+            for request in asker.requests(example):
+                counter.count(*request)
+        counter.estimate.correct(self.settings)
+        return counter.estimate
+
     def _make_asker(self, task: Task, examples: Sequence[Example]) -> Asker:
         setting = self.settings.language
         language = detect_language(task, examples) if setting == "auto" else setting
@@ -264,12 +322,17 @@ class Chat:
         return Asker(self.setup.argument, questions, self.settings, self.setup.seed, shots)
 
     async def _ask_all(
-        self, asker: Asker, examples: Sequence[Example], own: Journal, shared: Journal
+        self,
+        asker: Asker,
+        examples: Sequence[Example],
+        own: Journal,
+        shared: Journal,
+        budget: Budget,
     ) -> list[Prediction]:
         total = len(examples)
         async with open_http(self.settings) as http:
             client = Client(http, self.settings, self._usage)
-            session = Session(client, own, shared)
+            session = Session(client, own, shared, budget)
             with hide_secret(client.secret):
                 await asker.prepare(session)
                 return await run_all(
@@ -278,6 +341,22 @@ class Chat:
                     self.settings.concurrency,
                     lambda done: self.setup.progress(f"asking {self.name}", done, total),
                 )
+
+    def _open_journal(self) -> Journal:
+        folder = self.setup.folder
+        return self._unstored if folder is None else Journal(folder)
+
+    @contextmanager
+    def _open_budget(self, own: Journal) -> Iterator[Budget]:
+        """The budget of this model and of those it shares it with, with what was paid before."""
+        folder = self.setup.folder
+        part = "" if folder is None else folder.name
+        budget = Budget(self.settings, self._usage, self.setup.spending, part)
+        budget.begin(own.replies.values())
+        try:
+            yield budget
+        finally:
+            budget.ledger.close()
 
     def _shared_folder(self) -> Path | None:
         """The folder of replies that runs share, unless it is the run's own."""

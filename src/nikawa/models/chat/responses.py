@@ -51,6 +51,7 @@ class RequestProblem(Exception):
         status: int = 0,
         after: float | None = None,
         is_too_long: bool = False,
+        may_be_billed: bool = False,
     ) -> None:
         super().__init__(what)
         self.what, self.action, self.status = what, action, status
@@ -58,6 +59,8 @@ class RequestProblem(Exception):
         """The seconds the server asks to wait."""
         self.is_too_long = is_too_long
         """Whether the question is longer than the model reads."""
+        self.may_be_billed = may_be_billed
+        """Whether the server may have made an answer that did not arrive."""
 
 
 def read_reply(key: str, status: int, headers: Mapping[str, str], body: bytes) -> Reply:
@@ -73,7 +76,8 @@ def read_reply(key: str, status: int, headers: Mapping[str, str], body: bytes) -
     if status >= 300:
         raise problem_of_status(status, headers, value, text)
     if not isinstance(value, dict):
-        raise RequestProblem("the server's answer is not JSON", "again", status=status)
+        what = "the server's answer is not JSON"
+        raise RequestProblem(what, "again", status=status, may_be_billed=True)
     if value.get("error"):  # some gateways say so under status 200
         error = value["error"]
         code = _to_dict(error).get("code")
@@ -82,7 +86,7 @@ def read_reply(key: str, status: int, headers: Mapping[str, str], body: bytes) -
         raise problem_of_status(code, headers, value, text)
     choices = value.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise RequestProblem("the server's answer holds no choices", "again")
+        raise RequestProblem("the server's answer holds no choices", "again", may_be_billed=True)
     return read_choice(key, choices[0], value)
 
 
@@ -93,7 +97,9 @@ def read_choice(key: str, choice: dict[str, Any], response: dict[str, Any]) -> R
     message = choice.get("message")
     if not isinstance(message, dict):
         if "text" not in choice:
-            raise RequestProblem("the server's answer holds no message", "again")
+            raise RequestProblem(
+                "the server's answer holds no message", "again", may_be_billed=True
+            )
         message = {"content": choice["text"]}
     logprobs = _to_dict(choice.get("logprobs"))
     usage = _to_dict(response.get("usage"))

@@ -15,33 +15,47 @@ from msgspec.structs import asdict
 from nikawa.models.chat.client import Client
 from nikawa.models.chat.journal import Journal, Reply, compute_digest
 from nikawa.models.chat.responses import RequestProblem
+from nikawa.models.chat.settings import ChatSettings, read_max_tokens
 from nikawa.models.chat.usage import Budget
 from nikawa.models.secrets import environment_secrets, mask_secrets
 
 T = TypeVar("T")
+PROBE = "probe"
+"""Sets the key of a question about the server apart from the same question of a task."""
 PROBE_RETRIES = 2
 """Further tries of a question about what the server can do: some answer 500 to what they do not
 know."""
 
 
+class RequestKeys:
+    """The keys by which replies are kept."""
+
+    def __init__(self, settings: ChatSettings) -> None:
+        self._address = settings.base_url.rstrip("/")
+        masked = mask_secrets(settings.extra, environment_secrets(asdict(settings)))
+        self._masked = {name: one for name, one in masked.items() if one != settings.extra[name]}
+        """The fields that settings add to each request and that hold secrets, without these: replies stay valid
+        under another key."""
+
+    def compute(self, path: str, body: dict[str, Any], *more: str) -> str:
+        """The key of a request, which does not depend on secrets in it."""
+        shown = body | {name: one for name, one in self._masked.items() if name in body}
+        return compute_digest(*more, self._address, path, shown)
+
+
 class Session:
     """Replies by request; those on disk cost nothing."""
 
-    def __init__(self, client: Client, own: Journal, shared: Journal) -> None:
+    def __init__(self, client: Client, own: Journal, shared: Journal, budget: Budget) -> None:
         self.client, self.own, self.shared = client, own, shared
         self.settings, self.usage = client.settings, client.usage
-        self.budget = Budget(client.settings, client.usage)
-        self._address = client.settings.base_url.rstrip("/")
-        extra = self.settings.extra
-        masked = mask_secrets(extra, environment_secrets(asdict(self.settings)))
-        self._masked = {name: one for name, one in masked.items() if one != extra[name]}
-        """The fields that settings add to each request and that hold secrets, without these: replies stay valid
-        under another key."""
+        self.budget = budget
+        self._keys = RequestKeys(client.settings)
         self._under_way: dict[str, asyncio.Task[Reply]] = {}
 
     async def reply(self, path: str, body: dict[str, Any], tokens: int) -> Reply:
         """The reply to a request, of up to so many tokens; two that are the same are sent once."""
-        key = self._compute_key(path, body)
+        key = self._keys.compute(path, body)
         known = self._find_known(key)
         if known is not None:
             return known
@@ -58,7 +72,7 @@ class Session:
 
         A refusal is a reply too, and is remembered.
         """
-        key = self._compute_key(path, body, "probe")
+        key = self._keys.compute(path, body, PROBE)
         known = self._find_known(key)
         if known is not None:
             return known
@@ -75,16 +89,16 @@ class Session:
     async def _ask(
         self, path: str, body: dict[str, Any], key: str, tokens: int, retries: int | None = None
     ) -> Reply:
-        async with self.budget.reserve(len(msgspec.json.encode(body)), tokens):
-            reply = await self.client.ask(path, body, key, retries)
+        size = len(msgspec.json.encode(body))
+        tokens = read_max_tokens(body, tokens)
+        async with self.budget.reserve(key, size, tokens) as reservation:
+            reply = await self.client.ask(path, body, key, retries, reservation.renew)
+            if not (reply.tokens_in or reply.tokens_out or reply.finish == "content_filter"):
+                reply = msgspec.structs.replace(reply, max_tokens_in=size, max_tokens_out=tokens)
             self._keep(reply)
             self.usage.count(reply, self.settings)
+            reservation.pay(reply)
         return reply
-
-    def _compute_key(self, path: str, body: dict[str, Any], *more: str) -> str:
-        """The key of a request, which does not depend on secrets in it."""
-        shown = body | {name: one for name, one in self._masked.items() if name in body}
-        return compute_digest(*more, self._address, path, shown)
 
     def _find_known(self, key: str) -> Reply | None:
         if key in self.own.replies:

@@ -6,15 +6,38 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
 
 from nikawa.errors import BadInput
+from nikawa.models.base import SpendingScope
 from nikawa.models.chat.journal import Reply
+from nikawa.models.chat.ledger import Ledger, LedgerEntry
+from nikawa.models.chat.responses import RequestProblem
 from nikawa.models.chat.settings import ChatSettings
+
+POLL_SECONDS = 0.05
+"""Between two looks at a ledger whose reservations are waited for: another process may free them."""
 
 
 class OutOfBudget(BadInput):
     """The budget does not reach for the next request."""
+
+
+class StoredUsage(msgspec.Struct):
+    """What a killed process leaves of its usage beside its replies, which are counted anew."""
+
+    retries: int = 0
+    seconds_waited: float = 0.0
+    cost_lost: float = 0.0
+
+
+class StoredAbout(msgspec.Struct):
+    """The part of a usage file that is read again."""
+
+    usage: StoredUsage
 
 
 @dataclass
@@ -23,9 +46,14 @@ class Usage:
 
     requests: int = 0
     kept: int = 0
+    """Replies that came from the shared folder of replies."""
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float = 0.0
+    cost_unmetered: float = 0.0
+    """What replies that say no number of tokens cost at most."""
+    cost_lost: float = 0.0
+    """What tries without a reply cost at most: a time-out, a broken connection."""
     retries: int = 0
     seconds_waited: float = 0.0
     none: dict[str, int] = field(default_factory=dict)
@@ -37,56 +65,185 @@ class Usage:
         self.tokens_in += reply.tokens_in
         self.tokens_out += reply.tokens_out
         self.cost = settings.cost_of(self.tokens_in, self.tokens_out)
+        self.cost_unmetered += settings.cost_of(reply.max_tokens_in, reply.max_tokens_out)
 
     def recount(self, replies: Iterable[Reply], settings: ChatSettings) -> None:
         """Start from the replies that this run has on disk."""
         self.requests = self.tokens_in = self.tokens_out = 0
+        self.cost = self.cost_unmetered = 0.0
         for reply in replies:
             if not reply.error:
                 self.count(reply, settings)
+
+    def resume(self, path: Path) -> None:
+        """Go on from what an earlier process wrote of its retries; nothing where there is none."""
+        try:
+            earlier = msgspec.json.decode(path.read_bytes(), type=StoredAbout).usage
+        except (OSError, msgspec.DecodeError):
+            return
+        self.retries = earlier.retries
+        self.seconds_waited = earlier.seconds_waited
+        self.cost_lost = earlier.cost_lost
 
     def as_dict(self) -> dict[str, Any]:
         """As `usage.json` has it."""
         return {
             **self.__dict__,
             "cost": round(self.cost, 6),
+            "cost_unmetered": round(self.cost_unmetered, 6),
+            "cost_lost": round(self.cost_lost, 6),
             "seconds_waited": round(self.seconds_waited, 3),
             "none": dict(sorted(self.none.items())),
         }
 
 
-class Budget:
-    """Lets a request through when even its dearest answer stays inside the budget."""
+@dataclass
+class Reservation:
+    """The dearest cost of one request that is let through."""
 
-    def __init__(self, settings: ChatSettings, usage: Usage) -> None:
-        self.settings, self.usage = settings, usage
-        self._reserved = 0.0
-        self._freed = asyncio.Condition()
+    budget: Budget
+    request: str
+    dearest: float
+
+    async def renew(self) -> None:
+        """The try got no reply, and may have been billed: reserve for another one.
+
+        Raises OutOfBudget where the budget does not reach for it.
+        """
+        self.budget.usage.cost_lost += self.dearest
+        self.budget.close("lose", self.request, self.dearest)
+        await self.budget.open(self.request, self.dearest)
+
+    def pay(self, reply: Reply) -> None:
+        """The reply came: it costs what its tokens cost."""
+        cost_of = self.budget.settings.cost_of
+        cost = cost_of(reply.tokens_in, reply.tokens_out)
+        cost += cost_of(reply.max_tokens_in, reply.max_tokens_out)
+        self.budget.close("pay", self.request, cost)
+
+
+class Budget:
+    """Lets a request through when even its dearest answer stays inside the budget.
+
+    What was paid is in a ledger that all runs of a command share; see there for what counts.
+    """
+
+    def __init__(
+        self, settings: ChatSettings, usage: Usage, scope: SpendingScope | None, part: str
+    ) -> None:
+        self.settings, self.usage, self.part = settings, usage, part
+        self.scope = scope
+        has_prices = settings.price_in + settings.price_out > 0
+        self.ledger = Ledger(scope.ledger if scope and has_prices else None)
+        self.run = scope.run if scope else ""
+        self.runs = {self.run, *(scope.runs if scope else ())}
+
+    def begin(self, replies: Iterable[Reply]) -> None:
+        """Open the account with the replies that are on disk.
+
+        Requests that a killed process had under way, and whose replies are not among them, count
+        with their dearest cost.
+        """
+        known = {reply.key for reply in replies}
+        paid = self.usage.cost + self.usage.cost_unmetered
+        with self.ledger.locked():
+            account = self.ledger.accounts.get(self.run, {}).get(self.part)
+            lost = 0.0
+            if account is not None:
+                open_ = account.reserved.items()
+                lost = account.lost + sum(cost for key, cost in open_ if key not in known)
+            if self.ledger.path is not None:
+                self.usage.cost_lost = lost
+            lost = max(lost, self.usage.cost_lost)
+            if paid or lost or account is not None:
+                entry = LedgerEntry(
+                    event="begin", run=self.run, part=self.part, amount=paid, lost=lost
+                )
+                self.ledger.add(entry)
 
     @asynccontextmanager
-    async def reserve(self, size: int, tokens: int) -> AsyncIterator[None]:
+    async def reserve(self, request: str, size: int, tokens: int) -> AsyncIterator[Reservation]:
         """Reserve the cost of a request of `size` bytes, which are at least as many as its tokens,
         and an answer of `tokens`.
         """
-        if self.settings.budget is None:
-            yield
-            return
         dearest = self.settings.cost_of(size, tokens)
-        async with self._freed:
-            await self._freed.wait_for(lambda: self._fits(dearest) or not self._reserved)
-            if not self._fits(dearest):
-                spent = f"{self.usage.cost:.4f} is spent"
-                what = f"the budget of {self.settings.budget:g} does not reach for another request: {spent}"
-                cure = "raise the budget and start again: the answers so far are kept"
-                raise OutOfBudget(what, cure=cure)
-            self._reserved += dearest
+        await self.open(request, dearest)
         try:
-            yield
-        finally:
-            async with self._freed:
-                self._reserved = max(0.0, self._reserved - dearest)
-                self._reserved = 0.0 if self._reserved < 1e-12 else self._reserved
-                self._freed.notify_all()
+            yield Reservation(self, request, dearest)
+        except OutOfBudget:  # of a further try: nothing is reserved
+            raise
+        except RequestProblem as problem:
+            if problem.may_be_billed:
+                self.usage.cost_lost += dearest
+            self.close("lose" if problem.may_be_billed else "release", request, dearest)
+            raise
+        except BaseException:  # an interruption: the request may be on its way
+            self.usage.cost_lost += dearest
+            self.close("lose", request, dearest)
+            raise
 
-    def _fits(self, cost: float) -> bool:
-        return self.usage.cost + self._reserved + cost <= (self.settings.budget or 0.0)
+    async def open(self, request: str, dearest: float) -> None:
+        """Reserve, after a wait for requests under way where only they are in the way."""
+        while not self._try_open(request, dearest):
+            await asyncio.sleep(POLL_SECONDS)
+
+    def _try_open(self, request: str, dearest: float) -> bool:
+        """Whether a reservation was made; False where one under way may still make room.
+
+        Raises OutOfBudget where none can.
+        """
+        if self.settings.price_in + self.settings.price_out == 0:
+            return True
+        budget = self.settings.budget
+        with self.ledger.locked():
+            total = self.ledger.total(self.runs)
+            if budget is None or total + dearest <= budget:
+                entry = LedgerEntry(
+                    event="reserve",
+                    run=self.run,
+                    part=self.part,
+                    request=request,
+                    amount=dearest,
+                )
+                self.ledger.add(entry)
+                return True
+            account = self.ledger.accounts.get(self.run, {}).get(self.part)
+            reserving = self.ledger.reserving_runs(self.runs - {self.run})
+        if account is not None and account.reserved:
+            return False
+        if self.scope is not None and any(map(self.scope.is_running, reserving)):
+            return False
+        what = f"the budget of {budget:g} does not reach for another request: {total:.4f} is spent"
+        if len(self.runs) > 1:
+            what += f" by the {len(self.runs):,} runs of the command"
+        cure = "raise the budget and start again: the answers so far are kept"
+        raise OutOfBudget(what, cure=cure)
+
+    def close(self, event: Literal["pay", "release", "lose"], request: str, amount: float) -> None:
+        """End a reservation: it was paid, released or lost."""
+        if self.settings.price_in + self.settings.price_out == 0:
+            return
+        with self.ledger.locked():
+            self.ledger.add(
+                LedgerEntry(
+                    event=event,
+                    run=self.run,
+                    part=self.part,
+                    request=request,
+                    amount=0.0 if event == "release" else amount,
+                )
+            )
+
+
+def sum_usage(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """The usage of several models, such as those of folds, in one."""
+    total: dict[str, Any] = {}
+    for part in parts:
+        for name, value in part.items():
+            if isinstance(value, dict):
+                total[name] = sum_usage((total.get(name, {}), value))
+            elif isinstance(value, int | float) and not isinstance(value, bool):
+                total[name] = round(total.get(name, 0) + value, 6)
+            else:
+                total.setdefault(name, value)
+    return total
