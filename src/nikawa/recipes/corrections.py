@@ -32,7 +32,7 @@ NAMES = {
     "label": ("label", "after", "new", "answer", "gold", "new label", "new_label"),
     "before": ("before", "old", "old label", "old_label"),
     "why": ("why", "reason", "comment"),
-    "by": ("by", "who", "worker", "by whom"),
+    "by": ("by", "who", "worker", "by whom", "person", "decided_by"),
 }
 """What a field may be called in a file, in any case."""
 JSON_LINES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
@@ -50,6 +50,14 @@ class GoldItem(msgspec.Struct, frozen=True):
     gold: Any = None
     by: str = ""
     why: str = ""
+    decided_by: str = ""
+    """Who decided on the gold, where somebody did; `reason` says why."""
+    reason: str = ""
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether a person decided on the gold."""
+        return self.by == "decision"
 
 
 @dataclass(frozen=True)
@@ -98,7 +106,10 @@ def read_relabels(path: Path) -> list[Relabel]:
 
 
 def read_gold_folder(folder: Path) -> Iterator[Relabel]:
-    """The answers that workers settled on when they looked again, with their votes as the reason."""
+    """The answers that workers settled on when they looked again, with their votes as the reason.
+
+    What a person decided has that person, and the reason they gave before the votes.
+    """
     path = folder / ITEMS
     if not path.is_file():
         cure = "name a file of corrections, or a folder that nikawa aggregate wrote"
@@ -113,8 +124,10 @@ def read_gold_folder(folder: Path) -> Iterator[Relabel]:
                 row.example,
                 row.question,
                 row.gold,
-                why=row.why,
-                by=f"{workers} workers, {row.by}",
+                why=f"{row.reason} ({row.why})" if row.is_decided and row.reason else row.why,
+                by=row.decided_by or "decision"
+                if row.is_decided
+                else f"{workers} workers, {row.by}",
                 typed=True,
                 again=True,
             )

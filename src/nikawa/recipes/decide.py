@@ -65,23 +65,39 @@ def answers_of(judgements: Iterable[Judgement]) -> dict[str, list[Judgement]]:
     return group_by(judgements, lambda judgement: judgement.example)
 
 
+def settled_answers(inputs: Inputs, ask: str) -> dict[str, list[Judgement]]:
+    """The answers by item, as `answers_of` has them; a decision that overrides them stands alone in their place.
+
+    For stages that take what was written or marked as it is; those that count votes ask `Inputs.decisions`.
+    """
+    answers = answers_of(inputs.judgements(ask))
+    book = inputs.decisions(ask)
+    for item in book.items():
+        decision = book.find(item, has_gold=item in answers)
+        if decision is not None:
+            answers[item] = [decision.to_judgement()]
+    return answers
+
+
 def decide(
     inputs: Inputs, items: str, ask: str, rule: str, only: Sequence[str] = (), gold: str = ""
 ) -> Outcomes:
     """Give the items of a set the gold that a rule of `nikawa aggregate` makes of the answers to an
     `Ask`.
 
-    With `only`, another outcome than these labels drops the item. The gold goes under `gold`, else
-    the question.
+    An owner's decision counts as it does there. With `only`, another outcome than these labels
+    drops the item. The gold goes under `gold`, else the question.
     """
+    from nikawa.aggregation.decisions import add_decided_items, apply_decisions
     from nikawa.aggregation.table import Table
     from nikawa.aggregation.verdicts import ACCEPTED, apply_rule
 
     examples = list(inputs.examples(items))
     if not examples:
         return
-    judged = list(inputs.judgements(ask))
-    verdicts = apply_rule(Table.from_judgements(judged), rule, "drop")
+    judged, book = list(inputs.judgements(ask)), inputs.decisions(ask)
+    table = add_decided_items(Table.from_judgements(judged), book.items())
+    verdicts = apply_decisions(apply_rule(table, rule, "drop"), book)
     place = {name: at for at, name in enumerate(verdicts.table.items)}
     values, votes = verdicts.answers(), answers_of(judged)
     question = gold or verdicts.table.question
@@ -91,11 +107,14 @@ def decide(
             why = NOBODY if at is None else f"fails {verdicts.names[verdicts.by[at]]}"
             yield Dropped(example, why, describe_answers(votes.get(example.id, ())))
         elif only and values[at] not in only:
-            yield Dropped(example, f"not {' or '.join(only)}", describe_answers(votes[example.id]))
+            why = f"not {' or '.join(only)}"
+            yield Dropped(example, why, describe_answers(votes.get(example.id, ())))
         else:
             made = replace(example, gold={**example.gold, question: values[at]})
             met = f"{rule} and {' or '.join(only)}" if only else rule
-            yield Kept(made, f"{met}: {describe_answers(votes[example.id])}")
+            if at in verdicts.decided:
+                met = f"{book.explain(example.id)}; without it {met}"
+            yield Kept(made, f"{met}: {describe_answers(votes.get(example.id, ()))}")
 
 
 def describe_answers(judgements: Iterable[Judgement]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 from msgspec.structs import replace
@@ -20,12 +20,16 @@ from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json, read_json, read_json_lines
 from nikawa.io.jsonl import encode_record
+from nikawa.io.judgements.remarks import is_remark, kind_of
 from nikawa.io.lines import open_packed
 from nikawa.io.records import read_examples, read_records
 from nikawa.io.task_sheet import digest_values
 from nikawa.recipes.recipe import FROM, Ask, Config, Kept, Recipe, Stage
-from nikawa.records import Example, Judgement, Record
+from nikawa.records import DECISION_KINDS, Example, Judgement, Record
 from nikawa.version import __version__
+
+if TYPE_CHECKING:
+    from nikawa.aggregation.decisions import DecisionBook
 
 WORK = "build"
 RECORD, TRACE = "stage.json", "trace.jsonl"
@@ -175,7 +179,20 @@ class Store:
         return read_examples(self._set_file(name)) if self._has_items(name) else iter(())
 
     def judgements(self, name: str) -> Iterator[Judgement]:
-        """The answers to an `Ask`."""
+        """The answers of workers to an `Ask`."""
+        return (judgement for judgement in self.remarked(name) if not is_remark(judgement))
+
+    def decisions(self, name: str) -> DecisionBook:
+        """What the owner decided about items of an `Ask`; each decision says how it counts."""
+        from nikawa.aggregation.decisions import Decision, DecisionBook
+
+        book = DecisionBook()
+        remarks = (judgement for judgement in self.remarked(name) if is_remark(judgement))
+        book.add(Decision.of(one) for one in remarks if kind_of(one) in DECISION_KINDS)
+        return book
+
+    def remarked(self, name: str) -> Iterator[Judgement]:
+        """All that was said about the items of an `Ask`: answers, and with them decisions and reports."""
         return read_records(self._set_file(name), Judgement) if self._has_items(name) else iter(())
 
     def _set_file(self, name: str) -> Path:
