@@ -236,7 +236,7 @@ def main() -> None:
     out = FOLDER / "inspect_out"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
-    command = [python, "-m", "tests.interop.make_inspect", str(out)]
+    command = [str(python), "-m", "tests.interop.make_inspect", str(out)]
     # outside the checkout: inspect logs the commit of the folder it is run in
     environment = {**os.environ, "INSPECT_LOG_LEVEL": "warning", "PYTHONPATH": str(ROOT)}
     with TemporaryDirectory() as work:

@@ -20,6 +20,8 @@ class ReplaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     extract: tuple[str, ...] = ()
     """Regular expressions that take the answer out of a longer text, one after the other."""
+    form: str = ""
+    """The form of the file, as `nikawa score --form` takes it; empty: as its content says."""
 
 
 class Replay:
@@ -28,7 +30,8 @@ class Replay:
     name = "replay"
 
     def __init__(self, setup: Setup) -> None:
-        self._extract = read_settings(ReplaySettings, setup).extract
+        settings = read_settings(ReplaySettings, setup)
+        self._extract, self._form = settings.extract, settings.form or None
         self._path = Path(setup.argument)
         if not self._path.exists():
             raise BadInput(
@@ -42,7 +45,12 @@ class Replay:
 
         numbered = has_numbered_labels(task)
         answers = read_answers(
-            self._path, task, examples, numbered_labels=numbered, extract=self._extract
+            self._path,
+            task,
+            examples,
+            form=self._form,
+            numbered_labels=numbered,
+            extract=self._extract,
         )
         if examples and not answers.predictions:
             what = f"none of its ids is among the {len(examples)} examples ({len(answers.unknown)} unknown)"

@@ -5,7 +5,7 @@ how it complains.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -218,15 +218,16 @@ class Fields(NamedTuple):
     scores: str
 
 
-def find_fields(row: Mapping[str, Any], known: Container[str]) -> Fields:
-    """The fields of `row`, whose id may be among the `known`.
+def find_fields(row: Mapping[str, Any], find: Callable[[str], Example | None]) -> Fields:
+    """The fields of `row`; of several ids the first that `find` has an example for.
 
     `UnfitAnswer` where they are missing or ambiguous.
     """
     id_fields = [name for name in ID_NAMES if name in row]
     if not id_fields:
         raise UnfitAnswer(f"has no id (it has: {', '.join(map(str, row)) or 'nothing'})")
-    id_field = next((name for name in id_fields if id_text(row[name]) in known), id_fields[0])
+    names = (name for name in id_fields if find(id_text(row[name]) or "") is not None)
+    id_field = next(names, id_fields[0])
     scores = next((name for name in SCORE_NAMES if name in row), "")
     answers = [name for name in ANSWER_NAMES if name in row]
     if len(answers) > 1:

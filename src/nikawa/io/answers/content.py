@@ -94,7 +94,7 @@ def list_texts(value: Any) -> Iterator[str]:
             if part.strip():
                 yield part
         elif isinstance(part, Mapping):
-            ahead.extend(reversed(part.values()))
+            ahead.extend(reversed([*part.values()]))
         elif isinstance(part, list | tuple):
             ahead.extend(reversed(part))
 
@@ -332,10 +332,14 @@ class _Undecided:
 
 
 class SampleMatcher:
-    """Matches the samples of one file of a log."""
+    """Matches the samples of one file of a log.
 
-    def __init__(self, target: Target, *, by_order: bool) -> None:
-        self._target, self._by_order = target, by_order
+    With `by_order` a whole log that holds nothing else to go by is matched by its order; with
+    `trust_ids` an id counts also where the sample has other texts that are of no example.
+    """
+
+    def __init__(self, target: Target, *, by_order: bool, trust_ids: bool = False) -> None:
+        self._target, self._by_order, self._trust_ids = target, by_order, trust_ids
         self._index = ContentIndex(target)
         self._place_of = {example.id: place for place, example in enumerate(target.examples)}
         self._undecided: list[_Undecided] = []
@@ -389,7 +393,7 @@ class SampleMatcher:
         if own is not None:
             count = self._index.count_texts(own, content, changed=True)
             names_dataset = str(sample.own_id).startswith(self._target.task.dataset)
-            undecided.has_own_texts = count > 0 or names_dataset
+            undecided.has_own_texts = count > 0 or names_dataset or self._trust_ids
         order = sample.order
         if order is not None and not 0 <= order < len(self._index.examples):
             order = None

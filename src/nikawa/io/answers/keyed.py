@@ -8,8 +8,9 @@ from __future__ import annotations
 import csv
 import json
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,6 +29,7 @@ from nikawa.io.answers.base import (
     read_fields,
     unpack_answer,
 )
+from nikawa.io.answers.content import LogSample, SampleMatcher, list_texts
 from nikawa.io.escapes import ABSENT, unescape_cell
 from nikawa.io.json import FLATTEN, TOO_DEEP, decode_json, read_json, read_json_lines
 from nikawa.io.lines import RowLines, decode_line, numbered_lines, open_bytes, read_text
@@ -38,6 +40,8 @@ OWN_COLUMN = "example"
 """A TSV with this column was written by Nikawa: its cells are escaped, `:json` marks columns of
 JSON."""
 COLUMN_NAMES = frozenset((*ID_NAMES, *ANSWER_NAMES, LABEL_NAME, *SCORE_NAMES))
+OWN_NAMES = COLUMN_NAMES | {"raw", "why"}
+"""Names of fields that are about the answer, not about the item."""
 MAX_CELL_CHARACTERS = 1 << 24
 NO_ROWS = "holds a header and no answers"
 
@@ -45,18 +49,50 @@ NO_ROWS = "holds a header and no answers"
 def read_keyed(
     rows: Rows, target: Target, path: Path, *, unit: str = "line"
 ) -> Iterator[RawAnswer]:
-    """The answers of records with named fields."""
+    """The answers of records with named fields.
+
+    Where records repeat the texts of the items beside the ids, the texts decide, as in logs: ids may
+    be somebody's own count.
+    """
+    stream = iter(rows)
+    first = next(stream, None)
+    answers = read_records(stream if first is None else chain([first], stream), target, path, unit)
+    if first is None or not any(isinstance(text, str) for text in _other_fields(first[1])):
+        yield from (answer for answer, _ in answers)
+        return
+
+    def list_samples() -> Iterator[LogSample]:
+        for answer, row in answers:
+            texts = tuple(list_texts(_other_fields(row)))
+            yield LogSample(answer.place, texts, row, answer.id, None, None, answer)
+
+    matcher = SampleMatcher(target, by_order=False, trust_ids=True)
+    for sample, example, unfit in matcher.match(list_samples()):
+        answer = sample.payload
+        name = answer.id if example is None else example.id
+        yield answer._replace(id=name, unfit=unfit)
+
+
+def _other_fields(row: Mapping[str, Any]) -> list[Any]:
+    """What a record holds beside its id, answer and scores."""
+    return [value for name, value in row.items() if name not in OWN_NAMES]
+
+
+def read_records(
+    rows: Rows, target: Target, path: Path, unit: str
+) -> Iterator[tuple[RawAnswer, Mapping[str, Any]]]:
+    """The answer of each record, with the record."""
     fields = None
     for place, row in rows:
         try:
             answer = None if fields is None else read_fields(row, fields, place)
             if answer is None:
-                fields = find_fields(row, target.by_id)
+                fields = find_fields(row, target.find)
                 answer = read_fields(row, fields, place)
         except UnfitAnswer as problem:
             raise problem.at(path, unit, place) from None
         assert answer is not None
-        yield answer
+        yield answer, row
 
 
 def parse_json_lines(path: Path) -> Rows:

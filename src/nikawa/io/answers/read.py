@@ -204,6 +204,7 @@ class _Matching:
         self.parse = read_extracts(make_reader(target.task, indices=indices), self.extract)
         self.read_scores = make_score_reader(target.task, indices=indices)
         self.path, self.form = path, form
+        self.is_out_of_order, self.last_place = False, 0
         if form.log and target.indices:  # to a log an option names a variant
             target = Target(target.task, target.examples)
         answers = form.read(rows, target, path)
@@ -215,7 +216,7 @@ class _Matching:
                 self._refuse(answer.unfit.at(path, form.place, answer.place))
             else:
                 self._add_unknown(answer.id or f"{form.place} {answer.place}")
-        if form.log:  # samples that need the whole log come last; their order is that of the files
+        if self.is_out_of_order:  # samples that need the whole log came last
             files = {file: number for number, (file, _, _) in enumerate(self.places.values())}
             ranks = {name: (files[file], place) for name, (file, _, place) in self.places.items()}
             names = sorted(self.predictions, key=ranks.__getitem__)
@@ -259,6 +260,8 @@ class _Matching:
         place = (self.path, self.form.place, answer.place)
         before = self.predictions.setdefault(example.id, prediction)
         if before is prediction:
+            self.is_out_of_order |= answer.place < self.last_place
+            self.last_place = answer.place
             self.places[example.id] = place
         elif _is_same(before, prediction):
             self.duplicates.append((example.id, self._place_words(place)))
@@ -268,8 +271,8 @@ class _Matching:
             earlier = self._place_words(self.places[example.id])
             what = f"id {example.id!r} has another answer on {earlier}"
             cure = "keep one answer for each id"
-            problem = UnfitAnswer(what, cure)
-            self._refuse(problem.at(self.path, self.form.place, answer.place))
+            again = UnfitAnswer(what, cure)
+            self._refuse(again.at(self.path, self.form.place, answer.place))
 
     def _place_words(self, place: tuple[Path, str, int]) -> str:
         file, unit, number = place
