@@ -76,8 +76,8 @@ def test_names_and_gaps_are_in_the_table(place: Path) -> None:
         "spearman",
         "answered",
     ]
-    assert found[NLI, "answered"] == ["9 of 9", "9 of 9", "5 of 9", "9"]
-    assert found[STS, "answered"][2:] == ["5 of 6", "6"]
+    assert found[NLI, "answered"] == ["9 of 9", "9 of 9", "5 of 9 (55.6%)", "9"]
+    assert found[STS, "answered"][2:] == ["5 of 6 (83.3%)", "6"]
     assert found[NLI, "accuracy"][2].startswith("44.44"), "a gap earns nothing"
 
 

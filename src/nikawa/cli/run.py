@@ -581,7 +581,8 @@ def group_cells(cells: Sequence[RunCell]) -> dict[CellKey, dict[str, RunCell]]:
 
 def _shown(cell: RunCell, metric: str, table: TableUnit) -> str:
     if metric == ANSWERED:
-        return f"{cell.answered:,} of {cell.asked:,} ({cell.answered / max(cell.asked, 1):.1%})"
+        share = f" ({cell.answered / cell.asked:.1%})" if cell.unanswered else ""
+        return f"{cell.answered:,} of {cell.asked:,}{share}"
     return format_figure(cell, table)
 
 

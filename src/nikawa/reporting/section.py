@@ -203,8 +203,8 @@ def show_unreadable(section: Section) -> Markup:
         share = TableCell(f"{unread / items:.1%}", row.lost)
         examples = row.unread or ()
         place = row.unread_source or ""
-        for number, answer in enumerate(examples or (None,)):
-            first = (row.system, count, share) if not number else ("", "", "")
+        for place_in_list, answer in enumerate(examples or (None,)):
+            first = (row.system, count, share) if not place_in_list else ("", "", "")
             texts = ("", "", "") if answer is None else (answer.example, answer.text, answer.why)
             rows.append([*first, *(TableCell(text, place if text else "") for text in texts)])
     if not rows:
@@ -214,8 +214,11 @@ def show_unreadable(section: Section) -> Markup:
         "Items without an answer that could be read. How they count is the metric's rule: most take them as wrong, "
         "correlations leave them out. The browser of examples below shows them all."
     )
-    shown = table(columns, rows, (1, 2), "", inside(section.place, "rows"))
-    return block("Answers that could not be read", shown, words)
+    place = inside(section.place, "rows")
+    files = [row.lost for row in section.rows] + [row.unread_source or "" for row in section.rows]
+    shown = table(columns, rows, (1, 2), "", place)
+    sources = source_line(" ".join(filter(None, files)), place)
+    return block("Answers that could not be read", shown + sources, words)
 
 
 def score_plot(section: Section, tallest: float = inf) -> str:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn
     from rich.text import Text
 
+    from nikawa.io.answers.base import ShownReading
+
 R = TypeVar("R")
 
 UNFOLDED_WIDTH = 100_000
@@ -162,6 +164,27 @@ def print_table(
         for row in cells:
             table.add_row(*(fold_cell(row[i], width) for i, width in part.items()))
         screen.print(table)
+
+
+MAX_READINGS_PRINTED = 20
+"""Rows of readings on a terminal; --json has more."""
+
+
+def print_readings(readings: Sequence[ShownReading], title: str = "") -> None:
+    """What was read from what, unreadable answers first: a person looks for those."""
+    ordered = sorted(readings, key=lambda each: each.why is None)
+    rows = [
+        (
+            each.example,
+            each.text,
+            "unreadable" if each.reading is None else each.reading,
+            each.pattern if each.why is None else each.why,
+        )
+        for each in ordered[:MAX_READINGS_PRINTED]
+    ]
+    print_table(("id", "text", "reading", "pattern or reason"), rows, title=title)
+    if len(ordered) > len(rows):
+        echo(f"and {len(ordered) - len(rows):,} more readings (--json has them)")
 
 
 def fold_cell(cell: Text, width: int) -> Text:
