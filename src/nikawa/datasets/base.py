@@ -136,6 +136,9 @@ class Benchmark:
     from_templates: bool = False
     """Whether it was made from templates, which `meta` names: a loose .tsv to audit is read as it
     is."""
+    prompt_inputs: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+    """The inputs as a prompt shows them, where the published ones hold marks that are made for
+    other models; None: as they are."""
     numbered_labels: bool = False
     """Whether official tools write an answer as the place of its label in the task's labels,
     counted from 0."""

@@ -7,8 +7,9 @@ registered, `datasets/custom.py` infers the tasks of a folder or records file.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from nikawa.datasets.base import RunProtocol
 from nikawa.datasets.custom import custom_name, custom_tasks, divide_by_marks, is_custom
@@ -80,6 +81,14 @@ def has_numbered_labels(task: Task) -> bool:
     if is_custom(task.dataset) or not task.labels:
         return False
     return benchmarks()[task.dataset].numbered_labels
+
+
+def inputs_for_prompt(task: Task, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The inputs of an example as a prompt shows them: as published, unless the dataset declares
+    another form.
+    """
+    declared = benchmarks()[task.dataset].prompt_inputs if task.dataset in benchmarks() else None
+    return inputs if declared is None else declared(inputs)
 
 
 def card_and_language(dataset: str) -> tuple[Card, str]:

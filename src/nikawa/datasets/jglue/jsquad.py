@@ -9,8 +9,9 @@ print 63,870.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -105,6 +106,14 @@ def make_example(title: str, context: str, question: Question, path: Path) -> Ex
     )
 
 
+def prompt_inputs(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs without the title in front of the context: it is an input of its own, and
+    `SEPARATOR` is a token of BERT.
+    """
+    title, context = str(inputs.get("title", "")), str(inputs.get("context", ""))
+    return {**inputs, "context": context.removeprefix(f"{title}{SEPARATOR}")}
+
+
 def version_of(splits: Splits) -> str | None:
     """1.2 (or older) and 1.3 by the number of train questions; the other splits do not tell."""
     return TRAIN_COUNTS.get(len(splits.get("train", ())))
@@ -176,6 +185,7 @@ DATASET = Benchmark(
     read=read,
     version_of=version_of,
     find_problems=find_problems,
+    prompt_inputs=prompt_inputs,
     # As published, no article is in two splits. Labels of test came with v1.2, in 2025: papers
     # and model cards report dev.
     protocol=RunProtocol(kept_whole="article", reported_on="dev"),

@@ -7,11 +7,12 @@ never an answer; the run goes on from its journal.
 
 from __future__ import annotations
 
-from typing import get_args
+from collections.abc import Mapping
+from typing import Any, get_args
 
 from nikawa.models.base import Model, Predictor, Setup
 from nikawa.models.chat.settings import RUNTIME_SETTINGS, ChatSettings
-from nikawa.records import Kind
+from nikawa.records import Kind, Task
 
 
 def make(setup: Setup) -> Predictor:
@@ -19,6 +20,13 @@ def make(setup: Setup) -> Predictor:
     from nikawa.models.chat.model import Chat
 
     return Chat(setup)
+
+
+def list_further_settings(task: Task, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The version of the prompt, where that is not one of 0.1.0."""
+    from nikawa.models.chat.prompts import find_prompt_version
+
+    return find_prompt_version(task, settings)
 
 
 MODELS = (
@@ -30,5 +38,6 @@ MODELS = (
         settings=ChatSettings,
         argument="NAME",
         runtime_settings=RUNTIME_SETTINGS,
+        further_settings=list_further_settings,
     ),
 )

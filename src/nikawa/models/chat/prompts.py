@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
+from nikawa.datasets.task_lookup import card_and_language
 from nikawa.errors import BadInput, suggest
 from nikawa.io.lines import read_whole
 from nikawa.models.base import get_gold
@@ -24,6 +26,36 @@ from nikawa.models.chat.journal import compute_digest
 from nikawa.records import Example, Kind, Task
 
 PROMPTS_FOLDER = Path(__file__).parents[1] / "prompts"
+FIRST_VERSIONS = frozenset(
+    {
+        "70c7f036e23e50ff4623952a309c539f",  # choice.ja.txt
+        "160faec193381fba220615a2fdfb42fb",  # choice.ko.txt
+        "dae6a36bcecee549c70ddfd3589ee54f",  # dialogue.ja.txt
+        "b5b480307131a665ce367c40ddc0dd17",  # dialogue.ko.txt
+        "964dbfe10d7b66f50f022ea13370fdfe",  # inference.en.txt
+        "fc3bfca5808ce95b636230ad3ce66b25",  # inference.ja.txt
+        "2d310b3eeead5e22c0c355c4dcae768f",  # inference.ko.txt
+        "69af63db3296c9a7a8e6b1c3a031021b",  # jcola.ja.txt
+        "6b38db2a2e241f7ac56bce49b4a54d4c",  # marc-ja.ja.txt
+        "5e9a918a57e2b8c085d6e4e9f93e6d6e",  # reading.ja.txt
+        "2aa131525154b4e6688ab8e4cd0df755",  # reading.ko.txt
+        "134530b67d80b43e9b0696584f8f5669",  # relation.ja.txt
+        "bbeaa96e6486742c1b54c884505aa50d",  # relation.ko.txt
+        "76a336000715cb818fc3be880ab0ba41",  # similarity.en.txt
+        "b7b51ad48f6c8568dc0d54efec778a46",  # similarity.ja.txt
+        "b2f63df37714e8bb88965585a6a14a0c",  # similarity.ko.txt
+        "5478fe802d5c5bd6021834fd45f3b819",  # tagging.ja.txt
+        "614b560c54b96990d3733ad95a67bb2e",  # tagging.ko.txt
+        "46f19fa0905c9f6d570228a31a525617",  # text.ja.txt
+        "d552217f5e5c0618ec04eee2fc9182c2",  # text.ko.txt
+        "576c79dd13daa5e5127cc3855aae87e3",  # tree.ja.txt
+        "017e66fdbf5e569a1907abc361485e44",  # tree.ko.txt
+        "f344b46e2c04fcf48b919f6278a6c2cd",  # wos.ko.txt
+        "b59d3650f6c70e0448472f6b8d464167",  # ynat.ko.txt
+    }
+)
+"""The prompts of 0.1.0, which put no version into the hash of a run: runs with them keep theirs.
+Never add to it: a prompt that is changed, or new, must make other runs."""
 GUIDE = "see docs/chat.md"
 SECTIONS = ("system", "user", "labels")
 SLOTS: dict[Kind, tuple[str, ...]] = {
@@ -85,6 +117,25 @@ def find_template(task: Task, language: str, path: str = "") -> Template:
             return read_template(file, task)
     what = f"there is no prompt for {task.kind} tasks in {language!r}"
     raise BadInput(what, cure=f"give one with prompt=FILE, or set language; {GUIDE}")
+
+
+def find_prompt_version(task: Task, settings: Mapping[str, Any]) -> dict[str, str]:
+    """The setting `prompt_version` of a run: empty for prompts of 0.1.0, and for the user's own,
+    whose content defines the run already.
+    """
+    if settings.get("prompt"):
+        return {}
+    versions: dict[str, str] = {}
+    for language in ("ja", "ko", "en"):
+        with suppress(BadInput):  # there is no prompt in this language
+            versions[language] = find_template(task, language).version
+    if FIRST_VERSIONS.issuperset(versions.values()):
+        return {}
+    language = settings.get("language", "auto")
+    if language == "auto":
+        _, language = card_and_language(task.dataset)
+    version = versions.get(language, "")
+    return {} if not version or version in FIRST_VERSIONS else {"prompt_version": version}
 
 
 def read_template(path: Path, task: Task) -> Template:

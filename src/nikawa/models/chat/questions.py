@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from nikawa.datasets.task_lookup import inputs_for_prompt
 from nikawa.errors import BadInput
 from nikawa.io.answers.reader import make_reader
 from nikawa.io.answers.readings import Offer, Reader, Reading
@@ -87,8 +88,9 @@ class Questions(ABC):
     def slots(self, example: Example) -> dict[str, str]:
         """All slots of one example: of its inputs only those the task lets a model see."""
         slots = self.common_slots()
+        inputs = inputs_for_prompt(self.task, example.inputs)
         for name in self.task.inputs:
-            value = example.inputs.get(name)
+            value = inputs.get(name)
             if isinstance(value, str):
                 slots[name] = value
         return slots
