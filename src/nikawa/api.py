@@ -307,15 +307,26 @@ def analyse(
     data: Path | None = None,
     options: AnalysisOptions | None = None,
     overwrite: bool = False,
+    hidden: bool = False,
+    keys: Path | None = None,
     on_progress: Callable[..., None] | None = None,
 ) -> Analyses:
     """Analyse stored runs (folders, folders of runs, patterns): where systems fail, and how sure
     that is.
+
+    `hidden` and `keys` are for whoever holds hidden labels; what is written is private then.
     """
     from nikawa.analysis.job import analyse
 
     return analyse(
-        runs, out=out, data=data, options=options, overwrite=overwrite, on_progress=on_progress
+        runs,
+        out=out,
+        data=data,
+        options=options,
+        overwrite=overwrite,
+        hidden=hidden,
+        keys=keys,
+        on_progress=on_progress,
     )
 
 

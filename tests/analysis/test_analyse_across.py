@@ -74,7 +74,7 @@ def loaded(
             for name, each in answers.items()
         }
         runs.append(LoadedRun(StoredRun(Path(f"run{seed}")), spec, given))
-    return _Toy(tuple(runs), AnsweredSets(TASK, sets, CARD, "ja"))
+    return _Toy(tuple(runs), AnsweredSets(TASK, sets, CARD, "ja", sets))
 
 
 class _Toy(LoadedSystem):

@@ -45,9 +45,9 @@ from nikawa.analysis.suspects import (
     find_suspects,
     write_suspect_sheet,
 )
-from nikawa.datasets.reader import ExampleReader
+from nikawa.datasets.reader import open_reader
 from nikawa.errors import BadInput
-from nikawa.io.atomic import atomic_folder, refuse_existing
+from nikawa.io.atomic import atomic_folder, private_files, refuse_existing
 from nikawa.io.file_names import join_inside
 from nikawa.io.json import read_json
 from nikawa.io.task_sheet import CELLS, SHEET, TASKS
@@ -67,6 +67,7 @@ __all__ = [
 ]
 
 NO_METRIC = "no metric is defined for its answers"
+HIDDEN = "its labels are hidden: whoever holds them says --hidden, and --keys FILE where they are in a key file"
 MAX_RESAMPLES_IF_SLOW = 200
 """Resamples of metrics that are no sums, such as a rank correlation."""
 COMMAND_OPTIONS = {
@@ -98,11 +99,14 @@ def analyse(
     data: Path | None = None,
     options: AnalysisOptions | None = None,
     overwrite: bool = False,
+    hidden: bool = False,
+    keys: Path | None = None,
     on_progress: OnProgress | None = None,
 ) -> Analyses:
     """Analyse runs (folders, folders of runs, patterns) and write `analyses/` beside them, or to `out`.
 
-    `data` is where published datasets lie. Raises `BadInput` where the runs lie in several folders and `out` does not
+    `data` is where published datasets lie. With `hidden`, for whoever holds them, hidden labels count as others do, those of a
+    file of `keys` too; what is written has mode 0600 then. Raises `BadInput` where the runs lie in several folders and `out` does not
     say where to write, and where the folder is there already, unless `overwrite`.
     """
     options = options or AnalysisOptions()
@@ -114,9 +118,11 @@ def analyse(
         data=data,
         options=options,
         command=build_command(runs, options),
+        hidden=hidden,
+        keys=keys,
         on_progress=on_progress,
     )
-    with atomic_folder(folder, overwrite=overwrite) as place:
+    with private_files(hidden), atomic_folder(folder, overwrite=overwrite) as place:
         analyses = computed.analyses
         for name, analysis in zip(analyses.index.analyses, analyses.each, strict=True):
             write_json(join_inside(place, name), analysis)
@@ -133,11 +139,14 @@ def compute_analyses(
     data: Path | None = None,
     options: AnalysisOptions | None = None,
     command: str = "",
+    hidden: bool = False,
+    keys: Path | None = None,
     on_progress: OnProgress | None = None,
 ) -> ComputedAnalyses:
     """The analyses of some runs, nothing written; runs that cannot be read are listed in the index with the reason."""
     stored = runs if isinstance(runs, FoundRuns) else find_runs(runs)
-    systems, faults = load_systems(stored.require_results(), ExampleReader(data), skip_faults=True)
+    reader = open_reader(data, hidden=hidden, keys=keys)
+    systems, faults = load_systems(stored.require_results(), reader, skip_faults=keys is None)
     return analyse_systems(
         systems,
         stored.skipped | faults,
@@ -168,7 +177,8 @@ def analyse_systems(
         for name in system.sets.examples:
             answers = match_system(system, name, item_sets, metric)
             if answers is None:
-                left_out[f"{system.stem}--{name}"] = NO_METRIC
+                is_hidden = not system.sets.shown[name] and bool(system.sets.examples[name])
+                left_out[f"{system.stem}--{name}"] = HIDDEN if is_hidden else NO_METRIC
             else:
                 every.append(answers)
     overlaps = Overlaps(options)

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.options import Data, Json, Quiet, Resamples, UnitOfTable
+from nikawa.cli.terminal.options import (
+    Data,
+    HiddenLabels,
+    Json,
+    LabelKeysFile,
+    Quiet,
+    Resamples,
+    UnitOfTable,
+    warn_of_mode,
+)
 from nikawa.cli.terminal.output import echo, print_json, print_table, progress_bar
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
@@ -62,6 +71,8 @@ def analyse(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the analyses that are there.")
     ] = False,
+    hidden: HiddenLabels = False,
+    keys: LabelKeysFile = None,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -72,6 +83,7 @@ def analyse(
     from nikawa.metrics.units import parse_table_unit
 
     table = parse_table_unit(unit)
+    warn_of_mode(keys)
     options = AnalysisOptions(tuple(by or ()), metric, resamples, seed, tokeniser, top, workers)
     with progress_bar("reading", quiet or json) as bar:
         analyses = api.analyse(
@@ -80,6 +92,8 @@ def analyse(
             data=data,
             options=options,
             overwrite=overwrite,
+            hidden=hidden,
+            keys=keys,
             on_progress=bar.update_stage,
         )
     place = analyses_folder(runs, out)

@@ -185,6 +185,13 @@ def read_keys(path: Path) -> LabelKeys:
     return LabelKeys(path, header, items)
 
 
+def refuse_closed_keys(keys: Path | LabelKeys | None, hidden: bool) -> None:
+    """Refuse a key file of someone who did not say that they may see what it tells."""
+    if keys is not None and not hidden:
+        what = "keys open hidden labels"
+        raise BadInput(what, cure="say --hidden too, if you may see what they tell")
+
+
 def read_header(line: bytes, path: Path) -> KeyHeader:
     """The first line of a key file."""
     try:

@@ -15,7 +15,14 @@ from msgspec.structs import replace
 from nikawa.datasets.base import Examples
 from nikawa.datasets.custom import is_custom, with_usual_splits
 from nikawa.datasets.hidden import remove_hidden_labels
-from nikawa.datasets.keys import read_notice
+from nikawa.datasets.keys import (
+    LabelKeys,
+    read_keys,
+    read_notice,
+    refuse_closed_keys,
+    restore_labels,
+    sort_as_before,
+)
 from nikawa.datasets.load import load, pick_split
 from nikawa.datasets.locate import data_root, files_here, missing_data
 from nikawa.datasets.names import SPLIT_ALIASES, benchmarks, canonical_split, custom_path
@@ -48,10 +55,19 @@ class DataVersion(Record, frozen=True, kw_only=True):
 
 
 class ExampleReader:
-    """Reads sets by name from one data folder."""
+    """Reads sets by name from one data folder.
 
-    def __init__(self, data: Path | None = None) -> None:
+    With `hidden`, `open_labels` gives the labels that are marked as hidden, for whoever holds them; with `keys` also those
+    that `nikawa data hide` took out of a folder. Every other method gives what everybody may see.
+    """
+
+    def __init__(
+        self, data: Path | None = None, *, hidden: bool = False, keys: LabelKeys | None = None
+    ) -> None:
         self.root = data_root(data)
+        self.hidden = hidden
+        self.keys = keys
+        self._has_used_keys = False
 
     def splits(self, dataset: str) -> list[str]:
         """The splits that are here, without those that are parts of others or the same in another
@@ -106,6 +122,40 @@ class ExampleReader:
             for example, held in zip(self.all_examples(name), labelled, strict=True)
             if (source.question in held.gold or (withheld and held.hidden)) and source.asks(held)
         )
+
+    def open_labels(self, name: str, task: Task, examples: list[Example]) -> list[Example]:
+        """The examples of a set with the hidden labels that the reader may open, no longer marked as hidden; the list itself
+        where there is nothing to open.
+
+        Where labels come from a key file, the order is that of before, so that resamples draw the same items. Examples
+        without gold for the task stay hidden. Raises `BadInput` where the keys are those of other items.
+        """
+        if not self.hidden or not any(example.hidden for example in examples):
+            return examples
+        dataset, split = name_and_split(name)
+        keys = self.keys if self.withholds_gold(dataset, split) else None
+        labelled = self._examples(name, hidden=True)
+        if keys is not None:
+            self._has_used_keys = True
+            place = str(custom_path(dataset)[0])
+            whole = restore_labels(_load(place, self.root, hidden=True), keys, place)
+            labelled = with_usual_splits(whole).splits[split]
+        opened: dict[str, Example] = {}
+        for example in labelled:
+            if task.question in example.gold and task.asks(example):
+                origin = example.origin
+                if origin is not None and example.hidden:
+                    origin = replace(origin, gold="annotated")
+                opened[example.id] = replace(example, origin=origin)
+        shown = [opened.get(example.id, example) for example in examples]
+        return shown if keys is None else list(sort_as_before(shown, keys, split))
+
+    def refuse_unused_keys(self) -> None:
+        """Refuse a key file that opened nothing of what was read."""
+        if self.keys is not None and not self._has_used_keys:
+            what = "none of these runs answered items whose labels it holds"
+            cure = "name the runs on the folder that nikawa data hide wrote, or leave --keys out"
+            raise BadInput(what, file=self.keys.path, cure=cure)
 
     def withholds_gold(self, dataset: str, split: str) -> bool:
         """Whether a split of a custom folder has no gold, as `nikawa data hide` left it: models answer
@@ -195,6 +245,18 @@ class ExampleReader:
         """One split, or the whole dataset where one file holds several."""
         is_one_file = "" in files_here(benchmarks()[dataset], self.root)
         return _load(dataset if is_one_file else f"{dataset}:{split}", self.root, hidden)
+
+
+def open_reader(
+    data: Path | None = None, *, hidden: bool = False, keys: Path | None = None
+) -> ExampleReader:
+    """A reader of the data in a folder; with `hidden`, for whoever holds them, it opens hidden labels, with the file of `keys`
+    too. Raises `BadInput` for keys without `hidden`.
+    """
+    if keys is None:
+        return ExampleReader(data, hidden=hidden)
+    refuse_closed_keys(keys, hidden)
+    return ExampleReader(data, hidden=True, keys=read_keys(keys))
 
 
 def _load(text: str, root: Path, hidden: bool) -> Dataset:

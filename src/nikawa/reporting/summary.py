@@ -79,7 +79,16 @@ def legend(page: Page) -> str:
         parts.append(
             f"Bold: the best. Systems that share a letter cannot be told apart: {_tests(page, seeds)}, 5%."
         )
-    return " ".join([*parts, *describe_units(page), *describe_protocols(page.sections)])
+    return " ".join([*parts, *describe_numbers(page)])
+
+
+def describe_numbers(page: Page) -> Iterator[str]:
+    """What a reader must know of the scores beyond their marks: the unit, the sets, what is not scored."""
+    yield from describe_units(page)
+    yield from describe_protocols(page.sections)
+    for section in page.sections:
+        for name, count in (section.hidden or {}).items():
+            yield f"{count:,} examples of {section.name} {name} are not scored: their labels are hidden."
 
 
 def describe_units(page: Page) -> Iterator[str]:
@@ -225,7 +234,7 @@ def describe_latex_marks(page: Page, marked: bool) -> str:
     )
     if gaps:
         sentences.append(f"Answered: {gaps}.")
-    sentences += map(escape, [*describe_units(page), *describe_protocols(page.sections)])
+    sentences += map(escape, describe_numbers(page))
     return " ".join(sentences)
 
 
