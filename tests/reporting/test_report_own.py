@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from nikawa.records import Card, Dataset, Example, Origin
 from nikawa.reporting.browser_items import collect_items
 from nikawa.reporting.card import AskFigures, Built, Figures
 from nikawa.reporting.dataset_notes import DatasetNote, DatasetNoteReader, data_commands
+from nikawa.reporting.job import ReportOptions, report
 from nikawa.reporting.systems import TaskRuns, load_task_runs
 from nikawa.runs.job import RunOptions, RunRequest, run
 from nikawa.runs.load import find_runs
@@ -166,3 +168,29 @@ def test_the_folder_stands_for_its_judgements(part: TaskRuns) -> None:
     judge()
     one, other = (agree(spec).report for spec in ("plot", "plot/judgements.jsonl"))
     assert (one.answers, one.measures) == (6, other.measures)
+
+
+def test_two_tasks_of_one_slug_share_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`my_garden` and `my-garden` have sections, examples, figures and notes of their own."""
+    monkeypatch.chdir(tmp_path)
+    for place, first in {"my_garden": 0, "my-garden": 100}.items():
+        splits = {
+            "train": tuple(map(item, range(first, first + 9))),
+            "test": tuple(map(item, range(first + 9, first + 40))),
+        }
+        write_folder(
+            Dataset(name="garden", language="ja", version="1", card=CARD, splits=splits),
+            Path(place),
+        )
+    request = RunRequest(tasks=("my_garden", "my-garden"), models=("majority",))
+    run(request, RunOptions(out=Path("runs"), workers=1))
+    written = report(["runs"], Path("page"), ReportOptions(rounds=100))
+    assert written.tasks == ("my-garden", "my_garden (2)")
+    notes = [name for name in written.files if name.endswith("-artifacts.json")]
+    assert notes == ["dataset/my-garden-2-artifacts.json", "dataset/my-garden-artifacts.json"]
+    page = Path("page/index.html").read_text("utf-8")
+    assert page.count('id="items-my-garden"') == page.count('id="items-my-garden-2"') == 1
+    for file in re.findall(r'href="(figures/[^"]+)"', page):
+        assert Path("page", file).is_file()

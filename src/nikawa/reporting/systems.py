@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -18,6 +19,7 @@ from nikawa.datasets.task_lookup import typed_name
 from nikawa.io.json import encode_json
 from nikawa.metrics import metrics
 from nikawa.records import Example, Prediction, Task
+from nikawa.reporting.markup import slug
 from nikawa.reporting.sources import address
 from nikawa.runs.data import task_of
 from nikawa.runs.load import AnsweredSets, LoadedRun, LoadedSystem, load_systems
@@ -149,7 +151,7 @@ def group_by_task(
         first = f"first {limit:,} items" if limit else ""
         words.append((task, first, f"on {main}", f"({members[0].task.dataset})"))
     tasks = []
-    for name, (_, members) in zip(tell_apart(words), ordered, strict=True):
+    for name, (_, members) in zip(tell_slugs_apart(tell_apart(words)), ordered, strict=True):
         whole = []
         for system in members:
             variation = system.spec.variation
@@ -183,6 +185,20 @@ def tell_apart(words: Sequence[tuple[str, ...]]) -> list[str]:
             for name, more in zip(names, words, strict=True)
         ]
     return names
+
+
+def tell_slugs_apart(names: Iterable[str]) -> list[str]:
+    """The names, with a number behind one whose slug an earlier one has: they would share ids of the page, files and notes.
+
+    >>> tell_slugs_apart(["my_nli", "my-nli", "sts"])
+    ['my_nli', 'my-nli (2)', 'sts']
+    """
+    slugs: dict[str, str] = {}
+    for name in names:
+        others = (f"{name} ({number})" for number in count(2))
+        free = next(each for each in chain([name], others) if slug(each) not in slugs)
+        slugs[slug(free)] = free
+    return list(slugs.values())
 
 
 def name_systems(
