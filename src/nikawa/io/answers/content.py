@@ -368,7 +368,7 @@ class SampleMatcher:
             is_silent = not fits and not has_inputs and longest < self._index.shortest
             kept = sample._replace(segments=(), fields={}, prompt=())
             undecided = _Undecided(kept, fits, is_silent)
-            if not fits and not is_silent:
+            if not fits:
                 self._count_support(undecided, content)
             if self._is_of_none(undecided):
                 yield SampleMatch(kept, None)
