@@ -89,7 +89,7 @@ def test_groups_in_two_splits_are_told() -> None:
         inputs = {"premise": OWL, "hypothesis": f"{name}番。"}
         return Example(id=name, inputs=inputs, group=group, origin=origin)
 
-    made = Origin(recipe="swap", parents=("zoo:train/1",), step="swap", gold="inherited")
+    made = Origin(recipe="swap", parents=("zoo:train/2",), step="swap", gold="inherited")
     splits = {
         "train": [one("1", "owl"), one("2", "cat"), one("3", None)],
         "test": [

@@ -10,6 +10,13 @@ shuffle (Westfall and Young 1993, the maxT procedure): all together they raise a
 three different labels help to guess.
 
 An answer that is a text or a span is looked for in the field itself.
+
+Labels that are open to everybody are another matter: that a tag goes with a label more often than
+not is what tags are for. There a field gives the label away where it leaves little to guess: it
+takes half of the errors away that guessing the most frequent label makes (`Giveaway.strength`,
+Goodman and Kruskal's lambda), or one of its values has always the same label (`Giveaway.certain`).
+`nikawa data check`, `nikawa data export` and `nikawa build` name those fields (`find_open_giveaways`);
+`nikawa probe giveaways` lists the weaker ones as well.
 """
 
 from __future__ import annotations
@@ -52,6 +59,10 @@ LABEL_BINS = 5
 MAX_CLASSES = 12
 """Different numbers up to which each counts as a label of its own."""
 REMAINDERS = (2, 3, 4, 5)
+MIN_STRENGTH = 0.5
+"""Share of errors that a field must take away to give open labels away."""
+MAX_CERTAIN_SHOWN = 3
+"""Values with always the same label that are named."""
 MIN_ANSWER_CHARS = 2
 """Characters below which an answer is in a field by chance."""
 _EDGE = "。．.!?！？、，, \u3000"
@@ -71,6 +82,15 @@ class Giveaway(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Items concerned, where they can be named."""
     ids: tuple[str, ...] = ()
     allowed: bool = False
+    strength: float = 0.0
+    """Share of the errors of guessing the most frequent label that guessing by the field avoids."""
+    certain: tuple[str, ...] = ()
+    """Values whose items have one label only, more of them than chance gives: `C = contradiction`."""
+
+    @property
+    def is_strong(self) -> bool:
+        """Whether it leaves little to guess, which open labels must not either."""
+        return self.strength >= MIN_STRENGTH or bool(self.certain)
 
 
 @dataclass(frozen=True)
@@ -80,6 +100,8 @@ class Feature:
     field: str
     title: str
     codes: Codes | None = None
+    values: Sequence[str] = ()
+    """What is looked at of each item, where it can be named."""
     order: Codes | None = None
     """Without codes: items in an order in which the label of the one before is the feature."""
 
@@ -100,10 +122,12 @@ def find_giveaways(
     *,
     ordered: Sequence[str] = (),
     seed: int = 0,
+    strong: bool = False,
 ) -> list[Giveaway]:
     """The fields that tell of labels, each by its most telling feature.
 
     `fields` hold a value an item; those in `ordered` (places, ids) are also looked at as an order.
+    With `strong` only what leaves little to guess is looked at: see `Giveaway.is_strong`.
     """
     draw = np.random.default_rng(seed)
     questions = list(dict.fromkeys(question for gold in golds for question in gold))
@@ -123,14 +147,89 @@ def find_giveaways(
         features = [
             feature
             for name, values in columns.items()
-            for feature in list_features(name, values, words, is_order=name in ordered)
+            for feature in list_features(
+                name, values, words, is_order=name in ordered, least=MIN_ITEMS if strong else 2
+            )
         ]
-        found += measure_features(split, features, labels, draw, alpha)
+        names = [answer if isinstance(answer, str) else "" for answer in answers]
+        if strong:
+            # Few features are left, so that the shuffles cost little.
+            features = [
+                feature
+                for feature in features
+                if any(_is_strong(feature, codes, names) for codes in labels.values())
+            ]
+        found += measure_features(split, features, labels, draw, alpha, names)
         found += search_answers(split, columns, answers, draw, alpha / len(columns))
     best: dict[str, Giveaway] = {}
-    for giveaway in sorted(found, key=lambda each: each.p or 0.0):
-        best.setdefault(giveaway.field, giveaway)
+    for giveaway in sorted(found, key=lambda each: (each.p or 0.0, not each.is_strong)):
+        if giveaway.is_strong or not strong:
+            best.setdefault(giveaway.field, giveaway)
     return list(best.values())
+
+
+def find_open_giveaways(
+    splits: Mapping[str, Sequence[Example]], *, strong: bool = True
+) -> list[Giveaway]:
+    """The fields beside the inputs that give open labels away: meta values, tags, groups and ids.
+
+    Ids and groups are told apart by how they are written; the order of examples is left aside, as
+    nothing that reads one example sees it. Labels that are hidden are not looked at.
+    """
+    giveaways = []
+    for split, examples in splits.items():
+        shown = [example for example in examples if example.gold and not example.hidden]
+        fields: dict[str, list[Any]] = {"id": [example.id for example in shown]}
+        if any(example.tags for example in shown):
+            fields["tags"] = [example.tags for example in shown]
+        if any(example.group is not None for example in shown):
+            fields["group"] = [example.group for example in shown]
+        for key in dict.fromkeys(key for example in shown for key in example.meta):
+            fields[f"meta.{key}"] = [example.meta.get(key) for example in shown]
+        giveaways += find_giveaways(
+            split, fields, [example.gold for example in shown], strong=strong
+        )
+    return giveaways
+
+
+def _is_strong(feature: Feature, labels: Codes, names: Sequence[str]) -> bool:
+    """Whether a feature leaves little of the labels to guess."""
+    codes = feature.under(labels)
+    return measure_strength(*guess_labels(codes, labels)) >= MIN_STRENGTH or bool(
+        find_certain(feature, labels, names)
+    )
+
+
+def measure_strength(guessed: float, usual: float) -> float:
+    """Goodman and Kruskal's lambda: the share of errors that a guess by the field avoids.
+
+    >>> measure_strength(guessed=0.9, usual=0.6)
+    0.75
+    """
+    return round(max(0.0, (guessed - usual) / (1 - usual)), 6) if usual < 1 else 0.0
+
+
+def find_certain(feature: Feature, labels: Codes, names: Sequence[str]) -> tuple[str, ...]:
+    """The values whose items all have one label, where chance would not do that: `C = contradiction`.
+
+    Of n items all have a label of share s by chance with probability s ** n; that is held against
+    alpha divided by the number of values.
+    """
+    if feature.codes is None or not feature.values or not any(names):
+        return ()
+    table = np.zeros((int(feature.codes.max()) + 1, int(labels.max()) + 1), dtype=np.int64)
+    np.add.at(table, (feature.codes, labels), 1)
+    shares = table.sum(axis=0) / len(labels)
+    sizes, best = table.sum(axis=1), table.argmax(axis=1)
+    pure = (sizes >= MIN_ITEMS) & (table.max(axis=1) == sizes)
+    chance = shares[best] ** sizes * len(sizes)
+    certain = []
+    for code in np.flatnonzero(pure & (chance < ALPHA)).tolist():
+        places = np.flatnonzero(feature.codes == code).tolist()
+        value = feature.values[places[0]]
+        if value and all(feature.values[place] == value for place in places):  # not the rare ones
+            certain.append(f"{value} = {names[places[0]]}")
+    return tuple(certain)
 
 
 def measure_features(
@@ -139,8 +238,12 @@ def measure_features(
     labels: Mapping[str, Codes],
     draw: np.random.Generator,
     alpha: float,
+    names: Sequence[str] = (),
 ) -> list[Giveaway]:
-    """The features whose information on a label is not what shuffled labels give."""
+    """The features whose information on a label is not what shuffled labels give.
+
+    `names` are the labels of the items as words, where they are that.
+    """
     pairs = [(feature, title) for feature in features for title in labels]
     if not pairs:
         return []
@@ -172,7 +275,22 @@ def measure_features(
             f"{feature.title} tells of {title}: it guesses {100 * guessed:.1f}% of {n:,} labels, "
             f"the most frequent label {100 * usual:.1f}% (p = {p:.3f})"
         )
-        giveaways.append(Giveaway(field=feature.field, split=split, what=what, p=p, count=n))
+        certain = find_certain(feature, codes, names)
+        if certain:
+            more = len(certain) - MAX_CERTAIN_SHOWN
+            what += f"; always {', '.join(certain[:MAX_CERTAIN_SHOWN])}"
+            what += f" and {more} more" if more > 0 else ""
+        giveaways.append(
+            Giveaway(
+                field=feature.field,
+                split=split,
+                what=what,
+                p=p,
+                count=n,
+                strength=measure_strength(guessed, usual),
+                certain=certain,
+            )
+        )
     return giveaways
 
 
@@ -275,19 +393,30 @@ def cut_bins(numbers: Sequence[float], bins: int) -> Codes:
 
 
 def list_features(
-    name: str, values: Sequence[Any], words: Sequence[str] | set[str], *, is_order: bool
+    name: str,
+    values: Sequence[Any],
+    words: Sequence[str] | set[str],
+    *,
+    is_order: bool,
+    least: int = 2,
 ) -> Iterator[Feature]:
-    """The features of a field that differ between items; values that a single item has count as
-    one.
+    """The features of a field that differ between items; values that fewer than `least` items have
+    count as one.
     """
     columns: dict[str, Codes] = {}
+    written: dict[str, list[str]] = {}
     texts = [value if isinstance(value, str) else _write(value) for value in values]
     if not all(isinstance(value, int | float) for value in values):
-        columns["the value"] = number_values(texts, least=2)
-        columns["the length"] = number_values(list(map(len, texts)), least=2)
-        columns["the beginning"] = number_values([re.split(r"\d", t)[0] for t in texts], least=2)
-        columns["the first character"] = number_values([t[:1] for t in texts], least=2)
-        columns["the last character"] = number_values([t[-1:] for t in texts], least=2)
+        written = {
+            "the value": texts,
+            "the beginning": [re.split(r"\d", text)[0] for text in texts],
+            "the first character": [text[:1] for text in texts],
+            "the last character": [text[-1:] for text in texts],
+        }
+        columns["the value"] = number_values(texts, least=least)
+        columns["the length"] = number_values(list(map(len, texts)), least=least)
+        for title in ("the beginning", "the first character", "the last character"):
+            columns[title] = number_values(written[title], least=least)
         inside = sorted(words, key=lambda word: (-len(word), word))[:MAX_VALUES]
         folded = [text.casefold() for text in texts]
         columns["the label named in it"] = number_values(
@@ -295,11 +424,13 @@ def list_features(
         )
         numbers = [_last_number(text) for text in texts]
     else:
-        columns["the value"] = number_values([float(value) for value in values], least=2)
+        columns["the value"] = number_values([float(value) for value in values], least=least)
+        written["the value"] = texts
         numbers = [float(value) for value in values]
     for value in _common_entries(values):
         has_value = [isinstance(v, list | tuple | set | frozenset) and value in v for v in values]
         columns[f"{value!r} in it"] = number_values(has_value)
+        written[f"{value!r} in it"] = [str(value) if there else "" for there in has_value]
     what = "the place" if name == "order" else "the number"
     if len(set(numbers)) > 1:
         columns[f"{what}, in halves,"] = cut_bins(numbers, 2)
@@ -309,7 +440,7 @@ def list_features(
             columns[f"{what} modulo {by}"] = number_values([number % by for number in whole])
     for title, codes in columns.items():
         if 1 < len(np.unique(codes)) < len(codes):
-            yield Feature(name, title, codes)
+            yield Feature(name, title, codes, written.get(title, ()))
     if is_order and len(set(texts)) > 1:
         order = sorted(range(len(values)), key=lambda i: (numbers[i], texts[i]))
         yield Feature(name, "the label of the item before", order=np.array(order))

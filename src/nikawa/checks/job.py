@@ -3,19 +3,21 @@
 Only `jsick`, `jsick:test` and `jsick@file` are JSICK, with its tasks, its special findings and its list of known
 problems; a custom dataset is nobody's, whatever it is called.
 
-Known problems stand in `known.toml` beside the readers of each paper, one table a check:
+Known problems of published files are in `known.toml` beside the readers of each paper, one table a check:
 
     [jsick.repeated-pairs]
     "train+dev+test" = 123
 
 A published file that is no split of its own, read as `jsick@train.tsv`, has tables under that name. A finding is known
-when dataset, check, where and count agree; anything else is new.
+when dataset, check, where and count agree, or when the dataset declares it as by design (`Benchmark.by_design`). A
+custom dataset lists its own in the `known.toml` of its folder (`nikawa.datasets.known`), which `accept` writes; anything
+else is new.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -23,6 +25,8 @@ from pathlib import Path
 import msgspec
 
 import nikawa.datasets
+from nikawa.checks.giveaways import find_open_giveaways
+from nikawa.checks.label_balance import LACKING, SINGLE, label_findings
 from nikawa.checks.leaks import (
     dataset_leaks,
     families,
@@ -30,16 +34,32 @@ from nikawa.checks.leaks import (
     lone_split_leaks,
     split_leaks,
 )
-from nikawa.checks.quality import distribution, repetition_findings, text_findings, tops
-from nikawa.checks.schema import mixed_types, name_findings, schema_findings
+from nikawa.checks.quality import (
+    TEXT_CHECKS,
+    distribution,
+    repetition_findings,
+    text_findings,
+    tops,
+)
+from nikawa.checks.sameness import SHAPES
+from nikawa.checks.schema import NOTES, mixed_types, name_findings, schema_findings
 from nikawa.datasets import Benchmark, benchmarks, load
+from nikawa.datasets.known import (
+    KnownFinding,
+    accept_finding,
+    describe_on_card,
+    read_known,
+    write_known,
+)
 from nikawa.datasets.locate import files_here, path_version, repository_folder
 from nikawa.datasets.names import spec_of
 from nikawa.datasets.upstream import Upstream, is_published, pinned_files
 from nikawa.datasets.views import source_of, views_of, without_views
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, suggest
+from nikawa.io.cards import read_card, write_card
+from nikawa.io.folders import KNOWN
 from nikawa.io.toml import read_toml
-from nikawa.records import Dataset, Finding, Record, reference
+from nikawa.records import Dataset, Example, Finding, Record, reference
 from nikawa.spec import Spec
 
 FAMILY = {
@@ -51,6 +71,27 @@ FAMILY = {
 }
 """Kind of task to the family of shapes its examples have; the others are `texts`."""
 
+GIVEAWAY = "giveaway"
+"""The check of meta values, tags, groups and ids that give labels away."""
+SHARED_RULES = ("repeated", "leaked", "shared")
+CUSTOM_CHECKS = frozenset(
+    {
+        *NOTES,
+        *TEXT_CHECKS,
+        *(f"{how}-{rule.name}" for how in SHARED_RULES for _, rules in SHAPES for rule in rules),
+        "file-name",
+        "mixed-types",
+        "conflicting-gold",
+        "leaked-reversed-pairs",
+        "leaked-sentences",
+        "broken-groups",
+        "not-compared",
+        SINGLE,
+        LACKING,
+        GIVEAWAY,
+    }
+)
+"""The checks that a custom dataset can fail."""
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many steps are done, and how many there are."""
 KnownProblems = Mapping[str, Mapping[str, Mapping[str, int]]]
@@ -74,6 +115,9 @@ class CheckReport(Record, frozen=True, kw_only=True):
 
     new: bool
     """Whether any finding is not on the dataset's list of known problems."""
+    stale: tuple[str, ...] = ()
+    """Entries of the folder's `known.toml` that no finding answers to, or that allow for more; one
+    sentence each."""
 
 
 def check(text: str, data: Path | None = None, on_progress: Progress | None = None) -> CheckReport:
@@ -98,8 +142,11 @@ def check(text: str, data: Path | None = None, on_progress: Progress | None = No
     findings += text_findings(roots.name, splits)
     findings += repetition_findings(roots.name, splits)
     findings += split_leaks(roots.name, splits if benchmark else group_by_premise(splits))
+    findings += label_findings(splits, tasks)
     if benchmark is not None:
         findings += file_findings(spec, sound, data)
+    else:
+        findings += giveaway_findings(splits)
     leaks, compared = compare_with_others(
         roots, spec, data, on_progress or (lambda what, done, total: None)
     )
@@ -110,7 +157,14 @@ def check(text: str, data: Path | None = None, on_progress: Progress | None = No
     if benchmark is not None:  # a list of known problems has a name for a single file too
         name = spec.name if spec.path is None else f"{spec.name}@{spec.path.name}"
         lists = (benchmark.name, name)
-    marked = tuple(mark_known(lists, findings, known_problems()))
+    folder = spec.path if benchmark is None else None
+    entries = benchmark.by_design if benchmark else read_known(folder) if folder else ()
+    marked = tuple(
+        msgspec.structs.replace(
+            finding, known=finding.known or any(entry.covers(finding) for entry in entries)
+        )
+        for finding in mark_known(lists, findings, known_problems())
+    )
     bins = tops(sound.splits)
     bins |= {task.question: task.scale[1] for task in tasks if task.scale}
     return CheckReport(
@@ -122,7 +176,99 @@ def check(text: str, data: Path | None = None, on_progress: Progress | None = No
         labels={split: distribution(examples, bins) for split, examples in sound.splits.items()},
         compared=tuple(compared),
         views=views,
+        stale=tuple(find_stale(entries, marked, compared))
+        if benchmark is None and spec.split is None
+        else (),
     )
+
+
+def giveaway_findings(splits: Mapping[str, Sequence[Example]]) -> Iterator[Finding]:
+    """One finding for each field beside the inputs that gives the labels of a split away.
+
+    Published datasets are left out: what they give away is released, and `nikawa probe giveaways`
+    lists it.
+    """
+    for giveaway in find_open_giveaways(splits):
+        where = f"{giveaway.field} in {giveaway.split}"
+        yield Finding(check=GIVEAWAY, where=where, count=giveaway.count, note=giveaway.what)
+
+
+def find_stale(
+    entries: Iterable[KnownFinding], findings: Sequence[Finding], compared: Sequence[str]
+) -> Iterator[str]:
+    """A sentence for each entry that is of no use: its check does not exist, finds nothing, or finds
+    less than the entry allows for.
+
+    What is by design need not happen, and a dataset that was not compared says nothing.
+    """
+    for entry in entries:
+        what = f"{entry.check} ({entry.where or 'anywhere'})"
+        other = entry.where.rpartition(" in ")[2].partition(":")[0] if ":" in entry.where else ""
+        if entry.check not in CUSTOM_CHECKS:
+            yield f"{what}: no check is called so; {suggest(entry.check, CUSTOM_CHECKS)}"
+            continue
+        if entry.is_by_design or (other and other not in compared):
+            continue
+        about = [finding for finding in findings if entry.is_about(finding)]
+        size = len(entry.ids) or entry.count or 0
+        most = max((len(f.ids) if entry.ids else f.count for f in about), default=0)
+        if not about:
+            yield f"{what}: nothing of this kind is found any more"
+        elif most < size:
+            yield f"{what}: {most:,} are found, the entry allows for {size:,}"
+
+
+class Acceptance(Record, frozen=True, kw_only=True):
+    """What an owner accepted as known."""
+
+    path: str
+    """The file that lists it."""
+    accepted: tuple[KnownFinding, ...]
+    """New entries."""
+    removed: tuple[KnownFinding, ...]
+    """Entries that were of no use any more."""
+
+
+def accept(
+    text: str, reason: str, checks: Sequence[str] = (), data: Path | None = None
+) -> Acceptance:
+    """Mark the new findings of a dataset folder as known, in its `known.toml` and on its card.
+
+    `checks` are the checks whose findings are meant; all of them when empty. An entry that a new
+    one takes the place of is removed, and so is one of the same checks that nothing answers to.
+
+    Raises:
+        BadInput: it is no dataset folder, no reason is given, or there is nothing new to accept.
+    """
+    spec = spec_of(text)
+    folder = spec.path
+    if spec.name or folder is None or not folder.is_dir() or spec.split:
+        what = f"{text} is no dataset folder of yours"
+        cure = "what is known of a published dataset is listed with its reader; a records file has no list"
+        raise BadInput(what, cure=cure)
+    if not reason.strip():
+        raise BadInput("no reason is given", cure="say why it is accepted: --reason TEXT")
+    for name in checks:
+        if name not in CUSTOM_CHECKS:
+            raise BadInput(f"there is no check {name!r}", cure=suggest(name, CUSTOM_CHECKS))
+    report = check(text, data)
+    fresh = [f for f in report.findings if not f.known and (not checks or f.check in checks)]
+    if not fresh:
+        what = "nothing new is found" + (f" by {', '.join(checks)}" if checks else "")
+        raise BadInput(what, file=folder, cure=f"nikawa data check {text} lists what is found")
+    before = read_known(folder)
+    added = tuple(accept_finding(finding, reason.strip()) for finding in fresh)
+    removed = []
+    for entry in before:
+        if entry.is_by_design or (checks and entry.check not in checks):
+            continue
+        is_stale = next(find_stale([entry], report.findings, report.compared), "")
+        if is_stale or any(entry.is_about(finding) for finding in fresh):
+            removed.append(entry)
+    entries = (*(entry for entry in before if entry not in removed), *added)
+    write_known(folder, entries)
+    write_card(describe_on_card(read_card(folder), entries), folder, overwrite=True)
+    return Acceptance(path=str(folder / KNOWN), accepted=added, removed=tuple(removed))
 
 
 def rename_custom(dataset: Dataset, spec: Spec) -> Dataset:

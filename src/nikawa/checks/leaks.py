@@ -1,4 +1,9 @@
-"""Leakage: items of one split that another split, or another dataset, holds as well."""
+"""Leakage: items of one split that another split, or another dataset, holds as well.
+
+An example is compared with everything but its own parents: a perturbed item repeats the item that it
+was made from, and that is all it may repeat. Two pairs of the same captions, or two items made from
+one template, are compared like any others.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +18,9 @@ from nikawa.checks.sameness import (
     LocatedExample,
     SamenessIndex,
     family,
+    is_parent,
     make_finding,
     only_composed,
-    related,
     sentences,
 )
 from nikawa.records import Example, Finding
@@ -99,8 +104,8 @@ def _leaks(items: SamenessIndex, held: SamenessIndex, where: str) -> Iterator[Fi
 
 
 def _has_stranger(item: LocatedExample, others: Iterable[LocatedExample]) -> bool:
-    """Whether one of the others is not related to the item."""
-    return any(not related((item, other)) for other in others)
+    """Whether one of the others is neither what the item was made from nor made from it."""
+    return any(not is_parent(item, other) for other in others)
 
 
 def count_shared_items(items: SamenessIndex, held: SamenessIndex, where: str) -> Iterator[Finding]:
@@ -134,16 +139,14 @@ def find_reversed_pairs(items: SamenessIndex, held: SamenessIndex, where: str) -
 
 def find_seen_sentences(items: SamenessIndex, held: SamenessIndex, where: str) -> Iterator[Finding]:
     """Pairs whose sentences both occur on the other side, together or apart."""
-    seen = {
-        text
-        for other in held.items
-        if _is_original(other)
-        for text in sentences(other.example) or ()
-    }
+    holders: dict[str, list[LocatedExample]] = {}
+    for other in held.items:
+        for text in sentences(other.example) or ():
+            holders.setdefault(text, []).append(other)
     rows = []
     for item in items.items:
         pair = sentences(item.example)
-        if pair is not None and _is_original(item) and pair[0] in seen and pair[1] in seen:
+        if pair and all(_has_stranger(item, holders.get(text, ())) for text in pair):
             rows.append(item.ref)
     if rows:
         yield make_finding(
@@ -153,8 +156,16 @@ def find_seen_sentences(items: SamenessIndex, held: SamenessIndex, where: str) -
 
 def find_broken_groups(items: SamenessIndex, held: SamenessIndex, where: str) -> Iterator[Finding]:
     """Groups with members on both sides: a test item whose premise or dialogue was learned from."""
-    there = {other.example.group for other in held.items if _is_original(other)} - {None}
-    rows = [item for item in items.items if item.example.group in there and _is_original(item)]
+    members: dict[str, list[LocatedExample]] = {}
+    for other in held.items:
+        if other.example.group is not None:
+            members.setdefault(other.example.group, []).append(other)
+    rows = [
+        item
+        for item in items.items
+        if item.example.group is not None
+        and _has_stranger(item, members.get(item.example.group, ()))
+    ]
     if rows:
         count = len({item.example.group for item in rows})
         note = f"groups that are in both, on {len(rows)} rows"
@@ -174,8 +185,3 @@ def group_by_premise(splits: Splits) -> dict[str, tuple[Example, ...]]:
                 members.append(example)
         grouped[name] = tuple(members)
     return grouped
-
-
-def _is_original(item: LocatedExample) -> bool:
-    """Whether it was made from no other example: those share sentences with their parents by design."""
-    return len(item.kin) == 1

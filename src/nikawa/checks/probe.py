@@ -1,4 +1,6 @@
-"""Probe a dataset for artifacts: read it, cut it into tokens, test each against each label."""
+"""Probe a dataset for artifacts: read it, cut it into tokens, test each against each label; and
+the fields beside the texts.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +25,7 @@ from nikawa.checks.artifacts import (
     rank_associations,
     tabulate,
 )
+from nikawa.checks.giveaways import Giveaway, find_open_giveaways
 from nikawa.checks.lengths import ExplainedVariance, Length, measure_explained, measure_lengths
 from nikawa.datasets import benchmarks, load
 from nikawa.datasets.load import guess_language, open_file
@@ -155,6 +158,34 @@ def probe_artifacts(
         explained=measure_explained(tally),
     )
     return Probe(report, table)
+
+
+class GiveawayReport(Record, frozen=True, kw_only=True):
+    """Which fields beside the inputs tell of labels."""
+
+    dataset: str
+    examples: int
+    """Examples with open labels."""
+    fields: tuple[Giveaway, ...]
+    """A field of a split each, by its most telling feature."""
+
+
+def probe_giveaways(text: str, data: Path | None = None) -> GiveawayReport:
+    """Test meta values, tags, groups and ids of a dataset, given as `load` takes it.
+
+    Raises:
+        BadInput: no example has an open label.
+    """
+    dataset = load(text, data=data)
+    splits = without_views(dataset.splits, find_benchmark(text))
+    labelled = sum(bool(e.gold) and not e.hidden for part in splits.values() for e in part)
+    if not labelled:
+        raise BadInput(f"{text} has no example with gold", cure="name a split with gold")
+    return GiveawayReport(
+        dataset=text,
+        examples=labelled,
+        fields=tuple(find_open_giveaways(splits, strong=False)),
+    )
 
 
 def _count_chunk(items: Iterable[Item], sides: tuple[str, ...], tokeniser: str) -> Tally:

@@ -55,6 +55,21 @@ class LocatedExample(NamedTuple):
         return {self.ref, *(origin.parents if origin else ())}
 
 
+def is_parent(one: LocatedExample, other: LocatedExample) -> bool:
+    """Whether one of two examples was made from the other, which then repeats it by design.
+
+    Two examples that were made from the same one are not that: a pair of captions in test and
+    another pair of them in train share what a model learns.
+    """
+    if one.ref == other.ref:  # a copy has the name of what it copies
+        return False
+    for child, parent in ((one, other), (other, one)):
+        origin = child.example.origin
+        if origin is not None and parent.ref in origin.parents:
+            return True
+    return False
+
+
 def related(items: Iterable[LocatedExample]) -> bool:
     """Whether all were made from one example, so that their likeness is no accident.
 

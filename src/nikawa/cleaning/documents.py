@@ -59,6 +59,12 @@ class SourceFile(Record, frozen=True, kw_only=True):
     language: str
 
 
+OWN_FIELDS = frozenset(
+    ("id", "source", "licence", "group", "document", "start", "end", "inputs", "gold", "meta")
+)
+"""Fields of a JSON line that have a place of their own in a candidate, or none."""
+
+
 class Document(NamedTuple):
     """A text and where it came from."""
 
@@ -71,6 +77,10 @@ class Document(NamedTuple):
     id: str = ""
     source: str = ""
     licence: str = ""
+    group: str = ""
+    """What a record says it belongs to."""
+    meta: tuple[tuple[str, str | int | float], ...] = ()
+    """What else a record says of it: image, intent, stars, date, …"""
 
     def cut(self) -> Iterator[Document]:
         """The document in parts that are not too long; nothing where it is blank."""
@@ -225,8 +235,17 @@ def parse_record(document: Document, path: Path, field: str) -> Document:
         cure = f"name it with --field; {suggest(field, holder)}"
         raise BadInput(what, file=path, line=document.line, cure=cure)
     about = {**(meta if isinstance(meta, dict) else {}), **record}
+    # A later stage may need any of it: the image of a caption, the stars of a review.
+    kept = tuple(
+        (name, value)
+        for name, value in about.items()
+        if name not in OWN_FIELDS and name != field and isinstance(value, str | int | float)
+    )
+    group = record.get("group")
     return document._replace(
         text=text,
+        group=group if isinstance(group, str) else "",
+        meta=kept,
         id=str(about.get("id", about.get("title", ""))),
         source=str(about.get("source") or ""),
         licence=str(about.get("licence") or ""),

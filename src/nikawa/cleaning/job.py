@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from os.path import realpath
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -170,13 +170,15 @@ class Sentence(msgspec.Struct, frozen=True):
     def to_example(self) -> Example:
         """A candidate: its text, and where it lies in which document of which source."""
         name = self.document.id or self.document.name
-        meta = {"document": name, "start": self.start, "end": self.end}
+        meta: dict[str, Any] = {"document": name, "start": self.start, "end": self.end}
+        meta |= dict(self.document.meta)
         if self.document.source:
             meta["source"] = self.document.source
         if self.document.licence:
             meta["licence"] = self.document.licence
         example_id = f"{self.document.name}:{self.start}"
-        return Example(id=example_id, inputs={"text": self.text}, meta=meta, group=name)
+        group = self.document.group or name
+        return Example(id=example_id, inputs={"text": self.text}, meta=meta, group=group)
 
     def to_removed(self, step: str, why: str) -> Removed:
         """The record of a sentence that did not become a candidate."""

@@ -260,6 +260,8 @@ def show(report: BuildReport) -> None:
         echo(
             f"{released.name} {released.version} ({format_counts(released.splits)}; {sentence}) {word} {report.out}"
         )
+        for warning in released.warnings:
+            echo(f"warning: {warning}", err=True)
 
 
 def format_counts(counts: dict[str, int]) -> str:

@@ -381,11 +381,42 @@ def pick_examples(dataset: Dataset, n: int, ids: list[str] | None) -> dict[str, 
     return {split: examples for split, examples in by_split.items() if examples}
 
 
-def check(name: Name, data: Data = None, json: Json = False, quiet: Quiet = False) -> None:
-    """Look for faults, repeats and leaks; status 1 when something is found that is not known."""
+def check(
+    name: Name,
+    accept: Annotated[
+        bool,
+        typer.Option(
+            "--accept",
+            help="Mark what is new as known, in known.toml of the folder and on its card.",
+        ),
+    ] = False,
+    reason: Annotated[
+        str, typer.Option(help="With --accept: why it is as it should be, or why it stays.")
+    ] = "",
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --accept: only what this check finds; may be repeated.", metavar="CHECK"
+        ),
+    ] = None,
+    data: Data = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Look for faults, repeats, leaks and giveaways; status 1 when something is found that is not
+    known.
+    """
+    from nikawa.checks.job import accept as accept_findings
     from nikawa.checks.job import check as run
-    from nikawa.cli.terminal.check_report import print_check
+    from nikawa.cli.terminal.check_report import print_acceptance, print_check
 
+    if (reason or only) and not accept:
+        raise BadInput("--reason and --only go with --accept", cure="add --accept")
+    if accept:
+        with status(f"checking {name}", quiet or json):
+            acceptance = accept_findings(name, reason, tuple(only or ()), data)
+        print_result(acceptance, print_acceptance, json=json, quiet=quiet)
+        return
     with progress_bar(f"checking {name}", quiet or json) as bar:
         report = run(name, data, bar.update_stage)
     print_result(report, print_check, json=json, quiet=quiet)
@@ -437,6 +468,7 @@ def export(
     """Write a copy that other tools read."""
     from itertools import chain
 
+    from nikawa.checks.giveaways import find_open_giveaways
     from nikawa.datasets.export import export as run
     from nikawa.datasets.hidden import refuse_label_loss
     from nikawa.datasets.keys import carry_notice
@@ -450,6 +482,8 @@ def export(
         tasks = benchmark.tasks if benchmark is not None else ()
         notice = carry_notice(name, dataset.splits)
         run(dataset, tasks, to, out, overwrite=overwrite, beside=notice)
+        # A published dataset is as its authors released it; `nikawa probe giveaways` tests it.
+        giveaways = [] if benchmark is not None else find_open_giveaways(dataset.splits)
     if json:
         sizes = {split: len(examples) for split, examples in dataset.splits.items()}
         print_json(
@@ -459,10 +493,14 @@ def export(
                 "to": to,
                 "out": str(out),
                 "splits": sizes,
+                "giveaways": giveaways,
             }
         )
     elif not quiet:
         echo(f"{len(dataset):,} examples of {dataset.name} written to {out}")
+        for giveaway in giveaways:
+            where = f"{giveaway.field} in {giveaway.split}"
+            echo(f"warning: {where} gives labels away: {giveaway.what}", err=True)
 
 
 def import_file(

@@ -1,7 +1,8 @@
 """`nikawa probe`: what gives a dataset's labels away.
 
-`probe artifacts` tests each token against each label. With `--fail-over` the exit status is 1 when
-more pairs than that are over the line.
+`probe artifacts` tests each token against each label, `probe giveaways` each field beside the inputs:
+meta values, tags, groups and ids. With `--fail-over` the exit status is 1 when more pairs, or more
+fields, than that are over the line.
 """
 
 from __future__ import annotations
@@ -12,10 +13,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nikawa.cli.terminal.options import Data, Json, Quiet
-from nikawa.cli.terminal.output import echo, format_count, print_result, print_table, progress_bar
+from nikawa.cli.terminal.output import (
+    echo,
+    format_count,
+    print_result,
+    print_table,
+    progress_bar,
+    status,
+)
 
 if TYPE_CHECKING:
-    from nikawa.checks.probe import ArtifactReport
+    from nikawa.checks.probe import ArtifactReport, GiveawayReport
 
 PANEL = "Probe"
 
@@ -30,8 +38,7 @@ def register(app: typer.Typer) -> None:
         "artifacts",
         epilog="Example: nikawa probe artifacts jamp:train-wakati --without template=20 --plot figure.svg",
     )(artifacts)
-    # A group with a single command would swallow its name.
-    probe.callback()(lambda: None)
+    probe.command("giveaways", epilog="Example: nikawa probe giveaways mini-ja")(giveaways)
     app.add_typer(probe, name="probe", rich_help_panel=PANEL)
 
 
@@ -124,6 +131,56 @@ def artifacts(
         quiet=quiet,
     )
     raise typer.Exit(int(fail_over is not None and len(report.report.over) > fail_over))
+
+
+def giveaways(
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            help="A dataset (jnli:dev), a dataset folder, a records file, or jnli@FILE."
+        ),
+    ],
+    fail_over: Annotated[
+        int | None,
+        typer.Option(help="Status 1 when more than N fields give labels away.", metavar="N", min=0),
+    ] = None,
+    data: Data = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Test whether meta values, tags, groups or ids tell the label: mutual information, shuffled
+    labels.
+    """
+    from nikawa.checks.probe import probe_giveaways
+
+    with status(f"testing the fields of {dataset}", quiet or json):
+        report = probe_giveaways(dataset, data)
+    print_result(report, show_giveaways, json=json, quiet=quiet)
+    strong = sum(giveaway.is_strong for giveaway in report.fields)
+    raise typer.Exit(int(fail_over is not None and strong > fail_over))
+
+
+def show_giveaways(report: GiveawayReport) -> None:
+    """Print the fields that tell of labels, those that leave little to guess first."""
+    rows = [
+        (
+            giveaway.field,
+            giveaway.split,
+            "gives labels away" if giveaway.is_strong else "tells something",
+            f"{100 * giveaway.strength:.1f}%",
+            giveaway.what,
+        )
+        for giveaway in sorted(report.fields, key=lambda each: (not each.is_strong, -each.strength))
+    ]
+    if rows:
+        columns = ("field", "split", "verdict", "errors avoided", "how")
+        print_table(columns, rows, numbers=("errors avoided",))
+    strong = sum(giveaway.is_strong for giveaway in report.fields)
+    echo(
+        f"{format_count(report.examples, 'example')}: {format_count(strong, 'field')} of a split "
+        f"{'gives' if strong == 1 else 'give'} labels away, {len(report.fields) - strong:,} more tell "
+        "something of them."
+    )
 
 
 def show_artifacts(report: ArtifactReport, rows: int, fail_over: int | None) -> None:

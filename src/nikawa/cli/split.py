@@ -51,10 +51,10 @@ def split(
     by: Annotated[
         str,
         typer.Option(
-            help="random, stratified, group, date, flat, balanced, least-artifact or entities.",
+            help="random, stratified, group, stratified-groups, date, flat, balanced, least-artifact or entities; when left out, group where examples have groups, else random.",
             autocompletion=complete_ways,
         ),
-    ] = "random",
+    ] = "",
     sizes: Annotated[
         str, typer.Option(help="Shares (0.8,0.1,0.1) or counts (rest,500,500).")
     ] = "0.8,0.1,0.1",
@@ -183,6 +183,10 @@ def show(report: SplitReport) -> None:
             echo("to keep groups whole, split by them: --by group (--field names what makes one)")
     else:
         echo("nothing leaks from one part into another")
+    for finding in report.uneven:
+        echo(f"warning: {finding.where}: {finding.note}", err=True)
+    if report.uneven and report.by != "stratified-groups":
+        echo("to balance labels and keep groups whole: --by stratified-groups", err=True)
     if report.out is not None:
         echo(f"{sum(report.sizes.values()):,} examples written to {report.out}")
 

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from nikawa.datasets.known import write_known
 from nikawa.errors import BadInput, list_names, unknown
 from nikawa.execute.ordered import map_ordered
 from nikawa.generation.artifact_gate import GateVerdict, judge_artifacts
@@ -36,11 +37,11 @@ from nikawa.generation.journal import (
     final_path,
     start_journal,
 )
-from nikawa.generation.pack import PACK_FILE, Pack, open_pack, pack_names
+from nikawa.generation.pack import BY_DESIGN, PACK_FILE, Pack, open_pack, pack_names
 from nikawa.io.atomic import name_full_disk, staged_files
 from nikawa.io.cards import MADE_HERE
 from nikawa.io.file_names import refuse_outside
-from nikawa.io.folders import CARD, split_files, write_card
+from nikawa.io.folders import CARD, KNOWN, split_files, write_card
 from nikawa.io.lines import read_raw_lines
 from nikawa.io.locks import lock_folder
 from nikawa.records import Card, Record
@@ -209,8 +210,9 @@ def generate(
             report = _generate(spec, beside, data, fresh, on_progress)
         if (beside / CARD).exists():
             old = [CARD, *(file.name for file in split_files(out).values())]
+            old += [KNOWN] if (out / KNOWN).exists() else []
             with staged_files(out, old, CARD) as staging:
-                for file in (beside / CARD, *split_files(beside).values()):
+                for file in (beside / CARD, beside / KNOWN, *split_files(beside).values()):
                     file.rename(staging / file.name)
         shutil.rmtree(beside, ignore_errors=True)
         return replace(report, folder=str(out))
@@ -263,6 +265,7 @@ def _generate(
         report = plan.report(out, options, journal.attempt, verdict)
         if verdict is None or verdict.passed:
             card = describe(plan.generator, report, options.command(spec))
+            write_known(out, (*BY_DESIGN, *pack.head.known))
             write_card(card, out, overwrite=True)
             (out / JOURNAL).unlink(missing_ok=True)
             return report

@@ -37,6 +37,11 @@ What `pack.toml` may say:
     time_span = ["short"]
     [split.hard]
     extends = "easy"
+
+    [[known]]                            # what `nikawa data check` finds and is by design
+    check = "repeated-pairs"
+    where = "test"                       # every place when left out
+    reason = "few words fill its cells"
 """
 
 from __future__ import annotations
@@ -51,6 +56,7 @@ import msgspec
 
 from nikawa.datasets import benchmarks
 from nikawa.datasets.card import check_dataset_name
+from nikawa.datasets.known import KnownFinding
 from nikawa.datasets.locate import repository_folder
 from nikawa.errors import BadInput, MissingData, suggest, unknown
 from nikawa.generation.notation import Notation, parse_block, read_blocks
@@ -120,6 +126,23 @@ class CellTable(_Table, frozen=True):
     """`test`: only the format that a template names for tests."""
 
 
+BY_DESIGN = (
+    KnownFinding(
+        check="broken-groups",
+        reason="the splits of a pack are made from the same templates: what differs are words, times and formats",
+    ),
+    *(
+        KnownFinding(
+            check="giveaway",
+            where=f"{field} in *",
+            reason="it names the template or the cell, which has one label; no model is shown it",
+        )
+        for field in ("id", "group", "tags", "meta.*")
+    ),
+)
+"""What `nikawa data check` finds in datasets of any pack: a label follows from the cell."""
+
+
 class PackHead(_Table, frozen=True, kw_only=True):
     """`pack.toml` as written."""
 
@@ -137,6 +160,8 @@ class PackHead(_Table, frozen=True, kw_only=True):
     formats: tuple[str, ...] = ()
     """The formats that times may have; all when empty."""
     spans: tuple[str, ...] = ("random", "short")
+    known: tuple[KnownFinding, ...] = ()
+    """What `nikawa data check` finds in every dataset of the pack, beside `BY_DESIGN`."""
     span: dict[str, SpanTable] = {}
     measure: dict[str, MeasureTable] = {}
     cells: dict[str, CellTable] = msgspec.field(

@@ -24,6 +24,7 @@ __all__ = [
     "CARD",
     "HIDDEN_NOTICE",
     "JUDGEMENTS",
+    "KNOWN",
     "SPLIT_SUFFIXES",
     "check_split_names",
     "is_dataset_folder",
@@ -40,6 +41,8 @@ JUDGEMENTS = "judgements.jsonl"
 """What workers answered about the examples of a folder, where it is kept beside them."""
 HIDDEN_NOTICE = "hidden.json"
 """What a folder says of labels that lie in a key file: see `nikawa.datasets.keys`."""
+KNOWN = "known.toml"
+"""Findings of `nikawa data check` that are known: see `nikawa.datasets.known`."""
 BESIDE = ("lineage.jsonl", JUDGEMENTS)
 """What may lie in a dataset folder and is no split."""
 
@@ -106,7 +109,8 @@ def write_folder(
     """Write a dataset folder, whole or not at all.
 
     The card goes last, so a folder with a card is complete. Overwriting replaces the card, the
-    splits and the notice of hidden labels that were there; files of other kinds are left alone.
+    splits, the notice of hidden labels and the list of known findings that were there; files of
+    other kinds are left alone.
     `beside` maps names of further files to their content.
     """
     if path.exists() and not path.is_dir():
@@ -131,9 +135,9 @@ def open_target(path: Path, names: set[str], overwrite: bool) -> Iterator[Path]:
     names_there = {file.name for file in path.iterdir()} if path.is_dir() else set()
     old = set()
     if overwrite:
-        replaced = (CARD, HIDDEN_NOTICE)
+        replaced = (CARD, HIDDEN_NOTICE, KNOWN)
         old = {name for name in names_there if name in replaced or _may_be_split(name)}
-    for name in sorted(old - names - {CARD, HIDDEN_NOTICE}):
+    for name in sorted(old - names - {CARD, HIDDEN_NOTICE, KNOWN}):
         try:  # what looks like a split by its name only is not ours to remove
             next(read_examples(path / name))
         except BadInput:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast, get_args
 from unicodedata import normalize
@@ -128,6 +128,8 @@ class Sentence:
     """The input it was taken from, where the record has other texts too."""
     others: tuple[str, ...] = ()
     """Those other texts."""
+    group: str | None = None
+    """What it belongs to, where the record says so."""
 
     @property
     def key(self) -> str:
@@ -151,11 +153,12 @@ def read_sentences(path: Path) -> Iterator[Sentence]:
             what = f"{example.id!r} holds no text ({', '.join(example.inputs) or 'no inputs'})"
             raise BadInput(what, file=path, cure=f"name its sentence {TEXT_INPUTS[0]!r}")
         others = tuple(name for name in texts if name != field)
-        yield Sentence(example.id, texts[field], dict(example.meta), field, others)
+        meta, group = dict(example.meta), example.group
+        yield Sentence(example.id, texts[field], meta, field, others, group)
 
 
 SentencePair = tuple[Sentence, Sentence, dict[str, object]]
-"""Two sentences and further meta values of the pair."""
+"""Two sentences, each in the group that its pair goes by, and further meta values of the pair."""
 
 
 def match_greedily(
@@ -189,7 +192,7 @@ def pair_by_translation(
     back = round_trip(texts, *options.translators, seconds=options.seconds)
     for sentence, text in zip(sentences, back, strict=True):
         if text and text.split() != sentence.text.split():
-            yield sentence, Sentence(sentence.name, text, sentence.meta), {}
+            yield sentence, replace(sentence, text=text), {}
 
 
 def pair_by_link(
@@ -213,7 +216,21 @@ def pair_by_link(
         pairs = pair_same_link(linked, most=options.most, seed=options.seed)
     else:
         pairs = pair_different_links(linked, seed=options.seed)
-    return ((sentences[first], sentences[second], {}) for first, second in pairs)
+    grouped = [
+        replace(sentence, group=one.link) for sentence, one in zip(sentences, linked, strict=True)
+    ]
+    return ((grouped[first], grouped[second], {}) for first, second in pairs)
+
+
+def group_of_pair(first: Sentence, second: Sentence, *, linked: bool) -> str | None:
+    """What a pair belongs to: the image or intent of a pair that is made by those, both where they
+    differ; of other pairs the group that both records name.
+    """
+    if first.group is None or second.group is None:
+        return None
+    if first.group != second.group and not linked:
+        return None
+    return " + ".join(sorted({first.group, second.group}))
 
 
 class _Tally:
@@ -222,6 +239,7 @@ class _Tally:
     def __init__(self, method: str, sentences: Sequence[Sentence], units: str) -> None:
         self.method, self.sentences, self.units = method, len(sentences), units
         self.is_greedy = method.startswith("greedy")
+        self.is_linked = method.startswith(("same-", "different-"))
         self.pairs = self.zero = self.repeated = 0
         self.total = 0.0
         self.paired: set[str] = set()
@@ -258,6 +276,7 @@ class _Tally:
                 id=f"{self.method}-{self.pairs}",
                 inputs={"sentence1": first.text, "sentence2": second.text},
                 meta={**meta, "pairing": self.method, **facts},
+                group=group_of_pair(first, second, linked=self.is_linked),
                 origin=Origin(recipe="pair", step=self.method, parents=parents),
             )
 

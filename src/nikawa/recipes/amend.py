@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from nikawa.datasets import load
 from nikawa.datasets.hidden import refuse_label_loss
+from nikawa.datasets.known import read_known, write_known
 from nikawa.datasets.lineage import (
     LINEAGE,
     Change,
@@ -287,7 +288,10 @@ def write_amended(
         target = staged_files(out, release_files(out), CARD)
     else:
         target = atomic_folder(out)
+    known = () if origin.folder is None else read_known(origin.folder)
     with target as folder:
+        if known:  # what is accepted stays so as long as it does not grow
+            write_known(folder, known)
         for split, examples in after.splits.items():
             write_records(folder / f"{split}.jsonl", examples)
         write_lineage(folder, amended_lineage(origin.dataset, origin.folder, release, corrected))

@@ -245,6 +245,17 @@ def add_tags(examples: Iterable[Example], pack: str) -> Iterator[Example]:
         yield replace(example.example, tags=example.example.tags | example.tags)
 
 
+def refuse_pairs(inputs: Mapping[str, Any], path: Any, line: int, takes: str) -> None:
+    """Refuse a line that holds a pair, such as `nikawa pair` writes, where a recipe pairs by itself.
+
+    `takes` says what the recipe takes instead.
+    """
+    for names in (("sentence1", "sentence2"), ("premise", "hypothesis")):
+        if all(name in inputs for name in names):
+            what = f"is a pair of sentences; the recipe takes {takes} and makes the pairs itself"
+            raise BadInput(what, file=path, line=line, cure=f"give the file of {takes}")
+
+
 def require_value(value: Any, what: str, path: Any, line: int) -> Any:
     """A value a source line must have.
 

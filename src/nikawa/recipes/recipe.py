@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
+from nikawa.datasets.known import KnownFinding
 from nikawa.errors import BadInput
 from nikawa.records import Card, Example, Judgement
 from nikawa.registry import Registry, collect_plugins
@@ -230,6 +231,9 @@ class Recipe:
     check: Callable[[Any], None] | None = None
     """Refuses a config that would fail later, when people have answered already; see
     `decide.check_split`."""
+    by_design: Callable[[Any], tuple[KnownFinding, ...]] = lambda config: ()
+    """What `nikawa data check` finds in a release with these settings and is as the paper has it;
+    `known.toml` of the release lists it."""
     notes: tuple[str, ...] = field(default=())
     """What the papers do not say and was chosen here; the card lists it."""
 

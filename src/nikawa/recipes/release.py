@@ -12,10 +12,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from nikawa.datasets.known import describe_on_card, merge_known, read_known, write_known
 from nikawa.datasets.lineage import INDEX, LINEAGE, Lineage, Sibling, Step, write_lineage
-from nikawa.errors import BadInput
+from nikawa.datasets.subsets import group_by
+from nikawa.errors import BadInput, list_names
 from nikawa.io.atomic import recover, staged_files
-from nikawa.io.folders import CARD, split_files, write_card
+from nikawa.io.folders import CARD, KNOWN, split_files, write_card
 from nikawa.io.json import encode_json, read_json
 from nikawa.io.records import write_records
 from nikawa.recipes.decide import NOT_DRAWN
@@ -62,7 +64,7 @@ class History:
         history = cls(upstream)
         for stage in store.recipe.stages:
             if isinstance(stage, Ask):
-                for judgement in store.judgements(stage.name):
+                for judgement in store.remarked(stage.name):
                     history.judged.setdefault(judgement.example, []).append((stage.name, judgement))
             else:
                 for trace in store.trace(stage):
@@ -169,6 +171,9 @@ class Released(Record, frozen=True, kw_only=True):
     """Who judged: persons, columns of a sheet, simulated workers, or none."""
     fresh: bool = True
     """False where it was there already."""
+    warnings: tuple[str, ...] = ()
+    """What to look at before it is published: splits that lack a label or hold one only, and fields
+    that give labels away, also those that are known."""
 
 
 def release(store: Store, overwrite: bool) -> Released:
@@ -198,7 +203,26 @@ def release(store: Store, overwrite: bool) -> Released:
         splits={s: sum(labels[s].values()) for s in store.recipe.splits if s in labels},
         workers_are=built.figures.workers_are,
         fresh=fresh,
+        warnings=tuple(warn_of_labels(store)),
     )
+
+
+def warn_of_labels(store: Store) -> Iterator[str]:
+    """What `nikawa data check` would find of the labels of a release, a sentence each."""
+    from nikawa.checks.giveaways import find_open_giveaways
+    from nikawa.checks.label_balance import label_findings
+
+    numbered = number_examples(store)
+    splits = {split: [example for _, example in pairs] for split, pairs in numbered.items()}
+    uneven = list(label_findings(splits))
+    for finding in uneven:
+        yield f"{finding.where}: {finding.note}"
+    if uneven:
+        yield "another seed or split gives other parts; nikawa split --by stratified-groups balances them"
+    for field, giveaways in group_by(find_open_giveaways(splits), lambda g: g.field).items():
+        worst = max(giveaways, key=lambda giveaway: giveaway.strength)
+        where = list_names(giveaway.split for giveaway in giveaways)
+        yield f"{field} gives labels of {where} away; {worst.split}: {worst.what}"
 
 
 def released_before(out: Path) -> Built | None:
@@ -228,10 +252,16 @@ def write_release(store: Store, key: str) -> Built:
         config=config_values(store.config),
         figures=figures,
     )
+    # What the owner accepted of an earlier release stays known as long as it does not grow.
+    accepted = [entry for entry in read_known(store.out) if not entry.is_by_design]
+    card = describe_on_card(card, accepted)
     with staged_files(store.out, release_files(store.out), CARD) as folder:
         for split, released in examples.items():
             write_records(folder / f"{split}.jsonl", released)
         write_lineage(folder, lineages(store, card.name, splits))
+        entries = merge_known(store.recipe.by_design(store.config), accepted)
+        if entries:
+            write_known(folder, entries)
         (folder / PAGE).write_text(format_card(card, figures), "utf-8")
         (folder / BUILT).write_bytes(msgspec.json.format(encode_json(built), indent=2) + b"\n")
         write_card(card, folder)
@@ -245,7 +275,7 @@ def release_files(out: Path) -> list[str]:
     """
     if not (out / CARD).exists():
         return []
-    names = (CARD, BUILT, PAGE, LINEAGE, INDEX, CHANGES, CHANGELOG)
+    names = (CARD, BUILT, PAGE, LINEAGE, INDEX, CHANGES, CHANGELOG, KNOWN)
     splits = [path.name for path in split_files(out).values()]
     return [*(name for name in names if (out / name).exists()), *splits]
 

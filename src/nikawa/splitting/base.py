@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from unicodedata import normalize
 
-from nikawa.datasets.subsets import draw
+from nikawa.datasets.subsets import draw, group_of
 from nikawa.errors import BadInput, list_names
 from nikawa.records import Example
 
@@ -220,10 +220,15 @@ def kind_of(example: Example, settings: SplitterSettings) -> str:
 def groups_of(examples: Sequence[Example], settings: SplitterSettings) -> list[str]:
     """The group of each example: by the named fields, else its own.
 
-    Those of which a field says nothing are one group.
+    Those of which a field says nothing are one group. Without fields, an example that belongs to no
+    group is one by itself, as long as others have groups.
     """
     names = []
+    has_groups = not settings.fields and any(example.group is not None for example in examples)
     for example in examples:
+        if has_groups:
+            names.append(group_of(example))
+            continue
         values = []
         for field in settings.fields or ("group",):
             # It may be there and hold nothing: not every template has a time format.

@@ -18,12 +18,14 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from nikawa.checks.label_balance import label_findings
 from nikawa.checks.leaks import group_by_premise, split_leaks
 from nikawa.checks.quality import distribution, tops
 from nikawa.datasets import load
 from nikawa.datasets.card import fill_card
 from nikawa.datasets.hidden import refuse_label_loss
 from nikawa.datasets.keys import find_notice
+from nikawa.datasets.known import forget_on_card
 from nikawa.datasets.lineage import INDEX, LINEAGE, Lineage, Step, hide_lineage, write_lineage
 from nikawa.datasets.names import find_benchmark
 from nikawa.datasets.views import source_of, views_of
@@ -53,8 +55,8 @@ Progress = Callable[[str, int, int | None], None]
 class SplitOptions:
     """What to split into, and how."""
 
-    by: str = "random"
-    """The name of a way to split."""
+    by: str = ""
+    """The name of a way to split; when empty, by group where examples have groups, else random."""
     sizes: str = "0.8,0.1,0.1"
     """Shares or counts of the parts, commas between; see `parse_sizes`."""
     names: tuple[str, ...] = ()
@@ -89,6 +91,8 @@ class SplitReport(Record, frozen=True, kw_only=True):
     """Part to what the way of splitting is about: unseen terms, word overlap, unseen entities, …"""
     leaks: tuple[Finding, ...]
     """What the parts share that they should not."""
+    uneven: tuple[Finding, ...] = ()
+    """Parts that lack a label or hold one only."""
     views: dict[str, str] = msgspec.field(default_factory=dict)
     """Splits that were left out, each with the one it is a part of."""
     out: str | None
@@ -107,7 +111,7 @@ def split(
     """
     options = options or SplitOptions()
     on_progress = on_progress or (lambda what, done, total: None)
-    splitter = splitters()[options.by]
+    named = splitters()[options.by] if options.by else None
     if options.out is not None:
         refuse_existing(options.out / CARD, options.overwrite)
     on_progress(f"reading {text}", 0, None)
@@ -115,6 +119,8 @@ def split(
     refuse_withheld_labels(whole, text)
     dataset, views = drop_repeating_splits(whole, text)
     examples = pool_splits(dataset)
+    splitter = named or splitters()[choose_way(examples)]
+    options = replace_settings(options, by=splitter.name)
     if not options.hidden:
         refuse_hidden_labels(splitter, examples)
         if options.out is not None:
@@ -158,6 +164,7 @@ def split(
         labels={name: _label_shares(part, bins) for name, part in made.splits.items()},
         measured=splitter.measure(made.splits, settings) if splitter.measure else {},
         leaks=tuple(split_leaks(made.name, group_by_premise(made.splits))),
+        uneven=tuple(label_findings(made.splits)),
         views=views,
         out=None if options.out is None else str(options.out),
     )
@@ -172,6 +179,11 @@ def refuse_withheld_labels(dataset: Dataset, text: str) -> None:
         others = [split for split in dataset.splits if split not in withheld]
         name = f"{text}:{others[0]}" if others else "the dataset that nikawa data hide was run on"
         raise BadInput(what, file=text, cure=f"split {name}")
+
+
+def choose_way(examples: Sequence[Example]) -> str:
+    """The way to split where none is named: what belongs together stays together."""
+    return "group" if any(example.group is not None for example in examples) else "random"
 
 
 def refuse_hidden_labels(splitter: Splitter, examples: Sequence[Example]) -> None:
@@ -319,7 +331,9 @@ def _describe(dataset: Dataset, text: str, options: SplitOptions) -> Dataset:
     facts = aggregation_facts(Path(text).parent / SUMMARY) if _is_aggregated(text) else {}
     source = Path(text) / CARD if Path(text).is_dir() else Path(text)
     with name_faulty_file(None if "name" in options.card else source):
-        card = fill_card(replace(dataset.card, description=description), options.card, facts)
+        # What was accepted of the splits of before is no finding of these.
+        before = replace(forget_on_card(dataset.card), description=description)
+        card = fill_card(before, options.card, facts)
     return replace(dataset, name=card.name, version=card.version, card=card)
 
 

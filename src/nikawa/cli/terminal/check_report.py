@@ -11,7 +11,7 @@ from nikawa.cli.terminal.output import MAX_CELL_CHARS, console, print_table
 from nikawa.printable import printable_line
 
 if TYPE_CHECKING:
-    from nikawa.checks.job import CheckReport
+    from nikawa.checks.job import Acceptance, CheckReport
     from nikawa.records import Finding
 
 MAX_IDS_SHOWN = 3
@@ -35,10 +35,24 @@ def print_check(report: CheckReport) -> None:
         print_finding(finding, widths)
     for line in format_views(report.views):
         console().print(Text(printable_line(f"{line}: not compared")))
+    for line in report.stale:
+        console().print(Text(printable_line(f"known.toml, {line}")))
     new = sum(not f.known for f in findings)
     word = "finding" if len(findings) == 1 else "findings"
     compared = f"; compared with {', '.join(report.compared)}" if report.compared else ""
     console().print(Text(printable_line(f"{len(findings)} {word}, {new} new{compared}")))
+
+
+def print_acceptance(report: Acceptance) -> None:
+    """Print what is known from now on, and which entries were removed."""
+    from rich.text import Text
+
+    for verb, entries in (("accepted", report.accepted), ("removed", report.removed)):
+        for entry in entries:
+            count = len(entry.ids) or entry.count or 0
+            line = f"{verb}: {entry.check}, {entry.where}, {count:,}: {entry.reason}"
+            console().print(Text(printable_line(line)))
+    console().print(Text(printable_line(f"Written to {report.path} and to the card.")))
 
 
 def format_views(views: Mapping[str, str]) -> Iterator[str]:

@@ -139,7 +139,7 @@ def _script(element: Element) -> str:
 
 
 def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
-    """Problems without a label, and ids that two sections share."""
+    """Problems without a label, and ids that several problems have, in one section or in two."""
     for split, examples in dataset.splits.items():
         bare = [example for example in examples if not example.gold]
         note = "the answer is none of yes, no and unknown"
@@ -148,7 +148,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
         if twice:
             ids = tuple(reference("jsem", split, name) for name in twice)
             yield Finding(
-                check="repeated-ids", where=split, count=len(ids), ids=ids, note="in two sections"
+                check="repeated-ids", where=split, count=len(ids), ids=ids, note="of several problems"
             )
 
 

@@ -18,9 +18,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from nikawa.datasets.jglue.rows import caption_meta
+from nikawa.datasets.known import KnownFinding
 from nikawa.datasets.subsets import group_by
-from nikawa.errors import BadInput
 from nikawa.io.json import read_json, read_json_lines
 from nikawa.pairing.linked import Linked, pair_different_links
 from nikawa.recipes.decide import (
@@ -31,6 +30,7 @@ from nikawa.recipes.decide import (
     decide,
     draw_examples,
     random_key,
+    refuse_pairs,
     require_value,
     settled_answers,
     split_groups,
@@ -101,11 +101,7 @@ def read_captions(path: Path) -> Iterator[Example]:
     rows = _coco(path) if path.suffix == ".json" else _lines(path)
     for line, name, image, text, more in rows:
         for part, what in ((name, "id"), (image, "image")):
-            if "-" in part or "_" in part or not part:
-                cure = "ids of captions and images may not be empty or hold - or _, which part them in the ids of pairs"
-                raise BadInput(
-                    f"the {what} {part!r} cannot be used", file=path, line=line, cure=cure
-                )
+            require_value(part, what, path, line)
         yield Example(
             id=name,
             inputs={"text": text},
@@ -120,6 +116,7 @@ Row = tuple[int, str, str, str, dict[str, str]]
 
 def _lines(path: Path) -> Iterator[Row]:
     for number, line in read_json_lines(path, Line):
+        refuse_pairs(line.inputs, path, number, "captions")
         text = line.text or line.inputs.get("text", "")
         image = str(line.image or line.meta.get("image", ""))
         more = {
@@ -241,19 +238,32 @@ def take_captions(inputs: Inputs, config: Any) -> Outcomes:
             yield Kept(caption, "a caption of the source")
 
 
+def join_ids(image: str, first: str, second: str) -> str:
+    """The published kind of id: image and two captions, `-` between them.
+
+    A `-` inside of one of them is written `%2D`, so that no two pairs have the same id.
+
+    >>> join_ids("img-7", "a_1", "a_2")
+    'img%2D7-a_1-a_2'
+    """
+    return "-".join(part.replace("%", "%25").replace("-", "%2D") for part in (image, first, second))
+
+
 def make_pair(
-    name: str, first: Example, second: Example, step: str, parents: tuple[str, ...]
+    image: str, first: Example, second: Example, step: str, parents: tuple[str, ...]
 ) -> Example:
-    """A pair of sentences under its published kind of id."""
-    meta = {
-        **caption_meta(name, Path(name), 1),
-        "source": step,
-    }  # a caption of the source may be called g1
+    """A pair of sentences under its published kind of id, with the meta values of `caption_meta`."""
+    name = join_ids(image, first.id, second.id)
     return Example(
         id=name,
         inputs={"sentence1": first.inputs["text"], "sentence2": second.inputs["text"]},
-        meta=meta,
-        group=meta["image"],
+        meta={
+            "source": step,  # of a source whose captions may be called g1
+            "yjcaptions_id": name,
+            "image": image,
+            "pair": "-".join(sorted(name.split("-")[1:])),
+        },
+        group=image,
         origin=Origin(recipe="captions", parents=parents, step=step),
     )
 
@@ -269,8 +279,7 @@ def pair_similar(inputs: Inputs, config: Any) -> Outcomes:
             first, second = sorted(
                 two, key=lambda caption: random_key(config.seed, "order", caption.id)
             )
-            name = f"{image}-{first.id}-{second.id}"
-            pairs.append(make_pair(name, first, second, "A", (first.id, second.id)))
+            pairs.append(make_pair(str(image), first, second, "A", (first.id, second.id)))
     yield from draw_examples(pairs, config.similar_pairs, config.seed, "similar")
 
 
@@ -281,8 +290,10 @@ def pair_different(inputs: Inputs, config: Any) -> Outcomes:
     pairs = []
     for one, other in pair_different_links(linked, seed=config.seed):
         first, second = captions[one], captions[other]
-        name = f"{first.group}_{second.group}-{first.id}-{second.id}"
-        pairs.append(make_pair(name, first, second, "B", (first.id, second.id)))
+        # As published, with the same care for a name that holds what parts them.
+        images = (str(caption.group).replace("_", "%5F") for caption in (first, second))
+        image = "_".join(images)
+        pairs.append(make_pair(image, first, second, "B", (first.id, second.id)))
     yield from draw_examples(pairs, config.different_pairs, config.seed, "different")
 
 
@@ -309,8 +320,7 @@ def pair_written(inputs: Inputs, config: Any) -> Outcomes:
         seen: set[str] = set()
         for number, second in enumerate(map(add_stop, texts), start=1):
             written = Example(id=f"g{caption.id}.{number}", inputs={"text": second})
-            name = f"{caption.group}-{caption.id}-{written.id}"
-            made = make_pair(name, caption, written, "C", (caption.id,))
+            made = make_pair(str(caption.group), caption, written, "C", (caption.id,))
             made = msgspec.structs.replace(made, inputs={"premise": first, "hypothesis": second})
             far = relative_distance(first, second)
             if second in seen:
@@ -320,6 +330,16 @@ def pair_written(inputs: Inputs, config: Any) -> Outcomes:
             else:
                 yield Kept(made, f"edit distance {far:.3f} < {limit:g}")
             seen.add(second)
+
+
+def known_of_captions(config: Any) -> tuple[KnownFinding, ...]:
+    """What splits of captions share by design: images, unless those are kept whole."""
+    if config.split_by == "image":
+        return ()
+    reason = "pairs are split as the published ones, which share images across splits (split_by)"
+    return tuple(
+        KnownFinding(check=check, reason=reason) for check in ("broken-groups", "leaked-sentences")
+    )
 
 
 def check(config: Any) -> None:

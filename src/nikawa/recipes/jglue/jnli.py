@@ -9,6 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from nikawa.datasets.jglue.jnli import DATASET
+from nikawa.datasets.known import KnownFinding
 from nikawa.recipes.jglue.captions import (
     FLOW_A,
     FLOW_C,
@@ -16,6 +17,7 @@ from nikawa.recipes.jglue.captions import (
     add_stop,
     check,
     judge_inference,
+    known_of_captions,
     split_pairs,
 )
 from nikawa.recipes.recipe import Inputs, Kept, Outcomes, Recipe, Stage, built_card
@@ -28,7 +30,7 @@ class Jnli(Captions, kw_only=True):
 
 def reverse_pair(example: Example, gold: dict[str, Any]) -> Example:
     """The pair in the opposite direction, under its own id."""
-    image, first, second = example.id.split("-")
+    image, first, second = example.id.split("-")  # `join_ids` leaves just these two
     name = f"{image}-{second}-{first}"
     inputs = {"premise": example.inputs["hypothesis"], "hypothesis": example.inputs["premise"]}
     step = example.origin.step if example.origin is not None else ""
@@ -55,6 +57,19 @@ def reverse_contradictions(inputs: Inputs, config: Any) -> Outcomes:
     for pair in inputs.examples("confirmed"):
         yield Kept(pair, "as judged")
         yield Kept(reverse_pair(pair, dict(pair.gold)), "contradiction holds in both directions")
+
+
+def by_design(config: Any) -> tuple[KnownFinding, ...]:
+    """Both directions of a pair, shared images, and what tells a pair of flow C."""
+    reason = "flow C holds the contradictions that workers wrote (JGLUE 3.2.2): show a model premise and hypothesis alone"
+    fields = ("id", "group", "meta.source", "meta.yjcaptions_id", "meta.pair", "meta.image")
+    return (
+        KnownFinding(
+            check="repeated-unordered-pairs", reason="pairs come in both directions (JGLUE 3.2.2)"
+        ),
+        *known_of_captions(config),
+        *(KnownFinding(check="giveaway", where=f"{name} in *", reason=reason) for name in fields),
+    )
 
 
 def card(config: Any) -> Card:
@@ -100,6 +115,7 @@ RECIPE = Recipe(
         ),
     ),
     card=card,
+    by_design=by_design,
     check=check,
     question="label",
     numbered=True,

@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from nikawa.datasets.jglue.jsquad import DATASET, SEPARATOR
+from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
 from nikawa.recipes.decide import (
     check_removed,
@@ -74,18 +75,24 @@ class Jsquad(Config, kw_only=True):
 class Line(msgspec.Struct):
     """An article of a JSON line."""
 
-    title: str
-    text: str
+    title: str = ""
+    text: str = ""
     id: str | int = ""
     rank: int | None = None
     url: str = ""
     licence: str = ""
+    inputs: dict[str, Any] = {}
 
 
 def read_articles(path: Path) -> Iterator[Example]:
     """The articles of a file with their ranks."""
     for number, row in read_json_lines(path, Line):
+        if row.inputs:  # a record, such as nikawa clean writes
+            what = "is a sentence or a pair; the recipe takes whole articles"
+            cure = "give JSON lines of {id, title, text}, the text with a paragraph a line"
+            raise BadInput(what, file=path, line=number, cure=cure)
         title = str(require_value(row.title.strip(), "title", path, number))
+        require_value(row.text, "text", path, number)
         rank = number if row.rank is None else row.rank
         yield Example(
             id=f"a{row.id}" if row.id != "" else f"a{number}",

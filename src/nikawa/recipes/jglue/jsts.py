@@ -9,12 +9,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from nikawa.datasets.jglue.jsts import DATASET
+from nikawa.datasets.known import KnownFinding
 from nikawa.recipes.jglue.captions import (
     FLOW_A,
     FLOW_C,
     Captions,
     check,
     judge_similarity,
+    known_of_captions,
     pair_different,
     split_pairs,
 )
@@ -34,6 +36,16 @@ def take_contradictions(inputs: Inputs, config: Any) -> Outcomes:
     for pair in inputs.examples("confirmed"):
         texts = {"sentence1": pair.inputs["premise"], "sentence2": pair.inputs["hypothesis"]}
         yield Kept(replace(pair, inputs=texts, gold={}), "a confirmed contradiction, one way")
+
+
+def by_design(config: Any) -> tuple[KnownFinding, ...]:
+    """Shared images, and what tells how a pair was made."""
+    reason = "captions of two images (flow B) are seldom similar: show a model the sentences alone"
+    fields = ("id", "group", "meta.source", "meta.yjcaptions_id", "meta.image")
+    return (
+        *known_of_captions(config),
+        *(KnownFinding(check="giveaway", where=f"{name} in *", reason=reason) for name in fields),
+    )
 
 
 def card(config: Any) -> Card:
@@ -75,6 +87,7 @@ RECIPE = Recipe(
         split_pairs("train, dev and test", "scored-a", "scored-b", "scored-c"),
     ),
     card=card,
+    by_design=by_design,
     check=check,
     question="score",
     numbered=True,

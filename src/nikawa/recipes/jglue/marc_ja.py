@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from nikawa.datasets.jglue.marc_ja import DATASET
 from nikawa.datasets.jglue.marc_ja_raw import LABELS, mostly_ascii, plain_text, read_raw_rows
+from nikawa.datasets.known import KnownFinding
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
 from nikawa.recipes.decide import assign_splits, check_split, check_votes, decide, require_value
@@ -52,13 +53,15 @@ class MarcJa(Config, kw_only=True):
 
 
 class Line(msgspec.Struct):
-    """A review of a JSON line."""
+    """A review of a JSON line; in records the values are in `inputs` and `meta`."""
 
     id: str | int
-    text: str
-    stars: int
+    text: str = ""
+    stars: int = 0
     url: str = ""
     licence: str = ""
+    inputs: dict[str, Any] = {}
+    meta: dict[str, Any] = {}
 
 
 def read_reviews(path: Path) -> Iterator[Example]:
@@ -81,8 +84,14 @@ Row = tuple[int, str, str, int, dict[str, str]]
 
 def _json(path: Path) -> Iterator[Row]:
     for line, row in read_json_lines(path, Line):
-        text = str(require_value(row.text, "text", path, line))
-        yield line, str(row.id), text, row.stars, {"url": row.url, "licence": row.licence}
+        text = row.text or row.inputs.get("text", "")
+        stars = row.stars or row.meta.get("stars")
+        more = {key: getattr(row, key) or str(row.meta.get(key, "")) for key in ("url", "licence")}
+        text, stars = (
+            require_value(value, what, path, line)
+            for value, what in ((text, "text"), (stars, "stars"))
+        )
+        yield line, str(row.id), str(text), stars, more
 
 
 def _table(path: Path) -> Iterator[Row]:
@@ -152,6 +161,12 @@ def check(config: Any) -> None:
     check_votes("votes", "workers", config)
 
 
+def by_design(config: Any) -> tuple[KnownFinding, ...]:
+    """The stars, of which labels are made."""
+    reason = "labels of train are made of the stars (JGLUE 3.1): show a model the text alone"
+    return (KnownFinding(check="giveaway", where="meta.stars in *", reason=reason),)
+
+
 def card(config: Any) -> Card:
     """MARC-ja's own card, for a dataset made here."""
     return built_card(
@@ -214,6 +229,7 @@ RECIPE = Recipe(
         ),
     ),
     card=card,
+    by_design=by_design,
     check=check,
     question="label",
     notes=(

@@ -25,6 +25,7 @@ from nikawa.datasets.jsick.rows import (
     read_cells,
     read_header,
 )
+from nikawa.datasets.known import KnownFinding
 from nikawa.errors import BadInput, suggest
 from nikawa.io.json import read_json_lines
 from nikawa.recipes.decide import (
@@ -105,6 +106,10 @@ def read_pairs(path: Path, licence: str) -> Iterator[Example]:
     """The English pairs of a file, with SICK's label and score as gold and the split in the meta."""
     for number, line in read_lines(path) if path.name.endswith(".jsonl") else read_table(path):
         more = {"url": line.url, "licence": line.licence or licence}
+        if not line.split:
+            what = f"the pair {line.id} has no split; the recipe keeps the splits of its pairs"
+            cure = f"write it into each line, or into its meta: {', '.join(WORDS)}"
+            raise BadInput(what, file=path, line=number, cure=cure)
         if str(line.split).lower() not in WORDS:
             what = f"split {line.split!r} is none of {', '.join(WORDS)}"
             raise BadInput(what, file=path, line=number, cure=suggest(str(line.split), WORDS))
@@ -137,6 +142,8 @@ def read_lines(path: Path) -> Iterator[Row]:
     """JSON lines, flat or as records."""
     for number, line in read_json_lines(path, Line):
         given = {**line.meta, **line.inputs, **line.gold}
+        if "sentence1" in given and "sentence2" in given:  # as nikawa pair calls them
+            given = {"premise": given["sentence1"], "hypothesis": given["sentence2"], **given}
         for name in ("premise", "hypothesis", "split", "label", "relatedness", "url", "licence"):
             if not getattr(line, name) and name in given:
                 setattr(line, name, given[name])
@@ -267,7 +274,7 @@ def check_translations(inputs: Inputs, config: Any) -> Outcomes:
         others = [other for other in shared[text] if other != english]
         if others:
             looks.append(f"別の英文と同じ訳です: {others[0]}")
-        shown = {"english": english, "japanese": text, "check": "; ".join(looks)}
+        shown = {"english": english, "japanese": text, "check": "\n".join(looks)}
         names = ", ".join(sorted({note.guideline for note in notes}))
         rule = f"to look at: {names}" if names else "no guideline left"
         yield Kept(replace(item, inputs=shown), rule)
@@ -388,6 +395,21 @@ def split(inputs: Inputs, config: Any) -> Outcomes:
     for pair in add_tags(inputs.examples("decided"), config.tags):
         part = str(pair.meta["split"])
         yield Kept(pair, f"split {part}, as the English pair", part)
+
+
+def by_design(config: Any) -> tuple[KnownFinding, ...]:
+    """Sentences that the splits of SICK share, and pairs that a translation makes the same."""
+    shared = "the splits are those of SICK, which share sentences (JSICK 3.1)"
+    same = "two English sentences may have the same translation"
+    pairs = ("pairs", "unordered-pairs")
+    return (
+        KnownFinding(check="broken-groups", reason=shared),
+        KnownFinding(check="leaked-sentences", reason=shared),
+        KnownFinding(check="leaked-reversed-pairs", reason=shared),
+        KnownFinding(check="shared-pairs", reason=same),
+        *(KnownFinding(check=f"repeated-{name}", reason=same) for name in pairs),
+        *(KnownFinding(check=f"leaked-{name}", reason=same) for name in pairs),
+    )
 
 
 def card(config: Any) -> Card:
@@ -511,6 +533,7 @@ RECIPE = Recipe(
                 "言葉ではなく意味がどのくらい近いかを、1から5の数字で答えてください。",
                 "反対のことを述べている文でも、話題が近ければ関係があるものとします。",
             ),
+            names={"premise": "文 1", "hypothesis": "文 2"},
             anchors={"1": "まったく関係がない", "5": "とても近い"},
             scale=(1, 5),
             simulate=simulate_relatedness,
@@ -562,6 +585,7 @@ RECIPE = Recipe(
         splits_stage("the splits of the English pairs, with tags", split, ("decided",), ("tags",)),
     ),
     card=card,
+    by_design=by_design,
     check=check_tags,
     question="label",
     notes=(

@@ -16,6 +16,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from nikawa.datasets.klue.klue_nli import DATASET, LABELS, MAX_PREMISE_CHARS, MIN_PREMISE_CHARS
+from nikawa.datasets.known import KnownFinding
 from nikawa.errors import BadInput
 from nikawa.recipes.decide import check_split, check_votes, describe_answers, most_voted, random_key
 from nikawa.recipes.klue.reports import (
@@ -317,6 +318,12 @@ def check(config: Any) -> None:
         raise BadInput(f"the model {config.model} does not learn", cure="use char-linear")
 
 
+def by_design(config: Any) -> tuple[KnownFinding, ...]:
+    """What the author of a hypothesis was asked for, which is one of the votes."""
+    reason = "the label that the author was asked to write for, as published (KLUE 3.3.1): show a model premise and hypothesis alone"
+    return (KnownFinding(check="giveaway", where="meta.author in *", reason=reason),)
+
+
 def card(config: Any) -> Card:
     """KLUE-NLI's own card, for a dataset made here."""
     return built_card(
@@ -437,6 +444,7 @@ RECIPE = Recipe(
         ),
     ),
     card=card,
+    by_design=by_design,
     check=check,
     question="label",
     notes=(

@@ -13,6 +13,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from nikawa.datasets.klue.klue_sts import DATASET
+from nikawa.datasets.known import KnownFinding
 from nikawa.datasets.subsets import group_by
 from nikawa.pairing.linked import Linked, pair_different_links, pair_same_link
 from nikawa.recipes.decide import NOBODY, character_overlap, check_split, check_votes, random_key
@@ -302,6 +303,21 @@ def check(config: Any) -> None:
     find_units(config.units)
 
 
+def by_design(config: Any) -> tuple[KnownFinding, ...]:
+    """Queries that are in two pairs, and how a pair was made."""
+    made = "how a pair was made is published (rtt, para, sampled): show a model the sentences alone"
+    return (
+        KnownFinding(
+            check="leaked-sentences",
+            reason="a query is paired by its intent and with another one (KLUE 3.2.1), and the split goes by scores",
+        ),
+        *(
+            KnownFinding(check="giveaway", where=f"{name} in *", reason=made)
+            for name in ("id", "meta.source")
+        ),
+    )
+
+
 def card(config: Any) -> Card:
     """KLUE-STS's own card, for a dataset made here."""
     return built_card(
@@ -410,6 +426,7 @@ RECIPE = Recipe(
         ),
     ),
     card=card,
+    by_design=by_design,
     check=check,
     question="score",
     notes=(

@@ -13,7 +13,7 @@ import msgspec
 from nikawa.datasets.subsets import group_by
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
-from nikawa.recipes.decide import NOT_DRAWN, require_value, shuffle
+from nikawa.recipes.decide import NOT_DRAWN, refuse_pairs, require_value, shuffle
 from nikawa.recipes.recipe import SPLITS, Config, Dropped, Inputs, Kept, Outcomes, found_in
 from nikawa.records import Example, Origin, Span
 
@@ -89,6 +89,7 @@ def take_texts(
     clean = cleaner() if config.cleaning else lambda text: (text, "")
     seen: set[str] = set()
     for number, line in read_json_lines(path, Line):
+        refuse_pairs(line.inputs, path, number, "sentences")
         given = str(require_value(line.text or line.inputs.get("text", ""), "text", path, number))
         for name in needed:
             require_value(line.value(name), name, path, number)

@@ -13,6 +13,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from nikawa.datasets.klue.ynat import DATASET, LABELS
+from nikawa.datasets.known import KnownFinding
 from nikawa.errors import BadInput
 from nikawa.recipes.decide import check_split, check_votes, most_voted
 from nikawa.recipes.klue.reports import (
@@ -196,6 +197,12 @@ def check(config: Any) -> None:
     check_analyser(config)
 
 
+def by_design(config: Any) -> tuple[KnownFinding, ...]:
+    """The section of the newspaper."""
+    reason = "the section that the publisher chose; workers did not see it (KLUE 3.1.1)"
+    return (KnownFinding(check="giveaway", where="meta.category in *", reason=reason),)
+
+
 def card(config: Any) -> Card:
     """YNAT's own card, for a dataset made here."""
     return built_card(
@@ -278,6 +285,7 @@ RECIPE = Recipe(
         ),
     ),
     card=card,
+    by_design=by_design,
     check=check,
     question="label",
     notes=(

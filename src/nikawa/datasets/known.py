@@ -1,0 +1,167 @@
+"""Findings of `nikawa data check` that are known: by design, or accepted by the owner of a dataset.
+
+A dataset folder lists them in `known.toml`, one table each:
+
+    [[known]]
+    check = "leaked-sentences"
+    where = "dev in train"
+    ids = ["dev/17", "dev/31"]
+    reason = "captions of one image; the pairs are split as those of JSTS"
+
+`check` and `where` are what the check prints; `where` may hold `*` for anything, and without it the
+entry is of every place. `ids` name the examples concerned (split/id), or `count` says how many there
+are: a finding with another example, or with more, is new again. An entry with neither is by design,
+however large the finding: `nikawa generate` and `nikawa build` write those that a pack or a recipe
+declares. `reason` is for the next reader, and must be there.
+
+Registered datasets declare theirs in `Benchmark.by_design`, and measured counts in the `known.toml`
+beside their readers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec.structs import replace
+
+from nikawa.errors import BadInput
+from nikawa.io.atomic import atomic_write
+from nikawa.io.folders import KNOWN
+from nikawa.io.json import plain_fault
+from nikawa.io.toml import read_toml
+from nikawa.records import Card, Finding, Record
+
+NOTE = "Known to nikawa data check: "
+"""How the lines of a card begin that repeat what the owner accepted."""
+MAX_IDS_LISTED = 50
+"""Examples of an accepted finding up to which they are listed; of more, the count is kept."""
+_ENTRY = 'write [[known]] tables of check, where, ids or count, and reason; see "Known findings" of docs/data.md'
+
+
+class KnownFinding(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """A finding that is known, as a plug-in declares it or `known.toml` of a folder lists it."""
+
+    check: str
+    """The name of the check, such as `leaked-sentences`."""
+    where: str = ""
+    """The place that the check names; `*` stands for anything, and nothing for every place."""
+    count: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """How many there may be; any number when None."""
+    ids: tuple[str, ...] = ()
+    """The examples concerned, as split/id, where they are listed."""
+    reason: Annotated[str, msgspec.Meta(min_length=1)]
+    """Why it is as it should be, or why it stays."""
+
+    def is_about(self, finding: Finding) -> bool:
+        """Whether check and place are those of a finding."""
+        if self.check != finding.check:
+            return False
+        pattern = ".*".join(map(re.escape, self.where.split("*"))) if self.where else ".*"
+        return re.fullmatch(pattern, finding.where, re.DOTALL) is not None
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether a finding is known by this entry: it has not grown."""
+        if not self.is_about(finding):
+            return False
+        if self.ids:
+            return set(map(_local_id, finding.ids)) <= set(self.ids)
+        return self.count is None or finding.count <= self.count
+
+    @property
+    def is_by_design(self) -> bool:
+        """Whether it is known however large it is."""
+        return self.count is None and not self.ids
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    """`known.toml` of a dataset folder."""
+
+    known: tuple[KnownFinding, ...] = ()
+
+
+def read_known(folder: Path) -> tuple[KnownFinding, ...]:
+    """The known findings that a dataset folder lists; none without a file."""
+    path = folder / KNOWN
+    if not path.is_file():
+        return ()
+    try:
+        return msgspec.convert(read_toml(path, _ENTRY), _File).known
+    except msgspec.ValidationError as problem:
+        what = f"is no list of known findings: {plain_fault(str(problem))}"
+        raise BadInput(what, file=path, cure=_ENTRY) from None
+
+
+def format_known(entries: Iterable[KnownFinding]) -> str:
+    """The entries as `known.toml` holds them.
+
+    >>> print(format_known([KnownFinding(check="broken-groups", reason="one template each")]))
+    # Findings of nikawa data check that are known; docs/data.md describes the entries.
+    <BLANKLINE>
+    [[known]]
+    check = "broken-groups"
+    reason = "one template each"
+    <BLANKLINE>
+    """
+    blocks = ["# Findings of nikawa data check that are known; docs/data.md describes the entries."]
+    for entry in entries:
+        lines = ["[[known]]"]
+        for name, value in msgspec.to_builtins(entry).items():
+            # JSON strings, numbers and lists of strings are TOML as well, but for one character.
+            text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+            lines.append(f"{name} = {text}")
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks) + "\n"
+
+
+def write_known(folder: Path, entries: Iterable[KnownFinding]) -> None:
+    """Write `known.toml`, in place of one that is there."""
+    with atomic_write(folder / KNOWN, overwrite=True, inside=folder) as stream:
+        stream.write(format_known(entries).encode())
+
+
+def merge_known(
+    declared: Sequence[KnownFinding], before: Sequence[KnownFinding]
+) -> tuple[KnownFinding, ...]:
+    """What a plug-in declares, and what the owner of a folder accepted before it was made anew."""
+    return (*declared, *(entry for entry in before if entry not in declared))
+
+
+def accept_finding(finding: Finding, reason: str) -> KnownFinding:
+    """The entry that makes a finding known as it is now."""
+    ids = tuple(dict.fromkeys(map(_local_id, finding.ids)))
+    if not ids or len(ids) > MAX_IDS_LISTED:
+        return KnownFinding(
+            check=finding.check, where=finding.where, count=finding.count, reason=reason
+        )
+    return KnownFinding(check=finding.check, where=finding.where, ids=ids, reason=reason)
+
+
+def describe_on_card(card: Card, entries: Iterable[KnownFinding]) -> Card:
+    """The card with a line for each accepted finding, in place of those it had.
+
+    What is by design is the business of the pack or recipe, whose card it already is.
+    """
+    lines = []
+    for entry in entries:
+        if not entry.is_by_design:
+            count = len(entry.ids) or entry.count
+            lines.append(
+                f"{NOTE}{entry.check}, {entry.where or 'anywhere'}, {count:,}: {entry.reason}"
+            )
+    return replace(forget_on_card(card), problems=(*forget_on_card(card).problems, *lines))
+
+
+def forget_on_card(card: Card) -> Card:
+    """The card without the lines of accepted findings: those of other splits are other findings."""
+    problems = tuple(problem for problem in card.problems if not problem.startswith(NOTE))
+    return replace(card, problems=problems)
+
+
+def _local_id(ref: str) -> str:
+    """`dev/17` of the reference `mine:dev/17`: a folder may be renamed."""
+    return ref.partition(":")[2] or ref

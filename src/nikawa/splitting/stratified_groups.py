@@ -1,0 +1,212 @@
+"""Groups kept whole and labels balanced at once.
+
+With n examples, a part p that should hold s_p of them should hold t_pl = s_p n_l / n of the n_l
+examples of a label l. The parts are filled so that
+
+    sum over p of  ((c_p - s_p)^2 / s_p  +  sum over l of (c_pl - t_pl)^2 / t_pl)
+
+is small, where c are the counts that a part has: the chi-square distance of sizes and labels from
+what was asked for, in which a small part and a rare label weigh as much as large ones. Groups go one
+by one, the largest first, to the part where they add the least; then single groups move, and two
+groups change places, as long as that makes the sum smaller. This is the greedy idea of iterative
+stratification (Sechidis, Tsoumakas and Vlahavas 2011), with whole groups in place of examples. Ties
+are broken by a draw keyed by the name of the group and the seed, so that the parts depend on
+nothing else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nikawa.checks.quality import distribution, tops
+from nikawa.datasets.subsets import draw
+from nikawa.errors import BadInput
+from nikawa.records import Example
+from nikawa.splitting.base import (
+    Parts,
+    Sizes,
+    Splits,
+    Splitter,
+    SplitterSettings,
+    groups_of,
+    training_part,
+)
+from nikawa.splitting.plain import label_text
+
+MAX_PASSES = 20
+"""Times that all groups are looked at for a better part."""
+MAX_GROUPS_SWAPPED = 400
+"""Groups up to which every two of different parts are tried in each other's place."""
+Counts = NDArray[np.float64]
+
+
+def split_stratified_groups(
+    examples: Sequence[Example], sizes: Sizes, settings: SplitterSettings
+) -> Parts:
+    """Groups whole, each part with the labels in the ratio of the whole as near as groups allow."""
+    members: dict[str, list[Example]] = {}
+    for name, example in zip(groups_of(examples, settings), examples, strict=True):
+        members.setdefault(name, []).append(example)
+    refuse_large_groups({name: len(held) for name, held in members.items()}, sizes)
+    order = sorted(members, key=lambda g: (-len(members[g]), draw(settings.seed, g), g))
+    labels: dict[str, int] = {}
+    rows = []
+    for name in order:
+        held = Counter(label for example in members[name] for label in labels_of(example, settings))
+        rows.append({labels.setdefault(label, len(labels)): n for label, n in held.items()})
+    # The first column is the size, the others are labels.
+    counts = np.zeros((len(order), len(labels) + 1))
+    for place, (name, row) in enumerate(zip(order, rows, strict=True)):
+        counts[place, 0] = len(members[name])
+        for label, n in row.items():
+            counts[place, label + 1] = n
+    shares = np.array(list(sizes.values()), dtype=float) / max(len(examples), 1)
+    places = fill_parts(counts, shares)
+    parts: Parts = {name: [] for name in sizes}
+    for name, place in zip(order, places, strict=True):
+        parts[list(sizes)[place]] += members[name]
+    return parts
+
+
+def labels_of(example: Example, settings: SplitterSettings) -> list[str]:
+    """What is balanced of an example: the label of the named question, else of each."""
+    names = [settings.question] if settings.question else sorted(example.gold)
+    return [f"{name}={label_text(example.gold.get(name))}" for name in names]
+
+
+def refuse_large_groups(groups: Mapping[str, int], sizes: Sizes) -> None:
+    """Refuse groups of which one fits into no part, or none into one of the parts."""
+    largest = max(groups, key=lambda name: (groups[name], name))
+    smallest = min(groups.values())
+    most = max(sizes, key=lambda part: sizes[part])
+    cure = "ask for larger parts, or name what makes a smaller group with --field"
+    if groups[largest] > sizes[most]:
+        what = f"the group {largest!r} holds {groups[largest]:,} examples, more than any part: {most} is to hold {sizes[most]:,}"
+        raise BadInput(what, cure=cure)
+    for part, size in sizes.items():
+        if 0 < size < smallest and part != training_part(sizes):
+            what = f"{part} is to hold {size:,} examples, and the smallest group holds {smallest:,}"
+            raise BadInput(what, cure=cure)
+
+
+def fill_parts(counts: Counts, shares: Counts) -> list[int]:
+    """The part of each group; `counts` has a row a group and a column a kind, `shares` are those of
+    the parts.
+    """
+    targets = shares[:, None] * counts.sum(axis=0)[None, :]
+    weights = np.divide(1.0, targets, out=np.zeros_like(targets), where=targets > 0)
+    held = np.zeros_like(targets)
+    closed = shares <= 0  # a size of 0 was asked for
+    places = []
+    for row in counts:
+        costs = (((held + row - targets) ** 2 - (held - targets) ** 2) * weights).sum(axis=1)
+        costs[closed] = np.inf
+        place = int(costs.argmin())
+        held[place] += row
+        places.append(place)
+    for _ in range(MAX_PASSES):
+        moved = move_groups(counts, places, held, targets, weights, closed)
+        if len(counts) <= MAX_GROUPS_SWAPPED:
+            moved |= swap_groups(counts, places, held, targets, weights)
+        if not moved:
+            break
+    return places
+
+
+def move_groups(
+    counts: Counts,
+    places: list[int],
+    held: Counts,
+    targets: Counts,
+    weights: Counts,
+    closed: NDArray[np.bool_],
+) -> bool:
+    """Move each group to the part where the sum is smallest; whether any moved."""
+    moved = False
+    alone = Counter(places)
+    for group, row in enumerate(counts):
+        home = places[group]
+        if alone[home] == 1:  # a part does not become empty
+            continue
+        leaving = (
+            ((held[home] - row - targets[home]) ** 2) - (held[home] - targets[home]) ** 2
+        ) @ weights[home]
+        joining = (((held + row - targets) ** 2 - (held - targets) ** 2) * weights).sum(axis=1)
+        joining[home] = -leaving
+        joining[closed] = np.inf
+        best = int(joining.argmin())
+        if best != home and joining[best] + leaving < -1e-9:
+            held[home] -= row
+            held[best] += row
+            places[group] = best
+            alone[home] -= 1
+            alone[best] += 1
+            moved = True
+    return moved
+
+
+def swap_groups(
+    counts: Counts, places: list[int], held: Counts, targets: Counts, weights: Counts
+) -> bool:
+    """Let two groups of different parts change places where that makes the sum smaller."""
+    swapped = False
+    for one in range(len(counts)):
+        others = np.array([o for o in range(one + 1, len(counts)) if places[o] != places[one]])
+        if not len(others):
+            continue
+        home, away = places[one], np.array(places)[others]
+        change = counts[others] - counts[one]
+        here = (
+            ((held[home] + change - targets[home]) ** 2) - (held[home] - targets[home]) ** 2
+        ) @ weights[home]
+        there = (
+            ((held[away] - change - targets[away]) ** 2 - (held[away] - targets[away]) ** 2)
+            * weights[away]
+        ).sum(axis=1)
+        best = int((here + there).argmin())
+        if here[best] + there[best] < -1e-9:
+            other = int(others[best])
+            held[home] += change[best]
+            held[places[other]] -= change[best]
+            places[one], places[other] = places[other], places[one]
+            swapped = True
+    return swapped
+
+
+def measure_deviation(splits: Splits, settings: SplitterSettings) -> dict[str, dict[str, float]]:
+    """The largest difference of a label's share in a part and in the whole."""
+    bins = tops(splits)
+    whole = [example for part in splits.values() for example in part]
+
+    def shares(examples: Sequence[Example]) -> dict[tuple[str, str], float]:
+        table = distribution(examples, bins)
+        return {
+            (question, label): count / sum(held.values())
+            for question, held in table.items()
+            for label, count in held.items()
+            if not settings.question or question == settings.question
+        }
+
+    expected = shares(whole)
+    deviations = {}
+    for name, part in splits.items():
+        got = shares(part)
+        off = max((abs(got.get(key, 0.0) - share) for key, share in expected.items()), default=0.0)
+        deviations[name] = {"labels off by": off}
+    return deviations
+
+
+SPLITTERS = (
+    Splitter(
+        "stratified-groups",
+        "groups stay whole, and every part has nearly the same share of each label (--field)",
+        split_stratified_groups,
+        keeps_groups=True,
+        needs_gold=lambda example: True,
+        measure=measure_deviation,
+    ),
+)
