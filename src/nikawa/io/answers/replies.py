@@ -27,6 +27,7 @@ FIRST_ORDINAL = 0xE000
 
 _THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _THOUGHT_END = re.compile(r"\A.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+_SPECIAL_TOKEN = re.compile(r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|end_of_turn|end_of_text)>")
 _CIRCLED = {
     **{chr(0x2460 + i): i + 1 for i in range(20)},
     **{chr(start + i): i + 1 for start in (0x2776, 0x2780, 0x278A) for i in range(10)},
@@ -83,12 +84,14 @@ def _skip_blanks(text: str, place: int) -> int:
 
 
 def blank_thoughts(text: str) -> str:
-    """The text with blanks in place of what a model thought aloud: places stay as they were."""
+    """The text with blanks in place of what a model thought aloud, and of marks such as
+    `<|im_end|>`: places stay as they were.
+    """
     if "<" not in text:
         return text
     end = find_thoughts_end(text)
     rest = _THOUGHT.sub(lambda match: " " * len(match[0]), text[end:])
-    return " " * end + rest
+    return " " * end + _SPECIAL_TOKEN.sub(lambda match: " " * len(match[0]), rest)
 
 
 def is_refusal(text: str) -> bool:

@@ -24,6 +24,10 @@ from nikawa.io.answers.statements import (
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _PLAIN_NUMBER = re.compile(r"(?<![\d.])-?\d+(?:\.\d+)?(?![.,]?\d)")
+_DIGITS, _BLANKS = re.compile(r"\d+"), re.compile(r"[ \t]*")
+_OUT_OF = re.compile(r"\s*(?:/|out of)\s*(\d+(?:\.\d+)?)", re.IGNORECASE)
+_BEHIND_SCALE = re.compile(r"[\s、,の中で]*")
+_LINE_END = re.compile(r"\s*(?:[(\[][^()\[\]]{0,20}[)\]])?[\s。.!)\]*]*")
 
 
 def read_number(raw: Any, scale: tuple[float, float], offer: Offer | None = None) -> Reading:
@@ -68,7 +72,7 @@ def _read_number_in_reply(raw: str, scale: tuple[float, float]) -> Reading:
         if inner.answer is not None:
             reading = _check_number(inner.answer, start, end, JSON, scale)
             readings.append((start, reading))
-    for at, begin, stop, pattern in _find_scores(folded.text, scale[1]):
+    for at, begin, stop, pattern in find_scores(folded.text, scale[1]):
         start, end = folded.span(begin, stop)
         number = re.match(r"-?\d+(?:\.\d+)?", folded.text[begin:stop])
         if number is None:  # a range, or out of another scale
@@ -85,39 +89,13 @@ def _read_number_in_reply(raw: str, scale: tuple[float, float]) -> Reading:
     return Reading(why="not a number")
 
 
-def _find_scores(text: str, high: float) -> Iterator[tuple[int, int, int, str]]:
+def find_scores(text: str, high: float) -> Iterator[tuple[int, int, int, str]]:
     """(Place, start, end, pattern) of each score that a text states.
 
     Where the pattern is a reason, start and end are the same.
     """
     grammar = compile_grammar()
-    places: dict[int, tuple[int, str]] = {}
-    for cue in grammar.score_cue.finditer(text):
-        start = cue.end()
-        for _ in range(4):
-            start = find_end(OPENING, text, start)
-            filler = grammar.filler.match(text, start)
-            if filler is None:
-                break
-            start = filler.end()
-        scaled = re.compile(r"\d+").match(text, start)
-        word = grammar.scale_word.match(text, scaled.end()) if scaled else None
-        if word:  # 「5段階中4」
-            start = find_end(re.compile(r"[\s、,の中で]*"), text, word.end())
-        places.setdefault(start, (cue.start(), CUE))
-    for box in BOX.finditer(text):
-        places.setdefault(box.start(1), (box.start(), BOXED))
-    line_start = 0
-    for line in text.split("\n"):
-        bullet = BULLET.match(line)
-        start = line_start + find_end(OPENING, line, bullet.end() if bullet else 0)
-        filler = grammar.filler.match(text, start)
-        places.setdefault(filler.end() if filler else start, (line_start, LINE))
-        line_start += len(line) + 1
-    last = list(_PLAIN_NUMBER.finditer(text))
-    if last and len({match[0] for match in last}) == 1:
-        places.setdefault(last[-1].start(), (last[-1].start(), SENTENCE))
-    for start, (at, pattern) in places.items():
+    for start, (at, pattern) in find_score_starts(text).items():
         number = _PLAIN_NUMBER.match(text, start)
         if number is None:
             continue
@@ -125,31 +103,69 @@ def _find_scores(text: str, high: float) -> Iterator[tuple[int, int, int, str]]:
         if grammar.range.match(text, end):
             yield at, start, start, "gives a range, not a number"
             continue
-        out_of = re.compile(r"\s*(?:/|out of)\s*(\d+(?:\.\d+)?)", re.IGNORECASE).match(text, end)
-        if out_of:
-            if float(out_of[1]) != high:
-                yield at, start, start, f"is out of {out_of[1]}, and the scale goes to {high:g}"
-                continue
-            end = out_of.end()
-        unit_end = find_end(grammar.unit, text, find_end(CLOSING, text, end))
-        if grammar.scale_word.match(text, end) or grammar.doubt.match(text, unit_end):
-            continue
-        behind = find_end(CLOSING, text, unit_end)
-        is_stated = bool(STOPPING.match(text, behind)) or bool(
-            grammar.ending.match(
-                text, behind + len(text[behind:]) - len(text[behind:].lstrip(" \t"))
-            )
-        )
-        if pattern in (LINE, SENTENCE) and is_stated:
-            rest = text[behind:].split("\n", maxsplit=1)[0]
-            is_end = re.fullmatch(
-                rf"(?:\s*{grammar.ending.pattern})?[\s。.!)\]*]*", rest, re.IGNORECASE
-            )
-            is_stated = is_end is not None and (
-                pattern == LINE or not text[behind + len(rest) :].strip()
-            )
-        if is_stated:
+        out_of = _OUT_OF.match(text, end)
+        if out_of and float(out_of[1]) != high:
+            yield at, start, start, f"is out of {out_of[1]}, and the scale goes to {high:g}"
+        elif is_stated_score(text, out_of.end() if out_of else end, pattern):
             yield at, number.start(), number.end(), pattern
+
+
+def find_score_starts(text: str) -> dict[int, tuple[int, str]]:
+    """Where a score may begin, with the place and the pattern that leads there."""
+    grammar = compile_grammar()
+    starts: dict[int, tuple[int, str]] = {}
+
+    def add(start: int, at: int, pattern: str) -> None:
+        for _ in range(4):
+            start = find_end(OPENING, text, start)
+            filler = grammar.filler.match(text, start)
+            if filler is None:
+                break
+            start = filler.end()
+        scale = _DIGITS.match(text, start)
+        word = grammar.scale_word.match(text, scale.end()) if scale else None
+        if word:  # 「5段階中4」
+            start = find_end(_BEHIND_SCALE, text, word.end())
+        starts.setdefault(start, (at, pattern))
+
+    for cue in grammar.score_cue.finditer(text):
+        add(cue.end(), cue.start(), CUE)
+    for box in BOX.finditer(text):
+        add(box.start(1), box.start(), BOXED)
+    place = 0
+    for line in text.split("\n"):
+        bullet = BULLET.match(line)
+        add(place + (bullet.end() if bullet else 0), place, LINE)
+        place += len(line) + 1
+    numbers = list(_PLAIN_NUMBER.finditer(text))
+    if numbers and len({match[0] for match in numbers}) == 1:  # no other number is there
+        starts.setdefault(numbers[-1].start(), (numbers[-1].start(), SENTENCE))
+    return starts
+
+
+def is_stated_score(text: str, end: int, pattern: str) -> bool:
+    """Whether what follows a number, up to `end`, ends it as a score.
+
+    Alone in a line, nothing but a unit, an ending and the scale in brackets may follow; at the end
+    of the last sentence, nothing else may follow in the text.
+    """
+    grammar = compile_grammar()
+    behind = find_end(grammar.unit, text, find_end(CLOSING, text, end))
+    if grammar.scale_word.match(text, end) or grammar.doubt.match(text, behind):
+        return False
+    behind = find_end(CLOSING, text, behind)
+    word = find_end(_BLANKS, text, behind)
+    if not STOPPING.match(text, behind) and not grammar.ending.match(text, word):
+        return False
+    if pattern not in (LINE, SENTENCE):
+        return True
+    stop = text.find("\n", behind)
+    rest = text[behind : stop if stop >= 0 else len(text)]
+    ending = grammar.ending.match(rest.lstrip(" \t"))
+    if ending:
+        rest = rest.lstrip(" \t")[ending.end() :]
+    is_last = stop < 0 or not text[stop:].strip()
+    return bool(_LINE_END.fullmatch(rest)) and (pattern == LINE or is_last)
 
 
 def to_float(number: float) -> float:

@@ -181,7 +181,7 @@ def compile_grammar() -> Grammar:
         negation=compiled(rf"\s*{match_any(phrases.negations)}"),
         negating_word=compiled(match_any(phrases.negating_words)),
         doubt=compiled(rf"\s*{match_any(phrases.doubts)}"),
-        alternative=compiled(rf"\s*{match_any(phrases.alternatives)}\s*"),
+        alternative=compiled(rf"\s*(?:[、,]\s*)?{match_any(phrases.alternatives)}\s*"),
         ordinal=compiled(match_any(phrases.ordinal_marks).replace("(?<![A-Za-z])", "")),
         number_mark=compiled(match_any(phrases.number_marks)),
         unit=compiled(rf"\s*{match_any(phrases.units)}"),
@@ -195,6 +195,8 @@ STOPPING = re.compile(_STOP)
 _NOT = re.compile(r"not\s+", re.IGNORECASE)
 _KEY_JOIN = re.compile(r"[\s.):,、(「『\"'*\]-]{0,6}")
 _MATCHED_KEY = re.compile(r"\s{0,2}[(\[「]\s{0,2}(.)\s{0,2}[)\]」]")
+_LISTED = re.compile(r"[\"'`*_」』)\]]{0,4}\s{0,2}[,、;・/]")
+"""What follows a word of a list."""
 _WORD_BEFORE = re.compile(r"[A-Za-z0-9\u30a1-\u30fa\u30fc\u3400-\u9fff\u3005\uac00-\ud7a3]")
 """A character that makes what follows a part of a longer word; particles are in hiragana."""
 BOX = re.compile(r"\\boxed\{\s*(?:\\text\{|\\mathrm\{|\\textbf\{)?([^{}\n]{1,200})\}")
@@ -235,8 +237,9 @@ class StatementFinder:
 
     def _is_own_word(self, match: re.Match[str]) -> bool:
         """Whether a word behind a key stands for itself: 「B: 綱」, not 「B: 綱を使うから」."""
-        end = find_end(CLOSING, self.text, match.end())
-        return bool(STOPPING.match(self.text, end) or self.grammar.ending.match(self.text, end))
+        end, grammar = find_end(CLOSING, self.text, match.end()), self.grammar
+        follows = (grammar.negation, grammar.doubt, grammar.verdict, grammar.alternative)
+        return self.is_stated(end) or any(each.match(self.text, end) for each in follows)
 
     def match_key(self, start: int) -> tuple[int, int] | None:
         """The place and the end of a letter or number that begins here."""
@@ -255,7 +258,8 @@ class StatementFinder:
             return vocabulary.keys[letter], start + 1
         ordinal = ord(letter) - FIRST_ORDINAL
         if vocabulary.size and 0 < ordinal <= 20:
-            return (ordinal - 1 if ordinal <= vocabulary.size else CONFLICT), start + 1
+            end = find_end(self.grammar.number_mark, text, start + 1)  # 「②番」 is the second, too
+            return (ordinal - 1 if ordinal <= vocabulary.size else CONFLICT), end
         digits = re.compile(r"(?<![\d.])\d{1,2}(?![\d]|\.\d)").match(text, start)
         if digits is None or not (vocabulary.size or vocabulary.digits):
             return None
@@ -459,6 +463,12 @@ class StatementFinder:
                 self.is_denied = True
             else:
                 asserted.append(match)
+        # 「矛盾に見えるが、含意です」: the last clause decides, unless the words are a list
+        comma = max(self.text.rfind(mark, start, stop) for mark in ",、;")
+        if asserted and asserted[-1].start() > comma:
+            earlier = [match for match in asserted if match.end() <= comma]
+            if not any(_LISTED.match(self.text, match.end()) for match in earlier):
+                asserted = [match for match in asserted if match.start() > comma]
         places = {self.vocabulary.place_of[match[0].lower()] for match in asserted}
         if len(places) != 1 or CONFLICT in places:
             return None
