@@ -139,9 +139,10 @@ def counted(page: Page, language: str, answered: int) -> None:
     """Progress and earnings, in the worker's language, and what an item is paid."""
     wanted = page_message(language, "progress", {"answered": answered})
     page.page.wait_for_function(
-        "(text) => document.getElementById('progress').textContent === text", arg=wanted
+        "(text) => document.getElementById('progress').textContent.startsWith(text)", arg=wanted
     )
-    values = {"amount": 10 * answered, "each": 10, "currency": "JPY"}
+    currency = {"ja": "日本円", "ko": "일본 엔", "en": "JPY"}[language]
+    values = {"amount": 10 * answered, "each": 10, "currency": currency}
     assert page.page.inner_text("#earned") == page_message(language, "earned", values)
 
 

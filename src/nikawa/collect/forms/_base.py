@@ -67,6 +67,8 @@ def check_label(answer: Answer, _example: Example, options: Options) -> list[Pro
 
 
 READING_ORDER = (
+    "source",
+    "english",
     "title",
     "context",
     "text",

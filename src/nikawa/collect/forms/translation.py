@@ -79,7 +79,8 @@ FORM = WritingForm(
     view=view,
     words={
         "ja": {
-            "prompt": "文を翻訳してください。訳が入っているときは、確かめて、必要なら直してください。",
+            "prompt": "文を翻訳してください。",
+            "prompt_begun": "訳文を確かめて、必要なら直してください。直すところがなければ、そのまま送信してください。",
             "field": "訳文",
             "input_english": "英文",
             "input_check": "確かめること",
@@ -89,7 +90,8 @@ FORM = WritingForm(
             "not_any": "文字で書いてください",
         },
         "ko": {
-            "prompt": "문장을 번역해 주세요. 번역이 들어 있으면 확인하고 필요하면 고쳐 주세요.",
+            "prompt": "문장을 번역해 주세요.",
+            "prompt_begun": "번역문을 확인하고 필요하면 고쳐 주세요. 고칠 곳이 없으면 그대로 제출해 주세요.",
             "field": "번역문",
             "input_english": "영문",
             "input_check": "확인할 것",
@@ -99,7 +101,8 @@ FORM = WritingForm(
             "not_any": "글자로 써 주세요",
         },
         "en": {
-            "prompt": "Translate the sentence. Where a translation is there, check it and correct what is wrong.",
+            "prompt": "Translate the sentence.",
+            "prompt_begun": "Check the translation and correct what is wrong. Where it is right, submit it as it is.",
             "field": "Translation",
             "input_english": "English",
             "input_check": "To look at",

@@ -26,7 +26,7 @@ function sides(answers) {
 
 function side(one) {
   const people = one.sides.map((each) => make("li", {}, foreign(each.worker),
-    each.seconds === null ? "" : ` (${number(each.seconds)} s)`, each.comment ? make("q", { dir: "auto" }, each.comment) : ""));
+    each.seconds === null ? "" : ` (${say("seconds_of", { seconds: number(each.seconds) })})`, each.comment ? make("q", { dir: "auto" }, each.comment) : ""));
   const take = make("button", { type: "button", class: "choice", "aria-pressed": "false", onclick: () => fill(one.answer, take) },
     make("span", { dir: "auto" }, ...told(one.answer, current)));
   const faults = (one.sides[0].problems ?? []).map((problem) => make("li", { class: "problem" }, problem));

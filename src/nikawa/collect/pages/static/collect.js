@@ -1,4 +1,5 @@
 // The page of a worker: asks for items, keeps what is half-written, sends answers until they are acknowledged.
+import { currencyName } from "./currency.js";
 import { bind, fillKeys, wireDialogs } from "./dialogs.js";
 import { attend, language, messages, promptOf, say } from "./form.js";
 import { clearProblems, mark, refuse } from "./problems.js";
@@ -137,7 +138,8 @@ function facts() {
   const bar = byId("bar");
   bar.hidden = left === null || more || state.stage === "pilot";
   bar.value = left === null ? 0 : answered / Math.max(1, answered + left);
-  const { amount, currency, per_item: each } = state.earned;
+  const { amount, currency: code, per_item: each } = state.earned;
+  const currency = currencyName(code, language);
   byId("earned").textContent = amount || each ? say("earned", { amount: money(amount), each: money(each), currency }) : "";
   byId("undo").disabled = !state.can_undo;
 }

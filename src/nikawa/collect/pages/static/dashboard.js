@@ -1,6 +1,10 @@
 // The dashboard: asks for figures every few seconds and draws the parts that changed.
+import { currencyName } from "./currency.js";
 import { showGate } from "./gate.js";
-import { ask, draw, empty, fine, flags, foreign, get, make, number, owner, percent, post, reportName, say, table, whisker, words } from "./owner.js";
+import {
+  ask, draw, empty, fine, flags, foreign, get, make, number, owner, percent, post, questionName, reasonOf, reportName, say, table,
+  whisker, words,
+} from "./owner.js";
 
 const EVERY = 5000; // milliseconds
 const KEPT = 2100; // for so long the server may answer with the figures it has
@@ -15,7 +19,8 @@ function show(name, data, parts) {
 }
 
 function progress(found) {
-  const { per_item: each, currency } = found.pay;
+  const { per_item: each } = found.pay;
+  const currency = currencyName(found.pay.currency, document.documentElement.lang);
   const paid = each || found.pay.paid ? [[say("per_item", { currency }), each], [say("paid", { currency }), found.pay.paid]] : [];
   const rows = ["in_hand", "set_aside", "withdrawn", "uncounted"].map((name) => [words[name], found[name]]);
   const counts = [[words.answers, found.done], [words.asked, found.asked], ...rows]; // the two are held against each other
@@ -34,7 +39,7 @@ function measureName({ name, level }) {
 function agreement({ found, writes }) {
   if (!found.length) return [empty(writes ? "agreement_free" : "agreement_none")];
   return found.flatMap((one) => [
-    make("h3", {}, foreign(say("agreement_of", { question: one.question, items: number(one.items), workers: number(one.workers), answers: number(one.answers) }))),
+    make("h3", {}, foreign(say("agreement_of", { question: questionName(one.question), items: number(one.items), workers: number(one.workers), answers: number(one.answers) }))),
     one.measures.length ? table([words.measure, words.value, words.interval, ""], one.measures.map((row) => [
       measureName(row), fine(row.value), row.low === null ? "–" : `${fine(row.low)}\u00a0–\u00a0${fine(row.high)}`, whisker(row)])) : empty("agreement_none"),
   ]);
@@ -52,7 +57,7 @@ function map(rows) {
   const ticks = [0, .5, 1].map((part) => { const seconds = Math.exp(least + part * (most - least));
     return draw("text", { x: x(seconds), y: "226", "text-anchor": "middle" }, number(seconds)); });
   const dots = placed.map((row) => draw("circle", { class: row.flags.length ? "dot odd" : "dot", cx: x(row.seconds), cy: y(row.agreement), r: 3 + 6 * Math.sqrt(row.answers / top) },
-    draw("title", {}, `${row.worker}: ${percent(row.agreement)}, ${number(row.seconds)} s`)));
+    draw("title", {}, `${row.worker}: ${percent(row.agreement)}, ${say("seconds_of", { seconds: number(row.seconds) })}`)));
   return make("figure", {}, draw("svg", { id: "map", class: "chart", viewBox: "0 0 500 250", role: "img", "aria-label": words.map_of }, ...lines, ...ticks,
     draw("text", { x: "266", y: "244", "text-anchor": "middle" }, words.map_speed), ...dots), make("figcaption", {}, words.map_of));
 }
@@ -74,7 +79,7 @@ function workers({ rows, judged, alike }) {
   const cells = [...rows].sort((a, b) => (known[b.name]?.flags.length ?? 0) - (known[a.name]?.flags.length ?? 0) || b.answered - a.answered).map((row) => {
     const one = known[row.name] ?? { agreement: null, seconds: row.mean_seconds, flags: [] };
     const share = one.agreement === null ? "–" : `${percent(one.agreement)} (${percent(one.low)}\u00a0–\u00a0${percent(one.high)})`;
-    return [foreign(row.name), make("span", {}, words[`state_${row.state}`] ?? row.state, row.reason ? make("small", { class: "why", dir: "auto" }, row.reason) : ""), number(row.answered), share, number(one.seconds),
+    return [foreign(row.name), make("span", {}, words[`state_${row.state}`] ?? row.state, row.reason ? make("small", { class: "why", dir: "auto" }, reasonOf(row.reason)) : ""), number(row.answered), share, number(one.seconds),
       row.gold ? `${percent(row.gold_accuracy)} (${row.gold})` : "–", number(row.earned), row.code ? make("code", {}, row.code) : "–", flags(one.flags), owner ? act(row) : ""];
   });
   const notes = alike.map((group) => make("li", {}, ...group.flatMap((name, place) => [place ? ", " : "", foreign(name), ` (${codes(name, group)})`])));
@@ -144,9 +149,11 @@ byId("make-links")?.addEventListener("submit", async (event) => {
 document.querySelector("#audit details")?.addEventListener("toggle", async (event) => {
   const rows = event.target.open ? await get("/owner/audit?latest=1") : null;
   if (!rows) return;
-  const told = (detail) => Object.entries(detail).map(([name, value]) => `${name}: ${value}`).join(", ");
+  const worded = (name, value) => (name === "role" ? words[`role_${value}`] ?? value : name === "reason" ? reasonOf(value) : value);
+  const told = (detail) => Object.entries(detail).map(([name, value]) => `${words[`detail_${name}`] ?? name}: ${worded(name, value)}`).join(", ");
+  const actor = (who) => (["command", "server"].includes(who) ? words[`who_${who}`] : who);
   byId("audit").querySelector(".content").replaceChildren(table([words.at, words.who, words.what, words.detail],
-    rows.map((row) => [new Date(row.at).toLocaleString(document.documentElement.lang), foreign(row.who), row.what, foreign(told(row.detail))]), 20));
+    rows.map((row) => [new Date(row.at).toLocaleString(document.documentElement.lang), foreign(actor(row.who)), words[`did_${row.what.replaceAll(" ", "-")}`] ?? row.what, foreign(told(row.detail))]), 20));
 });
 
 async function keepOn() {

@@ -29,7 +29,8 @@ export function make(tag, given = {}, ...children) {
   return element;
 }
 
-// form: { show(item), fill(answer, item, fresh), read(), live?, filled?(item), key?({ key }), keys?: [[key, message]], values?(item) }
+// form: { show(item), fill(answer, item, fresh), read(), live?, filled?(item), key?({ key }), keys?: [[key, message]],
+// prompt?(item): the message that asks, where it is not "prompt"; values?(item): what that message names }
 // filled: whether a fresh item comes with something that could be sent as it stands
 export function start(given) {
   form = given;
@@ -45,4 +46,4 @@ export function attend(given) {
 export const changed = () => desk.changed(); // forms call it after each change
 export const submit = () => desk.submit();
 export const tell = (text) => desk.tell(text);
-export const promptOf = (given, item) => settings.prompt || say("prompt", { ...item.inputs, ...given.values?.(item) });
+export const promptOf = (given, item) => settings.prompt || say(given.prompt?.(item) ?? "prompt", { ...item.inputs, ...given.values?.(item) });

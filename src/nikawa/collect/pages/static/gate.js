@@ -44,10 +44,12 @@ function labels(found) {
     make("details", {}, make("summary", {}, words.gate_near), table([words.label, words.word], near))];
 }
 
+const cutBy = (tokeniser) => words[`tokeniser_${tokeniser}`] ?? say("tokeniser_words", { tokeniser });
+
 export function showGate(found) {
   if (!found.texts) return [empty("gate_none")];
   const writers = found.writers.map((row) => [foreign(row.writer), number(row.texts), number(row.characters), percent(row.overlap), percent(row.guessed), flags(row.flags)]);
   return [...verdict(found), ...wordTable(found),
     ...(writers.length ? [make("h3", {}, words.writers), table([words.writer, words.texts, words.characters, words.overlap, words.guessed, words.flags], writers, 10)] : []),
-    ...labels(found), make("p", { class: "hint" }, say("gate_of", { texts: number(found.texts), tokeniser: found.tokeniser }))];
+    ...labels(found), make("p", { class: "hint" }, say("gate_of", { texts: number(found.texts), tokeniser: cutBy(found.tokeniser) }))];
 }

@@ -19,7 +19,20 @@ export function say(key, values = {}) {
 }
 
 export const labelName = (label) => settings.names?.[label] ?? messages[`label_${label}`] ?? String(label);
-export const reportName = (code) => messages[`report_${code}`] ?? code;
+export const reportName = (code) => settings.names?.[`report_${code}`] ?? messages[`report_${code}`] ?? code;
+
+// What a question is called: the form's own one by a word, as its name is for files.
+export const questionName = (question) =>
+  words[`question_${question}`] ?? (question === settings.question ? say("question_main", { question }) : question);
+
+// Why a rule excluded somebody is stored as a sentence; an owner's reason is their own.
+export function reasonOf(text) {
+  const rule = /^(\d+) of (\d+) (?:control items right|answers under ([\d.e+-]+) s)( since they were taken back)?$/.exec(text);
+  if (!rule) return text;
+  const [, right, of, seconds, since] = rule;
+  const reason = say(seconds === undefined ? "reason_control" : "reason_quick", { right, of, seconds });
+  return since ? say("reason_since", { reason }) : reason;
+}
 
 function filled(element, given, children) {
   for (const [name, value] of Object.entries(given)) {

@@ -30,7 +30,7 @@ export function showTexts(inputs, names = Object.keys(inputs)) {
   const shown = names.filter((name) => typeof inputs[name] === "string" || (!["choices", "candidates"].includes(name) && lists(name)));
   item.replaceChildren(...shown.map((name) => {
     const content = typeof inputs[name] === "string" ? textOf(inputs[name], name === "text" ? inputs.spans : null) : listOf(inputs[name]);
-    const title = shown.length > 1 || name === "title" || Array.isArray(inputs[name]) ? [make("h3", {}, inputName(name))] : [];
+    const title = shown.length > 1 || ["title", "source"].includes(name) || Array.isArray(inputs[name]) ? [make("h3", {}, inputName(name))] : [];
     return make("div", { class: `block block-${name}` }, ...title, content);
   }));
   return item;

@@ -11,7 +11,7 @@ function entry(value) {
   const anchor = own ? anchors[value] : messages[`anchor_${value}`];
   const single = Number.isInteger(value) && value >= 0 && value <= 9;
   const said = [value, anchor].filter((part) => part !== undefined).join(" "); // the number is a part of what is heard
-  return { value, said, name: single ? anchor ?? String(value) : said, key: single ? String(value) : "" };
+  return { value, said, name: single ? anchor ?? "" : said, key: single ? String(value) : "" };
 }
 
 choose(() => {

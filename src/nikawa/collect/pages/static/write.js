@@ -1,6 +1,6 @@
 // Forms in which sentences or words are written, with the rules checked by the server while the worker types.
 // With `labels` a text each, with `texts` so many, without either one text that is the answer itself.
-import { nameOf, say, settings, start } from "./form.js";
+import { messages, nameOf, say, settings, start } from "./form.js";
 import { fields, line, showChoices, showTexts } from "./parts.js";
 
 const { question, labels, texts } = settings;
@@ -27,6 +27,7 @@ start({
     const given = single ? [fresh ? inputs.begun : answer[question]] : answer[question] ?? [];
     lines.forEach((field, place) => field.set(given[place]));
   },
+  prompt: ({ inputs }) => (inputs.begun && messages.prompt_begun ? "prompt_begun" : "prompt"),
   filled: ({ inputs }) => single && Boolean(inputs.begun),
   read() {
     const given = lines.map((field) => field.get());
