@@ -288,7 +288,13 @@ def shape_log(
         right += place % 3 != 0
         prompt = "一つ目：{}\n二つ目：{}\n答え：".format(*example.inputs.values())
         output = {**sample["output"], "completion": answer}
-        kept = {"epoch": 1, "choices": None, "metadata": {}, "scores": {}, "target": str(gold)}
+        kept: dict[str, Any] = {
+            "epoch": 1,
+            "choices": None,
+            "metadata": {},
+            "scores": {},
+            "target": str(gold),
+        }
         samples.append({"id": place + 1, "input": prompt, "output": output, **kept})
     return write_inspect_log(path, samples), right / len(samples)
 

@@ -131,9 +131,12 @@ def match_answers(
     return MatchedAnswers(name, dataset.version, examples, answers)
 
 
-def _fit(answers: Answers) -> tuple[int, int, bool]:
-    """How well answers fit a split: many ids known, few missing, nothing to refuse."""
-    return len(answers.predictions), -len(answers.missing), answers.refusal is None
+def _fit(answers: Answers) -> tuple[int, int, int, bool]:
+    """How well answers fit a split: many ids known, many texts the same, few items without an
+    answer, nothing to refuse.
+    """
+    is_whole = answers.refusal is None
+    return len(answers.predictions), answers.confirmed, -len(answers.missing), is_whole
 
 
 def drop_hidden_items(matched: MatchedAnswers, dataset: str) -> MatchedAnswers:

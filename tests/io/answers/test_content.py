@@ -60,7 +60,7 @@ def match(
     matcher = SampleMatcher(target, by_order=by_order, trust_ids=trust_ids)
     placed = [one._replace(place=place) for place, one in enumerate(samples)]
     names: dict[int, str | None] = {}
-    for one, example, unfit in matcher.match(placed):
+    for one, example, unfit, _ in matcher.match(placed):
         names[one.place] = "?" if unfit else example.id if example else None
     return [names[place] for place in range(len(samples))]
 
@@ -272,8 +272,10 @@ def test_other_kinds() -> None:
     assert match(target, [sample(talk) for talk in talks]) == ["0", "1", "2"]
     text = "등대회의 미오와 하루"
     spans = [(Span(0, 3, "ORG"), Span(5, 7, "PER")), (Span(0, 3, "ORG"), Span(9, 11, "PER"))]
-    items = [{"text": text, "subject": one, "object": other} for one, other in spans]
-    target = make_target(items, "relation")
+    related: list[dict[str, Any]] = [
+        {"text": text, "subject": one, "object": other} for one, other in spans
+    ]
+    target = make_target(related, "relation")
     assert match(target, [sample(text, "등대회", "하루"), sample(text, "등대회", "미오")]) == [
         "1",
         "0",

@@ -79,6 +79,8 @@ class RawAnswer(NamedTuple):
     why: str | None = None
     order: int | None = None
     """The place in the split, from 0."""
+    confirmed: bool = False
+    """Whether the file holds the texts of the example beside the answer."""
     unfit: UnfitAnswer | None = None
     """Why nobody can tell which example is meant; the answers are refused unless they are of another
     split."""
@@ -100,6 +102,8 @@ class Answers:
     """(Id, what was given, why it could not be read)."""
     readings: dict[str, ShownReading] = field(default_factory=dict)
     """What each answer was read from, where that was asked for."""
+    confirmed: int = 0
+    """How many answers have the texts of their example beside them."""
     refusal: BadInput | None = None
     """Why these cannot be the answers to these examples, though some fit: `read_answers` raises it,
     and so does whoever has no split that fits better."""

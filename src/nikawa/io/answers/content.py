@@ -23,10 +23,11 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from nikawa.io.answers.base import ID_NAMES, Target, UnfitAnswer, id_text
+from nikawa.io.answers.base import ID_NAMES, RawAnswer, Target, UnfitAnswer, id_text
 from nikawa.records import Example, Span
 
 START_CHARS = 8
@@ -70,6 +71,15 @@ class SampleMatch(NamedTuple):
     sample: LogSample
     example: Example | None
     unfit: UnfitAnswer | None = None
+    is_confirmed: bool = False
+    """Whether it holds all texts of the example."""
+
+    def make_answer(self, answer: Any = None, **more: Any) -> RawAnswer:
+        """The answer of a file for the example; without one it has no id unless `more` gives it."""
+        if self.example is not None:
+            more["id"] = self.example.id
+        own = {"unfit": self.unfit, "confirmed": self.is_confirmed, "order": self.sample.order}
+        return RawAnswer(place=self.sample.place, answer=answer, **{"id": None, **own, **more})
 
 
 def fold_content(text: str) -> str:
@@ -173,8 +183,9 @@ class ContentIndex:
     def __init__(self, target: Target) -> None:
         self.examples, self._names = target.examples, target.task.inputs
         places: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        fold = cache(fold_content)  # a passage has many questions
         for place, example in enumerate(self.examples):
-            key = tuple(filter(None, map(fold_content, list_inputs(example, self._names))))
+            key = tuple(filter(None, map(fold, list_inputs(example, self._names))))
             if key:
                 places[key].append(place)
         self._places = dict(places)
@@ -361,7 +372,7 @@ class SampleMatcher:
             self._compare_ids(sample, {place for fit in fits for place in fit.places})
             if len(fits) == 1 and len(fits[0].places) == 1 and is_clear(fits[0]):
                 self._learn_shape(fits[0])
-                yield self._decide(sample, fits[0].places[0])
+                yield self._decide(sample, fits[0].places[0], fits)
                 continue
             longest = max(map(len, content.split(BETWEEN)))
             has_inputs = any(sample.fields.get(name) for name in self._target.task.inputs)
@@ -392,7 +403,8 @@ class SampleMatcher:
         own = self._find_place(sample.own_id)
         if own is not None:
             count = self._index.count_texts(own, content, changed=True)
-            names_dataset = str(sample.own_id).startswith(self._target.task.dataset)
+            dataset = self._target.task.dataset
+            names_dataset = bool(dataset) and str(sample.own_id).startswith(dataset)
             undecided.has_own_texts = count > 0 or names_dataset or self._trust_ids
         order = sample.order
         if order is not None and not 0 <= order < len(self._index.examples):
@@ -420,10 +432,11 @@ class SampleMatcher:
         if len(set(fit.texts)) == len(fit.texts):  # a pair of one text comes either way round
             self._shapes.add(fit.shape)
 
-    def _decide(self, sample: LogSample, place: int) -> SampleMatch:
+    def _decide(self, sample: LogSample, place: int, fits: Sequence[Fit]) -> SampleMatch:
         if sample.order is not None:
             self._in_order.append((sample.order, place))
-        return SampleMatch(sample, self._index.examples[place])
+        is_confirmed = any(place in fit.places for fit in fits)
+        return SampleMatch(sample, self._index.examples[place], None, is_confirmed)
 
     def _decide_rest(self) -> Iterator[SampleMatch]:
         steps: tuple[Callable[[list[_Undecided]], Iterator[tuple[_Undecided, int]]], ...] = (
@@ -440,7 +453,8 @@ class SampleMatcher:
             places = {id(undecided): place for undecided, place in step(rest)}
             for undecided in rest:
                 if id(undecided) in places:
-                    yield self._decide(undecided.sample, places[id(undecided)])
+                    place = places[id(undecided)]
+                    yield self._decide(undecided.sample, place, undecided.fits)
             rest = [undecided for undecided in rest if id(undecided) not in places]
         for undecided in rest:
             yield SampleMatch(undecided.sample, None, self._explain(undecided))

@@ -45,12 +45,9 @@ def read_outputs(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
             except UnfitAnswer as problem:
                 raise problem.at(path, place_unit(path), place) from None
 
-    for sample, example, unfit in SampleMatcher(target, by_order=True).match(list_samples()):
-        answer, scores, why = choose_answer(sample.payload, target, example)
-        name = None if example is None else example.id
-        yield RawAnswer(
-            sample.place, name, answer, scores, why=why, order=sample.order, unfit=unfit
-        )
+    for match in SampleMatcher(target, by_order=True).match(list_samples()):
+        answer, scores, why = choose_answer(match.sample.payload, target, match.example)
+        yield match.make_answer(answer, scores=scores, why=why)
 
 
 def make_sample(row: Mapping[str, Any], place: int, order: int, target: Target) -> LogSample:

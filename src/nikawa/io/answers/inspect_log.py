@@ -179,12 +179,11 @@ def read_log(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
                 raise unfit.at(path, "sample", place) from None
 
     reader = ReplyReader(target)
-    for sample, example, unfit in SampleMatcher(target, by_order=False).match(list_samples()):
-        answer, why = reader.read(sample.payload, example)
-        own = sample.number or sample.own_id
-        name = f"sample {own}" if example is None else example.id
-        completion = sample.payload.completion
-        yield RawAnswer(sample.place, name, answer, raw=completion, why=why, unfit=unfit)
+    for match in SampleMatcher(target, by_order=False).match(list_samples()):
+        reply: Reply = match.sample.payload
+        answer, why = reader.read(reply, match.example)
+        name = f"sample {match.sample.number or match.sample.own_id}"
+        yield match.make_answer(answer, id=name, raw=reply.completion, why=why)
     if not count:
         cure = "is it a log of inspect, and did the run finish?"
         raise BadInput("holds no samples", file=path, cure=cure)

@@ -67,10 +67,10 @@ def read_keyed(
             yield LogSample(answer.place, texts, row, answer.id, None, None, answer)
 
     matcher = SampleMatcher(target, by_order=False, trust_ids=True)
-    for sample, example, unfit in matcher.match(list_samples()):
-        answer = sample.payload
-        name = answer.id if example is None else example.id
-        yield answer._replace(id=name, unfit=unfit)
+    for match in matcher.match(list_samples()):
+        answer: RawAnswer = match.sample.payload
+        name = answer.id if match.example is None else match.example.id
+        yield answer._replace(id=name, unfit=match.unfit, confirmed=match.is_confirmed)
 
 
 def _other_fields(row: Mapping[str, Any]) -> list[Any]:

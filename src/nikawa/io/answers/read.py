@@ -194,6 +194,7 @@ class _Matching:
     unknown: dict[str, None] = field(default_factory=dict)
     duplicates: list[tuple[str, str]] = field(default_factory=list)
     refusal: BadInput | None = None
+    confirmed: int = 0
     bytes_noted: int = 0
     """About how many bytes the notes of unknown and repeated ids take."""
 
@@ -262,6 +263,7 @@ class _Matching:
         if before is prediction:
             self.is_out_of_order |= answer.place < self.last_place
             self.last_place = answer.place
+            self.confirmed += answer.confirmed
             self.places[example.id] = place
         elif _is_same(before, prediction):
             self.duplicates.append((example.id, self._place_words(place)))
@@ -309,6 +311,7 @@ class _Matching:
             unknown=list(self.unknown),
             duplicates=self.duplicates,
             readings=self.readings or {},
+            confirmed=self.confirmed,
             refusal=self.refusal,
             missing=[e.id for e in self.target.examples if e.id not in predictions],
             unparsed=[
