@@ -174,7 +174,7 @@ def pool_suspects(
     first = pool[0]
     opinions = [form_opinion(answers) for answers in pool]
     votes = np.stack([vote for _, vote, _ in opinions])
-    is_sure = np.stack([known for _, _, known in opinions]).any(axis=0)
+    is_sure: Mask = np.logical_or.reduce([known for _, _, known in opinions])
     own = _own_items(first)
     if len(pool) == 1:
         own = own[is_sure[own]]

@@ -33,7 +33,7 @@ from nikawa.errors import BadInput
 if TYPE_CHECKING:
     from nikawa.aggregation.human import HumanReport
     from nikawa.aggregation.job import WorkersReport
-    from nikawa.aggregation.report import AggregateReport, RuleReport
+    from nikawa.aggregation.report import AggregateReport, RemarkCounts, RuleReport
 
 PANEL = "Build"
 EXAMPLE = "Example: nikawa aggregate judgements.jsonl --rule votes:3/5 --ties adjudicate --examples examples.jsonl --out gold"
@@ -234,17 +234,7 @@ def show(report: AggregateReport) -> None:
         show_exclusions(report.excluded)
     for r in report.rules:
         lines = [f"{r.question}: {count:,} dropped by {step}" for step, count in r.dropped.items()]
-        if r.overruled:
-            shown = _first_items(r.overruled_items, r.overruled)
-            lines.append(f"{r.question}: {r.overruled:,} decided against the votes ({shown})")
-        if r.not_counted:
-            lines.append(
-                f"{r.question}: {r.not_counted:,} decisions do not count, as the rule makes gold of the votes or drops the label"
-            )
-        if r.decided_again:
-            lines.append(
-                f"{r.question}: {r.decided_again:,} decided more than once; the last decision counts"
-            )
+        lines += describe_decisions(r)
         if r.tied:
             shown = _first_items(r.tied_items, r.tied)
             lines.append(f"{r.question}: {r.tied:,} ties to adjudicate ({shown})")
@@ -257,17 +247,43 @@ def show(report: AggregateReport) -> None:
             echo(line)
     for note in report.notes:
         echo(f"{note.what}: {note.count:,} ({note.done})")
-    if report.comments:
-        echo(
-            f"{report.comments:,} answers have a comment of the worker (remarks.jsonl with --out)."
-        )
-    if report.reports:
-        words = ", ".join(f"{code} {count:,}" for code, count in report.reports.items())
-        items = _first_items(report.reported_items, len(report.reported_items))
-        echo(f"{sum(report.reports.values()):,} reports of workers: {words} ({items})")
+    if report.remarks:
+        for line in describe_remarks(report.remarks):
+            echo(line)
     if report.unjudged:
         echo(f"{report.unjudged:,} of the examples were judged by nobody.")
     echo(f"{report.kept:,} of {report.items:,} items have gold, from {report.answers:,} answers.")
+
+
+def describe_decisions(rule: RuleReport) -> list[str]:
+    """What decisions made of the gold, a line each."""
+    counts = rule.decisions
+    lines = []
+    if counts and counts.overruled:
+        shown = _first_items(counts.overruled_items, counts.overruled)
+        lines.append(f"{rule.question}: {counts.overruled:,} decided against the votes ({shown})")
+    if counts and counts.not_counted:
+        lines.append(
+            f"{rule.question}: {counts.not_counted:,} decisions do not count, as the rule makes gold of the votes or drops the label"
+        )
+    if counts and counts.decided_again:
+        lines.append(
+            f"{rule.question}: {counts.decided_again:,} decided more than once; the last decision counts"
+        )
+    return lines
+
+
+def describe_remarks(remarks: RemarkCounts) -> list[str]:
+    """What workers wrote beside their answers, a line each."""
+    lines = []
+    if remarks.comments:
+        lines.append(f"{remarks.comments:,} answers have a comment (remarks.jsonl with --out).")
+    if remarks.reports:
+        words = ", ".join(f"{code} {count:,}" for code, count in remarks.reports.items())
+        items = _first_items(remarks.reported_items, len(remarks.reported_items))
+        count = sum(remarks.reports.values())
+        lines.append(f"{count:,} reports of workers: {words} ({items})")
+    return lines
 
 
 def _first_items(items: Sequence[str], count: int) -> str:
@@ -287,7 +303,7 @@ def format_rule(r: RuleReport) -> tuple[object, ...]:
         sum(r.dropped.values()),
         r.tied,
         r.settled,
-        r.decided,
+        r.decisions.decided if r.decisions else 0,
         agreement,
     )
 
@@ -344,26 +360,24 @@ def show_exclusions(excluded: tuple[object, ...]) -> None:
 
 
 def show_human(report: HumanReport) -> None:
-    """Print the human baseline with its intervals."""
-    rows = [
-        (
-            s.metric,
-            s.where or "all",
-            (f"{s.value:.2f}" if s.unit == "percent" else f"{s.value:.4f}"),
-            ("" if s.low is None or s.high is None else f"{s.low:.4g} to {s.high:.4g}"),
-            s.n,
-        )
-        for s in report.scores
-    ]
+    """Print the human baseline with its intervals, in percent as all tables of scores."""
+    from nikawa.metrics.units import format_score
+
+    rows = []
+    for s in report.scores:
+        value, low, high = (format_score(one, s.metric, s.unit) for one in (s.value, s.low, s.high))
+        interval = "" if s.low is None or s.high is None else f"{low} to {high}"
+        rows.append((s.metric, s.where or "all", value, interval, s.n))
     columns = ("metric", "answers", "people", "95% interval", "n")
     print_table(
         columns, rows, title=f"{report.task}, each answer against the rest", numbers=columns[2:]
     )
     if report.by_worker:
         names = list(dict.fromkeys(name for values in report.by_worker.values() for name in values))
+        units = {s.metric: s.unit for s in report.scores}
         each = [
-            (w, *(format_number(values.get(name), 2) for name in names))
-            for w, values in report.by_worker.items()
+            (w, *(format_score(v[n], n, units[n]) if n in v else "" for n in names))
+            for w, v in report.by_worker.items()
         ]
         print_table(("worker", *names), each, numbers=names)
     if report.tied:
