@@ -175,7 +175,7 @@ def write_round_trip_project(form: str, out: Path, to: str) -> Path:
                 "seconds": 3.5 + place,
                 "at": f"2026-05-0{place + 1}T10:00:00+00:00",
             }
-            for place, worker in enumerate(("花子", "민수"))
+            for place, worker in enumerate(("hanako", "minsu"))
             for question, by_item in answers.items()
             for example, given in zip(examples, by_item, strict=True)
         ]

@@ -294,7 +294,10 @@ def main() -> None:
         for server in servers:
             server.terminate()
         for server in servers:
-            server.wait(30)
+            try:
+                server.wait(20)
+            except subprocess.TimeoutExpired:  # the task worker waits for its own workers
+                server.kill()
     sys.stdout.write(f"{folder}: {len(list(folder.rglob('*')))} files\n")
 
 

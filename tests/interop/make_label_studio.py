@@ -210,6 +210,13 @@ def make_round_trip(folder: Path) -> None:
         )
         call("POST", f"/api/projects/{project['id']}/import", json.loads(ours.read_bytes()))
         export(project["id"], "JSON", folder / f"theirs.{form}.json")
+        if form == "inference":  # somebody changes an answer there
+            task = json.loads((folder / f"theirs.{form}.json").read_bytes())[0]
+            annotation = task["annotations"][0]
+            result = annotation["result"]
+            result[0]["value"]["choices"] = ["contradiction"]
+            call("PATCH", f"/api/annotations/{annotation['id']}/", {"result": result})
+            export(project["id"], "JSON", folder / f"changed.{form}.json")
 
 
 def main() -> None:

@@ -89,11 +89,13 @@ class Table:
         builders = {} if question is None else {question: TableBuilder(question)}
         for chunk in chunks_of(judgements):
             names = {j.question for j in chunk} if question is None else {question}
+            if (
+                len(names | builders.keys()) > 1
+            ):  # before any is counted: another one may hold what cannot be
+                raise several_questions(dict.fromkeys((*builders, *sorted(names))))
             for name in names:
                 builder = builders.setdefault(name, TableBuilder(name))
                 builder.add([judgement for judgement in chunk if judgement.question == name])
-            if len(builders) > 1:
-                raise several_questions(builders)
         if not builders:
             raise no_judgements()
         return next(iter(builders.values())).table()

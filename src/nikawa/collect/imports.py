@@ -128,9 +128,6 @@ def fit_judgements(
     examples = read_examples(names)
     for (place, judgement), file in zip(rows, files, strict=True):
         reading.file = file
-        if judgement.example not in examples:
-            what = f"answers about {judgement.example!r}, which is no item of the project"
-            raise reading.fault(place, what, explain_unknown(reading))
         if judgement.answer is None:
             continue
         question = mapping.get(judgement.question)
@@ -138,6 +135,9 @@ def fit_judgements(
             what = f"answers to {judgement.question!r}"
             reading.notes.add(what, place, "skipped: the form does not ask it")
             continue
+        if judgement.example not in examples:
+            what = f"answers about {judgement.example!r}, which is no item of the project"
+            raise reading.fault(place, what, explain_unknown(reading))
         parts = groups.setdefault((judgement.worker, judgement.example), {})
         if question in parts:
             what = f"worker {judgement.worker} answers {judgement.question!r} twice about {judgement.example}"

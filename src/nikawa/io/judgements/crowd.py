@@ -68,7 +68,7 @@ DIALECTS = {
 
 WORDS = {
     "example": "example exampleid id itemid item taskid task pairid guid 設問id 設問 タスクid タスク 問題id 問題番号 データid 작업id 문항id 문항 데이터id 과제id",
-    "worker": "worker workerid user userid annotator annotatorid username performer ワーカーid ワーカー 作業者 作業者id ランサーid ランサー 回答者 回答者id ユーザーid 작업자id 작업자 참여자id 참여자 응답자",
+    "worker": "worker workerid user userid annotator annotatorid username performer prolificpid prolificid participantid ワーカーid ワーカー 作業者 作業者id ランサーid ランサー 回答者 回答者id ユーザーid 작업자id 작업자 참여자id 참여자 응답자",
     "answer": "answer label response result judgement judgment choice 回答 回答内容 ラベル 判定 選択肢 응답 답변 레이블 라벨 선택",
     "question": "question questionid 質問 質問id 設問名 질문 질문id",
     "seconds": "seconds duration leadtime 作業時間 所要時間 作業秒数 소요시간 작업시간",

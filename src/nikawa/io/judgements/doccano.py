@@ -29,6 +29,7 @@ from nikawa.io.json import encode_json, read_json, read_json_lines
 from nikawa.io.judgements.base import (
     BLANK,
     NO_SPANS,
+    QUESTION,
     JudgementOptions,
     Notes,
     Reading,
@@ -192,7 +193,7 @@ def judge_row(
         answer = parse_label(labels, line, reading, options)
         if answer is not None:
             kind = "number" if isinstance(answer, int | float) else "choice"
-            answers.append((kind, own.question if own else options.question, answer))
+            answers.append((kind, own.question if own else name_label(options, marks), answer))
     for kind, question, answer in answers:
         yield (
             kind,
@@ -205,6 +206,11 @@ def judge_row(
                 at=own.at if own else None,
             ),
         )
+
+
+def name_label(options: JudgementOptions, marks: bool) -> str:
+    """The question of a row's label: that of the caller, unless this is the question of its spans."""
+    return QUESTION if marks and options.question == SPANS else options.question
 
 
 def parse_label(

@@ -55,6 +55,7 @@ SKIPPED = "skipped annotations"
 DRAFTS = "drafts"
 PREDICTIONS = "predictions of a model"
 UNTOUCHED = "tasks without an annotation"
+CHANGED = "annotations of ours that were changed in Label Studio"
 COLUMNS = frozenset({"annotation_id", "annotator", "created_at", "lead_time", "updated_at"})
 """Columns that every CSV of Label Studio has."""
 RESERVED = COLUMNS | {"id", "example", "agreement", "history", "nikawa_answers", "nikawa_labels"}
@@ -90,6 +91,7 @@ class Annotation(msgspec.Struct):
     was_cancelled: bool = False
     import_id: int | None = None
     id: int | None = None
+    updated_by: int | str | None = None
 
 
 class Item(msgspec.Struct):
@@ -120,6 +122,10 @@ class ControlAnswer(NamedTuple):
     kind: str
     """One of `base.KINDS`."""
     answer: Any
+
+
+UNREADABLE = ControlAnswer("", None)
+"""Of a control whose answer was skipped: it is no empty one."""
 
 
 # Reading
@@ -186,6 +192,9 @@ def judge_tasks(
             number = annotation.id if annotation.completed_by is None else annotation.import_id
             author = authors.get(str(number))
             worker = author.worker if author else find_worker(annotation)
+            if author and annotation.updated_by is not None:
+                reading.notes.add(CHANGED, place, "read as answers of whoever changed them")
+                author, worker = None, annotation.updated_by
             if worker in (None, ""):
                 cure = "export with completed_by"
                 raise reading.fault(place, "an annotation names no worker", cure)
@@ -195,6 +204,8 @@ def judge_tasks(
             if not answers:
                 reading.notes.add(BLANK, place)
             for question, (kind, answer) in answers.items():
+                if answer is None:
+                    continue
                 if answer == []:
                     reading.notes.add(
                         NO_SPANS if kind == "spans" else f"answers without {kind}",
@@ -290,6 +301,7 @@ def parse_results(
                     yield question, answer
         except ValueError as problem:
             refuse_answer(question, str(problem), place, reading, options)
+            yield question, UNREADABLE
     if links:
         everything = PlacedSpans([], placed, is_utf16=False)
         try:
@@ -301,6 +313,7 @@ def parse_results(
             yield RELATIONS, ControlAnswer("relations", relations)
         except ValueError as problem:
             refuse_answer(RELATIONS, str(problem), place, reading, options)
+            yield RELATIONS, UNREADABLE
 
 
 def refuse_answer(
@@ -478,7 +491,7 @@ def find_row_questions(
         raise BadInput(what, file=reading.path, cure=cure)
     if rest:
         reading.notes.add(
-            f"columns taken as texts: {', '.join(rest)}",
+            f"columns taken as texts ({', '.join(rest)})",
             1,
             "--question OURS=COLUMN makes one a question",
         )

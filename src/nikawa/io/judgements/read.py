@@ -76,7 +76,7 @@ def parse_options(
     options = JudgementOptions(
         form=form,
         mapping=parse_map(columns) if columns else None,
-        question=question or QUESTION,
+        question=name or QUESTION,
         encoding=encoding,
         questions=mapping,
         asked=None if mapping else name,
@@ -176,6 +176,9 @@ def recognise_sheet(path: Path, line: bytes) -> str:
         return "mturk"
     if header >= PROLIFIC_COLUMNS and not header & {"answer", "label", "response"}:
         raise refuse_prolific(path)
+    if header >= {"instance_id", "user_id"} and any("." in name for name in header):
+        what = "is potato's CSV, in which each label has a column of its own"
+        raise BadInput(what, file=path, line=1, cure="name annotations.jsonl or user_state.json")
     return "doccano" if header >= {"id", "label", "Comments"} else "sheet"
 
 
