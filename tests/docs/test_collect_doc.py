@@ -97,9 +97,6 @@ def test_the_round_runs_from_text_to_gold(tmp_path: Path, monkeypatch: pytest.Mo
         "answer",
         "person",
         "reason",
-        "at",
-        "decides",
-        "earlier",
     ]
     second = list(read_examples(Path("judging/examples.jsonl")))
     assert len(second) == 6

@@ -7,10 +7,12 @@ item, and an example is kept when every rule accepts it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from nikawa.aggregation.decisions import (
     Decision,
@@ -31,6 +33,7 @@ from nikawa.aggregation.report import (
     MAX_ITEMS_LISTED,
     AggregateReport,
     AggregateResult,
+    RemarkCounts,
     collect_gold,
     report_rule,
 )
@@ -51,7 +54,7 @@ from nikawa.aggregation.workers import (
 from nikawa.datasets.names import find_benchmark
 from nikawa.errors import BadInput, name_faulty_file
 from nikawa.io.judgements import JudgementOptions
-from nikawa.records import Example, Judgement, Record
+from nikawa.records import Example, Record
 
 
 @dataclass(frozen=True)
@@ -151,9 +154,7 @@ def aggregate(
         ),
         excluded=tuple(effects),
         notes=source.notes,
-        comments=len(source.comments),
-        reports=count_reports(source.reports),
-        reported_items=list_items(source.reports),
+        remarks=count_remarks(source),
     )
     decided = {
         (name, table.items[place]): describe_decisions(each, book, questions[name], place)
@@ -197,15 +198,17 @@ def find_decided_places(table: Table, items: Collection[str]) -> list[int]:
     return [place for place, item in enumerate(table.items) if item in items] if items else []
 
 
-def count_reports(reports: Sequence[Judgement]) -> dict[str, int]:
-    """How many reports there are of each kind."""
-    return dict(Counter(str(report.answer) for report in reports).most_common())
-
-
-def list_items(reports: Sequence[Judgement]) -> tuple[str, ...]:
-    """The items that were reported, the first of them."""
-    items = dict.fromkeys(report.example for report in reports)
-    return tuple(items)[:MAX_ITEMS_LISTED]
+def count_remarks(source: JudgementSource) -> RemarkCounts | msgspec.UnsetType:
+    """The comments and reports of workers; unset where there are none."""
+    if not source.comments and not source.reports:
+        return msgspec.UNSET
+    reasons = Counter(str(report.answer) for report in source.reports)
+    items = dict.fromkeys(report.example for report in source.reports)
+    return RemarkCounts(
+        comments=len(source.comments),
+        reports=dict(reasons.most_common()),
+        reported_items=tuple(items)[:MAX_ITEMS_LISTED],
+    )
 
 
 class WorkersReport(Record, frozen=True, kw_only=True):

@@ -62,6 +62,32 @@ class GoldComparison(Record, frozen=True, kw_only=True):
     """Items with gold there and none here (ties and what was dropped)."""
 
 
+class DecisionCounts(Record, frozen=True, kw_only=True):
+    """What decisions made of the gold of one rule."""
+
+    decided: int
+    """Items whose gold a person decided."""
+    overruled: int
+    """Of these, items for which the votes make another gold."""
+    overruled_items: tuple[str, ...]
+    """The first of them."""
+    not_counted: int
+    """Items with a decision that does not count: it is for ties, and the votes make gold, or a step refuses its label."""
+    decided_again: int
+    """Items on which a later decision replaced an earlier one."""
+
+
+class RemarkCounts(Record, frozen=True, kw_only=True):
+    """What workers wrote beside their answers."""
+
+    comments: int
+    """Answers that a worker wrote a comment on."""
+    reports: dict[str, int]
+    """Items that workers handed back, by the reason they gave."""
+    reported_items: tuple[str, ...]
+    """The first of the items that were reported."""
+
+
 class RuleReport(Record, frozen=True, kw_only=True):
     """What one rule made."""
 
@@ -79,20 +105,12 @@ class RuleReport(Record, frozen=True, kw_only=True):
     """The first of them."""
     settled: int
     """Ties that were settled, by the tie rule or by a decision."""
-    decided: int = 0
-    """Items whose gold a person decided."""
-    overruled: int = 0
-    """Of these, items for which the votes make another gold."""
-    overruled_items: tuple[str, ...] = ()
-    """The first of them."""
-    not_counted: int = 0
-    """Items with a decision that does not count: it is for ties, and the votes make gold, or a step refuses its label."""
-    decided_again: int = 0
-    """Items on which a later decision replaced an earlier one."""
     iterations: int = 0
     """Of EM, where a model of workers decided; else 0."""
     published: GoldComparison | None = None
     """Held against the gold of the examples, where they have any."""
+    decisions: DecisionCounts | msgspec.UnsetType = msgspec.UNSET
+    """What decisions changed; it is left out of the JSON where there are none."""
 
 
 class AggregateReport(Record, frozen=True, kw_only=True):
@@ -114,12 +132,8 @@ class AggregateReport(Record, frozen=True, kw_only=True):
     """What leaving workers out changed: one `ExclusionEffect` each, then all together."""
     notes: tuple[Note, ...] = ()
     """What was odd about the file."""
-    comments: int = 0
-    """Answers that a worker wrote a comment on."""
-    reports: dict[str, int] = msgspec.field(default_factory=dict)
-    """Items that workers handed back, by the reason they gave."""
-    reported_items: tuple[str, ...] = ()
-    """The first of the items that were reported."""
+    remarks: RemarkCounts | msgspec.UnsetType = msgspec.UNSET
+    """Comments and reports of workers; it is left out of the JSON where there are none."""
 
 
 @dataclass(frozen=True)
@@ -164,18 +178,7 @@ def report_rule(
 
     `names` are the questions that decisions of the book may speak of.
     """
-    items = verdicts.table.items
-    tied = [items[place] for place in verdicts.tied_places()]
-    overruled = []
-    if verdicts.without is not None:
-        places = list(verdicts.decided)
-        before = verdicts.without.answers_at(places)
-        overruled = [
-            items[place]
-            for place, gold in zip(places, before, strict=True)
-            if gold is not None and gold != verdicts.decided[place]
-        ]
-    decided_items = book.items(names)
+    tied = [verdicts.table.items[place] for place in verdicts.tied_places()]
     return RuleReport(
         question=question,
         rule=verdicts.rule.text,
@@ -186,13 +189,27 @@ def report_rule(
         tied=len(tied),
         tied_items=tuple(tied[:MAX_ITEMS_LISTED]),
         settled=int(verdicts.settled.sum()),
-        decided=len(verdicts.decided),
-        overruled=len(overruled),
-        overruled_items=tuple(overruled[:MAX_ITEMS_LISTED]),
-        not_counted=len(decided_items) - len(verdicts.decided),
-        decided_again=sum(len(book.chain(item, names)) > 1 for item in decided_items),
         iterations=0 if verdicts.fit is None else len(verdicts.fit.likelihood),
         published=None if known is None else compare_gold(question, verdicts, known),
+        decisions=count_decisions(verdicts, book, names) if book.items(names) else msgspec.UNSET,
+    )
+
+
+def count_decisions(verdicts: Verdicts, book: DecisionBook, names: Sequence[str]) -> DecisionCounts:
+    """What the decisions of a book, to questions of these names, made of the gold."""
+    overruled = []
+    places = list(verdicts.decided)
+    before = [] if verdicts.without is None else verdicts.without.answers_at(places)
+    for place, gold in zip(places, before, strict=True):
+        if gold is not None and gold != verdicts.decided[place]:
+            overruled.append(verdicts.table.items[place])
+    items = book.items(names)
+    return DecisionCounts(
+        decided=len(places),
+        overruled=len(overruled),
+        overruled_items=tuple(overruled[:MAX_ITEMS_LISTED]),
+        not_counted=len(items) - len(places),
+        decided_again=sum(len(book.chain(item, names)) > 1 for item in items),
     )
 
 

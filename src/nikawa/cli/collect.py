@@ -443,16 +443,14 @@ def export(
     with status(f"writing {out}", quiet or json):
         count = run(project, out, options, database)
     if json:
-        print_json(
-            {
-                "judgements": count.written,
-                "out": str(out),
-                "decisions": count.decisions,
-                "reports": count.reports,
-                "comments": count.comments,
-                "remarks": None if count.remarks is None else str(count.remarks),
-            }
-        )
+        further = {
+            "decisions": count.decisions,
+            "reports": count.reports,
+            "comments": count.comments,
+            "remarks": str(count.remarks or ""),
+        }
+        told = {name: value for name, value in further.items() if value}
+        print_json({"judgements": count.written, "out": str(out), **told})
     elif not quiet:
         show_export(count, form, out, pseudonymise)
 

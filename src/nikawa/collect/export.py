@@ -61,7 +61,8 @@ FORMS_WITHOUT_ROOM = ("doccano", *DIALECTS)
 """Forms that hold answers alone: comments, reports and decisions are written into a file beside theirs."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """Comes before comma-separated lines: without it Excel reads Japanese as another encoding."""
-JUDGEMENT_COLUMNS = ("example", "worker", "question", "answer", "seconds", "at", "comment", "kind")
+JUDGEMENT_COLUMNS = ("example", "worker", "question", "answer", "seconds", "at")
+REMARK_COLUMNS = ("comment", "kind")
 DECISION_COLUMNS = (
     "example",
     "question",
@@ -94,7 +95,7 @@ class ExportCount(NamedTuple):
     """What an export wrote."""
 
     written: int
-    """Judgements of workers; examples or lines of decisions where these are written."""
+    """Judgements of workers; tasks for Label Studio; examples or lines of decisions where these are written."""
     decisions: int = 0
     reports: int = 0
     comments: int = 0
@@ -125,7 +126,9 @@ def export(
         counted = _Counted(rows, answers_only=form in FORMS_WITHOUT_ROOM)
         judgements: Iterable[Judgement] = counted
         if form == "csv" or (form is None and ".jsonl" in out.name):
-            lines = csv_lines(counted) if form == "csv" else json_lines(counted)
+            lines = json_lines(counted)
+            if form == "csv":
+                lines = csv_lines(counted, remarks=has_remarks(db))
             with atomic_write(out, overwrite=options.overwrite) as stream:
                 for block in lines:  # a compressed stream takes no list
                     stream.write(block)
@@ -139,16 +142,18 @@ def export(
         if form in ("label-studio", "doccano"):
             examples = {example.id: example for example in read_examples(project.folder / EXAMPLES)}
         texts = project.form.questions if project.form.writes else ()
-        write_judgements(
+        written = write_judgements(
             out, judgements, form, examples=examples, texts=texts, overwrite=options.overwrite
         )
-        if beside is None:
-            return counted.report()
-        if not counted.apart:
+        count = counted.report()
+        if form == "label-studio":
+            count = count._replace(written=written)  # tasks, each with all its annotations
+        if beside is not None and counted.apart:
+            write_remarks(beside, counted.apart, overwrite=options.overwrite)
+            count = count._replace(remarks=beside)
+        elif beside is not None:
             beside.unlink(missing_ok=True)  # of an export before
-            return counted.report()
-        write_remarks(beside, counted.apart, overwrite=options.overwrite)
-        return counted.report()._replace(remarks=beside)
+        return count
 
 
 class _Counted:
@@ -196,7 +201,10 @@ def export_lines(folder: str, database: str, form: str, pseudonymise: bool) -> I
     db = project_database(database, project.folder, project.name).connect()
     try:
         judgements = read_judgements(db, project, WHOLE, pseudonymise=pseudonymise)
-        yield from csv_lines(judgements) if form == "csv" else json_lines(judgements)
+        if form == "csv":
+            yield from csv_lines(judgements, remarks=has_remarks(db))
+        else:
+            yield from json_lines(judgements)
     finally:
         db.close()
 
@@ -349,15 +357,25 @@ def _guard_cells(judgements: Iterable[Judgement]) -> Iterator[Judgement]:
         )
 
 
-def csv_lines(judgements: Iterable[Judgement]) -> Iterator[bytes]:
-    """The judgements as comma-separated lines in blocks, headings first, for Excel too."""
+def has_remarks(db: Connection) -> bool:
+    """Whether a worker wrote a comment or reported an item, or an owner decided."""
+    tables = ("answers WHERE comment <> ''", "reports", "decisions")
+    return any(db.one(f"SELECT 1 FROM {table} LIMIT 1") is not None for table in tables)  # noqa: S608
+
+
+def csv_lines(judgements: Iterable[Judgement], *, remarks: bool = True) -> Iterator[bytes]:
+    """The judgements as comma-separated lines in blocks, headings first, for Excel too.
+
+    `remarks` says whether there are columns for comments and kinds: sheets of projects without any are as they always were.
+    """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
-    writer.writerow(JUDGEMENT_COLUMNS)
+    columns = (*JUDGEMENT_COLUMNS, *REMARK_COLUMNS) if remarks else JUDGEMENT_COLUMNS
+    writer.writerow(columns)
     yield BYTE_ORDER_MARK
     for judgement in judgements:
         cells = []
-        for column in JUDGEMENT_COLUMNS:
+        for column in columns:
             value = getattr(judgement, column)
             if column == "kind" and value == "person":
                 value = None  # a blank cell is a worker's answer
@@ -445,7 +463,8 @@ def _write_decisions(db: Connection, project: Project, out: Path, options: Expor
     for decision in read_decisions(db, project, names):
         chains.setdefault((decision.example, decision.question), []).append(decision)
     position = {ref: place for place, (ref,) in enumerate(db.rows(_DECIDED_ITEMS))}
-    lines = ["\t".join(DECISION_COLUMNS)]
+    columns = DECISION_COLUMNS if chains else DECISION_COLUMNS[:5]
+    lines = ["\t".join(columns)]
     for (ref, question), chain in sorted(chains.items(), key=lambda pair: position[pair[0][0]]):
         last = chain[-1]
         earlier = [

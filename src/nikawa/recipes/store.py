@@ -280,6 +280,8 @@ def counts_of(store: Store, stage: Stage | Ask) -> dict[str, int]:
 
 
 def config_values(config: Config) -> dict[str, Any]:
-    """The config as plain values."""
+    """The config as plain values; how decisions count is among them only where it says so, as releases of before have none."""
     values: dict[str, Any] = msgspec.to_builtins(config)
+    if not config.decisions:
+        del values["decisions"]
     return values

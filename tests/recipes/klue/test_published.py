@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from nikawa.aggregation.decisions import DecisionBook
 from nikawa.datasets import benchmarks, load
 from nikawa.recipes.klue.klue_nli import fault, label_pairs
 from nikawa.recipes.klue.klue_sts import score_pairs
@@ -29,7 +30,11 @@ def outcomes(
         replace(j, example=j.example.rpartition("/")[2]) for j in judged(data / "klue") if keep(j)
     ]
     items = [replace(example, gold={}) for example in load(name, data=data).splits["dev"]]
-    inputs = SimpleNamespace(examples=lambda _: iter(items), judgements=lambda _: iter(answers))
+    inputs = SimpleNamespace(
+        examples=lambda _: iter(items),
+        judgements=lambda _: iter(answers),
+        decisions=lambda _: DecisionBook(),
+    )
     return list(stage(inputs, config))
 
 
