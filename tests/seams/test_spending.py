@@ -259,7 +259,10 @@ def test_a_limited_run_is_marked_everywhere_and_mixed_with_none(
     whole = run(only_dev)
     assert "first" not in whole.stdout
     rows = json.loads(nikawa("run", "list", "--out", runs, "--json").stdout)
-    assert sorted((row["limit"], row["variation"]) for row in rows) == [(0, ""), (6, "first 6 items")]
+    assert sorted((row["limit"], row["variation"]) for row in rows) == [
+        (0, ""),
+        (6, "first 6 items"),
+    ]
     specs = [json.loads(path.read_text("utf-8")) for path in Path(runs).glob("*/run.json")]
     assert sorted(spec["variation"].get("limit", 0) for spec in specs) == [0, 6]
     report = tmp_path / "report"

@@ -64,8 +64,8 @@ class SystemScore(Record, frozen=True, kw_only=True):
     sd: float | None
     """Over seeds; None for a single run."""
     runs: int
-    unreadable: float = 0.0
-    """The share of its answers that could not be read, over all runs."""
+    unreadable: float | msgspec.UnsetType = msgspec.UNSET
+    """The share of its answers that could not be read, over all runs; unset where all could be."""
     letters: str = msgspec.field(name="ties")
     """Tie letters, stored as `ties`: systems that share one cannot be told apart; empty where the score is not defined."""
 
@@ -189,7 +189,12 @@ def compare(
     read = cache(partial(load, data=data, hidden=True))
     keys = read_keys(options.keys) if isinstance(options.keys, Path) else options.keys
     quick = ScoreOptions(
-        resamples=1, hidden=options.hidden, keys=keys, read=read, extract=options.extract
+        resamples=1,
+        hidden=options.hidden,
+        keys=keys,
+        read=read,
+        extract=options.extract,
+        lenient=True,  # a system without a score is named, and the others are compared
     )
     total = len(task_names) * sum(map(len, systems.values()))
     done = 0
@@ -586,7 +591,7 @@ class TaskComparison:
                 value=float(np.mean(scaled)),
                 sd=float(np.std(scaled, ddof=1)) if len(scaled) > 1 else None,
                 runs=len(scaled),
-                unreadable=unreadable[name],
+                unreadable=unreadable[name] or msgspec.UNSET,
                 letters=letters_by_name.get(name, ""),
             )
 

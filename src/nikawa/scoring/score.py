@@ -200,7 +200,12 @@ def score(
         examples = tuple(example for example in examples if example.id in predictions)
     scores: list[Score] = []
     for where, part in cut_slices(examples, options.by, task):
-        scores += score_examples(task, part, predictions, options, where)
+        try:
+            scores += score_examples(task, part, predictions, options, where)
+        except BadInput as problem:
+            if problem.file is not None or type(problem) is not BadInput:
+                raise
+            raise BadInput(problem.what, file=source.path, cure=problem.cure) from None
     counts = {}
     if task.kind in LABELLED_KINDS:
         counts = count_confusion(build_items(task, examples, predictions))

@@ -254,8 +254,8 @@ def test_architectures_without_what_a_head_needs(
         "T5", d_model=32, d_kv=16, d_ff=64, num_layers=1, num_heads=2, decoder_start_token_id=0
     )
     wanted: tuple[tuple[Kind, Path, dict[str, Any], str], ...] = (
-        ("choice", gpt, {}, "transformers has no AutoModelForMultipleChoice for gpt2"),
-        ("text", gpt, {"lora": 2}, "no linear layers to put adapters beside; set lora=0"),
+        ("choice", gpt, {}, r"is a decoder-only language model \(gpt2\), not an encoder"),
+        ("text", gpt, {"lora": 2}, "decoder-only .* as chat:NAME with --base-url URL"),
         ("reading", t5, {}, r"has a decoder \(t5\)"),
         ("tree", t5, {}, r"has a decoder \(t5\)"),
     )

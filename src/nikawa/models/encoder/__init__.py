@@ -15,9 +15,10 @@ from typing import Any, get_args
 from nikawa.errors import BadInput, missing_extra
 from nikawa.models.base import Diverged, Model, Setup, not_fitted_error, read_settings
 from nikawa.models.encoder.checkpoint import (
-    check_checkpoint,
+    check_encoder,
     locate_checkpoint,
     open_backbone,
+    refuse_decoder,
     write_model_folder,
 )
 from nikawa.models.encoder.settings import RUNTIME_SETTINGS, EncoderSettings, make_word_finder
@@ -64,6 +65,7 @@ class Encoder:
         )
 
         setup, source = self._setup, self._setup.argument
+        refuse_decoder(source)
         evaluated_task = put_metric_first(task, self.settings)
         check_gold(task, examples)
         work, model = self._prepare(task, examples)
@@ -202,6 +204,6 @@ MODELS = (
         "PATH",
         RUNTIME_SETTINGS,
         locate_checkpoint,
-        check_checkpoint,
+        check_encoder,
     ),
 )

@@ -7,6 +7,7 @@ cache of transformers; nothing is fetched. Whatever cannot be used raises BadInp
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,7 @@ from typing import Any
 
 from nikawa.errors import BadInput, list_names, missing_extra
 from nikawa.io.atomic import atomic_folder
+from nikawa.io.lines import read_bytes
 from nikawa.models.encoder.settings import EncoderSettings
 
 FOLDER_VARIABLE = "NIKAWA_MODELS"
@@ -51,6 +53,17 @@ SHIFTED_POSITIONS = frozenset(
     }
 )
 """Architectures that count positions from the one after the padding's."""
+
+DECODER_TYPES = re.compile(
+    r"(?:gpt|openai-gpt|llama|mistral|ministral|mixtral|qwen|gemma|phi|falcon|bloom|mpt|olmo|flex_olmo|cohere|granite"
+    r"|deepseek|exaone|hyperclovax|glm|stablelm|starcoder|codegen|rwkv|mamba|jamba|zamba|bamba|xlstm|nemotron|smollm"
+    r"|internlm|baichuan|minicpm|minimax|persimmon|dbrx|arctic|helium|jetmoe|hunyuan|apertus|xglm|biogpt|ctrl|bitnet"
+    r"|lfm2|seed_oss|solar|vaultgemma|recurrent_gemma|ernie4_5|diffllama|modernbert-decoder)[\w-]*|opt"
+)
+"""Architectures, by `model_type`, that only continue a text: transformers has them under causal
+language models and not under masked ones."""
+CAUSAL_CLASSES = ("ForCausalLM", "LMHeadModel")
+"""How transformers calls language models that continue a text."""
 
 
 def model_folders() -> list[Path]:
@@ -86,13 +99,53 @@ def check_checkpoint(source: str) -> None:
         raise _unreadable_error(source, OSError(f"it has no {CONFIG_FILE}"))
 
 
+def check_encoder(source: str) -> None:
+    """Raise BadInput for a checkpoint that is not there or is no encoder, without loading torch."""
+    check_checkpoint(source)
+    refuse_decoder(source)
+
+
+def refuse_decoder(source: str) -> None:
+    """Raise BadInput for a decoder-only language model, by its configuration alone.
+
+    It is one by its architecture, or because it was saved as a causal language model. Models that
+    read both ways all the same say so in their configuration.
+    """
+    located = locate_checkpoint(source)
+    path = Path(located) / CONFIG_FILE
+    if not path.is_file():
+        path = Path(_find_cached(located) or path)
+    try:
+        config = json.loads(read_bytes(path))
+    except (BadInput, OSError, ValueError, RecursionError):
+        return  # what cannot be read is refused where it is opened
+    if not isinstance(config, dict) or config.get("is_encoder_decoder"):
+        return
+    kind, classes = config.get("model_type"), config.get("architectures")
+    kind = kind if isinstance(kind, str) else ""
+    names = [name for name in classes if isinstance(name, str)] if isinstance(classes, list) else []
+    is_causal = bool(names) and all(name.endswith(CAUSAL_CLASSES) for name in names)
+    reads_both_ways = bool(config.get("use_bidirectional_attention")) or kind == "xlnet"
+    if (DECODER_TYPES.fullmatch(kind) or is_causal) and not reads_both_ways:
+        raise BadInput(
+            f"{source} is a decoder-only language model ({kind or names[0]}), not an encoder",
+            cure="take an encoder; or ask this model behind a server, as chat:NAME with --base-url URL (docs/chat.md)",
+        )
+
+
 def _is_cached(source: str) -> bool:
+    return _find_cached(source) is not None
+
+
+def _find_cached(source: str) -> str | None:
+    """The configuration of a checkpoint in the local cache."""
     from huggingface_hub import try_to_load_from_cache
 
     try:
-        return isinstance(try_to_load_from_cache(source, CONFIG_FILE), str | os.PathLike)
+        path = try_to_load_from_cache(source, CONFIG_FILE)
     except ValueError:  # no name of a repository
-        return False
+        return None
+    return str(path) if isinstance(path, str | os.PathLike) else None
 
 
 def open_backbone(source: str) -> Backbone:
@@ -138,6 +191,8 @@ class Backbone:
                 f"transformers has no {auto} for {config.model_type}, which {self.source} is",
                 cure="take another architecture for this task",
             )
+        if auto == "AutoModelForSequenceClassification":
+            self._check_end_token()
         loading: dict[str, Any] = {}
         with quiet_transformers():
             try:
@@ -163,6 +218,15 @@ class Backbone:
             what = f"the tokenizer of {self.source} has {len(self.tokenizer):,} pieces, the model {vectors:,}"
             raise BadInput(what, cure="take the tokenizer the model was trained with")
         return model
+
+    def _check_end_token(self) -> None:
+        """Refuse an encoder with a decoder whose texts have no end token: its head reads there."""
+        if not getattr(self.config, "is_encoder_decoder", False):
+            return
+        ids = self.tokenizer("")["input_ids"]
+        if not ids or ids[-1] != self.config.eos_token_id:
+            what = f"{self.source} is an encoder with a decoder ({self.config.model_type}), and its tokenizer ends no text with the end token that classification reads"
+            raise BadInput(what, cure="take an encoder alone, or a tokenizer that adds it")
 
     def _check_weights(
         self, model: Any, loading: Mapping[str, Any], auto: str, *, is_trained: bool

@@ -1,0 +1,161 @@
+"""From runs to lists, comparisons and pages: a run without a number is named, names stay what they are.
+
+Files of answers stand for models: what they hold is what a model would have said.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+from unicodedata import normalize
+
+import msgspec
+import pytest
+
+from nikawa.datasets import load_task
+from nikawa.runs.records import RunSpec
+from nikawa.runs.store import RUN, stored_runs
+
+Nikawa = Callable[..., CompletedProcess[str]]
+TASK = "mini-ja-sts"
+LONG_NAME = "京都大学黒橋研究室日本語事前学習済み言語モデル改良版第二号機試験用" * 2
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Callable[[str, Sequence[Any]], str]:
+    """A file of answers to the items of the task, in their order."""
+    _, examples = load_task(TASK, "test")
+
+    def write(name: str, values: Sequence[Any]) -> str:
+        path = tmp_path / f"{name}.jsonl"
+        rows = [
+            {"id": example.id, "answer": value}
+            for example, value in zip(examples, values, strict=False)
+        ]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        return str(path)
+
+    return write
+
+
+def test_a_run_without_readable_similarities_is_shown_as_not_defined(
+    nikawa: Nikawa, answers: Callable[[str, Sequence[Any]], str], tmp_path: Path
+) -> None:
+    runs = str(tmp_path / "runs")
+    good = answers("good", [1, 2, 3, 4, 5, 1])
+    other = answers("other", [2, 2, 3, 5, 5, 1])
+    mute = answers("mute", [None] * 6)
+    models = [f"좋음=replay:{good}", f"다른=replay:{other}", f"無口=replay:{mute}"]
+    words = [word for model in models for word in ("--model", model)]
+    done = nikawa("run", *words, "--tasks", TASK, "--out", runs, "--workers", "1")
+    assert done.returncode == 0, done.stderr
+    listed = nikawa("run", "list", "--out", runs)
+    [line] = [line for line in listed.stdout.splitlines() if "無口--" in line]
+    assert "pearson is not defined: 0 of 6 items have an answer that could be read" in line
+    report = tmp_path / "report"
+    made = nikawa("report", runs, "--out", str(report))
+    assert made.returncode == 0, made.stderr
+    assert f"{TASK}: 無口 is not defined, and in no comparison: 0 of 6 items" in made.stdout
+    [section] = json.loads((report / "numbers.json").read_text("utf-8"))["sections"]
+    rows = {row["system"]: row for row in section["rows"]}
+    assert rows["無口"]["metrics"]["pearson"]["value"] is None
+    assert rows["無口"]["undefined"].startswith("0 of 6 items")
+    assert {(pair["first"], pair["second"]) for pair in section["pairs"]} <= {
+        ("좋음", "다른"),
+        ("다른", "좋음"),
+    }
+    assert section["pairs"][0]["difference"]["n"] == 6  # the others lose no item to it
+    page = (report / "index.html").read_text("utf-8")
+    assert "<b>無口</b> is not defined, and in no comparison" in page
+
+
+def test_compare_names_the_system_that_is_not_defined(
+    nikawa: Nikawa, answers: Callable[[str, Sequence[Any]], str]
+) -> None:
+    good, other = answers("good", [1, 2, 3, 4, 5, 1]), answers("other", [2, 2, 3, 5, 5, 1])
+    nearly = answers("nearly", [3, *["分かりません"] * 5])
+    compared = nikawa("compare", good, other, nearly, "--task", TASK, "--rounds", "100")
+    assert compared.returncode == 0, compared.stderr
+    told = f"nearly is not defined on {TASK}, and in no pair: 1 of 6 items have an answer that could be read"
+    assert told in compared.stdout
+    value = json.loads(
+        nikawa("compare", good, nearly, "--task", TASK, "--rounds", "100", "--json").stdout
+    )
+    assert [each["system"] for each in value["undefined"]] == ["nearly"]
+    assert not value["pairs"]
+
+
+def test_folders_keep_japanese_and_korean_names(
+    nikawa: Nikawa, answers: Callable[[str, Sequence[Any]], str], tmp_path: Path
+) -> None:
+    runs, file = tmp_path / "runs", answers("good", [1, 2, 3, 4, 5, 1])
+    names = ["東北大BERT/大", "한국어 모델", normalize("NFD", "がぎぐ 각"), "☆", LONG_NAME[:80]]
+    words = [word for name in names for word in ("--model", f"{name}=replay:{file}")]
+    done = nikawa("run", *words, "--tasks", TASK, "--out", str(runs), "--workers", "1")
+    assert done.returncode == 0, done.stderr
+    middles = [path.name.split("--")[1] for path in sorted(runs.glob("*--*"))]
+    expected = ["東北大BERT-大", "한국어-모델", "がぎぐ-각", "replay-good.jsonl", LONG_NAME[:48]]
+    assert sorted(middles) == sorted(expected)
+    for folder in runs.glob("*--*"):
+        assert len(folder.name.encode()) <= 240
+        assert folder.name == normalize("NFC", folder.name)
+    report = tmp_path / "report"
+    made = nikawa("report", str(runs), "--out", str(report), "--rounds", "100")
+    assert made.returncode == 0, made.stderr
+    names_written = [path.name for path in report.rglob("*")]
+    assert any("東北大BERT-大" in name for name in names_written)
+    assert all(len(name.encode()) <= 255 for name in names_written)
+
+
+def test_a_run_under_an_older_name_is_found_and_not_done_again(
+    nikawa: Nikawa, answers: Callable[[str, Sequence[Any]], str], tmp_path: Path
+) -> None:
+    runs, file = tmp_path / "runs", answers("good", [1, 2, 3, 4, 5, 1])
+    words = ("run", "--model", f"日本語モデル=replay:{file}", "--tasks", TASK, "--out", str(runs))
+    nikawa(*words, "--workers", "1")
+    [stored] = stored_runs(runs)
+    assert stored.path.name == f"{TASK}--日本語モデル--{stored.spec.hash}"
+    older = stored.path.with_name(f"{TASK}--replay-good.jsonl--{stored.spec.hash}")
+    stored.path.rename(older)
+    again = nikawa(*words, "--workers", "1", "--json")
+    report = json.loads(again.stdout)
+    assert (report["done"], report["skipped"]) == (0, 1)
+    assert report["cells"][0]["runs"] == [older.name]
+    assert [path.name for path in runs.glob("*--*")] == [older.name]
+    assert msgspec.json.decode((older / RUN).read_bytes(), type=RunSpec).hash in older.name
+
+
+@pytest.mark.parametrize(
+    ("config", "is_refused"),
+    [
+        ({"model_type": "llama", "architectures": ["LlamaForCausalLM"]}, True),
+        ({"model_type": "gpt_neox_japanese", "architectures": ["GPTNeoXJapaneseModel"]}, True),
+        ({"model_type": "some-new-one", "architectures": ["NewForCausalLM"]}, True),
+        ({"model_type": "gemma3_text", "use_bidirectional_attention": True}, False),
+        ({"model_type": "bert", "architectures": ["BertForMaskedLM"]}, False),
+        ({"model_type": "modernbert", "architectures": ["ModernBertForMaskedLM"]}, False),
+        ({"model_type": "t5", "is_encoder_decoder": True}, False),
+    ],
+)
+def test_a_decoder_only_checkpoint_is_called_one_before_it_is_loaded(
+    nikawa: Nikawa, tmp_path: Path, config: dict[str, Any], is_refused: bool
+) -> None:
+    folder = tmp_path / "checkpoint"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config), "utf-8")
+    out = tmp_path / "runs"
+    words = ("run", "--model", f"encoder:{folder}", "--tasks", TASK, "--out", str(out))
+    if not is_refused:
+        from nikawa.models.encoder.checkpoint import refuse_decoder
+
+        refuse_decoder(str(folder))
+        return
+    refused = nikawa(*words)
+    assert refused.returncode == 2
+    [line] = refused.stderr.splitlines()
+    assert "is a decoder-only language model" in line
+    assert "as chat:NAME with --base-url URL" in line
+    assert not out.exists()
