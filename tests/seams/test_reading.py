@@ -318,7 +318,8 @@ def test_a_new_wording_of_a_prompt_makes_another_run(tmp_path: Path) -> None:
 
     own = tmp_path / "own.txt"
     for task in ("jsquad", "jsick-nli", "jsick-sts", "jsick-stress-nli", "jamp"):
-        assert find_prompt_version(tasks()[task], {}).keys() == {"prompt_version"}
+        name = f"{task}.ja.txt"
+        assert find_prompt_version(tasks()[task], {}).keys() == {name}
         assert find_prompt_version(tasks()[task], {"prompt": str(own)}) == {}
     for task in ("jnli", "jsts", "klue-mrc", "klue-nli", "jcommonsenseqa", "mini-ja-nli"):
         assert find_prompt_version(tasks()[task], {}) == {}

@@ -206,7 +206,7 @@ def show_comparison(
             "" if s.sd is None else format_score(s.sd, s.metric, s.unit, table),
             str(s.runs),
             s.letters,
-            *((f"{s.unreadable:.1%}",) if has_unreadable else ()),
+            *((f"{s.unreadable or 0:.1%}",) if has_unreadable else ()),
         )
         for s in comparison.systems
     ]

@@ -115,9 +115,9 @@ class Model:
     """Settings that the model would choose by the task. A run stores them: a later version may
     choose others."""
 
-    further_settings: Callable[[Task, Mapping[str, Any]], Mapping[str, Any]] = lambda _task, _: {}
-    """Settings that follow from the task and the settings of the request, such as the version of a
-    prompt. A run stores them: what they stand for defines the run."""
+    shipped_files: Callable[[Task, Mapping[str, Any]], Mapping[str, str]] = lambda _task, _: {}
+    """Name to digest of the files that come with the model and that its answers to a task rest on
+    under these settings, such as a prompt. They define the run."""
 
     @property
     def default_settings(self) -> dict[str, Any]:

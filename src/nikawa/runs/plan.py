@@ -159,6 +159,15 @@ def plan_families(
     is_shown_any = any(option.get("shots", not takes_shots) for option in settings)
     learns = isinstance(made, Trainable) and is_shown_any
     files = tuple(_digest_files(name.short, kind.home(argument), settings))
+    shipped = {
+        title: digest
+        for each in settings
+        for title, digest in kind.shipped_files(task, each).items()
+    }
+    files += tuple(
+        DataVersion(name=title, version=FILE, digest=digest, n=0)
+        for title, digest in shipped.items()
+    )
     for variation in vary_request(task, request):
         for train in variation.train:
             # refuses labels that do not fit before any run begins
@@ -235,7 +244,6 @@ def combine_settings(kind: Model, task: Task, request: RunRequest) -> Iterator[S
             kept.setdefault("shots", "all")
         for name, value in kind.task_settings(task).items():
             kept.setdefault(name, value)
-        kept |= kind.further_settings(task, kept)
         yield kept
 
 

@@ -22,8 +22,8 @@ def make(setup: Setup) -> Predictor:
     return Chat(setup)
 
 
-def list_further_settings(task: Task, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The version of the prompt, where that is not one of 0.1.0."""
+def list_shipped_files(task: Task, settings: Mapping[str, Any]) -> Mapping[str, str]:
+    """The prompt, where that is not one of 0.1.0."""
     from nikawa.models.chat.prompts import find_prompt_version
 
     return find_prompt_version(task, settings)
@@ -38,6 +38,6 @@ MODELS = (
         settings=ChatSettings,
         argument="NAME",
         runtime_settings=RUNTIME_SETTINGS,
-        further_settings=list_further_settings,
+        shipped_files=list_shipped_files,
     ),
 )

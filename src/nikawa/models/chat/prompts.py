@@ -120,22 +120,27 @@ def find_template(task: Task, language: str, path: str = "") -> Template:
 
 
 def find_prompt_version(task: Task, settings: Mapping[str, Any]) -> dict[str, str]:
-    """The setting `prompt_version` of a run: empty for prompts of 0.1.0, and for the user's own,
-    whose content defines the run already.
+    """Name to version of the prompt that defines a run: empty for prompts of 0.1.0, and for the
+    user's own, whose content defines the run already.
     """
     if settings.get("prompt"):
         return {}
-    versions: dict[str, str] = {}
+    templates: dict[str, Template] = {}
     for language in ("ja", "ko", "en"):
         with suppress(BadInput):  # there is no prompt in this language
-            versions[language] = find_template(task, language).version
-    if FIRST_VERSIONS.issuperset(versions.values()):
+            templates[language] = find_template(task, language)
+    changed = {
+        language: template
+        for language, template in templates.items()
+        if template.version not in FIRST_VERSIONS
+    }
+    if not changed:
         return {}
     language = settings.get("language", "auto")
     if language == "auto":
         _, language = card_and_language(task.dataset)
-    version = versions.get(language, "")
-    return {} if not version or version in FIRST_VERSIONS else {"prompt_version": version}
+    template = changed.get(language)
+    return {} if template is None else {template.name: template.version}
 
 
 def read_template(path: Path, task: Task) -> Template:

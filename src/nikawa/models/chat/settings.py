@@ -44,9 +44,6 @@ class ChatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The language of the prompt; auto: that of the texts."""
     prompt: str = ""
     """A prompt file instead of the one that comes with Nikawa."""
-    prompt_version: str = ""
-    """The digest of the prompt that comes with Nikawa, where it is not that of 0.1.0: a run stores
-    it, so that another wording makes another run. Nobody needs to set it."""
     shots: int | Literal["all"] = 0
     """Examples shown before the question, of those to learn from."""
     extract: tuple[str, ...] = ()
