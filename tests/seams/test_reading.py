@@ -131,7 +131,7 @@ def test_a_reply_is_read_the_same_everywhere(
     assert report["unparsed"] == 2
     ended = nikawa("score", "mini-ja-nli", str(file))
     assert "2 unreadable (22.2%)" in ended.stdout
-    assert "mentions '含意' without giving it as the answer" in ended.stdout
+    assert "mentioned only: '含意' is not given as the answer" in ended.stdout
 
 
 def test_plain_answers_score_as_they_did(nikawa: Nikawa, tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_unreadable_answers_have_a_panel_in_the_report(nikawa: Nikawa, tmp_path:
     assert "Answers that could not be read" in html
     assert "22.2%" in html
     assert "まず含意の定義を確認します。" in html
-    assert "without giving it as the answer" in html
+    assert "is not given as the answer" in html
 
 
 def test_prompts_say_what_their_dataset_asks(

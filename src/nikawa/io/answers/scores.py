@@ -55,7 +55,9 @@ def _check_number(
     if not math.isfinite(value):
         return Reading(why="not a finite number")
     if scale is not None and not scale[0] <= value <= scale[1]:
-        return Reading(why=f"{value:g} is not between {scale[0]:g} and {scale[1]:g}")
+        return Reading(
+            why=f"outside the scale: {value:g} is not between {scale[0]:g} and {scale[1]:g}"
+        )
     return Reading(value, None, start, end, pattern)
 
 
@@ -105,7 +107,7 @@ def find_scores(text: str, high: float) -> Iterator[tuple[int, int, int, str]]:
             continue
         out_of = _OUT_OF.match(text, end)
         if out_of and float(out_of[1]) != high:
-            yield at, start, start, f"is out of {out_of[1]}, and the scale goes to {high:g}"
+            yield at, start, start, f"another scale: out of {out_of[1]}, not {high:g}"
         elif is_stated_score(text, out_of.end() if out_of else end, pattern):
             yield at, number.start(), number.end(), pattern
 

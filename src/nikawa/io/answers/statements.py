@@ -558,7 +558,7 @@ def read_reply(
     if finder.is_denied:
         return ReadValue(None, "says what the answer is not")
     if match := vocabulary.words.search(folded.text):
-        return ReadValue(None, f"mentions {quote(match[0])} without giving it as the answer")
+        return ReadValue(None, f"mentioned only: {quote(match[0])} is not given as the answer")
     return ReadValue(None)
 
 
