@@ -64,7 +64,7 @@ class Remaining(NamedTuple):
     """How many items were left for a worker, and when that was counted."""
 
     left: int
-    """The item in hand is one of them."""
+    """The item in hand is one of them, unless it is a control item: the number is the same either way."""
     answered: int
     """Answers the worker had given then."""
     at: float
@@ -88,7 +88,7 @@ def count_remaining(db: Connection, project: Project, state: PageState, now: flo
     """Count the items that are left for the worker of a page."""
     settings, worker = project.settings, state.worker
     free = count_free_items(db, worker, settings, MAX_LEFT_COUNTED)
-    in_hand = state.assigned is not None and state.assigned.kind != "pilot"
+    in_hand = state.assigned is not None and state.assigned.kind == "main"
     return Remaining(free + in_hand, worker.answered, now, has_control_items(db, settings))
 
 
@@ -206,7 +206,7 @@ class WorkerRoutes:
         if known is None or not known.is_current(worker.answered, now):
             known = await self.site.read(count_remaining, self.project, state, now)
             self._remaining[worker.id] = known
-        left = known.estimate(worker.answered) if state.assigned is not None else 0
+        left = max(1, known.estimate(worker.answered)) if state.assigned is not None else 0
         return state_json(self.project, state, left)
 
     async def next(self, request: Request) -> Response:

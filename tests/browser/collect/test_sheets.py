@@ -57,7 +57,9 @@ def test_a_worker_reads_their_own_language(
         if (sheet.form, sheet.prompt, sheet.heading) in looked_at:
             continue  # the same question about other items
         looked_at.add((sheet.form, sheet.prompt, sheet.heading))
-        texts = " ".join(text for e in read_examples(place / TASKS) for text in texts_inside(e.inputs))
+        texts = " ".join(
+            text for e in read_examples(place / TASKS) for text in texts_inside(e.inputs)
+        )
         data = set(re.findall(r"[A-Za-z]{2,}", texts)) if sheet.form == "translation" else set()
         folder = tmp_path / f"{place.name}.project"
         assert create(folder, str(place / TASKS), NewProject()).items == sheet.items

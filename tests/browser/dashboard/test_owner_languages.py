@@ -60,7 +60,10 @@ def rows(language: str, count: int) -> list[tuple[str, str, str, float]]:
 def test_the_dashboard_speaks_the_owners_language_on_a_phone(own: Own, language: str) -> None:
     owned = own("inference", pairs(language, 240))
     owned.take(rows(language, 220))
-    worker, reason = TEXTS[language][3].format(2), "3 of 5 control items right since they were taken back"
+    worker, reason = (
+        TEXTS[language][3].format(2),
+        "3 of 5 control items right since they were taken back",
+    )
 
     def spoil(db: Any) -> None:
         exclude(db, find_worker_by_name(db, worker), reason, "server", 2.0)
@@ -75,7 +78,9 @@ def test_the_dashboard_speaks_the_owners_language_on_a_phone(own: Own, language:
     page.wait_for_selector("#gate table")
     page.click("#audit summary")
     page.wait_for_selector("#audit table")
-    page.evaluate("() => document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.evaluate(
+        "() => document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+    )
     page.wait_for_timeout(100)
     owned.shot(page, f"dashboard-phone-{language}")
     assert english_words(page) == set()

@@ -14,7 +14,7 @@ from nikawa.datasets.lineage import find_lineage, read_lineage
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
 from nikawa.recipes.build import BuildReport
-from nikawa.recipes.jglue.captions import read_captions
+from nikawa.recipes.jglue.captions import join_ids, read_captions
 from nikawa.recipes.recipe import recipes
 from nikawa.records import Example
 from nikawa.text.distance import edit_distance, relative_distance
@@ -203,10 +203,16 @@ def test_yj_captions_are_read(tmp_path: Path) -> None:
     assert caption.meta["from"] == where
 
 
-def test_ids_that_would_be_misread_are_refused(tmp_path: Path) -> None:
+def test_ids_may_hold_what_parts_them_in_ids_of_pairs(tmp_path: Path) -> None:
     path = tmp_path / "captions.jsonl"
-    path.write_text('{"id": "a-1", "image": "m", "text": "海"}\n', "utf-8")
-    with pytest.raises(BadInput, match=r"captions\.jsonl, line 1: the id 'a-1' cannot be used"):
+    rows = [("a-1", "m"), ("a_2", "m-1"), ("1", "m-1-a")]
+    lines = [f'{{"id": "{name}", "image": "{image}", "text": "海"}}\n' for name, image in rows]
+    path.write_text("".join(lines), "utf-8")
+    assert [(caption.id, caption.group) for caption in read_captions(path)] == rows
+    assert join_ids("m", "1-a", "2") != join_ids("m-1", "a", "2")
+    assert join_ids("12", "34", "g5") == "12-34-g5"
+    path.write_text('{"id": "a", "text": "海"}\n', "utf-8")
+    with pytest.raises(BadInput, match=r"captions\.jsonl, line 1: has no image"):
         list(read_captions(path))
 
 

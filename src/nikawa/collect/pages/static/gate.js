@@ -1,5 +1,5 @@
 // The artifact gate on the dashboard: what gives labels away, by batch, word and writer.
-import { draw, empty, flags, foreign, labelName, make, number, percent, say, table, words } from "./owner.js";
+import { draw, empty, flags, foreign, isEnglish, labelName, make, number, percent, say, table, words } from "./owner.js";
 
 function batches(found) {
   const x = (place) => 46 + (found.batches.length < 2 ? 220 : 440 * place / (found.batches.length - 1));
@@ -44,7 +44,7 @@ function labels(found) {
     make("details", {}, make("summary", {}, words.gate_near), table([words.label, words.word], near))];
 }
 
-const cutBy = (tokeniser) => words[`tokeniser_${tokeniser}`] ?? say("tokeniser_words", { tokeniser });
+const cutBy = (tokeniser) => (isEnglish ? tokeniser : words[`tokeniser_${tokeniser}`] ?? words.tokeniser_words);
 
 export function showGate(found) {
   if (!found.texts) return [empty("gate_none")];

@@ -21,9 +21,12 @@ export function say(key, values = {}) {
 export const labelName = (label) => settings.names?.[label] ?? messages[`label_${label}`] ?? String(label);
 export const reportName = (code) => settings.names?.[`report_${code}`] ?? messages[`report_${code}`] ?? code;
 
-// What a question is called: the form's own one by a word, as its name is for files.
-export const questionName = (question) =>
-  words[`question_${question}`] ?? (question === settings.question ? say("question_main", { question }) : question);
+// Names that files use, such as those of questions, are English: other pages have words for them.
+export const isEnglish = language === "en";
+export function questionName(question) {
+  if (isEnglish) return question;
+  return words[`question_${question}`] ?? (question === settings.question ? words.question_main : question);
+}
 
 // Why a rule excluded somebody is stored as a sentence; an owner's reason is their own.
 export function reasonOf(text) {
