@@ -108,6 +108,11 @@ def serve(
         yield Walk(project, store)
 
 
+def say(question: str, by_text: dict[str, Any]) -> Callable[[str], Any]:
+    """A worker who has one answer for each text."""
+    return lambda text: {question: by_text[text]}
+
+
 def label(*answers: str) -> Callable[[str], Any]:
     """A worker who has one answer for each text, or the code of a report."""
     by_text = dict(zip(TEXTS, answers, strict=True))
@@ -173,9 +178,8 @@ def judged(decided: Path, tmp_path: Path, nikawa: Nikawa) -> str:
 def test_a_decision_from_the_page_to_the_lineage(
     decided: Path, judged: str, nikawa: Nikawa, tmp_path: Path
 ) -> None:
-    words = ("aggregate", judged, "--rule", "majority")
-    words = (*words, "--examples", str(decided / "examples.jsonl"), "--out", str(tmp_path / "gold"))
-    done = nikawa(*words)
+    words = ("aggregate", judged, "--rule", "majority", "--out", str(tmp_path / "gold"))
+    done = nikawa(*words, "--examples", str(decided / "examples.jsonl"))
     assert done.returncode == 0, done.stderr
     assert "1 decided against the votes (i0)" in done.stdout
     assert "1 decided more than once; the last decision counts" in done.stdout
@@ -242,7 +246,7 @@ def test_a_scale_takes_decisions(nikawa: Nikawa, tmp_path: Path) -> None:
     with serve(tmp_path / "project", "scale", texts=TEXTS[:3]) as walk:
         for name, numbers in scores.items():
             by_text = dict(zip(TEXTS[:3], numbers, strict=True))
-            walk.work(name, lambda text, by_text=by_text: {"score": by_text[text]})
+            walk.work(name, say("score", by_text))
         walk.decide("i0", {"score": 4}, "近い")
         walk.decide("i1", {"score": 2}, "遠い")
     judged, examples = str(tmp_path / "j.jsonl"), str(tmp_path / "project" / "examples.jsonl")
@@ -277,7 +281,7 @@ def test_spans_take_decisions(nikawa: Nikawa, tmp_path: Path) -> None:
     ) as walk:
         for name, marks in zip(("hanako", "taro", "jiro"), spans, strict=True):
             answer = [{"start": a, "end": b, "label": c} for a, b, c in marks]
-            walk.work(name, lambda _, answer=answer: {"spans": answer})
+            walk.work(name, say("spans", {text: answer}))
         walk.decide("i0", {"spans": []}, "人名ではない")
         walk.decide("i0", decided, "地名だけ")
     judged, examples = str(tmp_path / "j.jsonl"), str(tmp_path / "project" / "examples.jsonl")
@@ -313,16 +317,9 @@ def test_the_rule_of_the_project_travels(nikawa: Nikawa, tmp_path: Path) -> None
     # an older export, or one that somebody else made, has no decisions: the sheet brings them, with the project's rule
     plain = [one for one in read_records(tmp_path / "j.jsonl", Judgement) if one.kind == "person"]
     write_records(tmp_path / "plain.jsonl", plain)
-    words = (
-        "aggregate",
-        str(tmp_path / "plain.jsonl"),
-        "--rule",
-        "majority",
-        "--examples",
-        examples,
-    )
-    words = (*words, "--adjudicated", str(tmp_path / "d.tsv"), "--out", str(tmp_path / "sheet"))
-    assert nikawa(*words).returncode == 0
+    sheet = ("--adjudicated", str(tmp_path / "d.tsv"), "--examples", examples)
+    plain_words = ("aggregate", str(tmp_path / "plain.jsonl"), "--rule", "majority", *sheet)
+    assert nikawa(*plain_words, "--out", str(tmp_path / "sheet")).returncode == 0
     assert gold_of(tmp_path / "sheet")["i0"] == "entailment"
     assert gold_of(tmp_path / "sheet")["i1"] == "neutral"
 
@@ -431,15 +428,15 @@ def test_control_items_stay_hidden(nikawa: Nikawa, tmp_path: Path) -> None:
         walk.work(
             "hanako", lambda text: "broken" if "対照" in text else {"label": "neutral"}, "変だ"
         )
-    project = str(tmp_path / "project")
+    words = ("collect", "export", str(tmp_path / "project"), "--out")
     for name, form in FORMS.items():
         out = tmp_path / "out" / name
-        assert nikawa("collect", "export", project, "--out", str(out), *form).returncode == 0
+        assert nikawa(*words, str(out), *form).returncode == 0
         reading = open_judgements(out)
         assert "control" not in {one.example for _, one in reading.rows}
         assert reading.reports == []
     out = tmp_path / "controls.jsonl"
-    nikawa("collect", "export", project, "--include", "gold", "--out", str(out))
+    nikawa(*words, str(out), "--include", "gold")
     reading = open_judgements(out)
     assert "i0" in {one.example for _, one in reading.rows}
     assert [one.example for _, one in reading.reports] == ["control"]
@@ -483,7 +480,7 @@ def test_a_build_takes_the_same_file(nikawa: Nikawa, tmp_path: Path) -> None:
                 str(next(iter(one.inputs.values()))): "positive" if n < 2 else "negative"
                 for one in read_examples(tasks)
             }
-            walk.work(name, lambda text, by_text=by_text: {project.options.question: by_text[text]})
+            walk.work(name, say(project.options.question, by_text))
         question = project.options.question
         walk.decide(refs[0], {question: "positive"}, "初めの判断")
         walk.decide(refs[0], {question: "negative"}, "皮肉だった")
@@ -491,15 +488,12 @@ def test_a_build_takes_the_same_file(nikawa: Nikawa, tmp_path: Path) -> None:
     assert nikawa("collect", "export", str(folder), "--out", str(answers)).returncode == 0
     stages = {}
     for way in ("override", "ties"):
-        done = build("marc-ja", out, BuildOptions(config=config, decisions=way, overwrite=True))
-        assert done.released is not None
-        notes = [note for stage in done.stages for note in stage.notes]
+        report = build("marc-ja", out, BuildOptions(config=config, decisions=way, overwrite=True))
+        assert report.released is not None
+        notes = [note for stage in report.stages for note in stage.notes]
         assert "1 items were decided by the owner" in notes
         assert not any("beyond" in note for note in notes)
-        stages[way] = {
-            one["item"]: one
-            for one in map(json.loads, (out / "lineage.jsonl").read_text("utf-8").splitlines())
-        }
+        stages[way] = {one["item"]: one for one in rows(out / "lineage.jsonl")}
     decided = stages["override"][refs[0]]
     assert set(decided["gold"].values()) == {"negative"}
     assert any("decided by rin: 皮肉だった" in step["rule"] for step in decided["steps"])
@@ -512,14 +506,57 @@ def test_a_build_takes_the_same_file(nikawa: Nikawa, tmp_path: Path) -> None:
     assert (done.returncode, "no way to take decisions 'vote'" in done.stderr) == (2, True)
 
 
+def test_a_decided_item_of_a_build_needs_no_further_answers(tmp_path: Path) -> None:
+    """Not so where decisions are for ties: the votes may make gold of it yet."""
+    (tmp_path / "reviews.jsonl").write_text(REVIEWS, "utf-8")
+    config = tmp_path / "marc.toml"
+    config.write_text(MARC_CONFIG, "utf-8")
+    out = tmp_path / "out"
+    (waiting,) = build("marc-ja", out, BuildOptions(config=config)).waiting
+    place = out / "people" / waiting.ask
+    items = [one.id for one in read_examples(place / "tasks.jsonl")]
+    answers = [
+        Judgement(example=item, worker=f"w{n}", question="label", answer="positive")
+        for item in items[1:]
+        for n in range(3)
+    ]
+    decision = Judgement(
+        example=items[0],
+        worker="decision:rin",
+        question="label",
+        answer="negative",
+        kind="decision",
+        comment="誰も読めなかった",
+    )
+    write_records(place / "answers.jsonl", [*answers, decision])
+    (waiting,) = build("marc-ja", out, BuildOptions(config=config, decisions="ties")).waiting
+    assert waiting.lacking == 1
+    report = build("marc-ja", out, BuildOptions(config=config))
+    assert report.released is not None
+    lineage = {one["item"]: one for one in rows(out / "lineage.jsonl")}
+    assert set(lineage[items[0]]["gold"].values()) == {"negative"}
+
+
+def test_judgements_in_another_form_keep_what_was_said(
+    judged: str, nikawa: Nikawa, tmp_path: Path
+) -> None:
+    for name, form in {"a.tsv": (), "b.tsv": ("yahoo",), "c.json": ("label-studio",)}.items():
+        words = ("agree", judged, "--question", "label", "--resamples", "20")
+        save = ("--save", str(tmp_path / name), *(("--save-as", *form) if form else ()))
+        assert nikawa(*words, *save, "--quiet").returncode == 0
+        reading = open_judgements(tmp_path / name)
+        assert sum(bool(judgement.comment) for _, judgement in reading.rows) == 7
+        assert (len(reading.decisions), len(reading.reports)) == (3, 1)
+
+
 def test_decisions_relabel_a_released_dataset(
     decided: Path, judged: str, nikawa: Nikawa, tmp_path: Path
 ) -> None:
     """A second look at a dataset: who decided and why is in the changelog, by the sheet and by the folder of gold."""
     sheet = str(tmp_path / "d.tsv")
     nikawa("collect", "export", str(decided), "--to", "decisions", "--out", sheet)
-    words = ("aggregate", judged, "--rule", "majority")
-    words = (*words, "--examples", str(decided / "examples.jsonl"), "--out")
+    examples = str(decided / "examples.jsonl")
+    words = ("aggregate", judged, "--rule", "majority", "--examples", examples, "--out")
     assert nikawa(*words, str(tmp_path / "old"), "--decisions", "ties").returncode == 0
     assert nikawa(*words, str(tmp_path / "new")).returncode == 0
     data = str(tmp_path / "data")
@@ -527,8 +564,8 @@ def test_decisions_relabel_a_released_dataset(
     only = [line for n, line in enumerate(Path(sheet).read_text("utf-8").splitlines()) if n < 2]
     Path(sheet).write_text("\n".join([*only, ""]), "utf-8")  # i1 was decided in both
     for name in ("d.tsv", "new"):
-        words = ("build", "--amend", data, "--relabel", str(tmp_path / name), "--json")
-        done = nikawa(*words, "--out", str(tmp_path / f"amended-{name}"))
+        amend = ("build", "--amend", data, "--relabel", str(tmp_path / name), "--json")
+        done = nikawa(*amend, "--out", str(tmp_path / f"amended-{name}"))
         assert done.returncode == 0, done.stderr
         (row,) = json.loads(done.stdout)["release"]["corrections"]
         assert (row["before"], row["after"], row["by"]) == ("entailment", "neutral", "rin")

@@ -22,8 +22,15 @@ from nikawa.aggregation.span_agreement import span_measures
 from nikawa.aggregation.spans import count_spans_by_label, holds_spans, text_of
 from nikawa.aggregation.table import Table
 from nikawa.errors import BadInput, name_faulty_file
-from nikawa.io.judgements import JudgementOptions, Note, write_judgements
-from nikawa.records import Example, Record
+from nikawa.io.atomic import refuse_existing
+from nikawa.io.judgements import FORMS_WITHOUT_ROOM, JudgementOptions, Note, write_judgements
+from nikawa.io.judgements.remarks import (
+    AnswersOnly,
+    is_remark,
+    remarks_file,
+    write_remarks_beside,
+)
+from nikawa.records import Example, Judgement, Record
 from nikawa.stats.resample import bootstrap, percentile_interval
 from nikawa.stats.slices import slice_examples
 
@@ -275,6 +282,8 @@ def save_judgements(
 ) -> int:
     """Write all judgements of a file or dataset in another form, texts with them where the examples are known.
 
+    Comments, reports and decisions go along, into a file beside where the form has no room for them.
+
     Without a `form` the suffix of `path` decides. Returns how many were written.
     """
     texts, question = None, None
@@ -283,5 +292,18 @@ def save_judgements(
     if form == "doccano":
         question = options.question
     source = open_source(spec, data, options.how, as_given=True)
-    rows = (row for row in source.judgements if question is None or row.question == question)
-    return write_judgements(path, rows, form, examples=texts, overwrite=overwrite)
+
+    def read_all() -> Iterator[Judgement]:
+        """Answers, then the reports and decisions, which are complete by then."""
+        yield from source.judgements
+        yield from source.reports
+        yield from (decision for _, decision in source.decisions)
+
+    rows = (row for row in read_all() if question in (None, row.question) or is_remark(row))
+    if form not in FORMS_WITHOUT_ROOM:
+        return write_judgements(path, rows, form, examples=texts, overwrite=overwrite)
+    refuse_existing(remarks_file(path), overwrite)
+    answers = AnswersOnly(rows)
+    count = write_judgements(path, answers, form, examples=texts, overwrite=overwrite)
+    write_remarks_beside(path, answers.apart)
+    return count

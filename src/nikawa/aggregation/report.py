@@ -342,7 +342,7 @@ def item_lines(
                 line["soft"] = span_shares(answers[place])
             if soft is not None:
                 line["soft"] = name_shares(soft[place], each.table.categories)
-            yield line | decided.get((question, item), {})
+            yield {**line, **decided.get((question, item), {})}
 
 
 def explain_item(verdicts: Verdicts, place: int) -> str:

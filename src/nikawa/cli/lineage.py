@@ -80,22 +80,16 @@ def show(record: Lineage) -> None:
     steps = [(step.stage, step.item, step.rule, ", ".join(step.parents)) for step in record.steps]
     if steps:
         print_table(("stage", "item", "rule", "made of"), steps, title="Stages")
-    judged = [
-        (
-            j.example,
-            j.question,
-            j.worker,
-            format_answer(j.answer, text if j.example == record.item else ""),
-            j.at,
-            j.comment,
-        )
-        for j in record.judgements
-    ]
-    columns = ("item", "question", "worker", "answer", "when", "comment")
-    if judged and not any(j.comment for j in record.judgements):
-        columns, judged = columns[:-1], [row[:-1] for row in judged]
+    has_comments = any(j.comment for j in record.judgements)
+    judged = []
+    for j in record.judgements:
+        answer = format_answer(j.answer, text if j.example == record.item else "")
+        row = [j.example, j.question, j.worker, answer, j.at]
+        judged.append([*row, j.comment] if has_comments else row)
     if judged:
-        print_table(columns, judged, title="Judgements")
+        columns = ("item", "question", "worker", "answer", "when")
+        further = ("comment",) if has_comments else ()
+        print_table((*columns, *further), judged, title="Judgements")
     gone = [(s.item, s.stage, s.why, s.detail) for s in record.siblings]
     if gone:
         print_table(("item", "stage", "why", "detail"), gone, title="Dropped siblings")

@@ -39,14 +39,15 @@ from nikawa.collect.store import (
 from nikawa.collect.writers import WRITER, Authorship, write_writers, writers_file
 from nikawa.errors import BadInput, unknown
 from nikawa.io.atomic import atomic_write, private_files, refuse_existing
-from nikawa.io.judgements import DIALECTS, write_judgements
+from nikawa.io.judgements import FORMS_WITHOUT_ROOM, write_judgements
 from nikawa.io.judgements.formula_escape import guard_cell
 from nikawa.io.judgements.remarks import (
     REPORT,
+    AnswersOnly,
     name_decider,
     name_person,
     remarks_file,
-    write_remarks,
+    write_remarks_beside,
 )
 from nikawa.io.records import read_examples, write_records
 from nikawa.records import DECISION_KINDS, Example, Judgement, JudgementKind
@@ -57,8 +58,6 @@ PARTS = ("main", "gold", "pilot", "surplus", "withdrawn", "excluded", "decisions
 """What an export may hold."""
 WHOLE = ("main", "decisions", "reports")
 """What an export holds without a word: the answers that count, all decisions, and the reports about main items."""
-FORMS_WITHOUT_ROOM = ("doccano", *DIALECTS)
-"""Forms that hold answers alone: comments, reports and decisions are written into a file beside theirs."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """Comes before comma-separated lines: without it Excel reads Japanese as another encoding."""
 JUDGEMENT_COLUMNS = ("example", "worker", "question", "answer", "seconds", "at")
@@ -123,7 +122,7 @@ def export(
         if form == "decisions":
             return ExportCount(_write_decisions(db, project, out, options))
         rows = read_judgements(db, project, options.parts, pseudonymise=options.pseudonymise)
-        counted = _Counted(rows, answers_only=form in FORMS_WITHOUT_ROOM)
+        counted = _Counted(rows)
         judgements: Iterable[Judgement] = counted
         if form == "csv" or (form is None and ".jsonl" in out.name):
             lines = json_lines(counted)
@@ -133,11 +132,12 @@ def export(
                 for block in lines:  # a compressed stream takes no list
                     stream.write(block)
             return counted.report()
-        beside = remarks_file(out) if form in FORMS_WITHOUT_ROOM else None
-        if beside is not None:
-            refuse_existing(beside, options.overwrite)
+        answers = AnswersOnly(counted) if form in FORMS_WITHOUT_ROOM else None
+        if answers is not None:
+            refuse_existing(remarks_file(out), options.overwrite)
+            judgements = answers
         if out.name.endswith(".tsv") or form not in (None, "records", "label-studio", "doccano"):
-            judgements = _guard_cells(counted)
+            judgements = _guard_cells(judgements)
         examples = None
         if form in ("label-studio", "doccano"):
             examples = {example.id: example for example in read_examples(project.folder / EXAMPLES)}
@@ -148,35 +148,25 @@ def export(
         count = counted.report()
         if form == "label-studio":
             count = count._replace(written=written)  # tasks, each with all its annotations
-        if beside is not None and counted.apart:
-            write_remarks(beside, counted.apart, overwrite=options.overwrite)
-            count = count._replace(remarks=beside)
-        elif beside is not None:
-            beside.unlink(missing_ok=True)  # of an export before
+        if answers is not None:
+            count = count._replace(remarks=write_remarks_beside(out, answers.apart))
         return count
 
 
 class _Counted:
-    """Counts the judgements that pass; with `answers_only`, remarks are kept `apart` and do not pass."""
+    """Counts the judgements that pass."""
 
-    def __init__(self, rows: Iterable[Judgement], *, answers_only: bool = False) -> None:
+    def __init__(self, rows: Iterable[Judgement]) -> None:
         self._rows = rows
-        self._answers_only = answers_only
         self._kinds: Counter[str] = Counter()
         self._comments = 0
-        self.apart: list[Judgement] = []
-        """Decisions, reports, and answers with a comment."""
 
     def __iter__(self) -> Iterator[Judgement]:
         for row in self._rows:
             self._kinds[row.kind] += 1
-            is_answer = row.kind == "person"
-            if is_answer and row.comment:
+            if row.kind == "person" and row.comment:
                 self._comments += 1
-            if self._answers_only and (row.comment or not is_answer):
-                self.apart.append(row)
-            if is_answer or not self._answers_only:
-                yield row
+            yield row
 
     def report(self) -> ExportCount:
         """What passed."""

@@ -10,6 +10,7 @@ from nikawa.io.judgements.base import (
 from nikawa.io.judgements.crowd import DIALECTS, write_tasks
 from nikawa.io.judgements.read import (
     FORMS,
+    FORMS_WITHOUT_ROOM,
     find_lines,
     open_judgements,
     parse_options,
@@ -20,6 +21,7 @@ from nikawa.io.judgements.sheets import parse_map
 __all__ = [
     "DIALECTS",
     "FORMS",
+    "FORMS_WITHOUT_ROOM",
     "QUESTION",
     "JudgementOptions",
     "Note",

@@ -52,6 +52,8 @@ from nikawa.records import Example, Judgement
 
 FORMS = ("records", "sheet", "label-studio", "doccano", "potato", "prodigy", "argilla", "mturk")
 """What can be read; records, Label Studio's and doccano's files and the crowd platforms' sheets can be written."""
+FORMS_WITHOUT_ROOM = ("doccano", *DIALECTS)
+"""Forms that hold answers alone: comments, reports and decisions are written into a file beside theirs (see `remarks`)."""
 OWN_COLUMNS = {b"example", b"worker", b"question", b"answer"}
 """Columns that every table of judgements of our own has."""
 PEEK_BYTES = 1 << 16

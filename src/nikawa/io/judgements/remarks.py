@@ -11,7 +11,7 @@ that have no room for them get a file of records beside theirs (`remarks_file`),
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from nikawa.io.atomic import atomic_write
@@ -54,16 +54,38 @@ def is_remark(judgement: Judgement) -> bool:
     return kind_of(judgement) in (*DECISION_KINDS, REPORT)
 
 
+class AnswersOnly:
+    """The answers of workers among judgements, for a form that has room for nothing else."""
+
+    def __init__(self, judgements: Iterable[Judgement]) -> None:
+        self._judgements = judgements
+        self.apart: list[Judgement] = []
+        """Once all were taken: decisions, reports, and answers with a comment, for a file beside."""
+
+    def __iter__(self) -> Iterator[Judgement]:
+        for judgement in self._judgements:
+            if judgement.comment or is_remark(judgement):
+                self.apart.append(judgement)
+            if not is_remark(judgement):
+                yield judgement
+
+
 def remarks_file(path: Path) -> Path:
     """The file of remarks beside a file or folder whose form has no room for them."""
     return path.with_name(f"{path.name}.remarks.jsonl")
 
 
-def write_remarks(path: Path, judgements: Iterable[Judgement], *, overwrite: bool = False) -> int:
-    """Write decisions, reports and answers with comments as records; returns how many."""
-    count = 0
-    with atomic_write(path, overwrite=overwrite) as stream:
-        for judgement in judgements:
-            stream.write(encode_json(judgement) + b"\n")
-            count += 1
-    return count
+def write_remarks_beside(path: Path, remarks: Iterable[Judgement]) -> Path | None:
+    """Write decisions, reports and answers with comments as records beside a file that was written; where they are.
+
+    Where there are none, the file of an earlier export is removed: it would be read with this one.
+    """
+    beside = remarks_file(path)
+    lines = [encode_json(remark) + b"\n" for remark in remarks]
+    if not lines:
+        beside.unlink(missing_ok=True)
+        return None
+    with atomic_write(beside, overwrite=True) as stream:
+        for line in lines:
+            stream.write(line)
+    return beside

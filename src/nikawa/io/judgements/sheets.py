@@ -45,7 +45,8 @@ FIELDS = ("example", "worker", "answer", "question", "seconds", "at")
 REMARK_FIELDS = ("comment", "kind")
 """Further fields that a sheet of our own has, and that another may have."""
 MAP_CURE = "write --map example=COLUMN,worker=COLUMN,answer=COLUMN (answer=PATTERN* where each worker has a column)"
-JUDGEMENT_KINDS: tuple[JudgementKind, ...] = get_args(JudgementKind)
+KIND_CELLS: dict[str, JudgementKind] = {kind: kind for kind in get_args(JudgementKind)}
+"""What the column of kinds may hold; any other word is of another tool, and means something else."""
 _CJK = re.compile("[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
 
 
@@ -286,9 +287,7 @@ def read_columns(path: Path, layout: Layout, columns: Columns, notes: Notes) -> 
         at = row[columns.at].strip() or None if columns.at else None
         worker = need(row[columns.worker], "worker", line) if columns.worker else ""
         comment = row[columns.comment].strip() if columns.comment else ""
-        kind = row[columns.kind].strip() if columns.kind else ""
-        if kind not in JUDGEMENT_KINDS:  # a column of another tool that means something else
-            kind = "person"
+        kind = KIND_CELLS.get(row[columns.kind].strip(), "person") if columns.kind else "person"
         for question, column in columns.answers:
             answer = parse_answer_cell(row[column], line, notes)
             if answer is None:
