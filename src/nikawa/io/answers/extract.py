@@ -33,6 +33,7 @@ from nikawa.records import Example
 
 MAX_SECONDS = 5.0
 """Seconds that the expressions may take on one text; a usual one takes microseconds."""
+MAX_SECONDS_TO_START = 60.0
 MAX_EXPRESSIONS = 20
 EXTRACT = "extract"
 """The pattern of a reading by an expression, before the one that read what it gave."""
@@ -40,6 +41,7 @@ EXTRACT = "extract"
 _WORKER = """
 import json, re, sys
 patterns = [re.compile(source) for source in json.loads(sys.stdin.readline())]
+print("ready", flush=True)
 for line in sys.stdin:
     text, start, missed = json.loads(line), 0, None
     for place, pattern in enumerate(patterns):
@@ -124,6 +126,8 @@ class Extractor:
             target=_pass_lines, args=(process.stdout, self._lines), daemon=True
         ).start()
         atexit.register(self.close)
+        with suppress(queue.Empty):  # the limit is one of expressions, not of a busy machine
+            self._lines.get(timeout=MAX_SECONDS_TO_START)
         return process
 
 
