@@ -24,7 +24,7 @@ def ensure_environment(name: str, *requirements: str) -> Path:
         return folder / "bin"
     venv.create(folder, clear=True, with_pip=True)
     python = folder / "bin" / "python"
-    install = [python, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+    install = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "-q"]
     for requirement in requirements:
         if requirement.startswith("torch=="):  # first and alone: a range would bring GPU libraries
             subprocess.run([*install, requirement], check=True)

@@ -183,6 +183,26 @@ def test_from_logs_to_compare_and_run(nikawa: Nikawa, published: Path, tmp_path:
     assert replayed == pytest.approx(values)
 
 
+@pytest.mark.parametrize(
+    ("task", "name", "limit"),
+    [("jsts", "inspect/jsts_generate.eval", 3), ("jnli", "flexeval/jnli_generation", 6)],
+)
+def test_from_logs_to_a_part_of_the_set(
+    nikawa: Nikawa, published: Path, tmp_path: Path, task: str, name: str, limit: int
+) -> None:
+    """The last of the items that are asked has the texts of the first that is not."""
+    chosen, examples = load_task(task, "dev", data=published)
+    assert examples[limit - 1].inputs == examples[limit].inputs
+    whole = read_answers(DATA / name, chosen, examples).predictions
+    assert whole[examples[limit - 1].id].answer != whole[examples[limit].id].answer
+    words = ("run", "--model", f"replay:{DATA / name}", "--tasks", task, "--limit", str(limit))
+    done = nikawa(*words, "--data", str(published), "--out", str(tmp_path), "--quiet")
+    assert done.returncode == 0, done.stderr
+    (path,) = tmp_path.glob("*/predictions/dev.jsonl")
+    stored = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [row["answer"] for row in stored] == [whole[e.id].answer for e in examples[:limit]]
+
+
 def write_inspect_log(path: Path, samples: list[dict[str, Any]]) -> Path:
     """A log of inspect with other samples in the shape of its own."""
     document = json.loads((DATA / "inspect" / "jnli_ids.json").read_text())

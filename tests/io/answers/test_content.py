@@ -130,8 +130,8 @@ def test_both_ways_round_the_way_of_the_log_counts() -> None:
     backward = [sample(template.format(**item), payload=i) for i, item in enumerate(items)]
     assert match(make_target(items), backward) == ["0", "1", "2", "3"]
     assert match(make_target(items), backward[:2]) == ["?", "?"]
-    named = [sample(hypothesis=i["hypothesis"], premise=i["premise"]) for i in items[:2]]
-    assert match(make_target(items), named) == ["0", "1"]
+    by_name = [sample(hypothesis=i["hypothesis"], premise=i["premise"]) for i in items[:2]]
+    assert match(make_target(items), by_name) == ["0", "1"]
     as_published = [sample(sentence1=i["premise"], sentence2=i["hypothesis"]) for i in items[:2]]
     assert match(make_target(items), as_published) == ["0", "1"]
 

@@ -35,6 +35,8 @@ START_CHARS = 8
 MIN_IN_ORDER = 5
 """Samples that must come in the order of the split before their order counts; five do so by chance
 once in 120 times."""
+MAX_SAMPLES = 1000
+"""Samples of one item that are kept until the end of the log."""
 MIN_SHARED = 0.7
 """The share of an example's character pairs that a sample must hold to be about the same text,
 changed: segmented, normalised, cut."""
@@ -354,38 +356,51 @@ class SampleMatcher:
         self._index = ContentIndex(target)
         self._place_of = {example.id: place for place, example in enumerate(target.examples)}
         self._undecided: list[_Undecided] = []
+        self._decided: dict[int, list[SampleMatch]] = defaultdict(list)
+        """The samples of each example, by its place."""
         self._in_order: list[tuple[int, int]] = []
         """(Order, place) of the samples that are decided."""
         self._shapes: set[tuple[int, ...]] = set()
         """The orders in which decided samples have their texts."""
-        self._held = Counter[tuple[str, ...]]()
+        self._sample_counts = Counter[tuple[str, ...]]()
         """How many samples hold a content."""
         self._ids_contradict, self._numbers_contradict = False, False
         self._confirmed_numbers, self._count = 0, 0
 
     def match(self, samples: Iterable[LogSample]) -> Iterator[SampleMatch]:
-        """Every sample with its example; those that need the whole log come last."""
+        """Every sample with its example, in the order of the log; those without one may come before."""
         for sample in samples:
             self._count += 1
             content, fits = self._index.find_fits(sample)
-            self._held.update({fit.texts for fit in fits})
+            self._sample_counts.update({fit.texts for fit in fits})
             self._compare_ids(sample, {place for fit in fits for place in fit.places})
             if len(fits) == 1 and len(fits[0].places) == 1 and is_clear(fits[0]):
+                (place,) = fits[0].places
+                if len(self._decided[place]) >= MAX_SAMPLES:
+                    name = self._index.examples[place].id
+                    what = f"is one of more than {MAX_SAMPLES:,} samples of the item {name!r}"
+                    yield SampleMatch(sample, None, UnfitAnswer(what, "keep one sample an item"))
+                    continue
                 self._learn_shape(fits[0])
-                yield self._decide(sample, fits[0].places[0], fits)
+                self._decide(sample, place, fits)
                 continue
             longest = max(map(len, content.split(BETWEEN)))
             has_inputs = any(sample.fields.get(name) for name in self._target.task.inputs)
             is_silent = not fits and not has_inputs and longest < self._index.shortest
-            kept = sample._replace(segments=(), fields={}, prompt=())
-            undecided = _Undecided(kept, fits, is_silent)
+            undecided = _Undecided(sample, fits, is_silent)
             if not fits:
                 self._count_support(undecided, content)
+            undecided.sample = sample._replace(segments=(), fields={}, prompt=())
             if self._is_of_none(undecided):
-                yield SampleMatch(kept, None)
+                yield SampleMatch(undecided.sample, None)
             else:
                 self._undecided.append(undecided)
-        yield from self._decide_rest()
+        self._decide_rest()
+        self._release_others()
+        matches = [match for group in self._decided.values() for match in group]
+        yield from sorted(matches, key=lambda match: match.sample.place)
+        for undecided in self._undecided:
+            yield SampleMatch(undecided.sample, None, self._explain(undecided))
 
     def _is_of_none(self, undecided: _Undecided) -> bool:
         """Whether nothing that is still to come can give a sample an example."""
@@ -432,13 +447,15 @@ class SampleMatcher:
         if len(set(fit.texts)) == len(fit.texts):  # a pair of one text comes either way round
             self._shapes.add(fit.shape)
 
-    def _decide(self, sample: LogSample, place: int, fits: Sequence[Fit]) -> SampleMatch:
+    def _decide(self, sample: LogSample, place: int, fits: Sequence[Fit]) -> None:
         if sample.order is not None:
             self._in_order.append((sample.order, place))
+        kept = sample._replace(segments=(), fields={}, prompt=())
         is_confirmed = any(place in fit.places for fit in fits)
-        return SampleMatch(sample, self._index.examples[place], None, is_confirmed)
+        match = SampleMatch(kept, self._index.examples[place], None, is_confirmed)
+        self._decided[place].append(match)
 
-    def _decide_rest(self) -> Iterator[SampleMatch]:
+    def _decide_rest(self) -> None:
         steps: tuple[Callable[[list[_Undecided]], Iterator[tuple[_Undecided, int]]], ...] = (
             self._by_id,
             self._by_last,
@@ -448,16 +465,41 @@ class SampleMatcher:
             self._by_same_answer,
             self._by_order_alone,
         )
-        rest = self._undecided
         for step in steps:
-            places = {id(undecided): place for undecided, place in step(rest)}
-            for undecided in rest:
+            places = {id(undecided): place for undecided, place in step(self._undecided)}
+            rest = []
+            for undecided in self._undecided:
                 if id(undecided) in places:
-                    place = places[id(undecided)]
-                    yield self._decide(undecided.sample, place, undecided.fits)
-            rest = [undecided for undecided in rest if id(undecided) not in places]
-        for undecided in rest:
-            yield SampleMatch(undecided.sample, None, self._explain(undecided))
+                    self._decide(undecided.sample, places[id(undecided)], undecided.fits)
+                else:
+                    rest.append(undecided)
+            self._undecided = rest
+
+    def _release_others(self) -> None:
+        """Take from an example the samples of items that have its texts and are not among the
+        examples: a run may ask a part of a split.
+        """
+        offsets = {
+            match.sample.order - place
+            for place, group in self._decided.items()
+            for match in group
+            if len(group) == 1 and match.sample.order is not None
+        }
+        for place, group in self._decided.items():
+            if all(match.sample.payload == group[0].sample.payload for match in group):
+                continue
+            by_id = [m for m in group if place == self._find_place(m.sample.own_id)]
+            orders = [match.sample.order for match in group]
+            in_turn = [
+                match
+                for match, order in zip(group, orders, strict=True)
+                if order is not None and {order - place} == offsets
+            ]
+            own = by_id or in_turn
+            if len(own) == 1 and (by_id or len(self._decided) > 2):
+                self._decided[place] = own
+                others = [match.sample for match in group if match is not own[0]]
+                self._undecided += [_Undecided(sample, [], is_silent=True) for sample in others]
 
     def _by_id(self, rest: list[_Undecided]) -> Iterator[tuple[_Undecided, int]]:
         """By ids, if those of the log are the dataset's."""
@@ -480,7 +522,11 @@ class SampleMatcher:
         instruction, in all of them but its own.
         """
         for undecided in rest:
-            fits = [f for f in undecided.fits if self._held[f.texts] <= self._index.sizes[f.texts]]
+            fits = [
+                f
+                for f in undecided.fits
+                if self._sample_counts[f.texts] <= self._index.sizes[f.texts]
+            ]
             fits = fits or [fit for fit in undecided.fits if is_clear(fit)]
             best = max((fit.rank for fit in fits), default=None)
             undecided.fits = [fit for fit in fits if fit.rank == best]

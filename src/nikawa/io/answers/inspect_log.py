@@ -207,8 +207,8 @@ def make_sample(row: Mapping[str, Any], place: int, target: Target) -> LogSample
     """What a sample tells about its example, and what it answers."""
     metadata, own = row.get("metadata"), row.get("id")
     fields = metadata if isinstance(metadata, Mapping) else {}
-    given = id_text(own)
-    if given is None and not row.get("input"):
+    own_id = id_text(own)
+    if own_id is None and not row.get("input"):
         raise UnfitAnswer("has no id", "is this a log of inspect?")
     is_number = type(own) is int  # inspect counts samples that have no id from 1
     by_metadata = find_own_id(fields, target)
@@ -218,8 +218,8 @@ def make_sample(row: Mapping[str, Any], place: int, target: Target) -> LogSample
         place,
         tuple(texts),
         fields,
-        by_metadata or (None if is_number else given),
-        given if is_number else None,
+        by_metadata or (None if is_number else own_id),
+        own_id if is_number else None,
         own - 1 if isinstance(own, int) and is_number else None,
         reply,
     )

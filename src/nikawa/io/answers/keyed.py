@@ -64,13 +64,18 @@ def read_keyed(
     def list_samples() -> Iterator[LogSample]:
         for answer, row in answers:
             texts = tuple(list_texts(_other_fields(row)))
-            yield LogSample(answer.place, texts, row, answer.id, None, None, answer)
+            alike = answer._replace(place=0, id=None)  # what is equal where two answers are
+            yield LogSample(answer.place, texts, row, answer.id, None, None, alike)
 
     matcher = SampleMatcher(target, by_order=False, trust_ids=True)
     for match in matcher.match(list_samples()):
-        answer: RawAnswer = match.sample.payload
-        name = answer.id if match.example is None else match.example.id
-        yield answer._replace(id=name, unfit=match.unfit, confirmed=match.is_confirmed)
+        sample, example = match.sample, match.example
+        yield sample.payload._replace(
+            place=sample.place,
+            id=sample.own_id if example is None else example.id,
+            unfit=match.unfit,
+            confirmed=match.is_confirmed,
+        )
 
 
 def _other_fields(row: Mapping[str, Any]) -> list[Any]:

@@ -205,7 +205,6 @@ class _Matching:
         self.parse = read_extracts(make_reader(target.task, indices=indices), self.extract)
         self.read_scores = make_score_reader(target.task, indices=indices)
         self.path, self.form = path, form
-        self.is_out_of_order, self.last_place = False, 0
         if form.log and target.indices:  # to a log an option names a variant
             target = Target(target.task, target.examples)
         answers = form.read(rows, target, path)
@@ -217,11 +216,6 @@ class _Matching:
                 self._refuse(answer.unfit.at(path, form.place, answer.place))
             else:
                 self._add_unknown(answer.id or f"{form.place} {answer.place}")
-        if self.is_out_of_order:  # samples that need the whole log came last
-            files = {file: number for number, (file, _, _) in enumerate(self.places.values())}
-            ranks = {name: (files[file], place) for name, (file, _, place) in self.places.items()}
-            names = sorted(self.predictions, key=ranks.__getitem__)
-            self.predictions = {name: self.predictions[name] for name in names}
 
     def _refuse(self, reason: BadInput) -> None:
         """Note why the file is refused: raised at once, but of logs at the end, since a log is held
@@ -261,8 +255,6 @@ class _Matching:
         place = (self.path, self.form.place, answer.place)
         before = self.predictions.setdefault(example.id, prediction)
         if before is prediction:
-            self.is_out_of_order |= answer.place < self.last_place
-            self.last_place = answer.place
             self.confirmed += answer.confirmed
             self.places[example.id] = place
         elif _is_same(before, prediction):
