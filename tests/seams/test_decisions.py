@@ -26,7 +26,7 @@ from nikawa.collect.workers import make_links
 from nikawa.io.judgements import open_judgements
 from nikawa.io.records import read_examples, read_records, write_records
 from nikawa.recipes.build import BuildOptions, build
-from nikawa.records import Example, Judgement, Span
+from nikawa.records import Example, Judgement, Origin, Span
 from nikawa.serve.login import hash_password, set_person
 
 Nikawa = Callable[..., CompletedProcess[str]]
@@ -440,6 +440,53 @@ def test_control_items_stay_hidden(nikawa: Nikawa, tmp_path: Path) -> None:
     reading = open_judgements(out)
     assert "i0" in {one.example for _, one in reading.rows}
     assert [one.example for _, one in reading.reports] == ["control"]
+
+
+def test_decisions_about_hidden_labels_are_not_shown(nikawa: Nikawa, tmp_path: Path) -> None:
+    """A decision and its reason tell the label of an item: whoever does not hold the labels sees neither."""
+    folder = tmp_path / "tides"
+    folder.mkdir()
+    examples = [
+        Example(
+            id=f"t{n}",
+            inputs={"text": text},
+            gold={"label": "neutral"},
+            origin=Origin(recipe="aggregate", gold="hidden" if n < 2 else "annotated"),
+        )
+        for n, text in enumerate(TEXTS)
+    ]
+    write_records(folder / "test.jsonl", examples)
+    done = nikawa("data", "card", str(folder), "--say", "name=tides")
+    assert done.returncode == 0, done.stderr
+    said = [
+        Judgement(example=f"tides:test/t{n}", worker=worker, question="label", answer="entailment")
+        for n in range(4)
+        for worker in ("aki", "beni")
+    ]
+    said += [
+        Judgement(
+            example=f"tides:test/t{n}",
+            worker="decision:rin",
+            question="label",
+            answer="contradiction",
+            kind="decision",
+            comment=f"秘密{n}",
+        )
+        for n in range(4)
+    ]
+    write_records(folder / "judgements.jsonl", said)
+    words = ("aggregate", str(folder), "--rule", "majority", "--out")
+    done = nikawa(*words, str(tmp_path / "gold"))
+    assert done.returncode == 0, done.stderr
+    assert {one["example"] for one in rows(tmp_path / "gold" / "items.jsonl")} == {
+        "tides:test/t2",
+        "tides:test/t3",
+    }
+    text = "".join(path.read_text("utf-8") for path in (tmp_path / "gold").iterdir())
+    assert "秘密2" in text
+    assert "秘密0" not in text
+    assert nikawa(*words, str(tmp_path / "all"), "--hidden").returncode == 0
+    assert len(rows(tmp_path / "all" / "items.jsonl")) == 4
 
 
 REVIEWS = "".join(
