@@ -69,7 +69,7 @@ def test_every_form_tells_what_it_asks_and_takes_its_own_answer(form: str) -> No
             assert not [problem for problem in problems if problem.where in fitted]
 
 
-LABELS = {"labels": ["good", "bad"]}
+LABELS: dict[str, Any] = {"labels": ["good", "bad"]}
 
 
 def test_another_name_of_the_question() -> None:
@@ -106,7 +106,7 @@ def test_no_question_that_fits() -> None:
 
 
 def test_what_is_only_written_otherwise_is_taken() -> None:
-    names = {"names": {"good": "よい", "bad": "わるい"}}
+    names: dict[str, Any] = {"names": {"good": "よい", "bad": "わるい"}}
     assert fit("choice", {"label": "わるい"}, **LABELS, **names)[0] == {"label": "bad"}
     assert fit("choice", {"label": 1}, labels=["0", "1"])[0] == {"label": "1"}
     assert fit("scale", {"score": "3"})[0] == {"score": 3}

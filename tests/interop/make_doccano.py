@@ -11,12 +11,15 @@ import io
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
+import wave
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +104,7 @@ def start_servers(bin_folder: Path) -> list[subprocess.Popen[bytes]]:
 def create_project(people: list[Person], name: str, kind: str, **settings: Any) -> str:
     """A project with all people as members; the address of its parts."""
     owner = people[0]
-    body = {
+    body: dict[str, Any] = {
         "name": name,
         "description": name,
         "project_type": kind,
@@ -232,12 +235,67 @@ def make_texts(people: list[Person], folder: Path) -> None:
     examples = add_examples(people[0], project, [(item, text) for item, text, _ in ENTITIES])
     intents = add_types(people[0], project, "category", ["tell", "ask"])
     types = add_types(people[0], project, "span", ["PS", "LC", "OG"])
-    for item, _, answers in ENTITIES:
-        for person, (spans, _) in zip(people, answers, strict=True):
+    for item, _, marked in ENTITIES:
+        for person, (spans, _) in zip(people, marked, strict=True):
             at = f"{project}/examples/{examples[item]}"
             person.call("POST", f"{at}/categories", {"label": intents["tell"]})
             mark_spans(person, at, spans, types)
     unpack(wait_for_file(people[0], project, "JSONL"), folder / "intents")
+
+
+def make_media(people: list[Person], folder: Path) -> None:
+    """Projects of pictures and sound: labels and texts are answers as any, boxes and outlines are not."""
+    picture, sound = folder / "dot.png", folder / "tone.wav"
+    rows = zlib.compress(b"\0\xff")
+    head = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
+    parts = ((b"IHDR", head), (b"IDAT", rows), (b"IEND", b""))
+    chunks = [
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in parts
+    ]
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(chunks))
+    with wave.open(str(sound), "wb") as out:
+        out.setparams((1, 2, 8000, 0, "NONE", ""))
+        out.writeframes(b"\0\0" * 80)
+    kinds = {
+        "ImageClassification": ("ImageFile", picture, "categories"),
+        "BoundingBox": ("ImageFile", picture, "bboxes"),
+        "Segmentation": ("ImageFile", picture, "segments"),
+        "ImageCaptioning": ("ImageFile", picture, "texts"),
+        "Speech2text": ("AudioFile", sound, "texts"),
+    }
+    for kind, (file_format, file, part) in kinds.items():
+        project = create_project(people, kind, kind)
+        body = {"format": file_format, "task": kind, "uploadIds": [upload(people[0], file)]}
+        import_files(people[0], project, body)
+        example = people[0].call("GET", f"{project}/examples")["results"][0]["id"]
+        types = {}
+        if part != "texts":
+            types = add_types(people[0], project, "category", ["dot"])
+        label = types.get("dot")
+        bodies: dict[str, dict[str, Any]] = {
+            "categories": {"label": label},
+            "bboxes": {"x": 0, "y": 0, "width": 1, "height": 1, "label": label},
+            "segments": {"points": [0, 0, 1, 1], "label": label},
+            "texts": {"text": "点がひとつ"},
+        }
+        for person in people:
+            person.call("POST", f"{project}/examples/{example}/{part}", bodies[part])
+        unpack(wait_for_file(people[0], project, "JSONL"), folder / kind)
+    picture.unlink()
+    sound.unlink()
+
+
+def import_files(owner: Person, project: str, body: dict[str, Any]) -> None:
+    """Take uploaded files into a project, and wait for the end of it."""
+    task = owner.call("POST", f"{project}/upload", body)["task_id"]
+    for _ in range(WAIT):
+        status = owner.call("GET", f"/tasks/status/{task}")
+        if status["ready"]:
+            break
+        time.sleep(0.5)
+    if status.get("error"):
+        raise SystemExit(f"{project}: {status}")
 
 
 def upload(owner: Person, path: Path) -> str:
@@ -267,14 +325,7 @@ def make_round_trip(people: list[Person], folder: Path) -> None:
         uploads = [upload(owner, file) for file in sorted(ours.glob("*.jsonl"))]
         body = {"format": "JSONL", "task": kind, "uploadIds": uploads, "column_data": "text"}
         body |= {"column_label": "label", "encoding": "utf_8"}
-        task = owner.call("POST", f"{project}/upload", body)["task_id"]
-        for _ in range(WAIT):
-            status = owner.call("GET", f"/tasks/status/{task}")
-            if status["ready"]:
-                break
-            time.sleep(0.5)
-        if status.get("error"):
-            raise SystemExit(f"{form}: {status}")
+        import_files(owner, project, body)
         unpack(wait_for_file(owner, project, "JSONL"), folder / f"theirs.{form}")
 
 
@@ -288,6 +339,7 @@ def main() -> None:
         make_classification(people, folder)
         make_spans(people, folder)
         make_texts(people, folder)
+        make_media(people, folder)
         make_round_trip(people, folder)
         (folder / "VERSION").write_text(f"doccano {VERSION}\n")
     finally:

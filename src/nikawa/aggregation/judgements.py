@@ -251,8 +251,8 @@ def _name_lines(source: JudgementSource, question: str | None) -> Iterator[None]
             odd = isinstance(judgement.answer, list | dict) and find_marks(judgement.answer) is None
             if odd and question in (None, judgement.question):
                 kind = "a list" if isinstance(judgement.answer, list) else "a mapping"
-                first = judgement.answer[0] if isinstance(judgement.answer, list) else None
-                if isinstance(first, dict) and {"from", "to"} <= first.keys():
+                part = judgement.answer[0] if isinstance(judgement.answer, list) else None
+                if isinstance(part, dict) and {"from", "to"} <= part.keys():
                     kind = "a list of relations, of which no agreement is computed"
                 what = f"{judgement.worker}'s answer about {judgement.example} is {kind}"
                 place = number

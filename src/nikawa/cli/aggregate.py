@@ -172,8 +172,7 @@ def aggregate(
     from nikawa.aggregation.job import AggregateOptions, report_workers
     from nikawa.io.judgements import parse_options
 
-    words = (question,) if question else ()
-    how, question = parse_options(form, columns, words, empty=empty)
+    how, question = parse_options(form, columns, question, empty=empty)
     options = AggregateOptions(
         rules=tuple(rule or ("majority",)),
         ties=ties,

@@ -145,8 +145,7 @@ def agree(
     from nikawa.aggregation.plan import PlanGoal
     from nikawa.io.judgements import parse_options
 
-    words = (question,) if question else ()
-    how, question = parse_options(form, columns, words, encoding=encoding, empty=empty)
+    how, question = parse_options(form, columns, question, encoding=encoding, empty=empty)
     options = AgreeOptions(
         question=question,
         level=level,

@@ -472,12 +472,11 @@ def import_(
         typer.Option("--map", help="Columns of a sheet: example=ID,worker=USER,answer=LABEL."),
     ] = None,
     question: Annotated[
-        list[str] | None,
+        str,
         typer.Option(
-            help="OURS=THEIRS: what the tool calls a question of the project, where that cannot be told; or the question of a sheet that names none. May be repeated.",
-            show_default=False,
+            help="OURS=THEIRS: what the tool calls a question of the project, where that cannot be told, with commas between several; or the question of a sheet that names none, else the project's."
         ),
-    ] = None,
+    ] = "label",
     empty: EmptySpans = "none",
     skip_invalid: Annotated[
         bool,
@@ -502,12 +501,16 @@ def import_(
         raise BadInput(
             "there is nothing to import", cure="name a file of judgements, or --examples FILE"
         )
-    options, _ = parse_options(form, mapping, question or (), empty=empty)
+    options, _ = parse_options(form, mapping, question, empty=empty)
     report = import_judgements(
         project, file, options, examples, database, skip_invalid=skip_invalid
     )
-    if json:
-        return print_json(report)
+    if json:  # what only some files hold is there where it was found
+        further = ("decisions", "reports", "differing")
+        parts = {name: getattr(report, name) for name in asdict(report)}
+        return print_json(
+            {name: part for name, part in parts.items() if part or name not in further}
+        )
     if not quiet:
         echo(
             f"{report.answers:,} answers and {report.examples:,} examples added, {report.known:,} known before"

@@ -81,12 +81,12 @@ def map_questions(theirs: Mapping[str, str], ours: Mapping[str, str], file: Any)
             names = " or ".join(map(repr, fitting))
             cure = f"write --question {question}={fitting[0]}"
             raise BadInput(f"which is the question {question!r}: {names}?", file=file, cure=cure)
-    main, kind = next(iter(ours.items()))
+    main = next(iter(ours))
     if theirs and not mapping:
         listed = ", ".join(
             f"{name!r} ({kind or 'of another kind'})" for name, kind in theirs.items()
         )
-        what = f"answers {listed}; the form asks {main!r} ({kind})"
+        what = f"answers {listed}; the form asks {main!r} ({ours[main]})"
         raise BadInput(
             what, file=file, cure=f"write --question {main}=NAME where one of them is meant"
         )
@@ -129,9 +129,10 @@ def fit_judgements(
     for (place, judgement), file in zip(rows, files, strict=True):
         reading.file = file
         if judgement.answer is None:
+            reading.notes.add("judgements without an answer", place, "skipped")
             continue
-        question = mapping.get(judgement.question)
-        if question is None:
+        asked = mapping.get(judgement.question)
+        if asked is None:
             what = f"answers to {judgement.question!r}"
             reading.notes.add(what, place, "skipped: the form does not ask it")
             continue
@@ -139,10 +140,10 @@ def fit_judgements(
             what = f"answers about {judgement.example!r}, which is no item of the project"
             raise reading.fault(place, what, explain_unknown(reading))
         parts = groups.setdefault((judgement.worker, judgement.example), {})
-        if question in parts:
+        if asked in parts:
             what = f"worker {judgement.worker} answers {judgement.question!r} twice about {judgement.example}"
             raise reading.fault(place, what, "keep one answer a worker and item")
-        parts[question] = (place, replace(judgement, question=question))
+        parts[asked] = (place, replace(judgement, question=asked))
     fitted: list[tuple[int, Judgement]] = []
     for (_, name), parts in groups.items():
         fitted += fit_answer(project, examples[name], parts, ours, reading, skip_invalid)
@@ -264,6 +265,6 @@ def vary_value(value: Any, example: Example, options: Options) -> Iterator[Any]:
     elif isinstance(value, list) and len(value) == 1:
         yield value[0]
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        if float(value).is_integer():
-            yield int(value)
-        yield str(int(value)) if float(value).is_integer() else str(value)
+        whole = int(value) if isinstance(value, int) or value.is_integer() else value
+        yield whole
+        yield str(whole)

@@ -292,10 +292,6 @@ class ImportReport:
     """Decisions of an owner that were added."""
     reports: int = 0
     """Reports of workers that were added."""
-    judgements: int = 0
-    """Judgements that were taken: an answer to a form with two questions is two."""
-    form: str = ""
-    """What the file was recognised as."""
     differing: int = 0
     """Answers known before that say something else than the file; they stay as they are."""
 
@@ -340,9 +336,7 @@ def import_judgements(
 
         answers, known, decisions, reports, differing = store.write(add_all)
         notes = reading.notes.report()
-        return ImportReport(
-            answers, known, added, notes, decisions, reports, len(rows), reading.form, differing
-        )
+        return ImportReport(answers, known, added, notes, decisions, reports, differing)
 
 
 def count_differing(db: Connection, project: Project, rows: Iterable[tuple[int, Judgement]]) -> int:

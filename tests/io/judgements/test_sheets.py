@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ def sheet(folder: Path, text: str, name: str = "s.csv", encoding: str = "utf-8")
 
 
 def read(
-    path: Path, mapping: str | None = LONG, **more: str
+    path: Path, mapping: str | None = LONG, **more: Any
 ) -> tuple[list[Judgement], tuple[Note, ...]]:
     reading = open_judgements(
         path, JudgementOptions(mapping=parse_map(mapping) if mapping else None, **more)

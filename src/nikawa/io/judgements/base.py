@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -84,23 +84,22 @@ class JudgementOptions:
         return self.asked in (None, question)
 
 
-def parse_questions(words: Iterable[str]) -> tuple[str | None, dict[str, str]]:
-    """`NAME`, the question of files that name none, and `OURS=THEIRS`, what a tool calls a question of ours.
+def parse_questions(text: str) -> tuple[str | None, dict[str, str]]:
+    """`NAME`, the question that is asked, or `OURS=THEIRS,…`, what a tool calls questions of ours.
 
-    >>> parse_questions(["spans=ner"])
+    >>> parse_questions("spans=ner")
     (None, {'spans': 'ner'})
     """
-    question, mapping = None, {}
-    for word in words:
-        ours, equals, theirs = (part.strip() for part in word.partition("="))
-        if not ours or (equals and not theirs) or ours in mapping:
-            cure = "write a question of ours, or --question OURS=THEIRS, once each"
-            raise BadInput(f"--question {word!r} names no question", cure=cure)
-        if equals:
-            mapping[ours] = theirs
-        else:
-            question = ours
-    return question, mapping
+    if "=" not in text:
+        return text.strip() or None, {}
+    mapping: dict[str, str] = {}
+    for part in text.split(","):
+        ours, _, theirs = (word.strip() for word in part.partition("="))
+        if not ours or not theirs or ours in mapping or theirs in mapping.values():
+            cure = "write OURS=THEIRS, with commas between several, each once"
+            raise BadInput(f"--question {text!r} names no question of a tool", cure=cure)
+        mapping[ours] = theirs
+    return None, mapping
 
 
 class Notes:

@@ -151,6 +151,8 @@ def judge_prodigy(
         labels = row.accept or []
         if len(labels) > 1:
             raise reading.fault(line, "has several choices", "one answer a question is taken")
+        if labels and not isinstance(labels[0], str | int):
+            raise reading.fault(line, f"accepts {labels[0]!r}, which is no option", "export again")
         if labels:
             yield "choice", options.question, labels[0]
         else:
@@ -219,7 +221,7 @@ def read_argilla(path: Path, options: JudgementOptions | None = None) -> Reading
         for place, row in enumerate(read_json(path, list[dict[str, Any]]), start=1):
             try:
                 record = msgspec.convert(unflatten_record(row), ArgillaRecord)
-            except (msgspec.ValidationError, ValueError) as problem:
+            except (msgspec.ValidationError, ValueError, TypeError) as problem:
                 raise reading.fault(place, f"is no record ({problem})", "export again") from None
             example = record.metadata.get("example") or record.id
             if example in (None, ""):
@@ -297,18 +299,19 @@ def parse_response(
         return None
     if isinstance(value, str):
         return "choice", value
-    if isinstance(value, int | float):
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return "number", value
     if isinstance(value, list) and all(isinstance(part, dict) for part in value):
         if not all("start" in part for part in value):  # a ranking as {value, rank}
-            ranked = sorted(
-                value, key=lambda part: (part.get("rank") is None, part.get("rank") or 0)
-            )
-            if len({part.get("rank") for part in value}) == len(value):
-                return "ranking", [part.get("value") for part in ranked]
-            raise reading.fault(
-                place, f"ranks two values of {question!r} alike", "an order has no ties here"
-            )
+            ranks = {
+                part.get("rank"): part.get("value")
+                for part in value
+                if type(part.get("rank")) is int
+            }
+            if len(ranks) == len(value) and all(isinstance(each, str) for each in ranks.values()):
+                return "ranking", [ranks[rank] for rank in sorted(ranks)]
+            what = f"has values of {question!r} without a rank of their own"
+            raise reading.fault(place, what, "an order has no ties here")
         texts = [text for text in record.fields.values() if isinstance(text, str)]
         spans = [
             ForeignSpan(p.get("start"), p.get("end"), str(p.get("label") or "")) for p in value

@@ -332,6 +332,8 @@ def place_values(
     """The spans of the regions of one control; a region with two labels is two spans."""
     spans = []
     for value, name in zip(values, names, strict=True):
+        if not isinstance(value, dict) or not is_span(value):
+            raise ValueError("has a region without start and end in the text")
         labels = next(
             (v for k, v in value.items() if k.endswith("labels") and isinstance(v, list)), []
         )
@@ -394,7 +396,8 @@ def judge_rows(
         for name in questions
         for _, row in rows
         if isinstance(row.get(name), list)
-        and all(isinstance(v, dict) and is_span(v) for v in row[name])
+        and row[name]
+        and all(isinstance(value, dict) and is_span(value) for value in row[name])
     }
     if not marking and options.asks_spans:
         marking = set(options.questions.values())
@@ -453,7 +456,7 @@ def judge_rows(
                     question=question,
                     answer=answer.answer,
                     seconds=parse_seconds(str(row.get("lead_time") or ""), place, reading.path),
-                    at=row.get("created_at"),
+                    at=str(row["created_at"]) if row.get("created_at") else None,
                 ),
             )
 
@@ -482,7 +485,9 @@ def find_row_questions(
     if (
         reading.form.endswith("MIN") and order and order[0] != "id"
     ):  # answers stand behind the number of the task
-        behind = {name for row in rows for name in list(row)[list(row).index("id") + 1 :]}
+        behind = {
+            name for row in rows if "id" in row for name in list(row)[list(row).index("id") + 1 :]
+        }
         questions = [name for name in names if name in behind]
     rest = [name for name in names if name not in questions]
     if not questions and annotated:

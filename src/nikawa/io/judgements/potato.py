@@ -59,7 +59,7 @@ class ExportRow(msgspec.Struct):
     user_id: str
     labels: dict[str, dict[str, Any]] = {}
     spans: dict[str, list[dict[str, Any]]] = {}
-    links: Any = None
+    links: dict[str, Any] | list[Any] | None = None
 
 
 class SnapshotRow(msgspec.Struct):
@@ -170,7 +170,7 @@ def read_lines(file: Path) -> Iterator[Answers]:
                     ForeignSpan(start, end, str(name)) for name, start, end in part.value["spans"]
                 ]
                 answers.spans[part.schema] = spans
-        except (msgspec.ValidationError, ValueError) as problem:
+        except (msgspec.ValidationError, ValueError, TypeError) as problem:
             cure = "name user_state.json, or export again"
             what = f"is no line of potato ({problem})"
             raise BadInput(what, file=file, line=line, cure=cure) from None

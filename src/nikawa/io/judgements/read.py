@@ -62,18 +62,18 @@ PEEK_BYTES = 1 << 16
 def parse_options(
     form: str | None = None,
     columns: str | None = None,
-    questions: Iterable[str] = (),
+    questions: str | None = None,
     *,
     encoding: str | None = None,
     empty: str = "none",
 ) -> tuple[JudgementOptions, str | None]:
     """How a file is read, from the words of a command line; and the question that is asked, where one is named.
 
-    `columns` is a map as `parse_map` takes it, `questions` are `NAME` or `OURS=THEIRS`.
+    `columns` is a map as `parse_map` takes it, `questions` as `parse_questions`.
     """
     if empty not in ("none", "skip"):
         raise unknown("meaning of empty spans", empty, ("none", "skip"))
-    name, mapping = parse_questions(questions)
+    name, mapping = parse_questions(questions or "")
     question = name or next(iter(mapping), None)
     options = JudgementOptions(
         form=form,
