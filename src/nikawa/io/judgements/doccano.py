@@ -82,6 +82,7 @@ class Row(msgspec.Struct):
     def is_empty(self) -> bool:
         """Whether nobody put anything into it."""
         parts = (self.label, self.labels, self.cats, self.entities, self.relations)
+        parts += (self.bbox, self.segmentation)
         return not any(part not in (None, "", []) for part in parts)
 
 

@@ -202,7 +202,8 @@ def recognise_json(path: Path, start: bytes, line: bytes) -> str:
         return "potato"
     if has(PRODIGY_HASH):
         return "prodigy"
-    is_foreign = b'"label' in line or b'"entities"' in line or b'"bbox"' in line
+    keys = (b'"label', b'"entities"', b'"bbox"', b'"segmentation"')
+    is_foreign = any(key in line for key in keys)
     return "doccano" if is_foreign and b'"answer":' not in line.replace(b" ", b"") else "records"
 
 
