@@ -102,7 +102,8 @@ def test_counts_and_card(make: Make, tmp_path: Path) -> None:
     card: Card = dataset.card
     assert (card.name, card.version, card.languages) == ("small", "7-per-cell-seed-4", ("ja",))
     assert all(getattr(card, name) for name in card.__struct_fields__)
-    assert sorted(content(tmp_path / "a")) == ["card.json", "test.jsonl", "train.jsonl"]
+    files = ["card.json", "known.toml", "test.jsonl", "train.jsonl"]
+    assert sorted(content(tmp_path / "a")) == files
     cells = Counter(example.meta["cell"] for example in dataset.splits["train"])
     assert set(cells.values()) == {7}
 
@@ -227,7 +228,8 @@ def test_other_files_stay_and_old_splits_go(make: Make, tmp_path: Path) -> None:
     make("a", splits=("points",))
     (tmp_path / "a" / "notes.md").write_text("mine")
     make("a", overwrite=True)
-    assert sorted(content(tmp_path / "a")) == ["card.json", "notes.md", "test.jsonl", "train.jsonl"]
+    files = ["card.json", "known.toml", "notes.md", "test.jsonl", "train.jsonl"]
+    assert sorted(content(tmp_path / "a")) == files
     (tmp_path / "a" / "card.json").unlink()
     with pytest.raises(BadInput, match="holds splits already"):
         make("a")

@@ -241,7 +241,7 @@ def test_an_empty_part_is_refused(by: str, sizes: str, said: str, tmp_path: Path
     with pytest.raises(BadInput, match=said):
         split(str(path), options=options)
     assert not out.exists()
-    assert split(str(path), options=SplitOptions(sizes="rest,0,2")).sizes == {
+    assert split(str(path), options=SplitOptions(by="random", sizes="rest,0,2")).sizes == {
         "train": 4,
         "dev": 0,
         "test": 2,

@@ -64,6 +64,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "random": {},
     "stratified": {"question": "label"},
     "group": {},
+    "stratified-groups": {"question": "label"},
     "date": {},
     "flat": {"question": "score", "fields": ("source",)},
     "balanced": {"fields": ("source", "style")},

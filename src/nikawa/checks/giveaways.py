@@ -14,7 +14,10 @@ An answer that is a text or a span is looked for in the field itself.
 Labels that are open to everybody are another matter: that a tag goes with a label more often than
 not is what tags are for. There a field gives the label away where it leaves little to guess: it
 takes half of the errors away that guessing the most frequent label makes (`Giveaway.strength`,
-Goodman and Kruskal's lambda), or one of its values has always the same label (`Giveaway.certain`).
+Goodman and Kruskal's lambda), or some of its values have always the same label (`Giveaway.certain`).
+An id, a group and a field of very many values are names: that the items of a document share a label
+says nothing of the next document, and a number in a name goes by the order of the file, which
+nothing that reads one example sees. Only how names begin, and whether they name a label, is looked at.
 `nikawa data check`, `nikawa data export` and `nikawa build` name those fields (`find_open_giveaways`);
 `nikawa probe giveaways` lists the weaker ones as well.
 """
@@ -61,6 +64,10 @@ MAX_CLASSES = 12
 REMAINDERS = (2, 3, 4, 5)
 MIN_STRENGTH = 0.5
 """Share of errors that a field must take away to give open labels away."""
+MIN_CERTAIN_SHARE = 0.05
+"""Share of the items that values with always the same label must have together."""
+MAX_MEANT_VALUES = 50
+"""Different values above which those of a field are names, where labels are open."""
 MAX_CERTAIN_SHOWN = 3
 """Values with always the same label that are named."""
 MIN_ANSWER_CHARS = 2
@@ -83,7 +90,8 @@ class Giveaway(Record, frozen=True, kw_only=True, omit_defaults=True):
     ids: tuple[str, ...] = ()
     allowed: bool = False
     strength: float = 0.0
-    """Share of the errors of guessing the most frequent label that guessing by the field avoids."""
+    """Share of the errors of guessing the most frequent label that guessing by the field avoids; of
+    a field that holds the answer itself, the share of items where it does."""
     certain: tuple[str, ...] = ()
     """Values whose items have one label only, more of them than chance gives: `C = contradiction`."""
 
@@ -122,12 +130,14 @@ def find_giveaways(
     *,
     ordered: Sequence[str] = (),
     seed: int = 0,
+    names: Sequence[str] = (),
     strong: bool = False,
 ) -> list[Giveaway]:
     """The fields that tell of labels, each by its most telling feature.
 
-    `fields` hold a value an item; those in `ordered` (places, ids) are also looked at as an order.
-    With `strong` only what leaves little to guess is looked at: see `Giveaway.is_strong`.
+    `fields` hold a value an item; those in `ordered` (places, ids) are also looked at as an order,
+    of those in `names` only how they begin and whether they name a label. With `strong` only what leaves little to guess is
+    looked at: see `Giveaway.is_strong`.
     """
     draw = np.random.default_rng(seed)
     questions = list(dict.fromkeys(question for gold in golds for question in gold))
@@ -148,18 +158,23 @@ def find_giveaways(
             feature
             for name, values in columns.items()
             for feature in list_features(
-                name, values, words, is_order=name in ordered, least=MIN_ITEMS if strong else 2
+                name,
+                values,
+                words,
+                is_order=name in ordered,
+                is_name=name in names,
+                least=MIN_ITEMS if strong else 2,
             )
         ]
-        names = [answer if isinstance(answer, str) else "" for answer in answers]
+        texts = [answer if isinstance(answer, str) else "" for answer in answers]
         if strong:
             # Few features are left, so that the shuffles cost little.
             features = [
                 feature
                 for feature in features
-                if any(_is_strong(feature, codes, names) for codes in labels.values())
+                if any(_is_strong(feature, codes, texts) for codes in labels.values())
             ]
-        found += measure_features(split, features, labels, draw, alpha, names)
+        found += measure_features(split, features, labels, draw, alpha, texts)
         found += search_answers(split, columns, answers, draw, alpha / len(columns))
     best: dict[str, Giveaway] = {}
     for giveaway in sorted(found, key=lambda each: (each.p or 0.0, not each.is_strong)):
@@ -173,7 +188,7 @@ def find_open_giveaways(
 ) -> list[Giveaway]:
     """The fields beside the inputs that give open labels away: meta values, tags, groups and ids.
 
-    Ids and groups are told apart by how they are written; the order of examples is left aside, as
+    The order of examples is left aside, as
     nothing that reads one example sees it. Labels that are hidden are not looked at.
     """
     giveaways = []
@@ -186,9 +201,12 @@ def find_open_giveaways(
             fields["group"] = [example.group for example in shown]
         for key in dict.fromkeys(key for example in shown for key in example.meta):
             fields[f"meta.{key}"] = [example.meta.get(key) for example in shown]
-        giveaways += find_giveaways(
-            split, fields, [example.gold for example in shown], strong=strong
-        )
+        names = ["id", "group"]
+        for name, values in fields.items():
+            if len(set(map(_write, values))) > MAX_MEANT_VALUES:
+                names.append(name)
+        golds = [example.gold for example in shown]
+        giveaways += find_giveaways(split, fields, golds, names=names, strong=strong)
     return giveaways
 
 
@@ -224,12 +242,14 @@ def find_certain(feature: Feature, labels: Codes, names: Sequence[str]) -> tuple
     pure = (sizes >= MIN_ITEMS) & (table.max(axis=1) == sizes)
     chance = shares[best] ** sizes * len(sizes)
     certain = []
+    count = 0
     for code in np.flatnonzero(pure & (chance < ALPHA)).tolist():
         places = np.flatnonzero(feature.codes == code).tolist()
         value = feature.values[places[0]]
         if value and all(feature.values[place] == value for place in places):  # not the rare ones
             certain.append(f"{value} = {names[places[0]]}")
-    return tuple(certain)
+            count += len(places)
+    return tuple(certain) if count >= MIN_CERTAIN_SHARE * len(labels) else ()
 
 
 def measure_features(
@@ -325,11 +345,11 @@ def guess_labels(feature: Codes, labels: Codes) -> tuple[float, float]:
     np.add.at(table, (feature, labels), 1)
     usual = int(np.bincount(labels).argmax())
     right = 0
-    for value, label in zip(feature.tolist(), labels.tolist(), strict=True):
+    for value, label in np.argwhere(table).tolist():  # all items of a cell are guessed alike
         counts = table[value].copy()
         counts[label] -= 1
         guess = int(counts.argmax()) if counts.any() else usual
-        right += guess == label
+        right += int(table[value, label]) * (guess == label)
     return right / len(labels), float(np.bincount(labels).max() / len(labels))
 
 
@@ -398,10 +418,11 @@ def list_features(
     words: Sequence[str] | set[str],
     *,
     is_order: bool,
+    is_name: bool = False,
     least: int = 2,
 ) -> Iterator[Feature]:
     """The features of a field that differ between items; values that fewer than `least` items have
-    count as one.
+    count as one. Of a name only how it begins and the label in it are looked at.
     """
     columns: dict[str, Codes] = {}
     written: dict[str, list[str]] = {}
@@ -438,6 +459,10 @@ def list_features(
         whole = [int(number) if abs(number) < 1e15 else 0 for number in numbers]
         for by in REMAINDERS:
             columns[f"{what} modulo {by}"] = number_values([number % by for number in whole])
+    if is_name:  # a number in it goes by the order of the file
+        kept = ("the beginning", "the label named in it")
+        columns = {title: codes for title, codes in columns.items() if title in kept}
+        written.clear()  # no value of it is worth naming
     for title, codes in columns.items():
         if 1 < len(np.unique(codes)) < len(codes):
             yield Feature(name, title, codes, written.get(title, ()))
@@ -516,7 +541,16 @@ def search_answers(
                 f"it holds the answer of {held:,} of {len(places):,} items, "
                 f"of shuffled ones {np.mean(shuffled):.1f} (p = {p:.3f})"
             )
-            giveaways.append(Giveaway(field=name, split=split, what=what, p=p, count=held))
+            giveaways.append(
+                Giveaway(
+                    field=name,
+                    split=split,
+                    what=what,
+                    p=p,
+                    count=held,
+                    strength=round(held / len(places), 6),
+                )
+            )
     return giveaways
 
 

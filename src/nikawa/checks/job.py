@@ -115,9 +115,9 @@ class CheckReport(Record, frozen=True, kw_only=True):
 
     new: bool
     """Whether any finding is not on the dataset's list of known problems."""
-    stale: tuple[str, ...] = ()
+    stale: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """Entries of the folder's `known.toml` that no finding answers to, or that allow for more; one
-    sentence each."""
+    sentence each. Not there where there are none."""
 
 
 def check(text: str, data: Path | None = None, on_progress: Progress | None = None) -> CheckReport:
@@ -165,6 +165,9 @@ def check(text: str, data: Path | None = None, on_progress: Progress | None = No
         )
         for finding in mark_known(lists, findings, known_problems())
     )
+    stale: tuple[str, ...] = ()
+    if benchmark is None and spec.split is None:  # one split says nothing of the others
+        stale = tuple(find_stale(entries, marked, compared))
     bins = tops(sound.splits)
     bins |= {task.question: task.scale[1] for task in tasks if task.scale}
     return CheckReport(
@@ -176,9 +179,7 @@ def check(text: str, data: Path | None = None, on_progress: Progress | None = No
         labels={split: distribution(examples, bins) for split, examples in sound.splits.items()},
         compared=tuple(compared),
         views=views,
-        stale=tuple(find_stale(entries, marked, compared))
-        if benchmark is None and spec.split is None
-        else (),
+        stale=stale or msgspec.UNSET,
     )
 
 

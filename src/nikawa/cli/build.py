@@ -260,7 +260,7 @@ def show(report: BuildReport) -> None:
         echo(
             f"{released.name} {released.version} ({format_counts(released.splits)}; {sentence}) {word} {report.out}"
         )
-        for warning in released.warnings:
+        for warning in released.warnings or ():
             echo(f"warning: {warning}", err=True)
 
 

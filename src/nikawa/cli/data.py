@@ -493,7 +493,7 @@ def export(
                 "to": to,
                 "out": str(out),
                 "splits": sizes,
-                "giveaways": giveaways,
+                **({"giveaways": giveaways} if giveaways else {}),
             }
         )
     elif not quiet:

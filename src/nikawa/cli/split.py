@@ -51,7 +51,7 @@ def split(
     by: Annotated[
         str,
         typer.Option(
-            help="random, stratified, group, stratified-groups, date, flat, balanced, least-artifact or entities; when left out, group where examples have groups, else random.",
+            help="random, stratified, group, stratified-groups, date, flat, balanced, least-artifact or entities; when left out, stratified-groups where examples have groups (group where no label is open), else random.",
             autocompletion=complete_ways,
         ),
     ] = "",
@@ -183,7 +183,7 @@ def show(report: SplitReport) -> None:
             echo("to keep groups whole, split by them: --by group (--field names what makes one)")
     else:
         echo("nothing leaks from one part into another")
-    for finding in report.uneven:
+    for finding in report.uneven or ():
         echo(f"warning: {finding.where}: {finding.note}", err=True)
     if report.uneven and report.by != "stratified-groups":
         echo("to balance labels and keep groups whole: --by stratified-groups", err=True)

@@ -171,9 +171,9 @@ class Released(Record, frozen=True, kw_only=True):
     """Who judged: persons, columns of a sheet, simulated workers, or none."""
     fresh: bool = True
     """False where it was there already."""
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """What to look at before it is published: splits that lack a label or hold one only, and fields
-    that give labels away, also those that are known."""
+    that give labels away, also those that are known. Not there where there is nothing."""
 
 
 def release(store: Store, overwrite: bool) -> Released:
@@ -203,7 +203,7 @@ def release(store: Store, overwrite: bool) -> Released:
         splits={s: sum(labels[s].values()) for s in store.recipe.splits if s in labels},
         workers_are=built.figures.workers_are,
         fresh=fresh,
-        warnings=tuple(warn_of_labels(store)),
+        warnings=tuple(warn_of_labels(store)) or msgspec.UNSET,
     )
 
 
@@ -219,10 +219,11 @@ def warn_of_labels(store: Store) -> Iterator[str]:
         yield f"{finding.where}: {finding.note}"
     if uneven:
         yield "another seed or split gives other parts; nikawa split --by stratified-groups balances them"
-    for field, giveaways in group_by(find_open_giveaways(splits), lambda g: g.field).items():
+    by_field = group_by(find_open_giveaways(splits), lambda giveaway: giveaway.field)
+    for name, giveaways in by_field.items():
         worst = max(giveaways, key=lambda giveaway: giveaway.strength)
         where = list_names(giveaway.split for giveaway in giveaways)
-        yield f"{field} gives labels of {where} away; {worst.split}: {worst.what}"
+        yield f"{name} gives labels of {where} away; {worst.split}: {worst.what}"
 
 
 def released_before(out: Path) -> Built | None:

@@ -56,7 +56,7 @@ class SplitOptions:
     """What to split into, and how."""
 
     by: str = ""
-    """The name of a way to split; when empty, by group where examples have groups, else random."""
+    """The name of a way to split; see `choose_way` for what is done when it is empty."""
     sizes: str = "0.8,0.1,0.1"
     """Shares or counts of the parts, commas between; see `parse_sizes`."""
     names: tuple[str, ...] = ()
@@ -91,8 +91,8 @@ class SplitReport(Record, frozen=True, kw_only=True):
     """Part to what the way of splitting is about: unseen terms, word overlap, unseen entities, …"""
     leaks: tuple[Finding, ...]
     """What the parts share that they should not."""
-    uneven: tuple[Finding, ...] = ()
-    """Parts that lack a label or hold one only."""
+    uneven: tuple[Finding, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Parts that lack a label or hold one only; not there where there are none."""
     views: dict[str, str] = msgspec.field(default_factory=dict)
     """Splits that were left out, each with the one it is a part of."""
     out: str | None
@@ -164,7 +164,7 @@ def split(
         labels={name: _label_shares(part, bins) for name, part in made.splits.items()},
         measured=splitter.measure(made.splits, settings) if splitter.measure else {},
         leaks=tuple(split_leaks(made.name, group_by_premise(made.splits))),
-        uneven=tuple(label_findings(made.splits)),
+        uneven=tuple(label_findings(made.splits)) or msgspec.UNSET,
         views=views,
         out=None if options.out is None else str(options.out),
     )
@@ -182,8 +182,14 @@ def refuse_withheld_labels(dataset: Dataset, text: str) -> None:
 
 
 def choose_way(examples: Sequence[Example]) -> str:
-    """The way to split where none is named: what belongs together stays together."""
-    return "group" if any(example.group is not None for example in examples) else "random"
+    """The way to split where none is named: what belongs together stays together.
+
+    Labels are balanced as well where they are here and none is hidden.
+    """
+    if all(example.group is None for example in examples):
+        return "random"
+    is_open = any(e.gold for e in examples) and not any(e.hidden for e in examples)
+    return "stratified-groups" if is_open else "group"
 
 
 def refuse_hidden_labels(splitter: Splitter, examples: Sequence[Example]) -> None:
@@ -303,7 +309,7 @@ def refuse_empty_parts(
         return
     if splitters()[options.by].keeps_groups:
         why = "a group is not parted"
-        cure = "ask for larger parts, or name what makes a smaller group with --field"
+        cure = "ask for larger parts, name what makes a smaller group with --field, or part groups with --by random"
     else:
         why, cure = "there are too few", "ask for larger parts"
     total = sum(map(len, parts.values()))

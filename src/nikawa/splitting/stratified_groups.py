@@ -6,7 +6,8 @@ examples of a label l. The parts are filled so that
     sum over p of  ((c_p - s_p)^2 / s_p  +  sum over l of (c_pl - t_pl)^2 / t_pl)
 
 is small, where c are the counts that a part has: the chi-square distance of sizes and labels from
-what was asked for, in which a small part and a rare label weigh as much as large ones. Groups go one
+what was asked for, in which a small part and a rare label weigh as much as large ones, and 1 for
+each label that a part lacks. Groups go one
 by one, the largest first, to the part where they add the least; then single groups move, and two
 groups change places, as long as that makes the sum smaller. This is the greedy idea of iterative
 stratification (Sechidis, Tsoumakas and Vlahavas 2011), with whole groups in place of examples. Ties
@@ -17,12 +18,11 @@ nothing else.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nikawa.checks.quality import distribution, tops
 from nikawa.datasets.subsets import draw
 from nikawa.errors import BadInput
 from nikawa.records import Example
@@ -41,6 +41,8 @@ MAX_PASSES = 20
 """Times that all groups are looked at for a better part."""
 MAX_GROUPS_SWAPPED = 400
 """Groups up to which every two of different parts are tried in each other's place."""
+MIN_GAIN = 1e-9
+"""What a move must gain: rounding alone must not move groups for ever."""
 Counts = NDArray[np.float64]
 
 
@@ -83,7 +85,7 @@ def refuse_large_groups(groups: Mapping[str, int], sizes: Sizes) -> None:
     largest = max(groups, key=lambda name: (groups[name], name))
     smallest = min(groups.values())
     most = max(sizes, key=lambda part: sizes[part])
-    cure = "ask for larger parts, or name what makes a smaller group with --field"
+    cure = "ask for larger parts, name what makes a smaller group with --field, or part groups with --by random"
     if groups[largest] > sizes[most]:
         what = f"the group {largest!r} holds {groups[largest]:,} examples, more than any part: {most} is to hold {sizes[most]:,}"
         raise BadInput(what, cure=cure)
@@ -98,23 +100,30 @@ def fill_parts(counts: Counts, shares: Counts) -> list[int]:
     the parts.
     """
     targets = shares[:, None] * counts.sum(axis=0)[None, :]
-    weights = np.divide(1.0, targets, out=np.zeros_like(targets), where=targets > 0)
     held = np.zeros_like(targets)
     closed = shares <= 0  # a size of 0 was asked for
     places = []
     for row in counts:
-        costs = (((held + row - targets) ** 2 - (held - targets) ** 2) * weights).sum(axis=1)
-        costs[closed] = np.inf
-        place = int(costs.argmin())
+        added = measure_cost(held + row, targets) - measure_cost(held, targets)
+        added[closed] = np.inf
+        place = int(added.argmin())
         held[place] += row
         places.append(place)
     for _ in range(MAX_PASSES):
-        moved = move_groups(counts, places, held, targets, weights, closed)
+        moved = move_groups(counts, places, held, targets, closed)
         if len(counts) <= MAX_GROUPS_SWAPPED:
-            moved |= swap_groups(counts, places, held, targets, weights)
+            moved |= swap_groups(counts, places, held, targets)
         if not moved:
             break
     return places
+
+
+def measure_cost(held: Counts, targets: Counts) -> Counts:
+    """How far each part is from what it should hold; a label that it lacks counts as one more."""
+    is_due = targets > 0
+    distance = np.divide((held - targets) ** 2, targets, out=np.zeros_like(held), where=is_due)
+    costs: Counts = (distance + (is_due & (held == 0))).sum(axis=-1)
+    return costs
 
 
 def move_groups(
@@ -122,53 +131,48 @@ def move_groups(
     places: list[int],
     held: Counts,
     targets: Counts,
-    weights: Counts,
     closed: NDArray[np.bool_],
 ) -> bool:
     """Move each group to the part where the sum is smallest; whether any moved."""
     moved = False
-    alone = Counter(places)
+    sizes = Counter(places)
     for group, row in enumerate(counts):
         home = places[group]
-        if alone[home] == 1:  # a part does not become empty
+        if sizes[home] == 1:  # a part does not become empty
             continue
-        leaving = (
-            ((held[home] - row - targets[home]) ** 2) - (held[home] - targets[home]) ** 2
-        ) @ weights[home]
-        joining = (((held + row - targets) ** 2 - (held - targets) ** 2) * weights).sum(axis=1)
-        joining[home] = -leaving
-        joining[closed] = np.inf
-        best = int(joining.argmin())
-        if best != home and joining[best] + leaving < -1e-9:
+        before = measure_cost(held, targets)
+        change = measure_cost(held + row, targets) - before
+        change += measure_cost(held[home] - row, targets[home]) - before[home]
+        change[home] = 0.0
+        change[closed] = np.inf
+        best = int(change.argmin())
+        if change[best] < -MIN_GAIN:
             held[home] -= row
             held[best] += row
             places[group] = best
-            alone[home] -= 1
-            alone[best] += 1
+            sizes[home] -= 1
+            sizes[best] += 1
             moved = True
     return moved
 
 
-def swap_groups(
-    counts: Counts, places: list[int], held: Counts, targets: Counts, weights: Counts
-) -> bool:
+def swap_groups(counts: Counts, places: list[int], held: Counts, targets: Counts) -> bool:
     """Let two groups of different parts change places where that makes the sum smaller."""
     swapped = False
     for one in range(len(counts)):
-        others = np.array([o for o in range(one + 1, len(counts)) if places[o] != places[one]])
+        home, homes = places[one], np.array(places)
+        others = np.flatnonzero(homes != home)
+        others = others[others > one]
         if not len(others):
             continue
-        home, away = places[one], np.array(places)[others]
+        away = homes[others]
         change = counts[others] - counts[one]
-        here = (
-            ((held[home] + change - targets[home]) ** 2) - (held[home] - targets[home]) ** 2
-        ) @ weights[home]
-        there = (
-            ((held[away] - change - targets[away]) ** 2 - (held[away] - targets[away]) ** 2)
-            * weights[away]
-        ).sum(axis=1)
-        best = int((here + there).argmin())
-        if here[best] + there[best] < -1e-9:
+        before = measure_cost(held, targets)
+        here = np.broadcast_to(targets[home], change.shape)
+        gain = measure_cost(held[home] + change, here) - before[home]
+        gain += measure_cost(held[away] - change, targets[away]) - before[away]
+        best = int(gain.argmin())
+        if gain[best] < -MIN_GAIN:
             other = int(others[best])
             held[home] += change[best]
             held[places[other]] -= change[best]
@@ -178,20 +182,18 @@ def swap_groups(
 
 
 def measure_deviation(splits: Splits, settings: SplitterSettings) -> dict[str, dict[str, float]]:
-    """The largest difference of a label's share in a part and in the whole."""
-    bins = tops(splits)
-    whole = [example for part in splits.values() for example in part]
+    """The largest difference of the share of a label, among those of its question, in a part and in
+    the whole.
+    """
 
-    def shares(examples: Sequence[Example]) -> dict[tuple[str, str], float]:
-        table = distribution(examples, bins)
-        return {
-            (question, label): count / sum(held.values())
-            for question, held in table.items()
-            for label, count in held.items()
-            if not settings.question or question == settings.question
-        }
+    def shares(examples: Iterable[Example]) -> dict[str, float]:
+        counts = Counter(label for example in examples for label in labels_of(example, settings))
+        totals: Counter[str] = Counter()
+        for label, count in counts.items():
+            totals[label.partition("=")[0]] += count
+        return {label: count / totals[label.partition("=")[0]] for label, count in counts.items()}
 
-    expected = shares(whole)
+    expected = shares(example for part in splits.values() for example in part)
     deviations = {}
     for name, part in splits.items():
         got = shares(part)

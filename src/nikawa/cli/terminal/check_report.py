@@ -35,7 +35,7 @@ def print_check(report: CheckReport) -> None:
         print_finding(finding, widths)
     for line in format_views(report.views):
         console().print(Text(printable_line(f"{line}: not compared")))
-    for line in report.stale:
+    for line in report.stale or ():
         console().print(Text(printable_line(f"known.toml, {line}")))
     new = sum(not f.known for f in findings)
     word = "finding" if len(findings) == 1 else "findings"
