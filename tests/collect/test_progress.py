@@ -11,10 +11,12 @@ from starlette.testclient import TestClient
 from nikawa.collect import routes_worker
 from nikawa.collect.app import create_app
 from nikawa.collect.dashboard import overview
+from nikawa.collect.items import import_reports
 from nikawa.collect.project import Project
 from nikawa.collect.site import page_message
 from nikawa.collect.store import Store
 from nikawa.collect.workers import add_worker, exclude, find_worker_by_name, reinstate
+from nikawa.records import Judgement
 from nikawa.serve.languages import LANGUAGES
 from nikawa.serve.login import hash_token
 
@@ -151,3 +153,17 @@ def test_a_reason_that_is_not_offered_is_refused(pages: Callable[..., Pages]) ->
     body = {"lease": lease, "key": "k", "code": "broken"}
     reply = here.client.post(f"/w/{here.project.token('a')}/report", json=body)
     assert reply.status_code == 400
+
+
+def test_reports_that_come_in_count_as_those_made_here(pages: Callable[..., Pages]) -> None:
+    here = pages(items=1, assign={"workers_per_item": 2}, reports={"counted": True})
+    here.join("a", "b", "c")
+    here.send("a")
+    report = Judgement(example="i000", worker="b", question="report", answer="bias", kind="report")
+    for _ in range(2):  # a file that comes in twice is one report
+        here.store.write(
+            lambda db: import_reports(db, here.project, [(1, report)], "in.jsonl", 2.0)
+        )
+    assert here.state("b")["stage"] == here.state("c")["stage"] == "done"
+    figures = here.store.read(lambda db: overview(db, here.project))["progress"]
+    assert (figures["complete"], figures["uncounted"]) == (1, 0)

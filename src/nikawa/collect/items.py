@@ -40,6 +40,7 @@ from nikawa.collect.store import (
 )
 from nikawa.collect.workers import (
     AUTHOR,
+    REPORT_COUNTED,
     Worker,
     add_worker,
     admit_worker,
@@ -446,7 +447,7 @@ def import_reports(
 ) -> int:
     """Add reports made elsewhere, given with their lines; how many are new.
 
-    They count as those made here: an item that is reported often enough is set aside.
+    They count as those made here: an item that is reported often enough is set aside, or the report is the worker's answer.
     """
     language, spellings = project.settings.language, read_spellings(db)
     names = [str(name) for (name,) in db.rows("SELECT name FROM workers")]
@@ -480,13 +481,28 @@ def import_reports(
             report.comment,
             parse_time(report.at, now),
         )
+        remember_seen(db, [(worker.id, item[0], None)])
+        added += 1
+        if project.settings.reports.counted:
+            db.execute(
+                "INSERT INTO leases (id, item, worker, issued, expires, state) VALUES (?, ?, ?, ?, ?, ?)",
+                lease,
+                item[0],
+                worker.id,
+                now,
+                now,
+                REPORT_COUNTED,
+            )
+            db.execute(
+                "UPDATE items SET reports = reports + 1, done = done + 1 WHERE id = ?", item[0]
+            )
+            continue
         db.execute(
             "UPDATE items SET reports = reports + 1,"
             " held = CASE WHEN reports + 1 >= ? THEN 1 ELSE held END WHERE id = ?",
             project.settings.limits.reports_per_item,
             item[0],
         )
-        added += 1
     return added
 
 
