@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import pickle
+
 import msgspec
 from msgspec.structs import replace
 
 from nikawa.records import Run
 from nikawa.runs import DataVersion, EvaluationProtocol, RunSpec, Variation
+from nikawa.runs.records import shorten_model
 
 SPEC = RunSpec(
     task="jnli",
@@ -45,6 +48,23 @@ def test_a_name_is_what_the_model_is_called_and_defines_the_run() -> None:
     assert msgspec.json.decode(msgspec.json.encode(mine), type=RunSpec) == mine
     written = replace(SPEC, name="自社")
     assert written.folder == f"jnli--自社--{written.hash}"
+
+
+def test_the_hash_is_the_same_in_another_process() -> None:
+    protocol = EvaluationProtocol(kind="answers", evaluate=("jnli:dev",))
+    for spec in (SPEC, replace(SPEC, protocol=protocol, variation=Variation())):
+        there = pickle.loads(pickle.dumps(spec))
+        assert (there, there.hash, there.folder) == (spec, spec.hash, spec.folder)
+
+
+def test_names_of_models_stay_in_folders_as_far_as_they_can() -> None:
+    assert shorten_model("東北大/BERT base", 200) == "東北大-BERT-base"
+    assert shorten_model("か\u3099 각", 200) == "が-각"
+    assert shorten_model("모" * 60, 10) == "모모모"
+    assert shorten_model("..☆ ", 200) == ""
+    long = replace(SPEC, task="問" * 60, name="모델" * 30)
+    assert len(long.folder.encode()) <= 240
+    assert long.folder.endswith(f"--{long.hash}")
 
 
 def test_runs_without_a_name_are_what_they_were() -> None:

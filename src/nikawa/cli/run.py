@@ -408,7 +408,7 @@ USAGE_COLUMNS = (
 
 def show_usage(report: RunReport) -> None:
     """What models behind a server used: a line a model and task, and the sum."""
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             " ".join(filter(None, (each.task, each.variation))),
             each.model,

@@ -279,18 +279,18 @@ def compare_systems(
             differing[f"{title}: {first.name} against {second.name}"] = ids
     by_name = {system.name: system for systems in tasks for system in systems}
     for lost in undefined:
-        for metric in by_name[lost.system].runs[0].task.metrics:
-            unit = all_metrics()[metric].unit(by_name[lost.system].runs[0].task)
-            runs = len(by_name[lost.system].runs)
+        runs = by_name[lost.system].runs
+        task = runs[0].task
+        for name in task.metrics:
             scores.append(
                 SystemScore(
                     system=lost.system,
                     task=lost.task,
-                    metric=metric,
-                    unit=unit,
+                    metric=name,
+                    unit=all_metrics()[name].unit(task),
                     value=float("nan"),
                     sd=None,
-                    runs=runs,
+                    runs=len(runs),
                     letters="",
                 )
             )
@@ -322,12 +322,12 @@ def find_undefined_systems(systems: Sequence[ComparedSystem]) -> list[UndefinedS
         return []
     answered: dict[str, set[str]] = {}
     for system in systems:
-        ids = [
+        by_run = [
             {name for name, prediction in run.predictions.items() if prediction.answer is not None}
             & {example.id for example in run.examples}
             for run in system.runs
         ]
-        answered[system.name] = set.intersection(*ids)
+        answered[system.name] = set.intersection(*by_run)
     common: set[str] | None = None
     undefined = []
     for name, ids in sorted(answered.items(), key=lambda item: -len(item[1])):
