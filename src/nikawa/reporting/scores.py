@@ -152,11 +152,11 @@ def make_system_row(
         ties=letters if len(task.systems) > 1 else {},
         unanswered=dict(unanswered),
         lost=" ".join(places),
-        **_describe_unread(task, system),
+        **describe_unread(task, system),
     )
 
 
-def _describe_unread(task: TaskRuns, system: SystemRuns) -> dict[str, Any]:
+def describe_unread(task: TaskRuns, system: SystemRuns) -> dict[str, Any]:
     """The fields of a row about answers that could not be read; empty where all could be."""
     shown = {example.id for example in task.scored()}
     for run in system.runs:

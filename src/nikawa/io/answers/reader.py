@@ -134,7 +134,8 @@ def make_label_answer_reader(task: Task, indices: bool, offer: Offer | None) -> 
         return make_vocabulary(words, short, keys, digits=len(labels) if indices else 0)
 
     def read_whole(value: Any) -> int | None:
-        label = None if offer and _whole_number(_strip_text(value)) is not None else read(value)
+        bare_value = strip_around(value) if isinstance(value, str) else value
+        label = None if offer and _whole_number(bare_value) is not None else read(value)
         if label is None and isinstance(value, str):
             label = shown.get(fold_text(value))
             bare = unicodedata.normalize("NFKC", value).strip(AROUND + FINAL_STOPS)
@@ -169,10 +170,6 @@ def make_label_answer_reader(task: Task, indices: bool, offer: Offer | None) -> 
         return Reading(why=why or known)
 
     return parse
-
-
-def _strip_text(value: Any) -> Any:
-    return strip_around(value) if isinstance(value, str) else value
 
 
 def names_letter(text: str, size: int) -> bool:

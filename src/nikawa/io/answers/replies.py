@@ -26,6 +26,7 @@ FIRST_ORDINAL = 0xE000
 """A private character of each circled number: ② is the second, 2 may count from 0."""
 
 _THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT_START = re.compile(rf"\s*{_THOUGHT.pattern}", _THOUGHT.flags)
 _THOUGHT_END = re.compile(r"\A.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
 _SPECIAL_TOKEN = re.compile(r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|end_of_turn|end_of_text)>")
 _CIRCLED = {
@@ -70,17 +71,11 @@ def find_thoughts_end(text: str) -> int:
     17
     """
     end = 0
-    while match := _THOUGHT.match(text, _skip_blanks(text, end)):
+    while match := _THOUGHT_START.match(text, end):
         end = match.end()
     if (match := _THOUGHT_END.match(text, end)) and "<think" not in text[end : match.end()].lower():
         end = match.end()  # the prompt opened the block
     return end
-
-
-def _skip_blanks(text: str, place: int) -> int:
-    while place < len(text) and text[place].isspace():
-        place += 1
-    return place
 
 
 def blank_thoughts(text: str) -> str:

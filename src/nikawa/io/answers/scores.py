@@ -46,7 +46,7 @@ def read_number(raw: Any, scale: tuple[float, float], offer: Offer | None = None
         return Reading(why="not a finite number")
     if _NUMBER.fullmatch(text):
         return _check_number(float(text), 0, len(raw), WHOLE, offer.scale if offer else None)
-    return _read_number_in_reply(raw, scale)
+    return read_stated_number(raw, scale)
 
 
 def _check_number(
@@ -61,7 +61,8 @@ def _check_number(
     return Reading(value, None, start, end, pattern)
 
 
-def _read_number_in_reply(raw: str, scale: tuple[float, float]) -> Reading:
+def read_stated_number(raw: str, scale: tuple[float, float]) -> Reading:
+    """The last score that a free text states, which must be on the scale."""
     shift = max(0, len(raw) - MAX_REPLY_CHARS)
     text = blank_thoughts(raw)[shift:]
     if not text.strip():

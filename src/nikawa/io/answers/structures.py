@@ -246,7 +246,7 @@ def read_state(raw: Any, slots: Sequence[str] = ()) -> Parsed:
             return None, str(problem)
     if isinstance(value, Mapping):
         filled = value.items()
-        value = [f"{slot}-{given}" for slot, given in filled if given not in (None, "none")]
+        value = [f"{slot}-{entry}" for slot, entry in filled if entry not in (None, "none")]
     if not isinstance(value, list):
         return None, "not a list of domain-slot-value"
     for item in value:

@@ -61,7 +61,7 @@ def read_words(raw: Any, example: Example, offer: Offer | None = None) -> Readin
         value = line[lead.end() :].strip() if lead else ""
         if not lead or not value:
             continue
-        if lead["join"] and (unwrapped := _unwrap_sentence(value, context)) is not None:
+        if lead["join"] and (unwrapped := unwrap_sentence(value, context)) is not None:
             at = place + line.index(value)
             return _finish_words(unwrapped, at, at + len(value), CUE, context, offer)
         if not lead["join"]:
@@ -85,7 +85,7 @@ def find_thoughts_bounds(raw: str) -> tuple[int, int]:
     return start, start + len(kept)
 
 
-def _unwrap_sentence(value: str, context: str) -> str | None:
+def unwrap_sentence(value: str, context: str) -> str | None:
     """The words that a sentence gives as the answer: 「札幌」です。; None where that is not clear."""
     quoted = re.match(r"[「『\"“‘'`《*]{1,2}(.+?)[」』\"”’'`》*]{1,2}", value)
     endings = compile_grammar().ending.pattern
