@@ -67,6 +67,20 @@ Examples = Callable[[str], list[Example]]
         ("wos", ["숙소-지역-북섬"], ["숙소-지역-북섬"]),
         ("wos", {"숙소-지역": "북섬", "숙소-종류": "none"}, ["숙소-지역-북섬"]),
         ("wos", "[]", []),
+        # the shapes that prompts ask models for, also inside prose
+        (
+            "klue-ner",
+            '次のとおりです。\n{"entities": [{"text": "미오", "occurrence": 1, "label": "ps"}]}',
+            [Span(0, 2, "PS")],
+        ),
+        ("klue-ner", {"entities": []}, []),
+        (
+            "klue-dp",
+            '```json\n{"words": [{"index": 2, "head": 0, "label": "VP"}, {"index": 1, "head": 2, "label": "NP"}]}\n```',
+            {"heads": [2, 0], "labels": ["NP", "VP"]},
+        ),
+        ("wos", '{"state": [{"slot": "숙소-지역", "value": "북섬"}]}', ["숙소-지역-북섬"]),
+        ("wos", '<think>[]</think>["숙소-지역-북섬"]', ["숙소-지역-북섬"]),
     ],
 )
 def test_read(task: Tasks, examples: Examples, name: str, raw: Any, answer: Any) -> None:
@@ -117,6 +131,9 @@ def test_read(task: Tasks, examples: Examples, name: str, raw: Any, answer: Any)
         ("klue-dp", {"heads": [2, 0], "labels": ["NP", "XP"]}, "'XP' is no label"),
         ("klue-dp", {"heads": "20", "labels": "NV"}, "are not lists"),
         ("wos", "숙소", "not a list"),
+        ("klue-ner", '{"entities": [{"text": "없다", "label": "PS"}]}', "is not in the text"),
+        ("klue-dp", '{"words": [{"index": 1, "head": 2, "label": "NP"}]}', "word 2 has no head"),
+        ("wos", '{"state": [{"slot": "숙소-지역"}]}', "an entry is not a slot with a value"),
         ("wos", ["숙소-북섬"], "'숙소-북섬' is not domain-slot-value"),
     ],
 )

@@ -32,7 +32,7 @@ CONFLICT = -1
 """The place of a value that is two: the letter of one choice with the text of another."""
 _OPEN = r"(?:[\s\"'`*_~「『《〈【(\[{<$]|\\(?:boxed|text|textbf|mathrm|mathbf)\{){0,16}"
 _CLOSE = r"[\"'`*_~」』》〉】)\]}>$]{0,8}"
-_STOP = r"(?:\Z|\n|[。!,、;:(\[|」』】]|\.(?!\d)|\s[-–—(]|\s*\Z)"
+_STOP = r"(?:\Z|\n|[。!,、;:(\[|」』】]|\.(?!\d)|\s[-–—(|]|\s*\Z)"
 _SENTENCE_END = re.compile(r"[。!?\n]|\.(?=\s|\Z)")
 BULLET = re.compile(r"[ \t]*(?:[-*•・#>]+[ \t]+|\d{1,2}[.)][ \t]+)?")
 AROUND = " \t\n\r\u3000\"'`“”‘’「」『』()（）[]<>*"
@@ -193,7 +193,7 @@ def compile_grammar() -> Grammar:
 OPENING, CLOSING = re.compile(_OPEN), re.compile(_CLOSE)
 STOPPING = re.compile(_STOP)
 _NOT = re.compile(r"not\s+", re.IGNORECASE)
-_KEY_JOIN = re.compile(r"[\s.):,、(「『\"'*\]-]{0,6}")
+_KEY_JOIN = re.compile(r"[\s.):,、の(「『\"'*\]-]{0,6}")
 _MATCHED_KEY = re.compile(r"\s{0,2}[(\[「]\s{0,2}(.)\s{0,2}[)\]」]")
 _LISTED = re.compile(r"[\"'`*_」』)\]]{0,4}\s{0,2}[,、;・/]")
 """What follows a word of a list."""
@@ -403,6 +403,8 @@ class StatementFinder:
             return None
         begin, end, place = match
         rest = self.text[find_end(CLOSING, self.text, end) : stop].strip()
+        if rest.startswith("(") and rest.rstrip("。.").endswith(")"):
+            rest = ""  # a remark in brackets behind the answer
         while rest := rest.strip(" \t\"'`*_~」』》〉】)]}>$。.!、,"):
             ending = self.grammar.ending.match(rest)
             if ending is None:
