@@ -33,11 +33,7 @@ class Pages:
     def join(self, *names: str) -> None:
         for name in names:
             token = hash_token(self.project.token(name))
-            self.store.write(
-                lambda db, name=name, token=token: add_worker(
-                    db, name, token, "link", language="ja", now=1.0
-                )
-            )
+            self.store.write(add_worker, name, token, "link", language="ja", now=1.0)
 
     def state(self, name: str) -> dict[str, Any]:
         state: dict[str, Any] = self.client.get(f"/w/{self.project.token(name)}/next").json()

@@ -175,11 +175,14 @@ def test_a_spreadsheet_may_say_what_the_page_says(nikawa: Run, answer: str, tmp_
     run()
     _, tasks = read_sheet(tmp_path / "out", "review")
     (item,) = read_examples(tasks)
+    assert item.inputs["reported_for"] == "혐오 표현이 있음"  # the reviewer sees why
     table = f"example,worker,answer\n{item.id},검토자,{answer}\n"
     tasks.with_name("answers.csv").write_text(table, "utf-8")
     assert run().released is not None
     judged = read_json_lines(tmp_path / "out" / "build" / "review" / "review.jsonl", Judgement)
     assert [judgement.answer for _, judgement in judged] == ["keep"]
+    released = (tmp_path / "out").glob("*.jsonl")
+    assert not any("reported_for" in path.read_text("utf-8") for path in released)
 
 
 def test_items_with_spans_keep_their_marks_for_spreadsheets(tmp_path: Path) -> None:

@@ -66,7 +66,9 @@ def test_the_dashboard_speaks_the_owners_language_on_a_phone(own: Own, language:
     )
 
     def spoil(db: Any) -> None:
-        exclude(db, find_worker_by_name(db, worker), reason, "server", 2.0)
+        spoiler = find_worker_by_name(db, worker)
+        assert spoiler is not None
+        exclude(db, spoiler, reason, "server", 2.0)
         db.execute(
             "INSERT INTO reports (item, worker, lease, key, code, comment, at) VALUES (3, 1, 'l', 'k', 'broken', '', 2.0)"
         )

@@ -34,6 +34,7 @@ from nikawa.recipes.klue.reports import (
     given_or_decided_answers,
     is_report,
     kept_on_review,
+    note_reports,
 )
 from nikawa.recipes.klue.taggers import tag_sentences
 from nikawa.recipes.klue.texts import take_texts
@@ -266,7 +267,8 @@ def set_aside(inputs: Inputs, config: Any) -> Outcomes:
     for pair in (pair for name in PAIRS for pair in inputs.examples(name)):
         reports = [j for j in judged.get(pair.id, ()) if is_report(j.answer)]
         if any(judgement.answer in ETHICS for judgement in reports):
-            yield Kept(pair, f"reported: {describe_answers(reports)}", "reported")
+            noted = note_reports(pair, (str(judgement.answer) for judgement in reports))
+            yield Kept(noted, f"reported: {describe_answers(reports)}", "reported")
         elif reports:
             yield Kept(pair, f"boundaries reported: {describe_answers(reports)}", "misplaced")
         else:
@@ -407,6 +409,8 @@ def show_marks(pair: Example) -> dict[str, Any]:
 
 
 MARK_NAMES = {"subject": "주어", "object": "목적어"}
+PAGE_NAMES = {**MARK_NAMES, "report_broken": "표시된 범위가 틀렸음"}
+"""What workers read for the two entities, and for the report of wrong boundaries."""
 
 
 def ask_for_relation(
@@ -431,7 +435,7 @@ def ask_for_relation(
         workers,
         prompt=prompt,
         heading="두 개체의 관계 고르기",
-        names={"report_broken": "표시된 범위가 틀렸음"},
+        names=PAGE_NAMES,
         show=show_pair,
         labels=LABELS,
         reports=(*ETHICS, MISPLACED),
@@ -485,7 +489,7 @@ RECIPE = Recipe(
             (),
             ("unreported", "reported", "misplaced"),
         ),
-        ask_for_review("신고된 문장입니다. 데이터에 남겨도 됩니까?", show_marks, MARK_NAMES),
+        ask_for_review("신고된 문장입니다. 데이터에 남겨도 됩니까?", show_marks, PAGE_NAMES),
         Stage(
             "readmitted",
             "reported pairs that are kept on review",

@@ -345,6 +345,7 @@ ANCHORS = {
     "4": "중요한 내용은 같고 중요하지 않은 내용이 조금 다르다",
     "5": "중요한 내용과 중요하지 않은 내용이 모두 같다",
 }
+BROKEN_NAME = {"report_broken": "번역이 잘못되었음"}
 POINTS = (
     "두 문장을 끝까지 읽고, 낱말이 아니라 뜻을 견주어 주세요.",
     "먼저 문장에서 중요한 내용과 중요하지 않은 내용을 나누고, 각 점수의 설명에 가장 가까운 것을 골라 주세요.",
@@ -400,7 +401,7 @@ RECIPE = Recipe(
             heading="문장의 의미 유사도 평가",
             guideline=POINTS,
             anchors=ANCHORS,
-            names={"report_broken": "번역이 잘못되었음"},
+            names=BROKEN_NAME,
             scale=(0, 5),
             reports=(*ETHICS, "broken"),
             simulate=simulate,
@@ -410,6 +411,7 @@ RECIPE = Recipe(
             "신고된 문장 쌍입니다. 데이터에 남겨도 됩니까?",
             "chosen",
             "similarity",
+            names=BROKEN_NAME,
         ),
         Stage(
             "scored",

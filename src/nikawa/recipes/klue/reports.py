@@ -8,9 +8,11 @@ what a recipe adds. Items that were reported go to a reviewer, who keeps or disc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import Any
+
+from msgspec.structs import replace
 
 from nikawa.recipes.decide import answers_of, settled_answers
 from nikawa.recipes.klue.texts import Texts
@@ -73,11 +75,28 @@ def set_apart(
             if why:
                 yield Dropped(item, why, reason)
             elif any(reports[word] for word in REPORTS if word not in drops):
-                yield Kept(item, f"reported: {reason}", "reported")
+                yield Kept(note_reports(item, reports), f"reported: {reason}", "reported")
             else:
                 yield Kept(item, "nobody reported it", "unreported")
 
     return run
+
+
+REPORTED_FOR = "reported_for"
+"""Why an item was reported, in its meta until it is reviewed: the words, each once."""
+REPORT_NAMES = {
+    "personal": "개인정보가 들어 있음",
+    "hate": "혐오 표현이 있음",
+    "bias": "편견이 있음",
+    "undecidable": "판단할 수 없음",
+    "broken": "글이 깨져 있음",
+}
+"""What reviewers read for the word of a report."""
+
+
+def note_reports(item: Example, words: Iterable[str]) -> Example:
+    """An item with what workers reported it for, which its reviewers see."""
+    return replace(item, meta={**item.meta, REPORTED_FOR: sorted(set(words))})
 
 
 def readmit_items(inputs: Inputs, config: Any) -> Outcomes:
@@ -92,10 +111,11 @@ def kept_on_review(inputs: Inputs, config: Any) -> Outcomes:
     verdicts = settled_answers(inputs, "review")
     for item in inputs.examples("reported"):
         votes = Counter(judgement.answer for judgement in verdicts.get(item.id, ()))
+        plain = replace(item, meta={k: v for k, v in item.meta.items() if k != REPORTED_FOR})
         if votes[KEEP] > votes[DISCARD]:
-            yield Kept(item, "reported, and kept on review")
+            yield Kept(plain, "reported, and kept on review")
         else:
-            yield Dropped(item, "reported, and discarded on review")
+            yield Dropped(plain, "reported, and discarded on review")
 
 
 REVIEW_POINTS = (
@@ -112,8 +132,17 @@ def ask_for_review(
 ) -> Ask:
     """Ask whether what workers reported must go.
 
-    `show` gives the items as reviewers see them, `names` what is called otherwise on their page.
+    `show` gives the items as reviewers see them, `names` what is called otherwise on their page. What workers reported an item
+    for is shown beside it.
     """
+    page_names = {} if names is None else dict(names)
+
+    def show_reported(item: Example) -> dict[str, Any]:
+        inputs = dict(item.inputs if show is None else show(item))
+        words = item.meta.get(REPORTED_FOR, ())
+        reasons = [page_names.get(f"report_{word}") or REPORT_NAMES[word] for word in words]
+        return {**inputs, REPORTED_FOR: ", ".join(reasons)} if reasons else inputs
+
     return Ask(
         "review",
         "whether what a worker reported must go",
@@ -124,8 +153,8 @@ def ask_for_review(
         prompt=prompt,
         heading="신고된 글 확인",
         guideline=REVIEW_POINTS,
-        names={KEEP: "남긴다", DISCARD: "버린다", **(names or {})},
-        show=show,
+        names={KEEP: "남긴다", DISCARD: "버린다", REPORTED_FOR: "신고 사유", **page_names},
+        show=show_reported,
         labels=(KEEP, DISCARD),
         simulate=simulate_review,
     )
@@ -138,6 +167,7 @@ def review_reports(
     ask: str,
     gone: Mapping[str, str] | None = None,
     uses: tuple[str, ...] = (),
+    names: Mapping[str, str] | None = None,
 ) -> tuple[Stage | Ask, ...]:
     """Set apart what workers reported in an `Ask`, let it be reviewed, and unite what may stay in
     the set `sound`.
@@ -146,11 +176,12 @@ def review_reports(
         title: what the first stage does.
         prompt: what reviewers read.
         gone: reports that drop an item at once, each with the reason; the setting `undecided` says how many it takes.
+        names: what is called otherwise on the reviewers' page.
     """
     both = ("unreported", "reported")
     return (
         Stage("checked", title, set_apart(items, ask, gone), (items, ask), uses, both),
-        ask_for_review(prompt),
+        ask_for_review(prompt, names=names),
         Stage("sound", "not reported, or kept on review", readmit_items, (*both, "review")),
     )
 
