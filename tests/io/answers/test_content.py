@@ -153,6 +153,7 @@ def test_short_texts_in_the_instruction() -> None:
         sample(f"문장: {text}\n답은 네 또는 아니오입니다.") for text in [*texts, "새가 운다"]
     ]
     assert match(target, samples) == [None, "1", "2", None]
+    assert match(target, samples[:3]) == ["0", "1", "2"]
     alone = [sample(text, text=text) for text in texts]
     assert match(target, alone) == ["0", "1", "2"]
 

@@ -45,6 +45,8 @@ TITLE_MARK = " [SEP] "
 BETWEEN = "\0"
 """What parts the segments of a sample."""
 
+NO_FIELDS: Mapping[str, Any] = {}
+
 
 class LogSample(NamedTuple):
     """What a record of a log tells about the example it is about."""
@@ -90,7 +92,8 @@ def fold_content(text: str) -> str:
     >>> fold_content("ＪＲ の 駅")
     'JRの駅'
     """
-    return "".join(unicodedata.normalize("NFKC", text).split())
+    folded = "".join(unicodedata.normalize("NFKC", text).split())
+    return text if folded == text else folded  # most are: one copy is enough
 
 
 def list_texts(value: Any) -> Iterator[str]:
@@ -184,30 +187,36 @@ class ContentIndex:
 
     def __init__(self, target: Target) -> None:
         self.examples, self._names = target.examples, target.task.inputs
-        places: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        places: dict[tuple[str, ...], list[int]] = {}
         fold = cache(fold_content)  # a passage has many questions
         for place, example in enumerate(self.examples):
             key = tuple(filter(None, map(fold, list_inputs(example, self._names))))
             if key:
-                places[key].append(place)
-        self._places = dict(places)
-        counts = Counter(text for key in self._places for text in set(key))
-        self._keys: dict[str, list[tuple[str, ...]]] = defaultdict(list)
-        """Each content under its rarest text."""
-        lengths: dict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-        for key in self._places:
+                places.setdefault(key, []).append(place)
+        self._places = places
+        counts = Counter(text for key in places for text in set(key))
+        keys: dict[str, list[tuple[str, ...]]] = {}
+        lengths: dict[int, dict[str, tuple[int, ...]]] = defaultdict(dict)
+        for key in places:
             rarest = min(key, key=lambda text: (counts[text], -len(text)))
-            self._keys[rarest].append(key)
-            start = rarest[:START_CHARS]
-            lengths[len(start)][start].add(len(rarest))
-        self._lengths = {size: dict(starts) for size, starts in lengths.items()}
-        """By the number of the first characters and these: how long the texts are."""
-        self.sizes = Counter[tuple[str, ...]]()
-        """How many examples have a content, either way round."""
-        for key, own in self._places.items():
-            self.sizes[tuple(sorted(key))] += len(own)
+            keys.setdefault(rarest, []).append(key)
+            start, size = rarest[:START_CHARS], len(rarest)
+            starts = lengths[len(start)]
+            if size not in starts.get(start, ()):
+                starts[start] = (*starts.get(start, ()), size)
+        self._keys, self._lengths = keys, dict(lengths)
+        """Each content under its rarest text; and how long these texts are, by the number of their
+        first characters and by these."""
+        sizes = Counter[tuple[str, ...]]()
+        for key, own in places.items():
+            sizes[tuple(sorted(key))] += len(own)
+        self._sizes = {texts: size for texts, size in sizes.items() if size > 1}
         self.shortest = min((max(map(len, key)) for key in self._places), default=0)
         """A sample that is shorter than this holds the texts of no example."""
+
+    def count_items(self, texts: tuple[str, ...]) -> int:
+        """How many examples have a content, either way round."""
+        return self._sizes.get(texts, 1)
 
     def find_fits(self, sample: LogSample) -> tuple[str, list[Fit]]:
         """What a sample holds, folded, and every content of the split that is in it."""
@@ -230,7 +239,7 @@ class ContentIndex:
                     fits[texts].append(Fit(texts, places, spans, is_record))
         kept = []
         for texts, group in fits.items():
-            if self.sizes[texts] == 1:
+            if self.count_items(texts) == 1:
                 kept += group
                 continue
             meant = set(self.tell_apart([place for fit in group for place in fit.places], sample))
@@ -364,6 +373,8 @@ class SampleMatcher:
         """The orders in which decided samples have their texts."""
         self._sample_counts = Counter[tuple[str, ...]]()
         """How many samples hold a content."""
+        self._sole_counts = Counter[tuple[str, ...]]()
+        """How many samples hold a content and no other."""
         self._ids_contradict, self._numbers_contradict = False, False
         self._confirmed_numbers, self._count = 0, 0
 
@@ -372,7 +383,10 @@ class SampleMatcher:
         for sample in samples:
             self._count += 1
             content, fits = self._index.find_fits(sample)
-            self._sample_counts.update({fit.texts for fit in fits})
+            contents = {fit.texts for fit in fits}
+            self._sample_counts.update(contents)
+            if len(contents) == 1:
+                self._sole_counts.update(contents)
             self._compare_ids(sample, {place for fit in fits for place in fit.places})
             if len(fits) == 1 and len(fits[0].places) == 1 and is_clear(fits[0]):
                 (place,) = fits[0].places
@@ -390,7 +404,7 @@ class SampleMatcher:
             undecided = _Undecided(sample, fits, is_silent)
             if not fits:
                 self._count_support(undecided, content)
-            undecided.sample = sample._replace(segments=(), fields={}, prompt=())
+            undecided.sample = sample._replace(segments=(), fields=NO_FIELDS, prompt=())
             if self._is_of_none(undecided):
                 yield SampleMatch(undecided.sample, None)
             else:
@@ -450,7 +464,7 @@ class SampleMatcher:
     def _decide(self, sample: LogSample, place: int, fits: Sequence[Fit]) -> None:
         if sample.order is not None:
             self._in_order.append((sample.order, place))
-        kept = sample._replace(segments=(), fields={}, prompt=())
+        kept = sample._replace(segments=(), fields=NO_FIELDS, prompt=())
         is_confirmed = any(place in fit.places for fit in fits)
         match = SampleMatch(kept, self._index.examples[place], None, is_confirmed)
         self._decided[place].append(match)
@@ -519,15 +533,16 @@ class SampleMatcher:
         """By the best fit, where it is of one example.
 
         What more samples hold than there are items of it is a few-shot example, or a word of the
-        instruction, in all of them but its own.
+        instruction, in all of them but its own, which may hold nothing else.
         """
+
+        def is_rare(fit: Fit, counts: Counter[tuple[str, ...]]) -> bool:
+            return counts[fit.texts] <= self._index.count_items(fit.texts)
+
         for undecided in rest:
-            fits = [
-                f
-                for f in undecided.fits
-                if self._sample_counts[f.texts] <= self._index.sizes[f.texts]
-            ]
-            fits = fits or [fit for fit in undecided.fits if is_clear(fit)]
+            fits = [fit for fit in undecided.fits if is_rare(fit, self._sample_counts)]
+            if not fits:
+                fits = [f for f in undecided.fits if is_clear(f) or is_rare(f, self._sole_counts)]
             best = max((fit.rank for fit in fits), default=None)
             undecided.fits = [fit for fit in fits if fit.rank == best]
             undecided.places = [place for fit in undecided.fits for place in fit.places]
