@@ -171,13 +171,13 @@ def write_round_trip_project(form: str, out: Path, to: str) -> Path:
                 "example": example["id"],
                 "worker": worker,
                 "question": question,
-                "answer": given[place],
+                "answer": people_answer[place],
                 "seconds": 3.5 + place,
                 "at": f"2026-05-0{place + 1}T10:00:00+00:00",
             }
             for place, worker in enumerate(("hanako", "minsu"))
             for question, by_item in answers.items()
-            for example, given in zip(examples, by_item, strict=True)
+            for example, people_answer in zip(examples, by_item, strict=True)
         ]
         (folder / "judgements.jsonl").write_text(
             "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8"

@@ -71,8 +71,8 @@ def map_questions(theirs: Mapping[str, str], ours: Mapping[str, str], file: Any)
         if question in mapping.values():
             continue
         free = [name for name in theirs if name not in mapping]
-        for wanted in ((kind,), RELATED.get(kind, ())):
-            fitting = [name for name in free if theirs[name] in wanted]
+        for accepted in ((kind,), RELATED.get(kind, ())):
+            fitting = [name for name in free if theirs[name] in accepted]
             if len(fitting) == 1:
                 mapping[fitting[0]] = question
             if fitting:
@@ -131,8 +131,8 @@ def fit_judgements(
         if judgement.answer is None:
             reading.notes.add("judgements without an answer", place, "skipped")
             continue
-        asked = mapping.get(judgement.question)
-        if asked is None:
+        own_question = mapping.get(judgement.question)
+        if own_question is None:
             what = f"answers to {judgement.question!r}"
             reading.notes.add(what, place, "skipped: the form does not ask it")
             continue
@@ -140,10 +140,10 @@ def fit_judgements(
             what = f"answers about {judgement.example!r}, which is no item of the project"
             raise reading.fault(place, what, explain_unknown(reading))
         parts = groups.setdefault((judgement.worker, judgement.example), {})
-        if asked in parts:
+        if own_question in parts:
             what = f"worker {judgement.worker} answers {judgement.question!r} twice about {judgement.example}"
             raise reading.fault(place, what, "keep one answer a worker and item")
-        parts[asked] = (place, replace(judgement, question=asked))
+        parts[own_question] = (place, replace(judgement, question=own_question))
     fitted: list[tuple[int, Judgement]] = []
     for (_, name), parts in groups.items():
         fitted += fit_answer(project, examples[name], parts, ours, reading, skip_invalid)
@@ -171,18 +171,18 @@ def fit_answer(
 ) -> Iterator[tuple[int, Judgement]]:
     """The judgements of one worker about one item as the form takes them, or their fault."""
     form, options = project.form, project.options
-    given = {question: judgement.answer for question, (_, judgement) in parts.items()}
+    raw = {question: judgement.answer for question, (_, judgement) in parts.items()}
     first_faults: list[Problem] = []
-    for answer in vary_answer(given, example, options):
+    for answer in vary_answer(raw, example, options):
         problems = form.validate(form.from_judgements(list(answer.items())), example, options)
         faults = [
             problem
             for problem in problems
-            if not problem.warning and (problem.where not in ours or problem.where in given)
+            if not problem.warning and (problem.where not in ours or problem.where in raw)
         ]
         if not faults:
             for problem in problems:
-                if problem.where in ours and problem.where not in given:
+                if problem.where in ours and problem.where not in raw:
                     place = next(iter(parts.values()))[0]
                     reading.notes.add(
                         f"answers without {problem.where!r}", place, "taken as they are"
@@ -192,7 +192,7 @@ def fit_answer(
             return
         first_faults = first_faults or faults
     place, judgement = next(iter(parts.values()))
-    what = f"the answer {describe_answer(given)} breaks a rule of the form: {explain_faults(form, first_faults)}"
+    what = f"the answer {describe_answer(raw)} breaks a rule of the form: {explain_faults(form, first_faults)}"
     if skip_invalid:
         reading.notes.add(
             "answers that the form does not take", place, "skipped, as --skip-invalid says"
@@ -233,16 +233,16 @@ def list_allowed(form: Form, options: Options, judgement: Judgement) -> str:
     return "correct it, or say --skip-invalid to leave such answers out"
 
 
-def vary_answer(given: Answer, example: Example, options: Options) -> Iterator[Answer]:
+def vary_answer(raw: Answer, example: Example, options: Options) -> Iterator[Answer]:
     """The answer as it was given, then with each value written otherwise."""
-    yield given
+    yield raw
     varied = {
-        question: list(vary_value(value, example, options)) for question, value in given.items()
+        question: list(vary_value(value, example, options)) for question, value in raw.items()
     }
     most = max(map(len, varied.values()), default=0)
     for place in range(most):
         yield {
-            question: others[place] if place < len(others) else given[question]
+            question: others[place] if place < len(others) else raw[question]
             for question, others in varied.items()
         }
 

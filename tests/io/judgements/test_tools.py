@@ -105,7 +105,7 @@ def test_results_without_a_place(tmp_path: Path, result: Any, reason: str) -> No
     with pytest.raises(BadInput, match=f"task 1: .*{reason}"):
         answers(opened(tmp_path / "x.json", [task(result)]))
     fine = {"from_name": "mood", "value": {"choices": ["good"]}}
-    reading = opened(tmp_path / "x.json", [task(result, fine)], asked="mood")
+    reading = opened(tmp_path / "x.json", [task(result, fine)], only="mood")
     assert answers(reading)[-1] == ("1", "1", "mood", "good")
     assert any("cannot be read" in what for what in notes(reading))
 
@@ -194,7 +194,7 @@ def test_schemes_without_a_place(tmp_path: Path) -> None:
     path = tmp_path / "annotations.jsonl"
     with pytest.raises(BadInput, match=r"line 1: 1: 'topics' has several labels \(a, b\)"):
         answers(opened(path, row))
-    reading = opened(path, row, asked="mood")
+    reading = opened(path, row, only="mood")
     assert answers(reading) == [("1", "ann", "mood", "up")]
     assert notes(reading) == {"answers to 'topics' that cannot be read": 1}
     blob = {"instance_id": "1", "user_id": "ann", "labels": {"boxes": {"_data": "[]"}}}
@@ -311,3 +311,35 @@ def test_prolific(tmp_path: Path) -> None:
         opened(tmp_path / "prolific.csv", "Submission id,Participant id,Status\ns1,p1,APPROVED\n")
     sheet = opened(tmp_path / "survey.csv", "item,PROLIFIC_PID,answer\n1,p1,good\n")
     assert answers(sheet) == [("1", "p1", "label", "good")]
+
+
+def test_decisions_and_comments_go_out_and_come_back(tmp_path: Path) -> None:
+    rows = [
+        Judgement(example="1", worker="ann", question="label", answer="a", comment="迷った"),
+        Judgement(
+            example="1", worker="decision:owner", question="label", answer="b", kind="decision"
+        ),
+    ]
+    write_judgements(tmp_path / "x.json", rows, "label-studio")
+    reading = open_judgements(tmp_path / "x.json")
+    assert [row for _, row in reading.rows] == rows[:1]
+    assert [row for _, row in reading.decisions] == rows[1:]
+
+
+def test_a_configuration_of_somebody_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "x.xml").write_text("<View/>")
+    with pytest.raises(BadInput, match="exists already"):
+        write_judgements(tmp_path / "x.json", [], "label-studio")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.xml"]
+    with pytest.raises(BadInput, match="tasks of Label Studio are JSON"):
+        write_judgements(tmp_path / "y.xml", [], "label-studio")
+
+
+def test_questions_of_a_tool() -> None:
+    from nikawa.io.judgements.base import parse_questions
+
+    assert parse_questions("label=mood, score=stars") == (None, {"label": "mood", "score": "stars"})
+    assert parse_questions(" label ") == ("label", {})
+    for text in ("=mood", "label=", "a=b,a=c", "a=b,c=b", "a=b,c"):
+        with pytest.raises(BadInput, match="names no question of a tool"):
+            parse_questions(text)

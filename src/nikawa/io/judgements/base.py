@@ -70,7 +70,7 @@ class JudgementOptions:
     """Of a sheet; None detects it."""
     questions: Mapping[str, str] = field(default_factory=dict)
     """Our question to the tool's name of it; answers to others are skipped, and noted. Empty: all, as they are called."""
-    asked: str | None = None
+    only: str | None = None
     """The only question that counts: an answer to another one that cannot be read is skipped, and noted."""
     asks_spans: bool = False
     """Whether the answers are spans: one that holds nothing then marks nothing, in a file without any span too."""
@@ -81,7 +81,7 @@ class JudgementOptions:
         """Whether an answer to the tool's question must be read: else it may be one that we cannot hold."""
         if self.questions:
             return question in self.questions.values()
-        return self.asked in (None, question)
+        return self.only in (None, question)
 
 
 def parse_questions(text: str) -> tuple[str | None, dict[str, str]]:

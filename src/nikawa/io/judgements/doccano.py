@@ -81,9 +81,9 @@ class Row(msgspec.Struct):
     @property
     def is_empty(self) -> bool:
         """Whether nobody put anything into it."""
-        parts = (self.label, self.labels, self.cats, self.entities, self.relations)
-        parts += (self.bbox, self.segmentation)
-        return not any(part not in (None, "", []) for part in parts)
+        texts = (self.label, self.labels, self.cats, self.entities, self.relations)
+        pictures = (self.bbox, self.segmentation)
+        return not any(part not in (None, "", []) for part in (*texts, *pictures))
 
 
 def read_doccano(path: Path, options: JudgementOptions | None = None) -> Reading:

@@ -28,7 +28,7 @@ from xml.sax.saxutils import quoteattr
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.io.atomic import atomic_write
+from nikawa.io.atomic import atomic_write, refuse_existing
 from nikawa.io.json import encode_json, read_json
 from nikawa.io.judgements.base import (
     BLANK,
@@ -474,7 +474,7 @@ def find_row_questions(
         by_task.setdefault(str(row.get("id")), []).append(row)
 
     def is_question(name: str) -> bool:
-        if name == options.asked or any(is_result(row.get(name)) for row in annotated):
+        if name == options.only or any(is_result(row.get(name)) for row in annotated):
             return True
         if any(row.get(name) is None for row in annotated):
             return any(row.get(name) is not None for row in annotated)
@@ -530,6 +530,11 @@ def write_label_studio(
     Texts come from `examples` (by reference); `texts` names the questions whose answers people write. Returns how many
     tasks. Refuses answers that Label Studio has no control for.
     """
+    config_path = path.with_suffix(".xml")
+    if config_path == path:
+        cure = "name a file that ends in .json; the configuration is written beside it"
+        raise BadInput("tasks of Label Studio are JSON", file=path, cure=cure)
+    refuse_existing(config_path, overwrite)
     written = frozenset(texts)
     tasks: dict[str, dict[tuple[Any, ...], list[Judgement]]] = {name: {} for name in examples or ()}
     controls: dict[str, dict[str, None]] = {}
@@ -574,7 +579,7 @@ def write_label_studio(
     config = format_config(
         list(inputs), {name: (kinds[name], list(labels)) for name, labels in controls.items()}
     )
-    with atomic_write(path.with_suffix(".xml"), overwrite=True) as stream:
+    with atomic_write(config_path, overwrite=overwrite) as stream:
         stream.write(config.encode())
     return len(tasks)
 

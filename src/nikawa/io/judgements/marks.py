@@ -52,16 +52,25 @@ def place_spans(spans: Iterable[ForeignSpan], texts: Sequence[str]) -> PlacedSpa
             raise ValueError(f"marks characters {span.start!r} to {span.end!r}")
     is_utf16 = False
     if any(span.quote is not None for span in rows) and texts:
-        if not any(_fits(rows, text) for text in texts):
-            fitting = [text for text in texts if _fits(rows, text, utf16=True)]
+        if not any(covers_quotes(rows, text) for text in texts):
+            fitting = [text for text in texts if covers_quotes(rows, text, utf16=True)]
             if not fitting:
                 span = next(
-                    s for s in rows if s.quote is not None and not any(_fits([s], t) for t in texts)
+                    s
+                    for s in rows
+                    if s.quote is not None and not any(covers_quotes([s], t) for t in texts)
                 )
                 what = f"marks {span.quote!r} at {span.start} to {span.end}, where the text says something else"
                 raise ValueError(what)
             is_utf16 = True
-            rows = [_count_characters(span, fitting[0]) for span in rows]
+            units = fitting[0].encode("utf-16-le", "surrogatepass")
+            rows = [
+                span._replace(
+                    start=len(units[: 2 * span.start].decode("utf-16-le", "replace")),
+                    end=len(units[: 2 * span.end].decode("utf-16-le", "replace")),
+                )
+                for span in rows
+            ]
     elif texts and all(any(span.end > len(text) for span in rows) for text in texts):
         last = max(rows, key=lambda span: int(span.end))
         raise ValueError(f"marks characters up to {last.end}, the text has {max(map(len, texts))}")
@@ -71,7 +80,7 @@ def place_spans(spans: Iterable[ForeignSpan], texts: Sequence[str]) -> PlacedSpa
     return PlacedSpans(ordered, placed, is_utf16)
 
 
-def _fits(spans: Iterable[ForeignSpan], text: str, *, utf16: bool = False) -> bool:
+def covers_quotes(spans: Iterable[ForeignSpan], text: str, *, utf16: bool = False) -> bool:
     """Whether each span covers what it quotes; tools write a line break of a quote as two characters, or trim it."""
     units = text.encode("utf-16-le", "surrogatepass")
     for span in spans:
@@ -84,14 +93,6 @@ def _fits(spans: Iterable[ForeignSpan], text: str, *, utf16: bool = False) -> bo
         if covered.strip() != span.quote.replace("\\n", "\n").strip():
             return False
     return True
-
-
-def _count_characters(span: ForeignSpan, text: str) -> ForeignSpan:
-    units = text.encode("utf-16-le", "surrogatepass")
-    start, end = (
-        len(units[: 2 * at].decode("utf-16-le", "replace")) for at in (span.start, span.end)
-    )
-    return span._replace(start=start, end=end)
 
 
 def join_relation(

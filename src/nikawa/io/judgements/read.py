@@ -81,7 +81,7 @@ def parse_options(
         question=name or QUESTION,
         encoding=encoding,
         questions=mapping,
-        asked=None if mapping else name,
+        only=None if mapping else name,
         empty="skip" if empty == "skip" else "none",
     )
     return options, question
