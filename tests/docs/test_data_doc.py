@@ -7,12 +7,15 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from nikawa.checks.job import known_problems
+from nikawa.checks.job import CUSTOM_CHECKS, GIVEAWAY, known_problems
+from nikawa.checks.label_balance import LACKING, SINGLE
 from nikawa.checks.quality import TEXT_CHECKS
 from nikawa.checks.schema import NOTES
 from nikawa.datasets import fetch as fetching
+from nikawa.datasets.known import KnownFinding
 
 TEXT = (Path(__file__).parents[2] / "docs" / "data.md").read_text("utf-8")
 
@@ -31,7 +34,9 @@ def test_the_python_runs(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_known_problem_is_listed() -> None:
-    (block,) = blocks("toml")
+    example, block = blocks("toml")
+    (entry,) = msgspec.convert(tomllib.loads(example)["known"], tuple[KnownFinding, ...])
+    assert entry.check in CUSTOM_CHECKS
     for dataset, checks in tomllib.loads(block).items():
         for check, places in checks.items():
             assert known_problems()[dataset][check].items() >= places.items()
@@ -42,3 +47,4 @@ def test_named_checks_of_shape_and_text_exist() -> None:
         assert f"`{check}`" in TEXT
         assert check in NOTES
     assert all(f"`{check}`" in TEXT for check in TEXT_CHECKS)
+    assert all(f"`{check}`" in TEXT for check in (SINGLE, LACKING, GIVEAWAY))
