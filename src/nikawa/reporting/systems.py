@@ -246,10 +246,9 @@ def explain_stale_scores(run: LoadedRun, sets: AnsweredSets) -> str:
             return f"its stored scores lack the set {name}"
         if scores.n + scores.hidden != len(answers):
             return "its data changed"
-        if scores.n < len(sets.shown[name]):
-            return "hidden labels are open now"
-        if scores.n > len(sets.shown[name]):
-            return "other labels are hidden now"
+        if scores.n != len(sets.shown[name]):
+            is_opened = sets.examples[name] is not sets.answered[name]
+            return "hidden labels are open now" if is_opened else "other labels are hidden now"
         known = {score.metric for score in scores.scores}
         for metric in sets.task.metrics:
             can_be_computed = not metrics()[metric].needs_scores or all(
