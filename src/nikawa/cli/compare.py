@@ -242,8 +242,8 @@ def format_footnotes(comparison: Comparison, table: TableUnit) -> Iterator[str]:
         yield f"{NO_INTERVAL}: {TOO_FEW}"
     if any(is_converted(s.metric, s.unit, table) for s in comparison.systems):
         yield CONVERTED
-    without = {(each.task, each.system) for each in comparison.undefined}
-    for each in comparison.undefined:
+    without = {(each.task, each.system) for each in comparison.undefined or ()}
+    for each in comparison.undefined or ():
         yield f"{each.system} is not defined on {each.task}, and in no pair: {each.why}"
     for s in comparison.systems:
         if isnan(s.value) and (s.task, s.system) not in without:

@@ -419,14 +419,14 @@ def show_usage(report: RunReport) -> None:
             f"{each.retries:,}",
             format_cost(each.cost + each.cost_unmetered + each.cost_lost),
         )
-        for each in report.usage
+        for each in report.usage or ()
     ]
     if len(rows) > 1:
         sums = [
-            f"{sum(getattr(each, name) for each in report.usage):,}"
+            f"{sum(getattr(each, name) for each in report.usage or ()):,}"
             for name in ("requests", "kept", "tokens_in", "tokens_out", "retries")
         ]
-        cost = sum(each.cost + each.cost_unmetered + each.cost_lost for each in report.usage)
+        cost = sum(each.cost + each.cost_unmetered + each.cost_lost for each in report.usage or ())
         rows.append(("total", "", *sums, format_cost(cost)))
     print_table(USAGE_COLUMNS, rows, numbers=USAGE_COLUMNS[2:])
 
@@ -499,9 +499,9 @@ def format_notes(report: RunReport) -> Iterator[str]:
         yield f"{chosen.task} {chosen.model}{where}: {words}, chosen among {chosen.among} on {chosen.on}{lost}"
     if any(cell.limit for cell in report.cells):
         yield "first N items: a part of each set, not to be compared with results on all of it"
-    for each in report.usage:
+    for each in report.usage or ():
         yield from format_uncertain_cost(each)
-    if report.spent is not None:
+    if report.spent:
         yield f"spent under the budget so far: {report.spent:.4f}"
     yield from format_unanswered(report.cells)
     yield from (f"note: {line}" for line in report.notes)

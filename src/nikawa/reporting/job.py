@@ -174,7 +174,7 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
         examples=sum(map(len, items.values())),
         scored_again=list_scored_again(tasks),
         undefined={
-            f"{each.task}: {each.system}": each.why for each in compared.comparison.undefined
+            f"{each.task}: {each.system}": each.why for each in compared.comparison.undefined or ()
         },
     )
 

@@ -102,7 +102,9 @@ def system_rows(task: TaskRuns, compared: PairedTests) -> tuple[SystemRow, ...]:
     }
     intervals = SeedIntervals(task)
     reasons = {
-        each.system: each.why for each in compared.comparison.undefined if each.task == task.name
+        each.system: each.why
+        for each in compared.comparison.undefined or ()
+        if each.task == task.name
     }
     rows = []
     for system in task.systems:

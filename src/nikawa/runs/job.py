@@ -120,13 +120,13 @@ class RunReport(Record, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     """What models note of themselves: a vocabulary of another language, a dev set that was not
     there."""
-    usage: tuple[RunUsage, ...] = ()
-    """What models behind a server used."""
+    usage: tuple[RunUsage, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What models behind a server used; absent where none was asked."""
     readings: tuple[RunReadings, ...] | msgspec.UnsetType = msgspec.UNSET
     """What answers were read from; unset unless it is asked for."""
-    spent: float | None = None
+    spent: float | msgspec.UnsetType = msgspec.UNSET
     """What the runs of the command have cost together, unfinished ones and requests without a
-    reply included; None where no budget is set."""
+    reply included; absent where no budget is set."""
 
 
 def run(request: RunRequest, options: RunOptions | None = None) -> RunReport:
@@ -181,6 +181,7 @@ def run_families(
     cells: list[RunCell] = []
     notes: list[str] = []
     usage = []
+    sharing = list_sharing_runs(families)
     for family in families:
         chosen_settings = next((each for other, each in final if other is family), None)
         runs = family.selection_runs()
@@ -205,8 +206,8 @@ def run_families(
         problems=(*tally.problems, *unchosen),
         left_out=left_out,
         notes=tuple(notes),
-        usage=tuple(usage),
-        spent=round(read_total(out, list_sharing_runs(families)), 6) or None,
+        usage=tuple(usage) or msgspec.UNSET,
+        spent=round(read_total(out, sharing), 6) if sharing else msgspec.UNSET,
     )
 
 

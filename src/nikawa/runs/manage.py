@@ -17,8 +17,8 @@ from nikawa.models.chat.ledger import remove_from_ledger
 from nikawa.records import Record, Score, Unit
 from nikawa.runs.data import task_of
 from nikawa.runs.records import DIVERGED
-from nikawa.runs.scores import explain_undefined
 from nikawa.runs.store import DONE, RUN, Busy, StoredRun, open_run, stored_runs
+from nikawa.scoring.compare import MIN_COMMON_ITEMS
 
 
 class ListedRun(Record, frozen=True, kw_only=True):
@@ -28,8 +28,8 @@ class ListedRun(Record, frozen=True, kw_only=True):
     task: str = ""
     model: str = ""
     variation: str = ""
-    limit: int = 0
-    """The first so many items of each set were asked; 0: all of them."""
+    limit: int | msgspec.UnsetType = msgspec.UNSET
+    """The first so many items of each set were asked; absent: all of them."""
     seed: int = 0
     stage: str = ""
     state: str
@@ -40,8 +40,8 @@ class ListedRun(Record, frozen=True, kw_only=True):
     value: float | None = None
     unit: Unit | msgspec.UnsetType = msgspec.UNSET
     """The unit of `value`, that of the official scorer; absent where it is percent, as it always was."""
-    undefined: str = ""
-    """Why there is no number, where the run is done and its score is not defined."""
+    undefined: str | msgspec.UnsetType = msgspec.UNSET
+    """Why there is no number, where too few answers could be read for one."""
     protocol: str = ""
     finished: str = ""
 
@@ -111,7 +111,7 @@ def describe_run(run: StoredRun) -> ListedRun:
             task=spec.task,
             model=spec.model,
             variation=spec.variation.title,
-            limit=spec.variation.limit,
+            limit=spec.variation.limit or msgspec.UNSET,
             seed=spec.seed,
             stage=spec.stage,
             state=state,
@@ -125,8 +125,10 @@ def describe_run(run: StoredRun) -> ListedRun:
         scored: dict[str, Any] = {"value": first.value}
         if run.diverged:
             scored = {"state": DIVERGED}
-        elif math.isnan(first.value):
-            scored["undefined"] = explain_undefined(main, first.metric)
+        elif math.isnan(first.value) and main.answered < MIN_COMMON_ITEMS and main.unanswered:
+            reasons = ", ".join(f"{count:,} {why}" for why, count in main.unanswered.items())
+            answered = f"{main.answered:,} of {main.n:,} items have an answer that could be read"
+            scored["undefined"] = f"{answered} ({reasons})"
         row = msgspec.structs.replace(
             row, set=main.set, metric=first.metric, unit=_name_unit(first.unit), **scored
         )

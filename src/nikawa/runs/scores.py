@@ -92,17 +92,6 @@ def score_set(
     return replace(set_scores, scores=tuple(scores))
 
 
-def explain_undefined(scores: SetScores, metric: str) -> str:
-    """Why a metric has no value on a set: too few answers could be read, or as the metric says."""
-    if not scores.n:
-        return "no item of the set may be scored"
-    if scores.answered < 2 and scores.unanswered:
-        reasons = ", ".join(f"{count:,} {why}" for why, count in scores.unanswered.items())
-        return f"{scores.answered:,} of {scores.n:,} items have an answer that could be read ({reasons})"
-    reason = metrics()[metric].undefined.rstrip(".")
-    return f"{reason[:1].lower()}{reason[1:]}"
-
-
 def unanswered_reason(prediction: Prediction) -> str:
     """The kind of reason of a missing answer: what follows its colon is of one example."""
     return (prediction.why or "").partition(":")[0].strip() or "no reason given"

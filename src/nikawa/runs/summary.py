@@ -56,8 +56,8 @@ class RunCell(Record, frozen=True, kw_only=True):
     few: bool = False
     """Whether there is no interval because too few items, or groups of them, stand behind the
     figure."""
-    limit: int = 0
-    """The first so many items of the set were asked; 0: all of them."""
+    limit: int | msgspec.UnsetType = msgspec.UNSET
+    """The first so many items of the set were asked; absent: all of them."""
     protocol: str
     """How the sets depart from train, dev and test as published; empty: they do not."""
     runs: tuple[str, ...]
@@ -215,7 +215,7 @@ def _make_cell(
         unanswered=lost.total(),
         reasons=dict(sorted(lost.items())),
         hidden=parts[0].hidden,
-        limit=family.variation.limit,
+        limit=family.variation.limit or msgspec.UNSET,
         protocol=family.protocol.mark,
         runs=tuple(finished.folder for finished, _ in values),
     )

@@ -131,8 +131,8 @@ class Comparison(Record, frozen=True, kw_only=True):
     slices: tuple[SliceResult, ...]
     differing: dict[str, tuple[str, ...]]
     """`task: first against second` to the ids where exactly one is right, or the scores differ."""
-    undefined: tuple[UndefinedSystem, ...] = ()
-    """Systems that are in no pair: too few of their answers could be read."""
+    undefined: tuple[UndefinedSystem, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Systems that are in no pair: too few of their answers could be read; absent: none."""
 
 
 @dataclass(frozen=True)
@@ -299,7 +299,7 @@ def compare_systems(
         pairs=pairs,
         slices=tuple(slices),
         differing=differing,
-        undefined=tuple(undefined),
+        undefined=tuple(undefined) or msgspec.UNSET,
     )
     is_swapped = any(each.swaps_answers for each in comparisons)
     return PairedTests(

@@ -125,8 +125,8 @@ class ScoreReport(Record, frozen=True, kw_only=True):
     duplicates: int
     partial: bool
     """Whether items without an answer were left out, as asked."""
-    limit: int = 0
-    """The answers are of a run of the first so many items; 0: of all, or of no run."""
+    limit: int | msgspec.UnsetType = msgspec.UNSET
+    """The answers are of a run of the first so many items; absent: of all, or of no run."""
     form: str
     """The form the answer file was recognised as."""
     scores: tuple[Score, ...]
@@ -212,7 +212,7 @@ def score(
     hidden = len(every.examples) - len(matched.examples)
     report = msgspec.structs.replace(
         make_report(task, matched, hidden, options.partial, scores, counts),
-        limit=read_run_limit(source.path),
+        limit=read_run_limit(source.path) or msgspec.UNSET,
     )
     if options.readings:
         readings = tuple(matched.answers.readings.values())[:MAX_READINGS]
