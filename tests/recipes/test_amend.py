@@ -319,6 +319,23 @@ def test_scores_and_ranks_move(jnli: str, fix: Any, answers: Any, tmp_path: Path
     )
 
 
+def test_stored_scores_of_another_version_are_named_in_percent(
+    runs: Path, fix: Any, tmp_path: Path
+) -> None:
+    """The runs answered mini-ja before its correction: under the gold of the corrected release their scores are others."""
+    test = [e for e in load("mini-ja:test").splits["test"] if "label" in e.gold]
+    first, second = [e.id for e in test if e.gold["label"] == E][:2]
+    amend("mini-ja", fix(f"id,label\ntest/{first},{N}\n"), tmp_path / "next")
+    again = amend(
+        str(tmp_path / "next"),
+        fix(f"id,label\ntest/{second},{N}\n", "second.csv"),
+        tmp_path / "last",
+        options=AmendOptions(runs=(runs,)),
+    )
+    notes = [note for note in again.release.notes if "is not that of 1.1" in note]
+    assert any("majority" in note and "accuracy 33.3333 on test" in note for note in notes), notes
+
+
 def test_answers_must_be_whole(jnli: str, fix: Any, answers: Any, tmp_path: Path) -> None:
     how = AmendOptions(answers=(answers("short", E, E),))
     with pytest.raises(BadInput, match=r"short\.jsonl: answers 2 examples of dev, 4 lack one"):

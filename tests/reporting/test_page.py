@@ -32,6 +32,7 @@ from nikawa.reporting.page import document, explain_ties, find_least_p, standalo
 from nikawa.reporting.page_data import Number, Page, PairRow, PartRow, Section, SystemRow
 from nikawa.reporting.plots import SHEET_HEIGHT, Heat, draw_heat, draw_reliability, split_rows
 from nikawa.reporting.summary import comma_separated, latex, latex_seen, markdown
+from nikawa.reporting.units import page_in_table
 
 MODULES = ("browser_items", "fragments", "markup", "plots", "sources", "systems", "tried_settings")
 NASTY = '</script><script>alert("&")</script>'
@@ -460,3 +461,45 @@ def test_the_page_says_where_rounds_or_an_undefined_p_make_a_tie() -> None:
     undefined = replace(section.pairs[0], p=None, p_holm=None)
     untested = replace(plain, sections=(replace(section, pairs=(undefined,)),))
     assert "The test of one pair has no p: this counts as a tie." in document(untested, {}, 2)
+
+
+def test_a_page_is_converted_whole_and_once(rich: tuple[Page, dict[str, bytes]]) -> None:
+    """Rows, differences, parts, settings, slices and curves: whatever is a score of a task in fractions becomes percent."""
+
+    def shrink(number: Number) -> Number:
+        ends = {name: getattr(number, name) for name in ("value", "low", "high", "sd")}
+        small = {name: None if end is None else end / 100 for name, end in ends.items()}
+        return replace(number, unit="fraction", **small)
+
+    whole = rich[0]
+    section = whole.sections[0]
+    rows = tuple(
+        replace(row, metrics={name: shrink(one) for name, one in row.metrics.items()})
+        for row in section.rows
+    )
+    pairs = tuple(
+        replace(
+            pair,
+            difference=shrink(pair.difference),
+            smallest=None if pair.smallest is None else pair.smallest / 100,
+        )
+        for pair in section.pairs
+    )
+    parts = tuple(replace(part, number=shrink(part.number)) for part in section.parts)
+    official = replace(section, rows=rows, pairs=pairs, parts=parts)
+    shown = page_in_table(replace(whole, sections=(official,)))
+    (converted,) = shown.sections
+    assert shown.converted == (section.name,)
+    for row, before in zip(converted.rows, section.rows, strict=True):
+        for metric, number in row.metrics.items():
+            expected = before.metrics[metric]
+            assert number.unit == "percent"
+            assert number.value == pytest.approx(expected.value)
+            assert number.low == pytest.approx(expected.low)
+    for pair, before_pair in zip(converted.pairs, section.pairs, strict=True):
+        assert pair.difference.value == pytest.approx(before_pair.difference.value)
+        assert pair.smallest == pytest.approx(before_pair.smallest)
+    for part, before_part in zip(converted.parts, section.parts, strict=True):
+        assert part.number.value == pytest.approx(before_part.number.value)
+    assert page_in_table(shown) == shown
+    assert page_in_table(replace(whole, sections=(official,)), "official").sections == (official,)
