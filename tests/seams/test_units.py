@@ -279,6 +279,8 @@ def test_hidden_labels_are_named_and_opened_by_their_holder(here: Nikawa) -> Non
     (analysis,) = [json.loads(path.read_bytes()) for path in Path("secret").glob("public--*.json")]
     assert analysis["score"]["value"] == score["value"]
     assert stat.S_IMODE(Path("secret").stat().st_mode) == 0o700
+    index = json.loads(Path("secret/index.json").read_bytes())
+    assert index["command"].endswith("--hidden --keys keys.jsonl")
 
 
 def test_keys_without_a_set_to_open_are_refused(birds: Nikawa, nikawa: Nikawa) -> None:

@@ -117,7 +117,7 @@ def analyse(
         stored,
         data=data,
         options=options,
-        command=build_command(runs, options),
+        command=build_command(runs, options, hidden=hidden, keys=keys),
         hidden=hidden,
         keys=keys,
         on_progress=on_progress,
@@ -317,7 +317,13 @@ def refuse_foreign(folder: Path, overwrite: bool) -> None:
         raise BadInput(what, file=folder, cure="move it away, or choose another place: --out DIR")
 
 
-def build_command(runs: Sequence[str | Path], options: AnalysisOptions) -> str:
+def build_command(
+    runs: Sequence[str | Path],
+    options: AnalysisOptions,
+    *,
+    hidden: bool = False,
+    keys: Path | None = None,
+) -> str:
     """The command that makes the same again."""
     default = AnalysisOptions()
     words = ["nikawa", "analyse", *map(str, runs)]
@@ -327,4 +333,8 @@ def build_command(runs: Sequence[str | Path], options: AnalysisOptions) -> str:
         value = getattr(options, name)
         if value != getattr(default, name):
             words += [option, str(value)]
+    if hidden:
+        words.append("--hidden")
+    if keys is not None:
+        words += ["--keys", str(keys)]
     return shlex.join(words)
