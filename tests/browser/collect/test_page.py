@@ -231,7 +231,7 @@ def test_the_focus_and_the_announcements(serve: Serve) -> None:
     page.keys("1", "Enter")
     inner.wait_for_selector("#status:has-text('Saved')")
     assert inner.evaluate(focused) == "prompt"
-    assert inner.inner_text("#progress") == "1 answered · 4 left"
+    assert inner.inner_text("#progress") == "1 answered · 1 left"
     assert inner.inner_text("#earned") == "Earned 15 JPY (15 an item)"
     assert (
         inner.locator("#status[role=status]").count()

@@ -33,6 +33,8 @@ VISIBLE = """() => [document.body.innerText,
   ...[...document.querySelectorAll('[data-label]')].map((mark) => mark.dataset.label),
   ...[...document.querySelectorAll('[aria-label]')].map((part) => part.getAttribute('aria-label'))].join('\\n')"""
 WIDE = """() => [document.documentElement.scrollWidth, window.innerWidth]"""
+LOOKED_AT: set[Any] = set()
+"""Questions whose page was looked at; recipes share some."""
 MARKER = re.compile(r"<[^<>]+:[A-Z]{2}>|</?subj>|</?obj>|\[SEP\]|[A-Za-z]+ x\d")
 
 
@@ -51,12 +53,12 @@ def simulate(recipe: str, folder: Path) -> list[Path]:
 def test_a_worker_reads_their_own_language(
     recipe: str, tmp_path: Path, chromium: Any, listen: Callable[[Any], Any]
 ) -> None:
-    looked_at = set()
     for place in simulate(recipe, tmp_path):
         sheet = read_json(place / SHEET, Sheet)
-        if (sheet.form, sheet.prompt, sheet.heading) in looked_at:
+        page_of = (sheet.form, sheet.prompt, sheet.heading, tuple(sheet.names.items()))
+        if page_of in LOOKED_AT:
             continue  # the same question about other items
-        looked_at.add((sheet.form, sheet.prompt, sheet.heading))
+        LOOKED_AT.add(page_of)
         texts = " ".join(
             text for e in read_examples(place / TASKS) for text in texts_inside(e.inputs)
         )
