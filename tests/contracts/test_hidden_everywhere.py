@@ -87,6 +87,7 @@ CASES: dict[str, list[Case]] = {
             for name in ("nli", "sts", "reading", "ner", "kids", "nli-test.jsonl", "table")
         ),
         case("data check in/nli", None),
+        case("data check in/nli --accept --reason known", None),
     ],
     "data shift": [
         case("data shift in/nli in/public --json"),
@@ -150,6 +151,11 @@ CASES: dict[str, list[Case]] = {
         case("probe artifacts in/nli --tokeniser characters --json", None),
         case("probe artifacts in/nli:train --tokeniser characters --plot plot.svg", None),
         case("probe artifacts in/nli-test.jsonl --tokeniser characters --json", None),
+    ],
+    "probe giveaways": [
+        case("probe giveaways in/nli --json", None),
+        case("probe giveaways in/nli-test.jsonl", None),
+        case("probe giveaways in/sts", None),
     ],
     "score": [
         case("score in/nli:test in/answers.jsonl --json --by gold --by topic --per-item items.jsonl"),

@@ -193,6 +193,9 @@ def test_a_name_of_half_a_million_characters_is_shortened(
         ("tag", "own", "--pack", "none"),
         ("data", "show", "own", "--id", f"{LONG}y"),
         ("probe", "artifacts", "own", "--tokeniser", "characters"),
+        ("probe", "giveaways", "own"),
+        ("data", "check", "own", "--accept", "--reason", "known"),
+        ("data", "export", "own", "--to", "jsonl", "--out", "copy"),
         ("run", "--model", "majority", "--tasks", "own", "--out", "runs", "--workers", "1"),
         ("lineage", f"{LONG}y", "--in", "own"),
     ):

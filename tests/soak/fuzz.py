@@ -219,6 +219,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("analyse runs --tokeniser none --resamples 100", ("runs",), (), ("runs",), ("runs",)),
     Command("probe artifacts pairs.jsonl --tokeniser characters --question label --plot plot.svg", ("pairs.jsonl",), (), ("plot.svg",)),
     Command("probe artifacts own-data --tokeniser characters", ("own-data",)),
+    Command("probe giveaways own-data", ("own-data",)),
     Command("stress answers/stress.jsonl answers/stress --task perturb-ja.jsonl --sets sets --resamples 100", ("answers/stress.jsonl", "answers/stress", "perturb-ja.jsonl", "sets")),
     Command("tasks own-data", ("own-data",)),
     Command("conformance golden.json", ("golden.json",)),

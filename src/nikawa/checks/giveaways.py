@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 
 from nikawa.checks.sameness import sameness_rules
 from nikawa.io.json import encode_json
+from nikawa.printable import printable_line
 from nikawa.records import Example, Record, Span, reference, texts_inside
 
 Codes = NDArray[np.int64]
@@ -68,6 +69,8 @@ MIN_CERTAIN_SHARE = 0.05
 """Share of the items that values with always the same label must have together."""
 MAX_MEANT_VALUES = 50
 """Different values above which those of a field are names, where labels are open."""
+MAX_VALUE_CHARS = 40
+"""Characters of a value or label that is named."""
 MAX_CERTAIN_SHOWN = 3
 """Values with always the same label that are named."""
 MIN_ANSWER_CHARS = 2
@@ -131,12 +134,14 @@ def find_giveaways(
     ordered: Sequence[str] = (),
     seed: int = 0,
     names: Sequence[str] = (),
+    summaries: bool = True,
     strong: bool = False,
 ) -> list[Giveaway]:
     """The fields that tell of labels, each by its most telling feature.
 
     `fields` hold a value an item; those in `ordered` (places, ids) are also looked at as an order,
-    of those in `names` only how they begin and whether they name a label. With `strong` only what leaves little to guess is
+    of those in `names` only how they begin and whether they name a label. Without `summaries`, of
+    gold that is a list or a tree only the answer itself is looked for. With `strong` only what leaves little to guess is
     looked at: see `Giveaway.is_strong`.
     """
     draw = np.random.default_rng(seed)
@@ -153,6 +158,8 @@ def find_giveaways(
         answers = [golds[place][question] for place in places]
         columns = {name: [values[place] for place in places] for name, values in fields.items()}
         labels = {title: codes for title, codes in label_codes(question, answers) if codes.any()}
+        if not summaries:
+            labels = {title: codes for title, codes in labels.items() if title == question}
         words = {answer for answer in answers if isinstance(answer, str)}
         features = [
             feature
@@ -206,7 +213,9 @@ def find_open_giveaways(
             if len(set(map(_write, values))) > MAX_MEANT_VALUES:
                 names.append(name)
         golds = [example.gold for example in shown]
-        giveaways += find_giveaways(split, fields, golds, names=names, strong=strong)
+        giveaways += find_giveaways(
+            split, fields, golds, names=names, summaries=False, strong=strong
+        )
     return giveaways
 
 
@@ -247,7 +256,8 @@ def find_certain(feature: Feature, labels: Codes, names: Sequence[str]) -> tuple
         places = np.flatnonzero(feature.codes == code).tolist()
         value = feature.values[places[0]]
         if value and all(feature.values[place] == value for place in places):  # not the rare ones
-            certain.append(f"{value} = {names[places[0]]}")
+            pair = (printable_line(text, MAX_VALUE_CHARS) for text in (value, names[places[0]]))
+            certain.append(" = ".join(pair))
             count += len(places)
     return tuple(certain) if count >= MIN_CERTAIN_SHARE * len(labels) else ()
 

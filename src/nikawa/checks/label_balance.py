@@ -54,6 +54,8 @@ def count_labels(splits: Splits) -> dict[str, dict[str, Counter[str]]]:
     others: set[str] = set()
     for split, examples in splits.items():
         for example in examples:
+            if example.origin is not None and example.origin.gold == "inherited":
+                continue  # a perturbed set has the labels of what it was made from
             for question, value in example.gold.items():
                 if isinstance(value, str | int):
                     held = counts.setdefault(question, {}).setdefault(split, Counter())

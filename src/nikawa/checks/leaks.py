@@ -2,7 +2,8 @@
 
 An example is compared with everything but its own parents: a perturbed item repeats the item that it
 was made from, and that is all it may repeat. Two pairs of the same captions, or two items made from
-one template, are compared like any others.
+one template, are compared like any others. Only groups are another matter where two perturbations
+were made of the same items: both hold the groups of those, and neither is learned from the other.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from nikawa.checks.sameness import (
     COMPOSED,
     LocatedExample,
     SamenessIndex,
+    are_perturbations,
     family,
     is_parent,
     make_finding,
@@ -164,7 +166,10 @@ def find_broken_groups(items: SamenessIndex, held: SamenessIndex, where: str) ->
         item
         for item in items.items
         if item.example.group is not None
-        and _has_stranger(item, members.get(item.example.group, ()))
+        and any(
+            not is_parent(item, other) and not are_perturbations(item, other)
+            for other in members.get(item.example.group, ())
+        )
     ]
     if rows:
         count = len({item.example.group for item in rows})

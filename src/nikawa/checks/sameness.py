@@ -70,6 +70,14 @@ def is_parent(one: LocatedExample, other: LocatedExample) -> bool:
     return False
 
 
+def are_perturbations(one: LocatedExample, other: LocatedExample) -> bool:
+    """Whether two examples were made in two ways from examples whose gold they have."""
+    origins = one.example.origin, other.example.origin
+    if any(origin is None or origin.gold != "inherited" for origin in origins):
+        return False
+    return len({origin.step for origin in origins if origin is not None}) == 2
+
+
 def related(items: Iterable[LocatedExample]) -> bool:
     """Whether all were made from one example, so that their likeness is no accident.
 

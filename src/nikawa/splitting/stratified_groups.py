@@ -3,7 +3,7 @@
 With n examples, a part p that should hold s_p of them should hold t_pl = s_p n_l / n of the n_l
 examples of a label l. The parts are filled so that
 
-    sum over p of  ((c_p - s_p)^2 / s_p  +  sum over l of (c_pl - t_pl)^2 / t_pl)
+    sum over p of  (4 (c_p - s_p)^2 / s_p  +  sum over l of (c_pl - t_pl)^2 / t_pl)
 
 is small, where c are the counts that a part has: the chi-square distance of sizes and labels from
 what was asked for, in which a small part and a rare label weigh as much as large ones, and 1 for
@@ -41,6 +41,8 @@ MAX_PASSES = 20
 """Times that all groups are looked at for a better part."""
 MAX_GROUPS_SWAPPED = 400
 """Groups up to which every two of different parts are tried in each other's place."""
+SIZE_WEIGHT = 4.0
+"""How much the size of a part weighs against each of its labels: it is what was asked for."""
 MIN_GAIN = 1e-9
 """What a move must gain: rounding alone must not move groups for ever."""
 Counts = NDArray[np.float64]
@@ -122,6 +124,7 @@ def measure_cost(held: Counts, targets: Counts) -> Counts:
     """How far each part is from what it should hold; a label that it lacks counts as one more."""
     is_due = targets > 0
     distance = np.divide((held - targets) ** 2, targets, out=np.zeros_like(held), where=is_due)
+    distance[..., 0] *= SIZE_WEIGHT
     costs: Counts = (distance + (is_due & (held == 0))).sum(axis=-1)
     return costs
 
