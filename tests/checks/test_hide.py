@@ -19,10 +19,10 @@ from nikawa import api
 from nikawa.checks.hide_job import HideOptions, HideReport
 from nikawa.cli.terminal.app import build
 from nikawa.datasets import load
-from nikawa.datasets.keys import NOTICE, read_keys, read_notice, write_keys
+from nikawa.datasets.keys import read_keys, read_notice, write_keys
 from nikawa.datasets.lineage import Lineage, read_lineage, write_lineage
 from nikawa.errors import BadInput
-from nikawa.io.folders import write_folder
+from nikawa.io.folders import HIDDEN_NOTICE, write_folder
 from nikawa.io.records import write_records
 from nikawa.records import Card, Dataset, Example, Judgement, Origin, Span
 from nikawa.runs import stored_runs
@@ -343,7 +343,7 @@ def test_a_folder_can_be_hidden_further() -> None:
 def test_a_records_file_and_a_split_by_name() -> None:
     write_records(Path("tides.jsonl"), make_examples(make_text, range(40)))
     api.hide_labels("tides.jsonl:all", OUT, KEYS)
-    assert [path.name for path in sorted(OUT.iterdir())] == ["all.jsonl", "card.json", NOTICE]
+    assert [path.name for path in sorted(OUT.iterdir())] == ["all.jsonl", "card.json", HIDDEN_NOTICE]
 
 
 # Scores as before
@@ -527,8 +527,8 @@ def test_spans_of_a_key_file_are_checked() -> None:
     KEYS.unlink()
     with KEYS.open("wb") as stream:
         seal = write_keys(stream, keys.header, items)
-    notice = (OUT / NOTICE).read_text()
-    (OUT / NOTICE).write_text(notice.replace(keys.header.seal, seal))
+    notice = (OUT / HIDDEN_NOTICE).read_text()
+    (OUT / HIDDEN_NOTICE).write_text(notice.replace(keys.header.seal, seal))
     answers = write_answers(Path("answers.jsonl"), make_tagging, new_names())
     with pytest.raises(BadInput, match=r"keys\.jsonl: span 0-999 is outside the text"):
         api.score(f"{OUT}:test", answers, keys=KEYS)
