@@ -343,7 +343,11 @@ def test_a_folder_can_be_hidden_further() -> None:
 def test_a_records_file_and_a_split_by_name() -> None:
     write_records(Path("tides.jsonl"), make_examples(make_text, range(40)))
     api.hide_labels("tides.jsonl:all", OUT, KEYS)
-    assert [path.name for path in sorted(OUT.iterdir())] == ["all.jsonl", "card.json", HIDDEN_NOTICE]
+    assert [path.name for path in sorted(OUT.iterdir())] == [
+        "all.jsonl",
+        "card.json",
+        HIDDEN_NOTICE,
+    ]
 
 
 # Scores as before
