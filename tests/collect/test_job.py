@@ -291,9 +291,7 @@ def writing(tmp_path: Path) -> tuple[Path, list[str]]:
         for worker, answer in (("nagi", texts), ("mado", ["짧다.", "짧다.", ""]))
     ]
     write_records(tmp_path / "j.jsonl", given)
-    import_judgements(
-        tmp_path / "w", tmp_path / "j.jsonl", JudgementOptions(), skip_invalid=True
-    )
+    import_judgements(tmp_path / "w", tmp_path / "j.jsonl", JudgementOptions(), skip_invalid=True)
     return tmp_path / "w", texts
 
 
@@ -555,6 +553,26 @@ def test_a_decision_against_the_vote_is_gold(project: Path, tmp_path: Path) -> N
     )
     assert "1 decided against the votes (p0)" in run(*words)
     assert "1 decisions do not count" in run(*words, "--decisions", "ties")
+
+
+def test_a_number_that_is_a_worker_stays_in_a_comment(project: Path, tmp_path: Path) -> None:
+    """Names are hidden inside comments as words; one letter or a small number speaks of nobody."""
+    names = ("1", "an", "花子", "Mio")
+    rows = [
+        Judgement(example="p0", worker=name, question="label", answer="yes", comment=comment)
+        for name, comment in zip(
+            names, ("1つ目 and mio", "花子さんと MIO", "an は Miori か", ""), strict=True
+        )
+    ]
+    write_records(tmp_path / "in.jsonl", rows)
+    import_judgements(project, tmp_path / "in.jsonl", JudgementOptions())
+    out = tmp_path / "hidden.jsonl"
+    export(project, out, ExportOptions(pseudonymise=True))
+    hidden = {name: open_project(project).pseudonym(name) for name in names}
+    told = {one.worker: one.comment for one in read_records(out, Judgement)}
+    assert told[hidden["1"]] == f"1つ目 and {hidden['Mio']}"
+    assert told[hidden["an"]] == f"{hidden['花子']}さんと {hidden['Mio']}"
+    assert told[hidden["花子"]] == f"{hidden['an']} は Miori か"
 
 
 def test_a_sheet_comes_back_as_it_went(tmp_path: Path) -> None:

@@ -464,6 +464,9 @@ def import_reports(
                 f"the report {report.answer!r} is unknown", file=file, line=line, cure=cure
             )
         name = pseudonyms.get(report.worker, report.worker)
+        if fault := find_faulty_name(db, [name]):
+            what = f"{name!r} cannot be a worker's name: {fault[1]}"
+            raise BadInput(what, file=file, line=line, cure="correct the name")
         worker = admit_worker(db, project, name, "import", spellings, language=language, now=now)
         (before,) = db.required(
             "SELECT count(*) FROM reports WHERE item = ? AND worker = ?", item[0], worker.id

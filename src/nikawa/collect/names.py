@@ -16,6 +16,8 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
+from nikawa.records import DECISION_KINDS
+
 MAX_NAME_CHARS = 200
 """Of a worker's name."""
 _UNSEEN = re.compile(
@@ -78,6 +80,10 @@ def find_name_fault(name: str) -> str:
         if _UNSEEN.match(sign) or not (sign == "\u3000" or sign.isprintable()):
             title = unicodedata.name(sign, "a control character")
             return f"it holds U+{ord(sign):04X} ({title}), which cannot be seen"
+    prefix, colon, _ = fold_name(name).partition(":")
+    if colon and prefix.strip() in DECISION_KINDS:
+        # whoever came under such a name through the link of a platform would decide items in every export
+        return f"names that begin with {prefix.strip()}: are those of decisions"
     return ""
 
 
