@@ -161,11 +161,13 @@ def test_adjudicators_of_a_recipe_are_overruled_too() -> None:
     items = {"open": [PAIR]}
     inputs = make_inputs(items, {"adjudication": ["a"]}, {"adjudication": "b"}, "override")
     (made,) = adjudicate_relations(inputs, None)
+    assert isinstance(made, Kept)
     assert (made.example.gold, REASON in made.rule) == ({"relation": "b"}, True)
     pair = Example(id="i", inputs={}, gold={"label": "a"}, meta={"votes": "a x2"})
     items = {"listed": [pair], "paired": [pair]}
     inputs = make_inputs(items, {"adjudication": ["a"]}, {"adjudication": "b"}, "override")
     (made,) = settle_labels(inputs, None)
+    assert isinstance(made, Kept)
     assert (made.example.gold, REASON in made.rule) == ({"label": "b"}, True)
 
 
@@ -181,6 +183,7 @@ def test_what_is_marked_checked_or_written_is_decided_too() -> None:
         (made,) = gather_tags(inputs, None)
         assert made.example.gold == {"spans": gold}
         (checked,) = sort_by_check(inputs, None)
+        assert isinstance(checked, Kept)
         assert checked.into == ("passed" if way == "override" else "doubtful")
         (reviewed,) = kept_on_review(inputs, None)
         assert isinstance(reviewed, Kept) is (way == "override")
