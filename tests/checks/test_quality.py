@@ -94,6 +94,8 @@ def test_a_copy_under_the_same_reference_is_a_repetition() -> None:
         ]
     }
     assert table(repetition_findings("zoo", kin)) == {}
+    siblings = {"dev": kin["dev"][1:]}  # two items of one source say the same, whoever made them
+    assert table(repetition_findings("zoo", siblings)) == {("repeated-pairs", "dev"): 1}
 
 
 def test_unordered_pairs_are_told_where_they_are_more() -> None:

@@ -379,6 +379,17 @@ def test_meta_that_gives_labels_away_is_found_and_named_before_release(nikawa: N
     assert nikawa("data", "check", "copy").returncode == 0
 
 
+def test_an_amended_release_keeps_what_is_known(nikawa: Nikawa) -> None:
+    build_captions(nikawa, "jnli", write_captions(16), "out")
+    Path("fix.csv").write_text("id,label,why\ndev/0,neutral,looked at again\n", "utf-8")
+    words = ("--amend", "out", "--relabel", "fix.csv", "--out", "next", "--date", "2026-01-02")
+    done = nikawa("build", *words)
+    assert done.returncode == 0, done.stderr
+    known = [Path(folder, "known.toml").read_bytes() for folder in ("out", "next")]
+    assert known[0] == known[1]
+    assert nikawa("data", "check", "next").returncode == 0
+
+
 def test_fields_that_go_with_labels_by_chance_are_no_giveaway(nikawa: Nikawa) -> None:
     rows = [
         {

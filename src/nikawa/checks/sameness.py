@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 from unicodedata import is_normalized, normalize
 
@@ -79,13 +80,18 @@ def are_perturbations(one: LocatedExample, other: LocatedExample) -> bool:
 
 
 def related(items: Iterable[LocatedExample]) -> bool:
-    """Whether all were made from one example, so that their likeness is no accident.
-
-    Two items under one reference are no kin by that: a copy has the name of what it copies.
+    """Whether the likeness of all items is no accident: one of them is the parent of the others, or
+    they are perturbations of one example.
     """
     members = list(items)
-    common = set.intersection(*(item.kin for item in members)) if members else set()
-    return any(sum(item.ref == name for item in members) < 2 for name in common)
+    if any(
+        all(child is parent or is_parent(parent, child) for child in members) for parent in members
+    ):
+        return True
+    return all(
+        are_perturbations(one, other) and not one.kin.isdisjoint(other.kin)
+        for one, other in combinations(members, 2)
+    )
 
 
 def loose(text: str) -> str:
