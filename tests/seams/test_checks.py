@@ -381,7 +381,9 @@ def test_meta_that_gives_labels_away_is_found_and_named_before_release(nikawa: N
 
 def test_an_amended_release_keeps_what_is_known(nikawa: Nikawa) -> None:
     build_captions(nikawa, "jnli", write_captions(16), "out")
-    Path("fix.csv").write_text("id,label,why\ndev/0,neutral,looked at again\n", "utf-8")
+    gold = read_rows("out/dev.jsonl")[0]["gold"]["label"]
+    other = "entailment" if gold == "neutral" else "neutral"
+    Path("fix.csv").write_text(f"id,label,why\ndev/0,{other},looked at again\n", "utf-8")
     words = ("--amend", "out", "--relabel", "fix.csv", "--out", "next", "--date", "2026-01-02")
     done = nikawa("build", *words)
     assert done.returncode == 0, done.stderr
