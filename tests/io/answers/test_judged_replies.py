@@ -7,10 +7,12 @@ say which answer is given: the reader must give a reason, and never an answer.
 from __future__ import annotations
 
 import time
+from random import Random
 from typing import Any
 
 import pytest
 
+from nikawa.io.answers.phrases import load_phrases
 from nikawa.io.answers.reader import make_reader
 from nikawa.io.answers.readings import Offer
 from nikawa.models.chat.prompts import find_template
@@ -550,3 +552,26 @@ def test_long_replies_take_no_long_time(name: str, text: str) -> None:
     reading = make_reader(TASKS[name])(text, EXAMPLE)
     assert reading.why is not None or reading.answer in (0, text)
     assert time.process_time() - begin < 5
+
+
+@pytest.mark.parametrize("offer", [None, Offer(keys=tuple("ABCDEFG"), scale=(0.0, 5.0))])
+def test_any_mixture_is_read_or_has_a_reason(offer: Offer | None) -> None:
+    phrases = load_phrases()
+    lists = [getattr(phrases, name) for name in phrases.__struct_fields__]
+    pieces = [phrase for each in lists if isinstance(each, tuple) for phrase in each]
+    pieces += [
+        *'ABCアウ가①②12345./、。:()「」*{}"\n <>|',
+        "<think>",
+        "</think>",
+        "\\boxed{",
+        "\ud800",
+    ]
+    pieces += [text for _, text, _ in ROWS]
+    rng = Random(7)
+    for _ in range(600):
+        name = rng.choice(list(TASKS))
+        text = "".join(rng.choice(pieces) for _ in range(rng.randrange(1, 10)))
+        reading = make_reader(TASKS[name], offer=offer)(text, EXAMPLE)
+        assert (reading.answer is None) == (reading.why is not None), text
+        assert 0 <= reading.start <= reading.end <= len(text), text
+        assert "\n" not in (reading.why or ""), text

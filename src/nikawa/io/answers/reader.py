@@ -130,7 +130,8 @@ def make_label_answer_reader(task: Task, indices: bool, offer: Offer | None) -> 
         if offer:  # a number was not offered: it may count letters
             short = [(word, place) for word, place in short if not word.isdigit()]
         letters = offer.keys if offer else (LETTERS[0][: len(labels)] if indices else "")
-        keys = {letter: place for place, letter in enumerate(letters) if len(letter) == 1}
+        offered = enumerate(letters[: len(labels)])
+        keys = {letter: place for place, letter in offered if len(letter) == 1}
         return make_vocabulary(words, short, keys, digits=len(labels) if indices else 0)
 
     def read_whole(value: Any) -> int | None:

@@ -67,6 +67,8 @@ def read_words(raw: Any, example: Example, offer: Offer | None = None) -> Readin
         if not lead["join"]:
             at = place + line.rindex(value)
             return _finish_words(value, at, at + len(value), CUE, context, offer)
+    if offer is not None and not lines:
+        return Reading(why="the answer is empty")
     if offer is not None:
         place, line = lines[0]
         return _finish_words(line.strip(), place, place + len(line), LINE, context, offer)
