@@ -49,7 +49,7 @@ def of(report: BuildReport, name: str) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def written(item: Example) -> list[Any]:
-    text = item.inputs["text"]
+    text = item.inputs["premise"]
     odd: dict[str, Any] = {
         "policy0": "undecidable",
         "policy1": "hate",
