@@ -301,3 +301,22 @@ def test_a_limit_beyond_the_set_is_the_run_of_the_whole_set(
     report = json.loads(again.stdout)
     assert (report["done"], report["skipped"], "limit" in report["cells"][0]) == (0, 1, False)
     assert run(only_dev, "--limit", "0").returncode == 2
+
+
+def test_a_limit_scores_no_hidden_label(nikawa: Nikawa, tmp_path: Path) -> None:
+    folder, keys, runs = (str(tmp_path / name) for name in ("hidden", "keys.json", "runs"))
+    hide = nikawa("data", "hide", "mini-ja", "--split", "test", "--out", folder, "--keys", keys)
+    assert hide.returncode == 0, hide.stderr
+    words = ("run", "--model", "majority", "--tasks", f"{folder}-label", "--limit", "3")
+    done = nikawa(*words, "--out", runs, "--workers", "1")
+    assert done.returncode == 0, done.stderr
+    assert "3 items with hidden labels were answered but not scored" in done.stdout
+    [scores] = [json.loads(path.read_text("utf-8")) for path in Path(runs).glob("*/scores.json")]
+    counts = {part["set"]: (part["n"], part["hidden"]) for part in scores}
+    assert counts == {"dev": (3, 0), "test": (0, 3)}
+
+
+def test_a_table_for_a_file_has_the_bill_beside_it(run: Nikawa, only_dev: str) -> None:
+    done = run(only_dev, "--as", "markdown")
+    assert "21 requests, 0 cached, 0 retries, 8,400 tokens in, 42 out, cost 8.4420" in done.stderr
+    assert "requests" not in done.stdout

@@ -387,6 +387,12 @@ def show_results(
         print_table(columns, rows, numbers=numbers)
     if report.usage and style is None:
         show_usage(report)
+    elif report.usage:  # the table of scores alone goes into a file
+        for each in report.usage:
+            counts = f"{each.requests:,} requests, {each.kept:,} cached, {each.retries:,} retries"
+            tokens = f"{each.tokens_in:,} tokens in, {each.tokens_out:,} out"
+            cost = format_cost(each.cost + each.cost_unmetered + each.cost_lost)
+            echo(f"{each.task} {each.model}: {counts}, {tokens}, cost {cost}", err=True)
     for each in report.readings or ():
         title = f"{each.task} {each.model} {each.set}, seed {each.seed}"
         print_readings(each.readings, title)
