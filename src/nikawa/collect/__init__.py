@@ -33,8 +33,8 @@ styles are files: the content security policy forbids inline ones, and nothing i
 
     state = {stage: "pilot"|"main"|"done"|"waiting"|"failed"|"excluded",
              item: null | {lease, inputs, draft, previous, expires, stage},
-             progress: {answered, left, pilot_left}, earned: {amount, currency, per_item}, can_undo, code: str|null,
-             language}
+             progress: {answered, left: int|null, more: bool, pilot_left}, earned: {amount, currency, per_item},
+             can_undo, code: str|null, language}; `more`: there are more left than were counted
     problem = {code, message, values, where, warning}: `where` is the question or field it is about, a `warning` is
              no reason to refuse; a refused request is {error: code, message, problems?} with status 4xx
 
