@@ -210,7 +210,7 @@ def apply_decisions(
         if decision is None:
             continue
         answer = read_decided_answer(decision, verdicts)
-        refused = _find_refusing_step(verdicts.rule, answer)
+        refused = find_refusing_step(verdicts.rule, answer)
         state[place] = ACCEPTED if refused is None else DROPPED
         by[place] = verdicts.decision_code if refused is None else refused
         if refused is None:
@@ -218,7 +218,7 @@ def apply_decisions(
     return replace(verdicts, state=state, by=by, decided=decided, without=verdicts)
 
 
-def _find_refusing_step(rule: Rule, answer: Any) -> int | None:
+def find_refusing_step(rule: Rule, answer: Any) -> int | None:
     """The place of the step `only:…` that does not let a decided label be gold."""
     for place, step in enumerate(rule.steps, start=1):
         if step.name == "only" and str(answer) not in map(str.strip, step.value.split("|")):

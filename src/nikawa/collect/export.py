@@ -222,7 +222,7 @@ def read_judgements(
         yield from read_decisions(db, project, names)
 
 
-def _is_common(name: str) -> bool:
+def is_common_name(name: str) -> bool:
     """Whether a name is nothing but a letter or a small number, which comments hold without speaking of anybody."""
     return not name.strip() or (
         name.isascii() and (len(name) < 2 or (name.isdigit() and len(name) < 4))
@@ -246,7 +246,7 @@ class _Names:
         patterns = [
             rf"(?<![0-9A-Za-z]){re.escape(one)}(?![0-9A-Za-z])" if one.isascii() else re.escape(one)
             for one in sorted(spellings, key=len, reverse=True)
-            if not _is_common(one)
+            if not is_common_name(one)
         ]
         self._pattern = re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
 
