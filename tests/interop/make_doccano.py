@@ -160,10 +160,15 @@ def unpack(content: bytes, folder: Path) -> None:
 
 
 def mark_spans(person: Person, at: str, spans: list[Any], types: dict[str, int]) -> list[int]:
-    """Post a person's spans of a document; the number of each."""
+    """Post a person's spans of a document; the number of each.
+
+    They are in UTF-16 units, as the page posts what was marked in a browser (in grapheme mode it posts graphemes).
+    """
     numbers = []
+    text = person.call("GET", at)["text"]
     for start, end, label in spans:
-        body = {"start_offset": start, "end_offset": end, "label": types[label]}
+        units = [len(text[:offset].encode("utf-16-le")) // 2 for offset in (start, end)]
+        body = {"start_offset": units[0], "end_offset": units[1], "label": types[label]}
         numbers.append(person.call("POST", f"{at}/spans", body)["id"])
     return numbers
 

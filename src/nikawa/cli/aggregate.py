@@ -20,6 +20,7 @@ from nikawa.cli.terminal.options import (
     HiddenLabels,
     Json,
     JudgementForm,
+    Offsets,
     OverwriteFolder,
     Question,
     Quiet,
@@ -101,6 +102,7 @@ def aggregate(
     ] = "adjudicate",
     question: Question = None,
     empty: EmptySpans = "none",
+    offsets: Offsets = None,
     examples: Annotated[
         str | None,
         typer.Option(
@@ -172,7 +174,7 @@ def aggregate(
     from nikawa.aggregation.job import AggregateOptions, report_workers
     from nikawa.io.judgements import parse_options
 
-    how, question = parse_options(form, columns, question, empty=empty)
+    how, question = parse_options(form, columns, question, empty=empty, offsets=offsets)
     options = AggregateOptions(
         rules=tuple(rule or ("majority",)),
         ties=ties,

@@ -17,6 +17,7 @@ from nikawa.cli.terminal.options import (
     EmptySpans,
     Json,
     JudgementForm,
+    Offsets,
     Question,
     Quiet,
     ResampleSeed,
@@ -66,6 +67,7 @@ def agree(
     ],
     question: Question = None,
     empty: EmptySpans = "none",
+    offsets: Offsets = None,
     level: Annotated[
         str | None,
         typer.Option(
@@ -145,7 +147,9 @@ def agree(
     from nikawa.aggregation.plan import PlanGoal
     from nikawa.io.judgements import parse_options
 
-    how, question = parse_options(form, columns, question, encoding=encoding, empty=empty)
+    how, question = parse_options(
+        form, columns, question, encoding=encoding, empty=empty, offsets=offsets
+    )
     options = AgreeOptions(
         question=question,
         level=level,

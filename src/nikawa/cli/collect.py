@@ -21,6 +21,7 @@ from nikawa.cli.terminal.options import (
     EmptySpans,
     Json,
     JudgementForm,
+    Offsets,
     Overwrite,
     Port,
     Quiet,
@@ -478,6 +479,7 @@ def import_(
         ),
     ] = "label",
     empty: EmptySpans = "none",
+    offsets: Offsets = None,
     skip_invalid: Annotated[
         bool,
         typer.Option(
@@ -501,7 +503,7 @@ def import_(
         raise BadInput(
             "there is nothing to import", cure="name a file of judgements, or --examples FILE"
         )
-    options, _ = parse_options(form, mapping, question, empty=empty)
+    options, _ = parse_options(form, mapping, question, empty=empty, offsets=offsets)
     report = import_judgements(
         project, file, options, examples, database, skip_invalid=skip_invalid
     )

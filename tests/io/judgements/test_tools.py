@@ -182,6 +182,40 @@ def test_labels_that_csv_joins(tmp_path: Path) -> None:
         answers(opened(tmp_path / "ann.csv", "id,text,label,Comments\n1,雨,a#b,\n"))
 
 
+def test_spans_of_a_text_with_emoji(tmp_path: Path) -> None:
+    row = {"id": 1, "text": "🍣と佐伯", "label": [[3, 5, "PS"]]}
+    with pytest.raises(
+        BadInput, match=r"line 1: .* depend on what was counted; say --offsets utf16"
+    ):
+        answers(opened(tmp_path / "ann.jsonl", row))
+    ((*_, spans),) = answers(opened(tmp_path / "ann.jsonl", row, offsets="utf16"))
+    assert spans == [{"start": 2, "end": 4, "label": "PS"}]
+    with pytest.raises(BadInput, match="marks characters up to 5, the text has 4"):
+        answers(opened(tmp_path / "ann.jsonl", row, offsets="characters"))
+    with pytest.raises(BadInput, match="marks more than the 5 UTF-16 units of the text"):
+        answers(opened(tmp_path / "ann.jsonl", {**row, "label": [[3, 6, "PS"]]}, offsets="utf16"))
+    plain = {"id": 1, "text": "佐伯が来た", "label": [[0, 2, "PS"]]}
+    assert len(answers(opened(tmp_path / "ann.jsonl", plain))) == 1
+
+
+def test_what_goes_to_doccano_counts_as_its_page_does(tmp_path: Path) -> None:
+    text = "🍣と佐伯"
+    rows = [
+        Judgement(
+            example="1",
+            worker="ann",
+            question="spans",
+            answer=[{"start": 2, "end": 4, "label": "PS"}],
+        )
+    ]
+    for examples in ({"1": Example(id="1", inputs={"text": text})}, None):
+        folder = tmp_path / str(bool(examples))
+        write_judgements(folder, rows, "doccano", examples=examples)
+        (line,) = (folder / "ann.jsonl").read_text("utf-8").splitlines()
+        assert json.loads(line)["label"] == [[3, 5, "PS"] if examples else [2, 4, "PS"]]
+        assert [row for _, row in open_judgements(folder).rows] == rows
+
+
 # potato
 
 
@@ -261,7 +295,7 @@ def test_prodigy(tmp_path: Path) -> None:
 def test_argilla(tmp_path: Path) -> None:
     record = {
         "id": "a1",
-        "fields": {"text": "猫🐈"},
+        "fields": {"text": "猫が来た"},
         "metadata": {},
         "suggestions": {"label": {"value": "negative"}},
         "responses": {
@@ -289,6 +323,14 @@ def test_argilla(tmp_path: Path) -> None:
     reading = opened(tmp_path / "r.json", [flat])
     assert answers(reading) == [("a1", "u1", "label", "positive")]
     assert notes(reading) == {"draft responses": 1}
+    emoji = {**record, "fields": {"text": "🐈と猫"}}
+    with pytest.raises(BadInput, match="record 1: marks a text in which offsets depend on what"):
+        answers(opened(tmp_path / "r.json", [emoji]))
+    emoji["responses"] = {
+        "ner": [{"value": [{"start": 3, "end": 4, "label": "PS"}], "user_id": "u"}]
+    }
+    ((*_, spans),) = answers(opened(tmp_path / "r.json", [emoji], offsets="utf16"))
+    assert spans == [{"start": 2, "end": 3, "label": "PS"}]
     several = {**record, "responses": {"topics": [{"value": ["a", "b"], "user_id": "u1"}]}}
     with pytest.raises(BadInput, match="record 1: has several labels for 'topics', or a ranking"):
         answers(opened(tmp_path / "r.json", [several]))

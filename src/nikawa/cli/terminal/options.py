@@ -131,6 +131,15 @@ EmptySpans = Annotated[
     ),
 ]
 """doccano writes a row for documents that nobody opened, too."""
+Offsets = Annotated[
+    str | None,
+    typer.Option(
+        help="What doccano's or Argilla's spans count, where emoji make a difference: utf16 (what was marked on the page) or characters.",
+        autocompletion=complete_from("utf16", "characters"),
+        show_default=False,
+    ),
+]
+"""Their files hold no texts of spans, which would tell."""
 SheetColumns = Annotated[
     str | None,
     typer.Option("--map", help="Columns of a sheet: example=task_id,worker=user,answer=label."),

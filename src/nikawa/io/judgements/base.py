@@ -20,6 +20,7 @@ from nikawa.records import Judgement, Record
 
 Numbered = Iterator[tuple[int, Judgement]]
 WorkersAre = Literal["persons", "columns", "simulated", "unknown"]
+OffsetUnit = Literal["characters", "utf16"]
 
 BLANK, WIDE, SPACES, BLANK_ROW = "blank answers", "full-width digits", "stray spaces", "blank rows"
 DECOMPOSED = "answers in decomposed characters (NFD, as macOS writes file names)"
@@ -74,6 +75,8 @@ class JudgementOptions:
     """The only question that counts: an answer to another one that cannot be read is skipped, and noted."""
     asks_spans: bool = False
     """Whether the answers are spans: one that holds nothing then marks nothing, in a file without any span too."""
+    offsets: OffsetUnit | None = None
+    """What a tool counted that keeps no text of its spans; None: where it makes a difference, the file is refused."""
     empty: Literal["none", "skip"] = "none"
     """What an empty list of spans says where the tool does not tell whether somebody looked at the item."""
 

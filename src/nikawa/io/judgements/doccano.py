@@ -8,6 +8,9 @@ An export is a folder with a file a worker, called by the worker's name, in JSON
   `entities` the label and the spans of an intent project; `entities` and `relations` spans and the relations of them.
   Labels and texts answer the question of the caller (`label`), spans answer `spans`, relations `relations`.
 - Several labels or texts of one row are refused: doccano sorts them, so that their order is lost.
+- Its page counts UTF-16 units, of which an emoji is two (in grapheme mode it counts what a reader sees as a character), and
+  nothing in a file tells which. Where a text has characters for which that makes a difference, the caller says it, or the
+  row is refused; grapheme mode is not read then. Our own export is in UTF-16 units, so that the page shows spans in place.
 - doccano writes a row for every document, also for one that the worker never opened, unless "Export only approved
   documents" was ticked. A file without a single label is a member who did not work, and is skipped. Else a row without a
   label is blank, and one without spans marks nothing; with `empty="skip"` it counts as not done. All of it is counted.
@@ -32,10 +35,18 @@ from nikawa.io.judgements.base import (
     QUESTION,
     JudgementOptions,
     Notes,
+    OffsetUnit,
     Reading,
     parse_answer_cell,
 )
-from nikawa.io.judgements.marks import ForeignSpan, PlacedSpans, join_relation, place_spans
+from nikawa.io.judgements.marks import (
+    ForeignSpan,
+    PlacedSpans,
+    count_utf16,
+    counts_alike,
+    join_relation,
+    place_spans,
+)
 from nikawa.io.judgements.sheets import detect_layout, read_sheet
 from nikawa.records import Example, Judgement
 
@@ -57,6 +68,8 @@ class OwnFields(msgspec.Struct, omit_defaults=True):
     """Whether the answer is a list of spans, which may be empty."""
     inputs: dict[str, Any] | None = None
     """All inputs of the example, where they are more than the text."""
+    has_text: bool = True
+    """Whether `text` is that of the example, which spans count in UTF-16 units; else they count characters."""
 
 
 class Row(msgspec.Struct):
@@ -182,7 +195,10 @@ def judge_row(
     own = row.nikawa
     answers: list[tuple[str, str, Any]] = []
     if spans is not None:
-        placed = place_row_spans(spans, row.text, line, reading)
+        text, unit = row.text, options.offsets
+        if own is not None:
+            text, unit = (row.text, "utf16") if own.has_text else (None, "characters")
+        placed = place_row_spans(spans, text, unit, line, reading)
         if not placed.spans:
             reading.notes.add(NO_SPANS, line)
         answers.append(("spans", own.question if own else SPANS, placed.spans))
@@ -236,7 +252,9 @@ def parse_label(
     return parse_answer_cell(answer, line, reading.notes) if isinstance(answer, str) else answer
 
 
-def place_row_spans(spans: Sequence[Any], text: Any, line: int, reading: Reading) -> PlacedSpans:
+def place_row_spans(
+    spans: Sequence[Any], text: Any, unit: OffsetUnit | None, line: int, reading: Reading
+) -> PlacedSpans:
     """The spans of a row: `[start, end, label]`, or mappings where the project has relations."""
     rows = []
     for span in spans:
@@ -249,9 +267,12 @@ def place_row_spans(spans: Sequence[Any], text: Any, line: int, reading: Reading
             cure = "a span is [start, end, label]"
             raise reading.fault(line, f"has a label that is no span: {span!r}", cure)
     try:
-        return place_spans(rows, [text] if isinstance(text, str) else [])
+        return place_spans(rows, [text] if isinstance(text, str) else [], unit)
     except ValueError as problem:
-        raise reading.fault(line, str(problem), "check the offsets against the text") from None
+        cure = "check the offsets against the text"
+        if unit is None and isinstance(text, str) and not counts_alike(text):
+            cure = "say --offsets utf16 for what was marked on doccano's page, characters for what a program wrote"
+        raise reading.fault(line, str(problem), cure) from None
 
 
 def join_relations(
@@ -289,17 +310,17 @@ def write_doccano(
     for judgement in judgements:
         example = examples.get(judgement.example) if examples else None
         inputs = example.inputs if example else {}
-        label = format_label(judgement)
         text = "\n".join(value for value in inputs.values() if isinstance(value, str))
-        marks = bool(label) and isinstance(label[0], list)
-        if marks and isinstance(inputs.get("text"), str):
+        if isinstance(judgement.answer, list) and isinstance(inputs.get("text"), str):
             text = inputs["text"]
+        label = format_label(judgement, text)
         own = OwnFields(
             question=judgement.question,
             seconds=judgement.seconds,
             at=judgement.at,
             marks=isinstance(judgement.answer, list),
             inputs=None if inputs.keys() <= {"text"} else dict(inputs),
+            has_text=bool(text),
         )
         row = {
             "text": text or judgement.example,  # doccano takes no document without a text
@@ -317,8 +338,8 @@ def write_doccano(
     return sum(map(len, by_worker.values()))
 
 
-def format_label(judgement: Judgement) -> list[Any]:
-    """An answer as doccano's import reads it."""
+def format_label(judgement: Judgement, text: str) -> list[Any]:
+    """An answer as doccano's import reads it and its page shows it: spans in UTF-16 units of the text."""
     answer = judgement.answer
     if isinstance(answer, str | int | float) and not isinstance(answer, bool):
         return [answer if isinstance(answer, str) else str(answer)]
@@ -327,6 +348,15 @@ def format_label(judgement: Judgement) -> list[Any]:
         isinstance(part, dict) and {"start", "end"} <= part.keys() <= {"start", "end", "label"}
         for part in parts
     ):
-        return [[part["start"], part["end"], part.get("label", "")] for part in parts]
+        return [
+            [
+                count_utf16(text, part["start"]),
+                count_utf16(text, part["end"]),
+                part.get("label", ""),
+            ]
+            if text
+            else [part["start"], part["end"], part.get("label", "")]
+            for part in parts
+        ]
     what = f"{judgement.worker}'s answer about {judgement.example} does not fit doccano, which sorts labels and texts"
     raise BadInput(what, cure="such answers are written as judgements.jsonl alone")

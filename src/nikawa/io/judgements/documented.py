@@ -9,7 +9,7 @@ themselves was tried; what their documentation does not say is refused.
   is `example` or `id` of the row or of its `meta`, else `_input_hash`; the worker is `_annotator_id`, else `_session_id`.
 - **Argilla**: the JSON of `records.to_json`, or of `records.to_list(flatten=True)`, which alone tells drafts and discarded
   responses; these are skipped. A question's responses are its answers, by user. Spans are `start`, `end`, `label`. Several
-  labels and rankings look alike, and are refused. (The layout is that of argilla 2.8's own `Record.to_dict`.)
+  labels and rankings look alike, and are refused. What its page counts is not documented: see `--offsets`. (The layout is that of argilla 2.8's own `Record.to_dict`.)
 - **Mechanical Turk**: the CSV of batch results. `Answer.NAME` answers NAME; `Answer.NAME.LABEL` columns of true and
   false are one choice. The item is `Input.example` or `Input.id`, else `HITId`. Rejected assignments are skipped.
 - **Prolific**: its file of submissions holds no answers, and is refused; a survey's own sheet with the column
@@ -31,6 +31,7 @@ from nikawa.io.judgements.base import (
     BLANK,
     NO_SPANS,
     JudgementOptions,
+    OffsetUnit,
     Reading,
     parse_answer_cell,
     parse_seconds,
@@ -165,13 +166,20 @@ def judge_prodigy(
 
 
 def place_or_refuse(
-    spans: list[ForeignSpan], texts: list[str], line: int, reading: Reading
+    spans: list[ForeignSpan],
+    texts: list[str],
+    line: int,
+    reading: Reading,
+    unit: OffsetUnit | None = "characters",
 ) -> PlacedSpans:
     """The spans of an answer counted in characters, or the error of its line."""
     try:
-        placed = place_spans(spans, texts)
+        placed = place_spans(spans, texts, unit)
     except ValueError as problem:
-        raise reading.fault(line, str(problem), "check the offsets against the text") from None
+        cure = (
+            "check the offsets against the text; --offsets utf16 or characters says what they count"
+        )
+        raise reading.fault(line, str(problem), cure) from None
     if placed.is_utf16:
         reading.notes.add(UTF16, line, UTF16_DONE)
     return placed
@@ -316,7 +324,7 @@ def parse_response(
         spans = [
             ForeignSpan(p.get("start"), p.get("end"), str(p.get("label") or "")) for p in value
         ]
-        placed = place_or_refuse(spans, texts, place, reading)
+        placed = place_or_refuse(spans, texts, place, reading, options.offsets)
         if not placed.spans:
             reading.notes.add(NO_SPANS, place)
         return "spans", placed.spans

@@ -1,13 +1,17 @@
 """Spans and relations as other tools write them, turned into ours: characters counted by code points, the end exclusive.
 
 Browsers count UTF-16 units, in which an emoji is two. Where a tool keeps the text of a span beside its offsets, the text
-decides which of the two it counted; where neither fits, the answer is refused.
+decides which of the two it counted; where neither fits, the answer is refused. Where it does not, the caller says what was
+counted, or a text in which it makes a difference is refused.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+from nikawa.io.judgements.base import OffsetUnit
 
 UTF16 = "offsets in UTF-16 units"
 UTF16_DONE = "turned into characters by the text of each span"
@@ -36,8 +40,13 @@ class PlacedSpans(NamedTuple):
     """Whether the tool counted UTF-16 units."""
 
 
-def place_spans(spans: Iterable[ForeignSpan], texts: Sequence[str]) -> PlacedSpans:
+def place_spans(
+    spans: Iterable[ForeignSpan], texts: Sequence[str], unit: OffsetUnit | None = "characters"
+) -> PlacedSpans:
     """The spans counted in characters of one of the item's texts; a `ValueError` says why that cannot be.
+
+    `unit` is what the tool counted where it keeps no text of a span; None: nobody knows, and a text in which it makes a
+    difference is refused.
 
     >>> place_spans([ForeignSpan(2, 3, "PS", "猫")], ["🍣猫"]).spans
     [{'start': 1, 'end': 2, 'label': 'PS'}]
@@ -50,34 +59,59 @@ def place_spans(spans: Iterable[ForeignSpan], texts: Sequence[str]) -> PlacedSpa
             or not 0 <= span.start < span.end
         ):
             raise ValueError(f"marks characters {span.start!r} to {span.end!r}")
-    is_utf16 = False
-    if any(span.quote is not None for span in rows) and texts:
-        if not any(covers_quotes(rows, text) for text in texts):
+    is_utf16 = unit == "utf16"
+    counted_in = texts[0] if texts else ""
+    if texts and any(span.quote is not None for span in rows):
+        fitting = [text for text in texts if covers_quotes(rows, text)]
+        is_utf16 = not fitting
+        if is_utf16:
             fitting = [text for text in texts if covers_quotes(rows, text, utf16=True)]
-            if not fitting:
-                span = next(
-                    s
-                    for s in rows
-                    if s.quote is not None and not any(covers_quotes([s], t) for t in texts)
-                )
-                what = f"marks {span.quote!r} at {span.start} to {span.end}, where the text says something else"
-                raise ValueError(what)
-            is_utf16 = True
-            units = fitting[0].encode("utf-16-le", "surrogatepass")
-            rows = [
-                span._replace(
-                    start=len(units[: 2 * span.start].decode("utf-16-le", "replace")),
-                    end=len(units[: 2 * span.end].decode("utf-16-le", "replace")),
-                )
-                for span in rows
-            ]
-    elif texts and all(any(span.end > len(text) for span in rows) for text in texts):
+        if not fitting:
+            span = next(s for s in rows if not any(covers_quotes([s], text) for text in texts))
+            raise ValueError(
+                f"marks {span.quote!r} at {span.start} to {span.end}, where the text says something else"
+            )
+        counted_in = fitting[0]
+    elif rows and unit is None and any(not counts_alike(text) for text in texts):
+        raise ValueError("marks a text in which offsets depend on what was counted")
+    if is_utf16 and rows and texts:
+        units = counted_in.encode("utf-16-le", "surrogatepass")
+        if any(2 * span.end > len(units) for span in rows):
+            raise ValueError(f"marks more than the {len(units) // 2} UTF-16 units of the text")
+        rows = [
+            span._replace(
+                start=len(units[: 2 * span.start].decode("utf-16-le", "replace")),
+                end=len(units[: 2 * span.end].decode("utf-16-le", "replace")),
+            )
+            for span in rows
+        ]
+    elif rows and texts and all(any(span.end > len(text) for span in rows) for text in texts):
         last = max(rows, key=lambda span: int(span.end))
         raise ValueError(f"marks characters up to {last.end}, the text has {max(map(len, texts))}")
     placed = {s.name: {"start": s.start, "end": s.end, "label": s.label} for s in rows if s.name}
     unique = dict.fromkeys((span.start, span.end, span.label) for span in rows)
     ordered = [{"start": start, "end": end, "label": label} for start, end, label in sorted(unique)]
     return PlacedSpans(ordered, placed, is_utf16)
+
+
+def counts_alike(text: str) -> bool:
+    """Whether characters, UTF-16 units and what a reader sees as characters are the same number, wherever they are counted.
+
+    >>> counts_alike("雨が降る"), counts_alike("🍣"), counts_alike("か\u3099")
+    (True, False, False)
+    """
+    return all(
+        character < "\U00010000"
+        and unicodedata.category(character) not in ("Mn", "Me", "Mc", "Cf")
+        and not "\u1100" <= character <= "\u11ff"
+        and character != "\r"
+        for character in text
+    )
+
+
+def count_utf16(text: str, offset: int) -> int:
+    """An offset in characters as one in UTF-16 units, which pages of browsers count."""
+    return len(text[:offset].encode("utf-16-le", "surrogatepass")) // 2
 
 
 def covers_quotes(spans: Iterable[ForeignSpan], text: str, *, utf16: bool = False) -> bool:

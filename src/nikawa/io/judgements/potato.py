@@ -6,7 +6,7 @@ A folder of states is read whole (`annotation_output/PERSON/user_state.json`). T
   measured on the instance, where it did; it keeps no time of day in these files.
 - A radio button, a rating and a menu give the label they chose (a number where it is written as one), a text box its
   text, a ranking the labels in their order, a span scheme spans, a link scheme relations (from the first span to the
-  next ones). Offsets count characters; the text that a state keeps of each span is compared where the item has a text.
+  next ones). Offsets count characters: its page turns a browser's UTF-16 units into them.
 - An instance for which something was saved, but no span, marks nothing: an empty list. One for which nothing was saved
   has no answer, since potato does not tell "nothing to mark" from "not done"; those that were shown are counted.
 - Several labels of one scheme at once, several fields, and what is drawn on pictures, sound and films are refused.

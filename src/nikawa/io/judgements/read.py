@@ -13,6 +13,7 @@ from nikawa.io.judgements.base import (
     QUESTION,
     JudgementOptions,
     Notes,
+    OffsetUnit,
     Reading,
     parse_answer_cell,
     parse_questions,
@@ -66,6 +67,7 @@ def parse_options(
     *,
     encoding: str | None = None,
     empty: str = "none",
+    offsets: str | None = None,
 ) -> tuple[JudgementOptions, str | None]:
     """How a file is read, from the words of a command line; and the question that is asked, where one is named.
 
@@ -73,6 +75,13 @@ def parse_options(
     """
     if empty not in ("none", "skip"):
         raise unknown("meaning of empty spans", empty, ("none", "skip"))
+    units: dict[str | None, OffsetUnit | None] = {
+        None: None,
+        "characters": "characters",
+        "utf16": "utf16",
+    }
+    if offsets not in units:
+        raise unknown("unit of offsets", str(offsets), ("characters", "utf16"))
     name, mapping = parse_questions(questions or "")
     question = name or next(iter(mapping), None)
     options = JudgementOptions(
@@ -83,6 +92,7 @@ def parse_options(
         questions=mapping,
         only=None if mapping else name,
         empty="skip" if empty == "skip" else "none",
+        offsets=units[offsets],
     )
     return options, question
 
