@@ -65,7 +65,7 @@ def _lay(root: Path, version: str, labels: Sequence[str]) -> None:
 def test_odd_ids_are_named_below_the_counts(answers: Path) -> None:
     gone = [e.id for e in load("mini-ja:dev").splits["dev"] if "label" in e.gold][-1]
     said = run("mini-ja-nli", str(answers), "--partial")
-    assert "1 of 9 answered, 1 missing, 7 unreadable, 1 unknown ids" in said
+    assert "1 of 9 answered, 1 missing, 7 unreadable (77.8%), 1 unknown ids" in said
     assert f"missing: {gone}\n" in said
     assert "unknown ids: zzz\n" in said
     assert said.count("'hm' (not one of entailment") == 5
