@@ -116,7 +116,7 @@ def test_a_loop_of_links_elsewhere_is_told(data: Path, write: Write, spec: str) 
     write("jsts", "train", (OWL, FOX, 1.0))
     (loop := data / "jglue/datasets/jsts-v1.2/valid-v1.2.json").symlink_to(loop.name)
     report = check(spec, data)
-    (found,) = report.findings
+    (found,) = [finding for finding in report.findings if finding.check != "lacking-labels"]
     assert (found.check, found.where) == ("not-compared", "jsts")
     assert str(loop) in found.note
     assert "jsts" not in report.compared
@@ -490,7 +490,7 @@ def sightings(first: int, last: int, **meta: str) -> list[Example]:
         Example(
             id=f"{n}",
             inputs={"text": f"{n}艘目の船が白い港に着く。"},
-            gold={"label": "yes"},
+            gold={"label": "yes" if n % 2 else "no"},
             meta=meta,
         )
         for n in range(first, last)

@@ -53,9 +53,9 @@ def count_labels(splits: Splits) -> dict[str, dict[str, Counter[str]]]:
     counts: dict[str, dict[str, Counter[str]]] = {}
     others: set[str] = set()
     for split, examples in splits.items():
+        if any(e.origin is not None and e.origin.gold == "inherited" for e in examples):
+            continue  # a perturbed set has the labels of what it was made from
         for example in examples:
-            if example.origin is not None and example.origin.gold == "inherited":
-                continue  # a perturbed set has the labels of what it was made from
             for question, value in example.gold.items():
                 if isinstance(value, str | int):
                     held = counts.setdefault(question, {}).setdefault(split, Counter())
