@@ -271,3 +271,40 @@ def test_ids_with_their_source_behind_them_are_known(tmp_path: Path) -> None:
     )
     found = read_answers(path, task, examples)
     assert (answers(found), found.unknown) == ({"dp_0": "a"}, ["dp_1_news"])
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "is_known"),
+    [
+        ("klue-ner-v1_dev_00007-wikitree", "wikitree", True),
+        ("klue-ner-v1_dev_00007_wikitree", "wikitree", True),
+        ("klue-ner-v1_dev_00007-nsmc", "wikitree", False),
+        ("klue-ner-v1_dev_00007-wikitree", None, True),
+        ("klue-ner-v1_dev_00007-2", None, False),
+        ("7-wikitree", None, False),
+    ],
+)
+def test_ids_with_their_source(read: Read, name: str, source: str | None, is_known: bool) -> None:
+    """As published, with the source behind them; models see no source to compare it with."""
+    meta = {} if source is None else {"source": source}
+    split = [
+        Example(id=own, inputs={"text": "미오가 왔다"}, meta=meta)
+        for own in ("klue-ner-v1_dev_00007", "7")
+    ]
+    found = read("p.json", f'{{"{name}": []}}', "klue-ner", split=split)
+    assert (found.unknown == []) is is_known
+
+
+def test_names_of_answers_and_ids(read: Read) -> None:
+    for key in ("output", "response", "prediction", "pred"):
+        for own in ("pair_ID", "pair_id", "jsem_id", "guid"):
+            assert answers(read("p.jsonl", f'{{"{own}": "100", "{key}": "含意"}}')) == {
+                "100": "entailment"
+            }
+    assert answers(read("p.csv", "pair_ID,Output\n100,neutral\n")) == {"100": "neutral"}
+    assert answers(read("p.tsv", "pair_ID\tresponse\n100\tneutral\n")) == {"100": "neutral"}
+
+
+def test_two_names_of_answers_are_refused(complain: Callable[..., BadInput]) -> None:
+    problem = complain("p.jsonl", '{"id": "100", "answer": "含意", "output": "矛盾"}')
+    assert "holds both 'answer' and 'output'" in str(problem)

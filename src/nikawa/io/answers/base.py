@@ -4,7 +4,6 @@ how it complains.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -48,8 +47,6 @@ ANSWER_NAMES = (
 LABEL_NAME = "label"
 """Taken as the answer where none of `ANSWER_NAMES` is there; beside one of them it is the gold."""
 SCORE_NAMES = ("scores", "probabilities", "probs", "logits")
-_WITH_SOURCE = re.compile(r"(?P<id>.*[a-z].*_\d+)[-_](?P<source>[^\d_-][^_-]*)", re.IGNORECASE)
-"""An id of a column file of KLUE: `klue-ner-v1_dev_00000-wikitree`, `klue-dp-v1_dev_00000_wikitree`."""
 _ABSENT = object()
 
 
@@ -137,12 +134,15 @@ class Target:
         whole = name.removesuffix(".0")
         if whole in known:
             return known[whole]
-        match = _WITH_SOURCE.fullmatch(name)
-        example = known.get(match["id"]) if match else None
-        if match is None or example is None:
-            return None
-        # models see no `meta`, so that an id without a source to compare it with is taken as it is
-        return example if example.meta.get("source", match["source"]) == match["source"] else None
+        for mark in "-_":  # klue-ner-v1_dev_00000-wikitree, klue-dp-v1_dev_00000_wikitree
+            start, _, source = name.rpartition(mark)
+            example = known.get(start)
+            if example is not None:
+                # models see no `meta`: there an id that names its dataset is taken as it is
+                is_named = bool(self.task.dataset) and start.startswith(self.task.dataset)
+                unknown = source if is_named and source.isalpha() else None
+                return example if example.meta.get("source", unknown) == source else None
+        return None
 
     @property
     def indices(self) -> bool:

@@ -47,7 +47,7 @@ SHORT_KINDS = ("text", "inference", "relation", "choice", "similarity")
 ATTACHMENT = "attachment://"
 """How a text begins that is among the attachments of its sample."""
 ANSWER_LINE = re.compile(
-    r"ANSWER\s*:\s*([A-Za-z0-9]+)[ \t]*\.?[ \t]*$", re.IGNORECASE | re.MULTILINE
+    r"ANSWER\s*:\s*([A-Z]|[0-9]{1,2})[ \t]*\.?[ \t]*$", re.IGNORECASE | re.MULTILINE
 )
 """What `multiple_choice()` asks a model to write."""
 LETTERS = 26
