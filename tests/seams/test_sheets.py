@@ -176,6 +176,11 @@ def test_a_spreadsheet_may_say_what_the_page_says(nikawa: Run, answer: str, tmp_
     _, tasks = read_sheet(tmp_path / "out", "review")
     (item,) = read_examples(tasks)
     assert item.inputs["reported_for"] == "혐오 표현이 있음"  # the reviewer sees why
+    make_project(nikawa, tasks, tmp_path / "q")
+    assert "신고하기" in open_project(tmp_path / "p").guideline("ko")
+    assert "신고하기" not in open_project(tmp_path / "q").guideline(
+        "ko"
+    )  # nor is sent to report it again
     table = f"example,worker,answer\n{item.id},검토자,{answer}\n"
     tasks.with_name("answers.csv").write_text(table, "utf-8")
     assert run().released is not None

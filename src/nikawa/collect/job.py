@@ -13,7 +13,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from nikawa.collect.dashboard import overview
-from nikawa.collect.forms._base import make_guideline
+from nikawa.collect.forms._base import format_guideline, make_guideline
 from nikawa.collect.items import key_draws, open_synced
 from nikawa.collect.names import (
     MAX_NAME_CHARS,
@@ -101,8 +101,11 @@ def create(folder: Path, examples: str, new: NewProject, *, data: Path | None = 
     )
     shared_key, key_note = choose_key(examples, new.key, new.share_key_with)
     authors = read_source_writers(examples).values()
-    points = {new.language: new.guideline} if new.guideline else {}
-    guidelines = make_guideline(**points)
+    guidelines = {}
+    if new.guideline and new.reports:
+        guidelines = make_guideline(**{new.language: new.guideline})
+    elif new.guideline:  # who reviews reported items, say, is not sent to report them again
+        guidelines = {new.language: format_guideline(new.language, new.guideline)}
     project = create_project(folder, settings, sources, authors, shared_key, guidelines)
     password = secrets.token_urlsafe(12)
     try:

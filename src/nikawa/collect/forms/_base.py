@@ -162,9 +162,13 @@ def make_guideline(**points: tuple[str, ...]) -> dict[str, str]:
 
     Each argument is a language with its points: `make_guideline(ja=("…", "…"), en=("…", "…"))`.
     """
-    guideline = {}
-    for language, texts in points.items():
-        numbered = enumerate((*texts, _REPORTING[language]), start=1)
-        lines = [f"{number}. {text}\n" for number, text in numbered]
-        guideline[language] = f"# {_TITLES[language]}\n\n{''.join(lines)}"
-    return guideline
+    return {
+        language: format_guideline(language, (*texts, _REPORTING[language]))
+        for language, texts in points.items()
+    }
+
+
+def format_guideline(language: str, points: tuple[str, ...]) -> str:
+    """A guideline of just these points: a heading, and the points numbered."""
+    lines = [f"{number}. {text}\n" for number, text in enumerate(points, start=1)]
+    return f"# {_TITLES[language]}\n\n{''.join(lines)}"
