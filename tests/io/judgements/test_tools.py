@@ -137,7 +137,7 @@ def test_what_label_studio_cannot_hold_is_not_written(tmp_path: Path) -> None:
         example="1", worker="w", question="q", answer=[{"question": "?", "answer": "!"}]
     )
     for form in ("label-studio", "doccano"):
-        with pytest.raises(BadInput, match="w's answer about 1"):
+        with pytest.raises(BadInput, match="w's answer to 'q' about 1"):
             write_judgements(tmp_path / "out", [row], form)
     with pytest.raises(BadInput, match="has an input 'example'"):
         write_judgements(

@@ -48,10 +48,11 @@ from nikawa.io.judgements.marks import (
     place_spans,
 )
 from nikawa.io.judgements.sheets import detect_layout, read_sheet
+from nikawa.io.lines import opening
 from nikawa.records import Example, Judgement
 
-UNNAMED = ("all", "admin", "unknown")
-"""Names of files that doccano gives to the answers of nobody in particular."""
+UNNAMED = ("all", "admin", "unknown", "stdin")
+"""Names of files that doccano gives to the answers of nobody in particular, and of what is piped in."""
 SPANS, RELATIONS = "spans", "relations"
 IDLE = "files without a single answer"
 SUFFIXES = (".jsonl", ".json", ".csv")
@@ -129,9 +130,10 @@ def read_doccano(path: Path, options: JudgementOptions | None = None) -> Reading
 
 def read_rows(file: Path, notes: Notes) -> Iterator[tuple[int, Row]]:
     """The rows of a file with their lines (of a JSON array, their places)."""
-    if file.suffix == ".json":
+    start = opening(file, 1)
+    if start == b"[":
         yield from enumerate(read_json(file, list[Row]), start=1)
-    elif file.suffix == ".csv":
+    elif start not in (b"{", b""):
         lines = read_sheet(file, detect_layout(file), notes)
         _, header = next(lines)
         for line, cells in lines:
@@ -358,5 +360,5 @@ def format_label(judgement: Judgement, text: str) -> list[Any]:
             else [part["start"], part["end"], part.get("label", "")]
             for part in parts
         ]
-    what = f"{judgement.worker}'s answer about {judgement.example} does not fit doccano, which sorts labels and texts"
+    what = f"{judgement.worker}'s answer to {judgement.question!r} about {judgement.example} does not fit doccano, which sorts labels and texts"
     raise BadInput(what, cure="such answers are written as judgements.jsonl alone")

@@ -647,7 +647,7 @@ def format_answer(judgement: Judgement, is_text: bool = False) -> tuple[str, lis
             {"start": part["start"], "end": part["end"], "labels": [part.get("label", "")]}
             for part in parts
         ]
-    what = f"{judgement.worker}'s answer about {judgement.example} has no control in Label Studio"
+    what = f"{judgement.worker}'s answer to {judgement.question!r} about {judgement.example} has no control in Label Studio"
     raise BadInput(what, cure="such answers are written as judgements.jsonl alone")
 
 

@@ -132,7 +132,8 @@ def open_foreign(path: Path, form: str, options: JudgementOptions) -> Reading:
         "prodigy": read_prodigy,
         "argilla": read_argilla,
     }
-    if form in readers and (form == "doccano" or not path.name.endswith((".csv", ".tsv"))):
+    is_table = not path.is_dir() and opening(path, 1) not in (b"[", b"{", b"")
+    if form in readers and not (form == "label-studio" and is_table):
         return readers[form](path, options)
     if form not in (*FORMS, *DIALECTS):
         raise unknown("form", form, (*FORMS, *DIALECTS))
