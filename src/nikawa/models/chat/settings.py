@@ -68,7 +68,7 @@ class ChatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     price_in: float = 0.0
     price_out: float = 0.0
     budget: float | None = None
-    """What the run may cost; no request is sent that could go beyond it."""
+    """What all runs of a command may cost together; no request is sent that could go beyond it."""
 
     def __post_init__(self) -> None:
         _check_address(self.base_url)
