@@ -180,6 +180,15 @@ def test_what_holds_no_answer_is_counted() -> None:
     ]
 
 
+def test_notes_name_the_task(nikawa: Run) -> None:
+    done = nikawa("agree", str(STUDIO / "choices.json"), "--question", "sentiment")
+    assert "drafts: 1 (skipped: not submitted; task 6)" in done.stdout
+    noted = json.loads(
+        nikawa("agree", str(STUDIO / "choices.json"), "--question", "sentiment", "--json").stdout
+    )
+    assert {note["place"] for note in noted["notes"]} == {"task"}
+
+
 def test_documents_that_nobody_opened(nikawa: Run) -> None:
     """doccano writes them like documents without spans; the caller says what they are, and reads how many there are."""
     counted = read_answers(DOCCANO / "spans", "spans")

@@ -67,7 +67,10 @@ class JudgementSource:
     @property
     def notes(self) -> tuple[Note, ...]:
         """What was odd, once all is read."""
-        return () if self.reading is None else self.reading.notes.report()
+        if self.reading is None:
+            return ()
+        notes = self.reading.notes.report()
+        return tuple(msgspec.structs.replace(note, place=self.reading.place) for note in notes)
 
     @property
     def decisions(self) -> list[tuple[int, Judgement]]:

@@ -249,5 +249,5 @@ def format_sentences(report: AgreeReport) -> list[str]:
     lines += report.remarks
     for note in report.notes:
         where = ", ".join(map(str, note.lines)) + (", …" if note.count > len(note.lines) else "")
-        lines.append(f"{note.what}: {note.count:,} ({note.done}; line {where})")
+        lines.append(f"{note.what}: {note.count:,} ({note.done}; {note.place} {where})")
     return lines

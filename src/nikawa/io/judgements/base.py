@@ -32,7 +32,7 @@ KINDS = ("choice", "number", "text", "ranking", "spans", "relations")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 
 
-class Note(Record, frozen=True, kw_only=True):
+class Note(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Something odd about a file that was not refused: how often, and where first."""
 
     what: str
@@ -41,6 +41,8 @@ class Note(Record, frozen=True, kw_only=True):
     count: int
     lines: tuple[int, ...]
     """The first places, at most `MAX_LINES_NOTED`."""
+    place: str = "line"
+    """What they count: lines, or tasks, rows, records and instances of other tools."""
 
 
 DONE = {
