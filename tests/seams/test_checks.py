@@ -299,7 +299,7 @@ def test_an_owner_accepts_a_finding_and_it_is_new_again_when_it_grows(nikawa: Ni
 def test_entries_of_no_use_are_reported(nikawa: Nikawa) -> None:
     folder = write_leaky()
     nikawa("data", "card", folder, "--say", "name=mine")
-    entries = [
+    entries: list[dict[str, Any]] = [
         {"check": "leaked-sentences", "count": 5, "reason": "five once"},
         {"check": "empty-text", "where": "dev", "count": 2, "reason": "mended"},
         {"check": "leaked-sentence", "reason": "mistyped"},
