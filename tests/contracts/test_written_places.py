@@ -176,7 +176,7 @@ def ids(work: Path, name: str) -> list[str] | None:
         "aggregate judgements.jsonl --question label --examples pairs.jsonl --rule majority "
         f"--out {OUT}-gold",
         f"perturb swap --case o perturb-ja.jsonl --out {OUT}-swap.jsonl",
-        f"split pairs.jsonl --sizes 0.5,0.5 --names a,b --out {OUT}-split",
+        f"split pairs.jsonl --by random --sizes 0.5,0.5 --names a,b --out {OUT}-split",
         f"collect new {OUT}-project --examples pairs.jsonl --form choice -k 2",
     ]
 

@@ -96,13 +96,13 @@ def map_questions(theirs: Mapping[str, str], ours: Mapping[str, str], file: Any)
 def fit_judgements(
     project: Project,
     reading: Reading,
-    read_examples: Callable[[set[str]], Mapping[str, Example]],
+    find_examples: Callable[[set[str]], Mapping[str, Example]],
     *,
     skip_invalid: bool = False,
 ) -> list[tuple[int, Judgement]]:
     """The judgements of a file with our questions and answers that the form takes, and their places.
 
-    `read_examples` gives the items of the project among those that are named. What is skipped is noted in the reading.
+    `find_examples` gives the items of the project among those that are named. What is skipped is noted in the reading.
     Raises `BadInput` with file and place for an item that the project does not have, for a second answer of a worker, and
     for an answer that breaks a rule of the form, unless `skip_invalid` is set.
     """
@@ -125,7 +125,7 @@ def fit_judgements(
             reading.notes.add_many(note, count, f"taken as answers to {question!r}")
     groups: dict[tuple[str, str], dict[str, tuple[int, Judgement]]] = {}
     names = {judgement.example for _, judgement in rows}
-    examples = read_examples(names)
+    examples = find_examples(names)
     for (place, judgement), file in zip(rows, files, strict=True):
         reading.file = file
         if judgement.answer is None:
