@@ -9,6 +9,7 @@ from typing import Any
 
 from nikawa.cli.run import format_figure, results_table, select_main_cells
 from nikawa.io.atomic import atomic_write
+from nikawa.metrics.units import TableUnit
 from nikawa.reporting.tables import TextTable
 from nikawa.runs.job import RunCell
 from nikawa.runs.records import DIVERGED
@@ -16,6 +17,8 @@ from nikawa.runs.summary import DIFFERENCE
 from studies._pairs import Contest
 from studies._stored import counted_runs
 
+UNIT: TableUnit = "official"
+"""The unit of the tables: what the scorers report, as the papers that they are held against print it."""
 PARTED = ("seen", "unseen", DIFFERENCE)
 CASES = ("", "o", "de")
 GOLD = ("", "entailment", "contradiction", "neutral")
@@ -25,7 +28,7 @@ GOLD = ("", "entailment", "contradiction", "neutral")
 def main_table(cells: Sequence[RunCell]) -> str:
     """The first metric of each task on whole sets, and of what was trained as published."""
     columns, rows, numbers = results_table(
-        [cell for cell in select_main_cells(cells) if not cell.variation]
+        [cell for cell in select_main_cells(cells) if not cell.variation], UNIT
     )
     return TextTable(columns, rows, numbers).markdown()
 
@@ -37,7 +40,7 @@ def curve_table(cells: Sequence[RunCell]) -> str:
     for cell in select_main_cells(cells):
         if "trained on" not in cell.variation:
             rows.setdefault((cell.task, cell.set, cell.metric), {})[share_of(cell)] = format_figure(
-                cell
+                cell, UNIT
             )
     columns = ["task", "set", "metric", *(f"{share:.0%}" for share in shares)]
     body = [
@@ -63,7 +66,7 @@ def splits_table(cells: Sequence[RunCell], names: dict[str, str]) -> str:
         if cell.task == "jamp" and cell.where in PARTED:
             split = cell.variation.removeprefix("trained on jamp:")
             rows.setdefault((split, names.get(cell.model, cell.model)), {})[cell.where] = (
-                format_figure(cell)
+                format_figure(cell, UNIT)
             )
     columns = ["training split", "model", "seen", "unseen", "difference"]
     body = [
@@ -182,7 +185,7 @@ def fewer_seeds(cells: Sequence[RunCell], names: Mapping[str, str]) -> str:
 
 def _shown(value: Any) -> str:
     if isinstance(value, RunCell):
-        return format_figure(value)
+        return format_figure(value, UNIT)
     if isinstance(value, Contest):
         return f"**{value.told}**" if value.p < 0.05 else value.told
     return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

@@ -120,17 +120,13 @@ def test_columns_that_nobody_knows_are_asked_for(nikawa: Nikawa) -> None:
     assert "has no column 'ein'; did you mean 'eins'?" in done.stderr
 
 
-def test_a_terminal_is_asked(nikawa: Nikawa, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
+def test_a_terminal_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     from nikawa.cli import data
-
-    write_lines("odd.jsonl", [{"eins": one, "zwei": two, "label": la} for one, two, la in PAIRS])
-    monkeypatch.setattr(data.sys, "stdin", sys.stdin)
-    answers = iter(("inference", "eins", "zwei", "label", "-", "-", "-"))
-    monkeypatch.setattr(data.typer, "prompt", lambda *_, **__: next(answers))
     from nikawa.datasets.import_table import ImportOptions
 
+    write_lines("odd.jsonl", [{"eins": one, "zwei": two, "label": la} for one, two, la in PAIRS])
+    answers = iter(("inference", "eins", "zwei", "label", "-", "-", "-"))
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: next(answers))
     options = data.ask_columns(Path("odd.jsonl"), ImportOptions())
     assert options.kind == "inference"
     assert options.columns == {"premise": "eins", "hypothesis": "zwei", "label": "label"}

@@ -393,9 +393,9 @@ def show_results(
             tokens = f"{each.tokens_in:,} tokens in, {each.tokens_out:,} out"
             cost = format_cost(each.cost + each.cost_unmetered + each.cost_lost)
             echo(f"{each.task} {each.model}: {counts}, {tokens}, cost {cost}", err=True)
-    for each in report.readings or ():
-        title = f"{each.task} {each.model} {each.set}, seed {each.seed}"
-        print_readings(each.readings, title)
+    for part in report.readings or ():
+        title = f"{part.task} {part.model} {part.set}, seed {part.seed}"
+        print_readings(part.readings, title)
     for line in format_notes(report):
         echo(line, err=style is not None)
 
