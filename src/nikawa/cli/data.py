@@ -7,6 +7,7 @@ Nine commands: list, show, check, fetch, card, import, export, hide and shift. `
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -565,13 +566,13 @@ def import_file(
 
 
 def parse_pairs(texts: Sequence[str], option: str) -> dict[str, str]:
-    """`["a=b,c=d", "e=f"]` as a mapping.
+    """`["a=b,c=d", "e=f"]` as a mapping. A comma that no pair follows belongs to the value.
 
-    >>> parse_pairs(["premise=s1,hypothesis=s2"], "--columns")
-    {'premise': 's1', 'hypothesis': 's2'}
+    >>> parse_pairs(["premise=s1,hypothesis=s2", "label=good, or bad"], "--columns")
+    {'premise': 's1', 'hypothesis': 's2', 'label': 'good, or bad'}
     """
     pairs: dict[str, str] = {}
-    for part in (part for text in texts for part in text.split(",")):
+    for part in (part for text in texts for part in re.split(r",(?=[^,]*=)", text)):
         name, equals, value = (word.strip() for word in part.partition("="))
         if not name or not equals or not value:
             raise BadInput(f"{option} {part!r} is no pair", cure=f"write {option} A=B,C=D")
@@ -590,8 +591,10 @@ def ask_columns(source: Path, options: ImportOptions) -> ImportOptions:
 
     from nikawa.datasets.import_table import (
         FIELDS,
+        NO_COLUMN,
         guess_columns,
         list_fields,
+        match_columns,
         plan_columns,
         sample_rows,
     )
@@ -599,8 +602,8 @@ def ask_columns(source: Path, options: ImportOptions) -> ImportOptions:
 
     tables = open_tables(source)
     rows = sample_rows(tables)
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    first = {name: next(row[name] for row in rows if name in row) for name in names}
+    names = list(dict.fromkeys(name for table in tables for name in table.list_columns()))
+    first = {name: next((row[name] for row in rows if name in row), "") for name in names}
     print_table(["column", "first value"], [(name, first[name]) for name in names])
     try:
         default = plan_columns(tables, options).kind
@@ -616,14 +619,19 @@ def ask_columns(source: Path, options: ImportOptions) -> ImportOptions:
     answers: dict[str, str] = {}
     for each in list_fields(kind):
         offered = "+".join(guessed.get(each.name, ()))
-        note = "" if each.required else ", - for none"
-        column = typer.prompt(
-            f"Column of the {each.name}{note}",
-            default=offered or (None if each.required else "-"),
-            err=True,
-        )
-        if column != "-":
-            answers[each.name] = column
+        note = "" if each.required else f", {NO_COLUMN} for none"
+        while each.name not in answers:
+            column = typer.prompt(
+                f"Column of the {each.name}{note}",
+                default=offered or (None if each.required else NO_COLUMN),
+                err=True,
+            )
+            try:
+                if each.required or column != NO_COLUMN:
+                    match_columns(column, names, source)
+                answers[each.name] = column
+            except BadInput as problem:
+                echo(str(problem), err=True)
     return replace(options, kind=kind, columns=answers)
 
 

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from nikawa.errors import BadInput, list_names
+from nikawa.errors import BadInput, list_names, place_fault
 from nikawa.io.escapes import ABSENT
-from nikawa.io.json import read_json, read_json_lines
+from nikawa.io.json import has_nonfinite, read_json, read_json_lines
 from nikawa.io.judgements.base import Notes
 from nikawa.io.judgements.sheets import detect_layout, read_sheet
 from nikawa.io.lines import opening
@@ -44,10 +47,14 @@ NO_TABLES = (
     "state.json",
 )
 """JSON files of a folder that describe its tables."""
-SPLIT_NAME = re.compile(r"(?P<split>.+?)(-\d{5}-of-\d{5})?(-[0-9a-f]{16})?")
-"""`train-00000-of-00002`, as Hugging Face names the parts of a split."""
+SPLIT_NAME = re.compile(
+    r"(?P<split>.+?)(-v\d+(\.\d+)*)?(-(?P<part>\d{5})-of-(?P<parts>\d{5}))?(-[0-9a-f]{16})?"
+)
+"""`train-00000-of-00002`, as Hugging Face names the parts of a split, or `train-v1.3`."""
 ARROW_FILE = b"ARROW1"
 """How an Arrow file begins that is no stream."""
+QUOTED_CELL = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"')
+"""A cell in quotes with doubled quotes in it, as CSV has it."""
 NOT_FLAT = "name a .jsonl, .json, .csv, .tsv or .parquet file, or a folder of them"
 
 Row = dict[str, Any]
@@ -68,6 +75,14 @@ class FlatTable:
     """What the places count: line, row or record."""
     classes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Column to the names that its numbers stand for."""
+    columns: tuple[str, ...] | None = None
+    """All columns, where the file lists them; None where only its rows tell."""
+
+    def list_columns(self) -> list[str]:
+        """All columns. A file without a heading is read whole: any row may have one more."""
+        if self.columns is not None:
+            return list(self.columns)
+        return list(dict.fromkeys(name for _, row in self.read() for name in row))
 
 
 def open_tables(path: Path) -> list[FlatTable]:
@@ -92,7 +107,26 @@ def open_tables(path: Path) -> list[FlatTable]:
         names = list_names(str(home.relative_to(path)) for home in homes)
         cure = f"name the folder of one, such as {homes[-1]}"
         raise BadInput(f"holds tables in several folders: {names}", file=path, cure=cure)
+    refuse_doubled_splits(files)
     return [open_table(file, name_split(file)) for file in files]
+
+
+def refuse_doubled_splits(files: Sequence[Path]) -> None:
+    """Refuse two files of one split that are not its numbered parts, and parts that are missing."""
+    by_split: dict[str, list[Path]] = {}
+    for file in files:
+        by_split.setdefault(name_split(file), []).append(file)
+    for split, own in by_split.items():
+        matches = [match for match in map(match_split, own) if match and match["part"]]
+        parts = [match["part"] for match in matches]
+        if len(own) > 1 and len(set(parts)) < len(own):
+            names = list_names(file.name for file in own)
+            what = f"holds the split {split!r} in several files: {names}"
+            raise BadInput(what, file=own[0].parent, cure="name the one that you want")
+        total = max((int(match["parts"]) for match in matches), default=0)
+        if len(parts) < total:
+            what = f"holds {len(parts)} of the {total} parts of {split!r}"
+            raise BadInput(what, file=own[0].parent, cure="fetch or write the others too")
 
 
 def holds_flat_rows(path: Path) -> bool:
@@ -114,17 +148,25 @@ def is_table_file(file: Path, folder: Path) -> bool:
 
 def suffix_of(path: Path) -> str:
     """The suffix that tells what a table is; empty where it has none of them."""
-    return max((suffix for suffix in SUFFIXES if path.name.endswith(suffix)), key=len, default="")
+    name = path.name
+    if path.suffix.lower() not in PACKED:  # DATA.CSV; but .GZ is not unpacked
+        name = name.lower()
+    return max((suffix for suffix in SUFFIXES if name.endswith(suffix)), key=len, default="")
 
 
 def name_split(file: Path) -> str:
-    """What a file is called without suffix and number.
+    """What a file is called without suffix, version and number.
 
-    >>> name_split(Path("data/validation-00000-of-00001.parquet")), name_split(Path("dev.csv"))
+    >>> name_split(Path("data/validation-00000-of-00001.parquet")), name_split(Path("dev-v1.3.csv"))
     ('validation', 'dev')
     """
-    match = SPLIT_NAME.fullmatch(file.name.removesuffix(suffix_of(file)))
+    match = match_split(file)
     return match["split"] if match else ""
+
+
+def match_split(file: Path) -> re.Match[str] | None:
+    """What a file name says of the split and its parts."""
+    return SPLIT_NAME.fullmatch(file.name[: len(file.name) - len(suffix_of(file))])
 
 
 def open_saved(folder: Path, split: str) -> list[FlatTable]:
@@ -135,6 +177,9 @@ def open_saved(folder: Path, split: str) -> list[FlatTable]:
     if not names or not all(isinstance(name, str) and name == Path(name).name for name in names):
         what = "names no data files"
         raise BadInput(what, file=folder / "state.json", cure="save the dataset again")
+    if isinstance(state, dict) and state.get("_indices_data_files"):
+        what = "keeps only some of its rows, by a list of places"
+        raise BadInput(what, file=folder, cure="save it again after flatten_indices()")
     if isinstance(state, dict) and isinstance(state.get("_split"), str):
         split = split or state["_split"]
     return [open_table(folder / str(name), split) for name in names]
@@ -144,17 +189,16 @@ def open_table(path: Path, split: str) -> FlatTable:
     """The table of one file, by its suffix and beginning."""
     suffix = suffix_of(path)
     if not suffix:
-        raise BadInput(f"has the suffix {path.suffix!r}, as no table has", file=path, cure=NOT_FLAT)
-    if suffix == ".parquet":
-        with open_parquet(path) as (file, _):
-            classes = find_classes(file.schema_arrow)
-        return FlatTable(path, split, partial(read_parquet_rows, path), "row", classes)
-    if suffix == ".arrow":
-        with open_arrow(path) as batches:
-            classes = find_classes(batches.schema)
-        return FlatTable(path, split, partial(read_arrow_rows, path), "row", classes)
+        what = f"has the suffix {path.suffix!r}" if path.suffix else "has no suffix"
+        raise BadInput(f"{what}, so it is not known as a table", file=path, cure=NOT_FLAT)
+    if suffix in (".parquet", ".arrow"):
+        read = read_parquet_rows if suffix == ".parquet" else read_arrow_rows
+        schema = read_schema(path)
+        classes, columns = find_classes(schema), tuple(schema.names)
+        return FlatTable(path, split, partial(read, path), "row", classes, columns)
     if suffix.startswith((".csv", ".tsv")):
-        return FlatTable(path, split, partial(read_sheet_rows, path))
+        _, header = next(read_sheet(path, detect_layout(path), Notes()))
+        return FlatTable(path, split, partial(read_sheet_rows, path), columns=tuple(header))
     if suffix == ".json" and not begins_with_line(path):
         return FlatTable(path, split, partial(read_document_rows, path), "record")
     return FlatTable(path, split, partial(read_object_lines, path))
@@ -194,51 +238,118 @@ def read_document_rows(path: Path) -> Rows:
 
 
 def flatten_articles(articles: list[Row], path: Path) -> Iterator[Row]:
-    """A row a question, from articles with paragraphs and questions as SQuAD nests them."""
-    try:
-        for article in articles:
-            for paragraph in article["paragraphs"]:
-                for question in paragraph["qas"]:
-                    shared = {"title": article.get("title"), "context": paragraph["context"]}
-                    row = {name: value for name, value in shared.items() if value is not None}
-                    yield {**row, **question}
-    except (KeyError, TypeError) as problem:
-        what = f"is not nested as SQuAD is ({problem})"
+    """A row a question, from articles with paragraphs and questions as SQuAD nests them.
+
+    What an article or a paragraph has besides goes into each of its rows, as `article.id` where the
+    question has a value of that name too.
+    """
+    for article in articles:
+        for paragraph in list_objects(article, "paragraphs", path):
+            for question in list_objects(paragraph, "qas", path):
+                row = dict(question)
+                for level, part in (("paragraph", paragraph), ("article", article)):
+                    for name, value in part.items():
+                        if name not in ("qas", "paragraphs"):
+                            row[f"{level}.{name}" if name in row else name] = value
+                yield row
+
+
+def list_objects(whole: Row, name: str, path: Path) -> list[Row]:
+    """The objects that another has under a name."""
+    parts = whole.get(name)
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
         cure = "articles hold paragraphs, these context and qas"
-        raise BadInput(what, file=path, cure=cure) from None
+        raise BadInput(f"is not nested as SQuAD is: no list of {name}", file=path, cure=cure)
+    return parts
 
 
 def read_sheet_rows(path: Path) -> Rows:
-    """Rows of a CSV or TSV file, in the encoding that it is in; an empty cell is left out."""
-    rows = read_sheet(path, detect_layout(path), Notes())
+    """Rows of a CSV or TSV file, in the encoding that it is in; an empty cell is left out.
+
+    Tabs part cells without quoting. A cell that is quoted all the same, as pandas quotes one with a
+    quote mark in it, is refused: to keep its marks would change the text.
+    """
+    layout = detect_layout(path)
+    rows = read_sheet(path, layout, Notes())
     _, header = next(rows)
     for number, cells in rows:
+        if layout.separator == "\t" and any(map(QUOTED_CELL.fullmatch, cells)):
+            cure = "save it as CSV, or without quoting (pandas: quoting=csv.QUOTE_NONE)"
+            raise BadInput("has a quoted cell between tabs", file=path, line=number, cure=cure)
         pairs = zip(header, cells, strict=True)
         yield number, {name: cell for name, cell in pairs if cell not in ("", ABSENT)}
 
 
+def read_schema(path: Path) -> Any:
+    """The schema of a Parquet or Arrow file; a column that occurs twice is an error."""
+    if suffix_of(path) == ".parquet":
+        with open_parquet(path) as (file, _):
+            schema = file.schema_arrow
+    else:
+        with open_arrow(path) as batches:
+            schema = batches.schema
+    twice = [name for name, count in Counter(schema.names).items() if count > 1]
+    if twice:
+        raise BadInput(f"column {twice[0]!r} occurs twice", file=path, cure="rename one of them")
+    return schema
+
+
 def read_parquet_rows(path: Path) -> Rows:
     """Rows of a Parquet file; null and NaN are left out."""
-    pa = arrow()
     with open_parquet(path) as (file, rows):
-        yield from number_rows(pa, file.iter_batches(batch_size=rows), file.schema_arrow.names)
+        yield from number_rows(file.iter_batches(batch_size=rows), file.schema_arrow.names, path)
 
 
 def read_arrow_rows(path: Path) -> Rows:
     """Rows of an Arrow file; null and NaN are left out."""
     with open_arrow(path) as batches:
-        yield from number_rows(arrow(), batches, batches.schema.names)
+        yield from number_rows(batches, batches.schema.names, path)
 
 
-def number_rows(pa: Any, batches: Iterator[Any], names: list[str]) -> Rows:
+def number_rows(batches: Iterator[Any], names: list[str], path: Path) -> Rows:
     """The rows of Arrow's batches, numbered from 1."""
+    pa = arrow()
     number = 0
     for batch in batches:
         columns = [list_values(pa, column) for column in batch.columns]
         for cells in zip(*columns, strict=True):
             number += 1
-            pairs = zip(names, cells, strict=True)
-            yield number, {name: cell for name, cell in pairs if not is_absent(cell)}
+            row = {}
+            for name, cell in zip(names, cells, strict=True):
+                if is_absent(cell):
+                    continue
+                try:
+                    row[name] = cell if isinstance(cell, str | int) else to_plain(cell)
+                except ValueError as problem:
+                    what = f"the column {name!r} holds {problem}"
+                    cure = "drop the column, or write it as text"
+                    raise place_fault(
+                        what, file=path, unit="row", place=number, cure=cure
+                    ) from None
+            yield number, row
+
+
+def to_plain(value: Any) -> Any:
+    """A value of Arrow's as JSON has it: dates and times as ISO 8601, decimals as their digits.
+
+    Raises ValueError for what JSON cannot hold.
+
+    >>> to_plain({"on": date(2026, 5, 1), "price": Decimal("1.10")})
+    {'on': '2026-05-01', 'price': '1.10'}
+    """
+    if isinstance(value, dict):
+        return {name: to_plain(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [to_plain(part) for part in value]
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return str(value)
+    if has_nonfinite(value):
+        raise ValueError("NaN or Infinity")
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise ValueError(f"a value of the type {type(value).__name__}")
 
 
 def is_absent(cell: Any) -> bool:
@@ -272,11 +383,15 @@ def find_classes(schema: Any) -> dict[str, tuple[str, ...]]:
         return {}
     try:
         features = msgspec.json.decode(described)["info"]["features"]
-        parts = {column: part.get("feature", part) for column, part in features.items()}
+        parts = {
+            column: part.get("feature", part)
+            for column, part in features.items()
+            if isinstance(part, dict)
+        }
         return {
             column: tuple(map(str, part["names"]))
             for column, part in parts.items()
-            if part.get("_type") == "ClassLabel" and "names" in part
+            if isinstance(part, dict) and part.get("_type") == "ClassLabel" and "names" in part
         }
     except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
         return {}  # somebody else's metadata

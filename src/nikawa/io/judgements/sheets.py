@@ -170,7 +170,7 @@ def _check_heading(header: Sequence[str], path: Path) -> None:
     for place, name in enumerate(header, start=1):
         if not name:
             what = f"column {place} has no name: a merged heading?"
-            cure = "write one heading row with a name over every column"
+            cure = "write a name over every column (pandas: to_csv(index=False))"
             raise BadInput(what, file=path, line=1, cure=cure)
     check_header(header, (), path)
 
