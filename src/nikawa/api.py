@@ -130,10 +130,12 @@ def compare(
     options: ScoreOptions | None = None,
     rounds: int | None = None,
     keys: Path | None = None,
+    forms: Mapping[str, str] | None = None,
 ) -> Comparison:
     """Compare systems on the same items with paired tests.
 
-    Each system has one answer file or folder a seed. `keys` is a key file, as in `score`.
+    Each system has one answer file or folder a seed. `keys` is a key file, as in `score`. `forms` are the forms of answer files by
+    system, where the content does not tell; the `form` of `options` is that of all others.
     """
     from nikawa.scoring.compare import compare
     from nikawa.scoring.score import with_keys
@@ -146,6 +148,7 @@ def compare(
         data=data,
         options=with_keys(options, keys),
         rounds=TEST_RESAMPLES if rounds is None else rounds,
+        forms=forms,
     )
 
 

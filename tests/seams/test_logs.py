@@ -150,6 +150,33 @@ FLEXEVAL_LOGS = [
 ]
 
 
+def test_a_form_for_one_of_several_logs(nikawa: Nikawa, published: Path, tmp_path: Path) -> None:
+    """`compare` takes the form that the refusal names, for one system; a form of another tool is refused as that."""
+    two_filters = f"a={DATA / 'lm_eval' / 'samples_jsts_no_ids.jsonl'}"
+    other = DATA / "inspect" / "jsts_generate.eval"
+    words = ("compare", two_filters, f"b={other}", "--task", "jsts", "--data", str(published))
+    done = nikawa(*words)
+    assert (done.returncode, "--form lm-eval:strict" in done.stderr) == (2, True)
+    done = nikawa(*words, "--form", "lm-eval:strict")
+    assert done.returncode == 2
+    assert "is a log of inspect, not of lm-eval as the form says" in done.stderr
+    done = nikawa(*words, "--form", "a=lm-eval:strict", "--rounds", "100", "--json")
+    assert done.returncode == 0, done.stderr
+    values = [s["value"] for s in json.loads(done.stdout)["systems"] if s["metric"] == "pearson"]
+    alone = score(nikawa, "jsts", Path(two_filters[2:]), published, "--form", "lm-eval:strict")
+    assert values == [
+        fraction(alone, "pearson"),
+        fraction(score(nikawa, "jsts", other, published), "pearson"),
+    ]
+    done = nikawa(*words, "--form", "c=lm-eval:strict")
+    assert (done.returncode, "no system 'c'" in done.stderr) == (2, True)
+    done = nikawa(*words, "--form", "a=lm-eval:strict", "--form", "a=lm-eval")
+    assert (done.returncode, "the form of 'a' is given twice" in done.stderr) == (2, True)
+    runs = ("--tasks", "jsts", "--data", str(published), "--out", str(tmp_path / "runs"))
+    done = nikawa("run", "--model", f"b=replay:{other}", *runs, "--set", "form=lm-eval:strict")
+    assert (done.returncode, "is a log of inspect" in done.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(("task", "name", "figure"), FLEXEVAL_LOGS)
 def test_flexeval(nikawa: Nikawa, published: Path, task: str, name: str, figure: str) -> None:
     """The run folder, as flexeval leaves it; choices come with a prompt and without fields."""

@@ -6,6 +6,7 @@ Files of answers stand for models: what they hold is what a model would have sai
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -70,6 +71,31 @@ def test_a_run_without_readable_similarities_is_shown_as_not_defined(
     assert section["pairs"][0]["difference"]["n"] == 6  # the others lose no item to it
     page = (report / "index.html").read_text("utf-8")
     assert "<b>無口</b> is not defined, and in no comparison" in page
+
+
+def test_a_slice_counts_its_examples_and_not_the_answers_of_the_best_system(
+    nikawa: Nikawa, answers: Callable[[str, Sequence[Any]], str], tmp_path: Path
+) -> None:
+    """A correlation leaves unread answers out, and the system with fewest may be the first of the page."""
+    _, examples = load_task(TASK, "test")
+    gold = [example.gold["score"] for example in examples]
+    half = answers("half", [value if i % 2 else None for i, value in enumerate(gold)])
+    whole = answers("whole", [value if i else 5 - value for i, value in enumerate(gold)])
+    runs, report = str(tmp_path / "runs"), tmp_path / "report"
+    models = ("--model", f"half=replay:{half}", "--model", f"whole=replay:{whole}")
+    assert nikawa("run", *models, "--tasks", TASK, "--out", runs, "--workers", "1").returncode == 0
+    assert nikawa("report", runs, "--out", str(report)).returncode == 0
+    [section] = json.loads((report / "numbers.json").read_text("utf-8"))["sections"]
+    assert [row["system"] for row in section["rows"]] == ["half", "whole"]
+    page = (report / "index.html").read_text("utf-8")
+    table = page[page.index("All slices as a table") :].partition("</table>")[0]
+    shown = [int(n) for n in re.findall(r'#/slices/\d+/n"[^>]*>([\d,]+)<', table)]
+    sizes: dict[tuple[str, str], int] = {}
+    for file in (report / "analyses").glob(f"{TASK}--*.json"):
+        for part in json.loads(file.read_bytes())["slices"]:
+            key = (part["by"], part["where"])
+            sizes[key] = max(sizes.get(key, 0), part["n"])
+    assert sorted(shown) == sorted(sizes.values())
 
 
 def test_compare_names_the_system_that_is_not_defined(

@@ -113,6 +113,22 @@ def test_run_list_has_one_unit(birds: Nikawa) -> None:
     ]
 
 
+def test_every_table_says_where_the_official_unit_is_another(birds: Nikawa) -> None:
+    """Named are the tasks that differ, where the table has others."""
+    some = "in percent; the official scorers of birds report fractions: --unit official prints them"
+    every = "in percent; the official scorer reports fractions: --unit official prints them"
+    model = ("--model", "mine=replay:birds.jsonl")
+    words = ("run", *model, "--tasks", "birds", "--out", "runs", "--workers", "1")
+    assert every in birds(*words).stdout
+    assert "in percent" not in birds(*words, "--unit", "official").stdout
+    assert some in birds("run", "list", "--out", "runs").stdout
+    assert every in birds("run", "list", "--out", "runs", "--task", "birds").stdout
+    assert "in percent" not in birds("run", "list", "--out", "runs", "--unit", "official").stdout
+    hashes = [run.name.rpartition("--")[2] for run in Path("runs").glob("birds--*")]
+    assert every in birds("run", "diff", *hashes, *hashes, "--out", "runs").stdout
+    assert some in birds("analyse", "runs", "--resamples", "100", "--tokeniser", "none").stdout
+
+
 def test_compare_has_one_unit(birds: Nikawa) -> None:
     answer("worse.jsonl", pairs("test", 30), 12)
     words = ("compare", "birds.jsonl", "worse.jsonl", "--task", "birds", "--rounds", "100")

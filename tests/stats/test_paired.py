@@ -51,6 +51,17 @@ def test_many_items_are_never_drawn_one_by_one(monkeypatch: pytest.MonkeyPatch) 
     assert f1.difference.p < 0.01
 
 
+def test_a_rounded_difference_is_no_rarer_than_its_own_exchange() -> None:
+    """The official Pearson is in float32. Two of the 64 exchanges of six items are none and all: p is about 2 in 64."""
+    gold, pearson = [4.2, 0.8, 4.8, 4.4, 4.6, 0.2], metrics()["pearson"]
+    near, far = [4.1, 0.9, 4.7, 4.5, 4.4, 0.3], [4.2, 0.8, 4.0, 1.5, 4.6, 1.0]
+    assert pearson.standardise is not None
+    sides = [pearson.evaluate(Items(gold, pearson.standardise(x)), "official") for x in (near, far)]
+    (test,) = compare_pairs([(sides[0], sides[1])], np.arange(6), rounds=4000)
+    assert test.difference.value == sides[1].value - sides[0].value  # as the official code has it
+    assert test.difference.p == pytest.approx(2 / 64, abs=0.01)
+
+
 def test_mcnemar_is_the_binomial_tail() -> None:
     for only_a, only_b in ((0, 5), (3, 9), (20, 31), (40, 40)):
         a = np.array([1.0] * only_a + [0.0] * only_b)

@@ -80,7 +80,7 @@ def analyse(
     """Slices, confusion, calibration, overlap, surprising errors and suspected label errors of stored runs."""
     from nikawa.analysis.job import AnalysisOptions, analyses_folder, collect_commands
     from nikawa.analysis.units import analyses_in_table
-    from nikawa.metrics.units import parse_table_unit
+    from nikawa.metrics.units import describe_conversion, parse_table_unit
 
     table = parse_table_unit(unit)
     warn_of_mode(keys)
@@ -109,6 +109,11 @@ def analyse(
         )
     elif not quiet:
         show_analyses(analyses_in_table(analyses, table), rows)
+        converted = describe_conversion(
+            ((x.system.task, x.metric, x.unit) for x in analyses.each), table
+        )
+        if converted:
+            echo(converted)
         echo(f"Written to {place}")
         for command in list(sheets.values())[:rows]:
             echo(f"To have workers look at suspects again: {command}")

@@ -123,6 +123,13 @@ def compare(
     items: Annotated[
         int, typer.Option(help="How many of the items where they differ to list.", min=0)
     ] = 0,
+    form: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]FORM",
+            help="The form of the files, or of one system's, where their content does not tell: new=lm-eval:strict.",
+        ),
+    ] = None,
     extract: Extract = None,
     rounds: Annotated[int, typer.Option(help="Resamples and random swaps.", min=100)] = 10_000,
     style: TableStyle = None,
@@ -144,16 +151,24 @@ def compare(
 
     table = parse_table_unit(unit)
     warn_of_mode(keys)
+    forms = parse_forms(form or [])
     with progress_bar("reading", quiet or json) as bar:
         options = ScoreOptions(
             by=tuple(by or ()),
             extract=tuple(extract or ()),
+            form=forms.pop("", None),
             hidden=hidden,
             keys=keys,
             on_progress=bar.start_stage,
         )
         comparison = api.compare(
-            task, parse_systems(systems), split=split, data=data, options=options, rounds=rounds
+            task,
+            parse_systems(systems),
+            split=split,
+            data=data,
+            options=options,
+            rounds=rounds,
+            forms=forms,
         )
     print_result(
         comparison,
@@ -161,6 +176,23 @@ def compare(
         json=json,
         quiet=quiet,
     )
+
+
+def parse_forms(words: list[str]) -> dict[str, str]:
+    """The form of answer files by the name of the system; that of all files under no name.
+
+    >>> parse_forms(["lm-eval:strict", "new=inspect:2"])
+    {'': 'lm-eval:strict', 'new': 'inspect:2'}
+    """
+    forms: dict[str, str] = {}
+    for word in words:
+        head, colon, variant = word.partition(":")  # the name of a filter may hold a =
+        name, _, form = head.rpartition("=")
+        if name in forms:
+            whose = f"of {name!r} " if name else ""
+            raise BadInput(f"the form {whose}is given twice", cure="name one")
+        forms[name] = f"{form}{colon}{variant}"
+    return forms
 
 
 def parse_systems(systems: list[str]) -> dict[str, list[Path]]:
@@ -227,7 +259,7 @@ def show_comparison(
         )
     for title, ids in comparison.differing.items():
         shown = f": {', '.join(ids[:items])}" if items else ""
-        echo(f"{title}: they differ on {len(ids):,} items{shown}")
+        echo(f"{title}: they differ on {len(ids):,} {'item' if len(ids) == 1 else 'items'}{shown}")
     for line in format_footnotes(comparison, table):
         echo(line)
     return None
@@ -236,12 +268,13 @@ def show_comparison(
 def format_footnotes(comparison: Comparison, table: TableUnit) -> Iterator[str]:
     """Yield the remarks below the table."""
     from nikawa.metrics import metrics
-    from nikawa.metrics.units import CONVERTED, is_converted
+    from nikawa.metrics.units import describe_conversion
 
     if any(isnan(pair.low) and not isnan(pair.difference) for pair in comparison.pairs):
         yield f"{NO_INTERVAL}: {TOO_FEW}"
-    if any(is_converted(s.metric, s.unit, table) for s in comparison.systems):
-        yield CONVERTED
+    converted = describe_conversion(((s.task, s.metric, s.unit) for s in comparison.systems), table)
+    if converted:
+        yield converted
     without = {(each.task, each.system) for each in comparison.undefined or ()}
     for each in comparison.undefined or ():
         yield f"{each.system} is not defined on {each.task}, and in no pair: {each.why}"

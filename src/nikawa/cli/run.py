@@ -396,7 +396,7 @@ def show_results(
     for part in report.readings or ():
         title = f"{part.task} {part.model} {part.set}, seed {part.seed}"
         print_readings(part.readings, title)
-    for line in format_notes(report):
+    for line in format_notes(report, table):
         echo(line, err=style is not None)
 
 
@@ -488,13 +488,18 @@ def show_estimate(report: DryRunReport) -> None:
     echo(f"Nothing was sent or written{done}.")
 
 
-def format_notes(report: RunReport) -> Iterator[str]:
+def format_notes(report: RunReport, table: TableUnit) -> Iterator[str]:
     """What stands below the table; beside it, on stderr, where the table goes into a file."""
+    from nikawa.metrics.units import describe_conversion
+
     seeds = sorted({len(cell.seeds) for cell in report.cells if cell.sd is not None})
     if seeds:
         yield f"±: standard deviation over {' or '.join(map(str, seeds))} seeds"
     if any(cell.few for cell in report.cells):
         yield f"{NO_INTERVAL}: {TOO_FEW}"
+    converted = describe_conversion(((c.task, c.metric, c.unit) for c in report.cells), table)
+    if converted:
+        yield converted
     for chosen in report.chosen:
         words = format_settings(chosen.settings)
         where = f" ({chosen.variation})" if chosen.variation else ""
@@ -513,7 +518,8 @@ def format_notes(report: RunReport) -> Iterator[str]:
     yield from (f"note: {line}" for line in report.notes)
     yield from (f"left out: {line}" for line in report.left_out)
     failed = f", {len(report.problems)} not" if report.problems else ""
-    yield f"{report.done} runs done, {report.skipped} done before{failed}: {report.out}"
+    runs = "run" if report.done == 1 else "runs"
+    yield f"{report.done} {runs} done, {report.skipped} done before{failed}: {report.out}"
 
 
 def format_settings(settings: Mapping[str, Any]) -> str:
@@ -632,7 +638,7 @@ def format_unanswered(cells: Sequence[RunCell]) -> list[str]:
 
 def show_list(rows: Sequence[ListedRun], table: TableUnit) -> None:
     """A line a run."""
-    from nikawa.metrics.units import format_score
+    from nikawa.metrics.units import describe_conversion, format_score
 
     columns = (
         "run",
@@ -666,6 +672,10 @@ def show_list(rows: Sequence[ListedRun], table: TableUnit) -> None:
         for r in rows
     ]
     print_table(columns, shown, numbers=("seed", "score"))
+    scored = ((r.task, r.metric, r.unit or "percent") for r in rows if r.value is not None)
+    converted = describe_conversion(scored, table)
+    if converted:
+        echo(converted)
     for row in rows:
         if row.problem:
             echo(f"{row.run}: {row.problem}")
@@ -675,7 +685,7 @@ def show_list(rows: Sequence[ListedRun], table: TableUnit) -> None:
 
 def show_diff(difference: RunDiff, table: TableUnit) -> None:
     """Three tables: what defines them, scores, answers."""
-    from nikawa.metrics.units import format_score
+    from nikawa.metrics.units import describe_conversion, format_score
 
     echo(f"A {difference.a}")
     echo(f"B {difference.b}")
@@ -697,6 +707,11 @@ def show_diff(difference: RunDiff, table: TableUnit) -> None:
         for s in difference.scores
     ]
     print_table(("set", "where", "metric", "A", "B", "B - A"), scores, numbers=("A", "B", "B - A"))
+    converted = describe_conversion(
+        (("", s.metric, s.unit or "percent") for s in difference.scores), table
+    )
+    if converted:
+        echo(converted)
     print_table(
         ("set", "n", "answers differ"),
         [(a.set, a.n, a.differ) for a in difference.answers],

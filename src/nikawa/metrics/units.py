@@ -14,6 +14,7 @@ the last digit. Tables for people hold several tasks side by side and have one u
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 from math import isnan
 from typing import Literal, get_args
@@ -50,6 +51,24 @@ def is_converted(metric: str, unit: Unit, table: TableUnit = "percent") -> bool:
         and unit == "fraction"
         and metric in metrics()
         and metrics()[metric].scaled
+    )
+
+
+def describe_conversion(
+    scores: Iterable[tuple[str, str, Unit]], table: TableUnit = "percent"
+) -> str | None:
+    """The line below a table of scores, each given by task, metric and stored unit; None where nothing is converted.
+
+    The tasks are named where the table has others whose official scorers report percent.
+    """
+    tasks: dict[str, bool] = {}
+    for task, metric, unit in scores:
+        tasks[task] = tasks.get(task, False) or is_converted(metric, unit, table)
+    names = [task for task, converted in tasks.items() if converted]
+    if not names or len(names) == len(tasks):
+        return CONVERTED if names else None
+    return CONVERTED.replace(
+        "the official scorer reports", f"the official scorers of {', '.join(names)} report"
     )
 
 

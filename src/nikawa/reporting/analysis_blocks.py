@@ -306,11 +306,15 @@ def slice_plot(section: Section, tallest: float = inf) -> str:
 
 
 def _slice_sizes(parts: Sequence[Analysed]) -> dict[Key, int]:
-    """Every slice of the systems and how many examples it has, those by one key together."""
+    """Every slice of the systems and how many examples it has, those by one key together.
+
+    A correlation leaves unread answers out, so a system may have fewer: the size is that of the system with most.
+    """
     sizes: dict[Key, int] = {}
     for part in parts:
         for one in part.analysis.slices:
-            sizes.setdefault((one.by, one.where), one.n)
+            key = (one.by, one.where)
+            sizes[key] = max(sizes.get(key, 0), one.n)
     ordered: dict[Key, int] = {}
     for group in dict.fromkeys(by for by, _ in sizes):
         ordered |= {key: n for key, n in sizes.items() if key[0] == group}
@@ -330,7 +334,7 @@ def show_slice_table(parts: Sequence[Analysed], digits: int, place: str) -> Mark
     tables = list(map(_slices_by_key, parts))
     rows: list[Row] = []
     for key, n in _slice_sizes(parts).items():
-        own = next(each[key][1] for each in tables if key in each)
+        own = next(each[key][1] for each in tables if key in each and each[key][0].n == n)
         name = html("{} {}", soft(key[0]), key[1])
         cells: list[str | TableCell] = [name, count_cell(n, inside(own, "n"))]
         for part, each in zip(parts, tables, strict=True):

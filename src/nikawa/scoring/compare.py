@@ -20,7 +20,7 @@ import numpy as np
 
 from nikawa.datasets.keys import read_keys
 from nikawa.datasets.load import load
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, unknown
 from nikawa.metrics import Evaluation, Items, Metric
 from nikawa.metrics import metrics as all_metrics
 from nikawa.metrics.base import Floats, Weighted
@@ -174,11 +174,12 @@ def compare(
     data: Path | None = None,
     options: ScoreOptions | None = None,
     rounds: int = TEST_RESAMPLES,
+    forms: Mapping[str, str] | None = None,
 ) -> Comparison:
     """Compare systems, each given by one answer file or folder a seed, on one or more tasks.
 
-    Of `options`, what to slice `by`, what to `extract`, whether to look at `hidden` items, their `keys` and `on_progress` count. `rounds` are the
-    resamples of each test. Raises `BadInput` for fewer than two systems, for answers to different splits or versions,
+    Of `options`, what to slice `by`, what to `extract`, whether to look at `hidden` items, their `keys` and `on_progress` count, and the `form`
+    of every file, before which `forms` goes, by system. `rounds` are the resamples of each test. Raises `BadInput` for fewer than two systems, for answers to different splits or versions,
     and where an item has no answer.
 
         compare(["jnli"], {"bert": [Path("bert-1.jsonl"), Path("bert-2.jsonl")], "majority": [Path("majority.jsonl")]})
@@ -186,6 +187,10 @@ def compare(
     options = options or ScoreOptions()
     if len(systems) < 2:
         raise BadInput("a comparison needs two systems", cure="name two answer files or folders")
+    forms = forms or {}
+    for name in forms:
+        if name not in systems:
+            raise unknown("system", name, systems)
     read = cache(partial(load, data=data, hidden=True))
     keys = read_keys(options.keys) if isinstance(options.keys, Path) else options.keys
     quick = ScoreOptions(
@@ -199,19 +204,20 @@ def compare(
     total = len(task_names) * sum(map(len, systems.values()))
     done = 0
 
-    def read_run(task: str, path: Path) -> ScoreResult:
+    def read_run(task: str, name: str, path: Path) -> ScoreResult:
         nonlocal done
         options.on_progress("reading", done, total)
         done += 1
         try:
-            return score(task, path, split=split, data=data, options=quick)
+            own = replace(quick, form=forms.get(name, options.form))
+            return score(task, path, split=split, data=data, options=own)
         except MissingAnswers as problem:
             cure = "add them: systems are compared on the same items"
             raise problem.with_cure(cure) from None
 
     tasks = [
         [
-            ComparedSystem(name, tuple(read_run(task, path) for path in paths))
+            ComparedSystem(name, tuple(read_run(task, name, path) for path in paths))
             for name, paths in systems.items()
         ]
         for task in task_names

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 from typing import Any, cast
 
 import msgspec
@@ -84,7 +85,8 @@ class LogVariant:
         if len(self._names) > 1:
             names = " and ".join(map(repr, self._names))
             what = f"holds answers of several {self._kind}s, {names}"
-            cure = f"name the form '{self._form}:{next(iter(self._names))}' or another of them"
+            form = quote(f"{self._form}:{next(iter(self._names))}")
+            cure = f"name one: --form {form} (nikawa run: --set form={form})"
             raise BadInput(what, file=self._path, cure=cure)
         return True
 

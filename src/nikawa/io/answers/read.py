@@ -75,6 +75,25 @@ def read_answers(
     return answers
 
 
+def refuse_other_log(file: Path, form: AnswerForm) -> None:
+    """Refuse a file that another tool wrote than the form names.
+
+    `nikawa run` gives one form to all its models, so a log of another tool is a likely mistake, and what the reader of the wrong
+    form would say of it (a character that is no text) leads nowhere.
+    """
+    try:
+        actual = recognise(file)
+    except BadInput:  # what cannot be recognised is read as the form says
+        return
+    if actual.log and actual is not form:
+        what = f"is a log of {actual.name}, not of {form.name} as the form says"
+        cure = (
+            "leave the form out for this file (nikawa compare: --form NAME=FORM is for one system;"
+            " nikawa run: a command of its own, with the same --out)"
+        )
+        raise BadInput(what, file=file, cure=cure)
+
+
 MAX_KEPT_BYTES = 400 * 10**6
 """Bytes of rows that are kept to be held against another split; a million answers take less."""
 MAX_NOTED_BYTES, BYTES_OF_NOTE = 300 * 10**6, 150
@@ -132,6 +151,8 @@ class AnswerFiles:
         if file in self._parsed:
             return self._parsed[file]
         form = self._form or recognise(file)
+        if self._form is not None and self._form.log:
+            refuse_other_log(file, self._form)
         if not self._keep_rows:
             return form, form.parse(file)
         self._parsed[file] = form, _KeptRows(form, file)
