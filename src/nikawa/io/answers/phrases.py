@@ -48,6 +48,18 @@ class Phrases(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """What denies a word later in the sentence: not, never."""
     doubts: tuple[str, ...]
     """What follows a word that is asked about or assumed: でしょうか, 라면, ?"""
+    denials: tuple[str, ...]
+    """What denies or qualifies an answer later in its clause: 「Bだとは思わない」, 라고 하기 어렵다."""
+    affirmations: tuple[str, ...]
+    """What holds the words of a denial and is none: に違いない, 틀림없."""
+    concessions: tuple[str, ...]
+    """What ends a clause that the next one may take back: 「Bに見えますが、…」."""
+    corrections: tuple[str, ...]
+    """What takes back, at the start of a sentence, the answer before it: 「いや、」, 정정, wait."""
+    assumptions: tuple[str, ...]
+    """What makes the rest of a sentence an assumption or an opinion of others: もし, 만약, if."""
+    conclusions: tuple[str, ...]
+    """What leads from an assumption to a statement: ので, 따라서, so."""
     alternatives: tuple[str, ...]
     """What stands between two answers of which none is chosen: または, 혹은, or."""
     ordinal_marks: tuple[str, ...]

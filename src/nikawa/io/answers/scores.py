@@ -6,6 +6,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from nikawa.io.answers.readings import BOXED, CUE, JSON, LINE, SENTENCE, WHOLE, Offer, Reading
@@ -16,18 +17,31 @@ from nikawa.io.answers.statements import (
     CLOSING,
     OPENING,
     STOPPING,
+    StatementFinder,
     compile_grammar,
     find_answer_fields,
     find_end,
+    make_vocabulary,
     strip_around,
 )
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-_PLAIN_NUMBER = re.compile(r"(?<![\d.])-?\d+(?:\.\d+)?(?![.,]?\d)")
+_PLAIN_NUMBER = re.compile(r"(?<![\d.])(?<!\d,)-?\d+(?:\.\d+)?(?![.,]?\d)")
 _DIGITS, _BLANKS = re.compile(r"\d+"), re.compile(r"[ \t]*")
-_OUT_OF = re.compile(r"\s*(?:/|out of)\s*(\d+(?:\.\d+)?)", re.IGNORECASE)
+_OUT_OF = re.compile(r"\s*\(?(?:/|out of|最大|max\.?)\s*(\d+(?:\.\d+)?)", re.IGNORECASE)
+_RANGE = re.compile(r"[^()\n]{0,8}?\d+(?:\.\d+)?\s*(?:[-~〜–]|から|to|에서)\s*(\d+(?:\.\d+)?)")
+_ZERO_TO = re.compile(
+    r"0(?:\.0)?\s*(?:[-~〜–]|から|to|에서)\s*\d+(?:\.\d+)?[点점]?(?:で評価すると|の尺度で|で評価して|\s*:)\s*",
+    re.IGNORECASE,
+)
+"""The scale before the score: 「0〜5で評価すると3」."""
+_LEGEND = re.compile(r"\s*:\s*\S")
+"""What makes a number the name of something: 「スコア 5: 同義」, 3:2."""
 _BEHIND_SCALE = re.compile(r"[\s、,の中で]*")
+_BRACKET = re.compile(r"\s*\(([^()\n]{1,30})\)")
 _LINE_END = re.compile(r"\s*(?:[(\[][^()\[\]]{0,20}[)\]])?[\s。.!)\]*]*")
+
+_NO_VALUES = make_vocabulary(())
 
 
 def read_number(raw: Any, scale: tuple[float, float], offer: Offer | None = None) -> Reading:
@@ -84,7 +98,11 @@ def read_stated_number(raw: str, scale: tuple[float, float]) -> Reading:
             reading = _check_number(float(number[0]), start + shift, end + shift, pattern, scale)
             readings.append((folded.places[at], reading))
     if readings:
-        return max(readings, key=lambda pair: pair[0])[1]
+        at, reading = max(readings, key=lambda pair: pair[0])
+        corrections = compile_grammar().correction.finditer(folded.text)
+        if any(folded.places[mark.start()] > at for mark in corrections):
+            return Reading(why="takes back what it gave, and gives no other number for sure")
+        return reading
     if is_refusal(text.strip()):
         return Reading(why=f"refusal: {quote(text)}")
     if _PLAIN_NUMBER.search(folded.text):
@@ -107,10 +125,28 @@ def find_scores(text: str, high: float) -> Iterator[tuple[int, int, int, str]]:
             yield at, start, start, "gives a range, not a number"
             continue
         out_of = _OUT_OF.match(text, end)
-        if out_of and float(out_of[1]) != high:
-            yield at, start, start, f"another scale: out of {out_of[1]}, not {high:g}"
+        top = out_of[1] if out_of else find_scale_behind(text, end)
+        if top and (top == "%" or float(top) != high):
+            shown = "percent" if top == "%" else f"out of {top}"
+            yield at, start, start, f"another scale: {shown}, not {high:g}"
         elif is_stated_score(text, out_of.end() if out_of else end, pattern):
             yield at, number.start(), number.end(), pattern
+
+
+def find_scale_behind(text: str, end: int) -> str | None:
+    """The top of the scale in brackets behind a number: 4（10点満点）, 0.8 (0〜1), 0.8 (80%)."""
+    grammar = compile_grammar()
+    bracket = _BRACKET.match(text, find_end(grammar.unit, text, end))
+    if bracket is None:
+        return None
+    if bracket[1].strip().endswith("%"):
+        return "%"
+    if match := _RANGE.match(bracket[1]):
+        return match[1]
+    for number in _PLAIN_NUMBER.finditer(bracket[1]):
+        if grammar.scale_word.match(bracket[1], number.end()):
+            return number[0]
+    return None
 
 
 def find_score_starts(text: str) -> dict[int, tuple[int, str]]:
@@ -125,6 +161,7 @@ def find_score_starts(text: str) -> dict[int, tuple[int, str]]:
             if filler is None:
                 break
             start = filler.end()
+        start = find_end(_ZERO_TO, text, start)
         scale = _DIGITS.match(text, start)
         word = grammar.scale_word.match(text, scale.end()) if scale else None
         if word:  # 「5段階中4」
@@ -135,11 +172,21 @@ def find_score_starts(text: str) -> dict[int, tuple[int, str]]:
         add(cue.end(), cue.start(), CUE)
     for box in BOX.finditer(text):
         add(box.start(1), box.start(), BOXED)
-    place = 0
+    place, lines = 0, list[tuple[int, str]]()
     for line in text.split("\n"):
+        if line.strip():
+            lines.append((place, line))
+        place += len(line) + 1
+    alone = [bool(_PLAIN_NUMBER.fullmatch(line.strip(" \t-*•・.。"))) for _, line in lines]
+    is_list = any(first and second for first, second in pairwise(alone))
+    for (place, line), is_alone in zip(lines, alone, strict=True):
+        # several numbers, each in a line of its own, are a list, such as the points of the scale
+        if is_alone and is_list:
+            continue
         bullet = BULLET.match(line)
         add(place + (bullet.end() if bullet else 0), place, LINE)
-        place += len(line) + 1
+    for mark in grammar.correction.finditer(text):
+        add(mark.end(), mark.start(), CUE)
     numbers = list(_PLAIN_NUMBER.finditer(text))
     if numbers and len({match[0] for match in numbers}) == 1:  # no other number is there
         starts.setdefault(numbers[-1].start(), (numbers[-1].start(), SENTENCE))
@@ -156,10 +203,15 @@ def is_stated_score(text: str, end: int, pattern: str) -> bool:
     behind = find_end(grammar.unit, text, find_end(CLOSING, text, end))
     if grammar.scale_word.match(text, end) or grammar.doubt.match(text, behind):
         return False
+    if grammar.negation.match(text, behind) or _LEGEND.match(text, behind):
+        return False
     behind = find_end(CLOSING, text, behind)
     word = find_end(_BLANKS, text, behind)
-    if not STOPPING.match(text, behind) and not grammar.ending.match(text, word):
-        return False
+    if not STOPPING.match(text, behind):
+        if not grammar.ending.match(text, word):
+            return False
+        if StatementFinder(text, _NO_VALUES).is_taken_back(word):
+            return False
     if pattern not in (LINE, SENTENCE):
         return True
     stop = text.find("\n", behind)

@@ -30,9 +30,13 @@ ANSWER_FIELDS = ("answer", "label", "score", "prediction", "choice", "答え", "
 """Fields of a JSON object that hold the answer, where it has several fields."""
 CONFLICT = -1
 """The place of a value that is two: the letter of one choice with the text of another."""
+MAX_CLAUSE_CHARS = 120
+"""Characters behind a value in which its denial is looked for."""
+RETRACTED = -2
+"""The place of a statement that takes back the one before and gives no other."""
 _OPEN = r"(?:[\s\"'`*_~「『《〈【(\[{<$]|\\(?:boxed|text|textbf|mathrm|mathbf)\{){0,16}"
 _CLOSE = r"[\"'`*_~」』》〉】)\]}>$]{0,8}"
-_STOP = r"(?:\Z|\n|[。!,、;:(\[|」』】]|\.(?!\d)|\s[-–—(|]|\s*\Z)"
+_STOP = r"(?:\Z|[とで](?=[、,。\n]|\Z)|\n|[。!,、;:(\[|」』】]|\.(?!\d)|\s[-–—(|]|\s*\Z)"
 _SENTENCE_END = re.compile(r"[。!?\n]|\.(?=\s|\Z)")
 BULLET = re.compile(r"[ \t]*(?:[-*•・#>]+[ \t]+|\d{1,2}[.)][ \t]+)?")
 AROUND = " \t\n\r\u3000\"'`“”‘’「」『』()（）[]<>*"
@@ -144,6 +148,12 @@ class Grammar:
     negation: re.Pattern[str]
     negating_word: re.Pattern[str]
     doubt: re.Pattern[str]
+    denial: re.Pattern[str]
+    affirmation: re.Pattern[str]
+    concession: re.Pattern[str]
+    correction: re.Pattern[str]
+    assumption: re.Pattern[str]
+    conclusion: re.Pattern[str]
     alternative: re.Pattern[str]
     ordinal: re.Pattern[str]
     number_mark: re.Pattern[str]
@@ -160,13 +170,17 @@ def compile_grammar() -> Grammar:
     def compiled(source: str) -> re.Pattern[str]:
         return re.compile(source, re.IGNORECASE)
 
+    correction = rf"{match_any(phrases.corrections)}[\s、,:;!.。~-]{{0,6}}"
+    connective = r"(?:(?:しかし|でも|だが|ただし|하지만|그러나|but|however)[、,\s]{0,3})?"
     marks = r"[\]*_)}】」』\"'`]{0,6}"
     join = rf"\s{{0,3}}{match_any(phrases.joins)}\s{{0,3}}[:=]?"
     separator = r"[ \t]{0,3}(?:[:=→]|[-–—]{1,2}[ \t>])"
     strong = rf"{match_any(phrases.cues)}{marks}(?:{join}|{separator}|\s{{0,3}})"
     weak = rf"{match_any(phrases.weak_cues)}{marks}(?:{join}|{separator})"
+    scale = r"(?:\s?\(\s?0(?:\.0)?\s?(?:[-~〜–]|から|to|에서)\s?\d+(?:\.\d+)?[^()\n]{0,6}\))?"
     score = (
-        rf"{match_any((*phrases.score_cues, *phrases.cues))}{marks}(?:{join}|{separator}|\s{{0,3}})"
+        rf"{match_any((*phrases.score_cues, *phrases.cues))}{marks}{scale}{marks}"
+        rf"(?:{join}|{separator}|\s{{0,3}})"
     )
     tail = r"[*_\"'`\s、,]{0,8}"
     return Grammar(
@@ -181,6 +195,15 @@ def compile_grammar() -> Grammar:
         negation=compiled(rf"\s*{match_any(phrases.negations)}"),
         negating_word=compiled(match_any(phrases.negating_words)),
         doubt=compiled(rf"\s*{match_any(phrases.doubts)}"),
+        denial=compiled(match_any(phrases.denials)),
+        affirmation=compiled(match_any(phrases.affirmations)),
+        concession=compiled(rf"{match_any(phrases.concessions)}\s*\Z"),
+        correction=compiled(
+            rf"(?:\A|(?<=[。!?\n.,、;]))[\s*_]{{0,4}}{connective}(?:{correction}){{1,3}}"
+            r"(?:(?:it's|it is|it should be)\s+)?"
+        ),
+        assumption=compiled(match_any(phrases.assumptions)),
+        conclusion=compiled(match_any(phrases.conclusions)),
         alternative=compiled(rf"\s*(?:[、,]\s*)?{match_any(phrases.alternatives)}\s*"),
         ordinal=compiled(match_any(phrases.ordinal_marks).replace("(?<![A-Za-z])", "")),
         number_mark=compiled(match_any(phrases.number_marks)),
@@ -192,6 +215,13 @@ def compile_grammar() -> Grammar:
 
 OPENING, CLOSING = re.compile(_OPEN), re.compile(_CLOSE)
 STOPPING = re.compile(_STOP)
+_CLAUSE_END = re.compile(r"[、,;:(]")
+_REASON = re.compile(
+    r"because|since|as the|as it|as there|and not|rather than|instead of|not|given|based on|so|for the"
+    r"|なので|ので|이므로",
+    re.IGNORECASE,
+)
+"""Endings behind which the reason begins, which may deny whatever it likes."""
 _NOT = re.compile(r"not\s+", re.IGNORECASE)
 _KEY_JOIN = re.compile(r"[\s.):,、の(「『\"'*\]-]{0,6}")
 _MATCHED_KEY = re.compile(r"\s{0,2}[(\[「]\s{0,2}(.)\s{0,2}[)\]」]")
@@ -213,6 +243,8 @@ class StatementFinder:
         """Whether an answer was only denied."""
         self.has_list = False
         """Whether several lines are answers, such as choices that a model repeats."""
+        self._last_words: dict[int, int] | None = None
+        """Where the last word of each place begins, once that was looked for."""
 
     def match_value(self, start: int) -> tuple[int, int] | None:
         """The place and the end of the value that begins here."""
@@ -281,6 +313,8 @@ class StatementFinder:
         if match is None:
             return None
         place, end = match
+        if self._is_contradicted(start, end, place):
+            return None
         after = find_end(CLOSING, self.text, end)
         negation = self.grammar.negation.match(self.text, after)
         if is_denied or negation:
@@ -302,6 +336,19 @@ class StatementFinder:
                 return start, second[1], place if second[0] == place else None
         return (start, end, place) if self.is_stated(after) else None
 
+    def _is_contradicted(self, start: int, end: int, place: int) -> bool:
+        """Whether a short word is followed by the word of another label: "No. It is entailed."
+
+        Yes and no are labels alone; in a longer reply they may answer a question of its own.
+        """
+        vocabulary = self.vocabulary
+        if vocabulary.words.match(self.text, start) or self.match_key(start):
+            return False
+        if self._last_words is None:
+            matches = vocabulary.words.finditer(self.text)
+            self._last_words = {vocabulary.place_of[m[0].lower()]: m.start() for m in matches}
+        return any(other != place and at >= end for other, at in self._last_words.items())
+
     def _find_value_start(self, start: int) -> tuple[int, bool] | None:
         """Where the value begins behind fillers and brackets, and whether `not` denies it."""
         is_denied = False
@@ -310,10 +357,8 @@ class StatementFinder:
             if self.match_value(opened) is not None:
                 filler = self.grammar.filler.match(self.text, opened)
                 # "a" may be a letter or an article: it is the article where a value follows
-                if (
-                    filler is None
-                    or self.match_value(find_end(OPENING, self.text, filler.end())) is None
-                ):
+                word = find_end(OPENING, self.text, filler.end()) if filler else 0
+                if filler is None or not self.vocabulary.words.match(self.text, word):
                     return opened, is_denied
             if match := _NOT.match(self.text, opened):
                 is_denied, start = True, match.end()
@@ -336,11 +381,36 @@ class StatementFinder:
         match = self.grammar.ending.match(text, start)
         if match is None:
             return False
-        return not (
-            self.grammar.doubt.match(text, match.end())
-            or self.grammar.negation.match(text, match.end())
-            or self.grammar.negation.match(text, start)
-        )
+        if self.grammar.negation.match(text, start):
+            return False
+        return _REASON.fullmatch(match[0]) is not None or not self.is_taken_back(start)
+
+    def is_taken_back(self, start: int) -> bool:
+        """Whether the rest of a sentence, from behind a value on, denies, doubts or replaces it.
+
+        「Bだとは思わない」, 「Bになるのは…」 and 「Bに見えますが、Dです」 hold an ending that states
+        an answer, and yet state none. Within the clause any word of denial counts; in the next one
+        only where the clause ends in a concession: 「Bであり、Aではない」 states B.
+        """
+        stop = min(len(self.text), start + MAX_CLAUSE_CHARS)
+        end = _SENTENCE_END.search(self.text, start, stop)
+        stop = end.start() if end else stop
+        comma = _CLAUSE_END.search(self.text, start, stop)
+        clause = self.text[start : comma.start() if comma else stop]
+        if end and end[0] == "?" and not comma:
+            return True
+        if comma and self.grammar.concession.search(clause):
+            clause = self.text[start:stop]
+        at = start
+        while at < start + len(clause):  # another value in the same breath
+            if self.vocabulary.words.match(self.text, at) or self._is_letter(at):
+                return True
+            at += 1
+        return bool(self.grammar.denial.search(self.grammar.affirmation.sub("", clause)))
+
+    def _is_letter(self, start: int) -> bool:
+        """Whether a Latin letter of a choice begins here; those of kana are parts of words."""
+        return self.text[start].isascii() and self.match_key(start) is not None
 
     def find_cues(self) -> Iterator[Statement]:
         """Answers behind a cue: 「答えはB」, "The answer is (B)"."""
@@ -348,8 +418,29 @@ class StatementFinder:
         for cue in self.grammar.cue.finditer(self.text):
             if any(cue.start() < place <= cue.end() for place in false_starts):
                 continue
+            if self._is_assumed(cue.start()):
+                continue
             if match := self.read_statement(cue.end()):
                 yield Statement(*match, CUE, cue.start())
+
+    def _is_assumed(self, start: int) -> bool:
+        """Whether the sentence up to here is an assumption: 「もし前提が正しければ、」."""
+        before = self.text[self._find_sentence_start(start) : start]
+        match = self.grammar.assumption.search(before)
+        return match is not None and not self.grammar.conclusion.search(before, match.start())
+
+    def _find_sentence_start(self, place: int) -> int:
+        begin = max(0, place - 200)
+        place -= place == len(self.text) or self.text[place] in "。.!?\n"
+        ends = [match.end() for match in _SENTENCE_END.finditer(self.text, begin, place)]
+        return ends[-1] if ends else begin
+
+    def find_corrections(self) -> Iterator[Statement]:
+        """Places that take an answer back, with the one they give instead: 「いや、Dです」."""
+        for mark in self.grammar.correction.finditer(self.text):
+            match = self.read_statement(mark.end())
+            at = mark.start()
+            yield Statement(*match, CUE, at) if match else Statement(at, at, RETRACTED, CUE, at)
 
     def find_verdicts(self) -> Iterator[Statement]:
         """Answers before a verdict: 「Bが正解です」, "B is correct"."""
@@ -363,14 +454,34 @@ class StatementFinder:
                 is_part = _WORD_BEFORE.match(self.text, begin - 1) if begin else None
                 if is_part or find_end(CLOSING, self.text, end) != verdict.start():
                     continue
-                behind = self.text[verdict.end() : verdict.end() + 12]
-                if re.match(
-                    r"(?:で|では|じゃ|とは)?(?:な|あり|言え|限)|\s*(?:not|지 않|아니)|(?:です|でしょう)?か",
-                    behind,
-                ):
+                if self._is_denied_verdict(begin, verdict.end()):
                     break
-                yield Statement(begin, end, place, VERDICT, begin)
+                is_one = self._is_only_value(begin, place)
+                yield Statement(begin, end, place if is_one else None, VERDICT, begin)
                 break
+
+    def _is_denied_verdict(self, begin: int, end: int) -> bool:
+        before = self.text[self._find_sentence_start(begin) : begin]
+        clause = _CLAUSE_END.split(before)[-1]
+        if self.grammar.negating_word.search(clause) or self._is_assumed(begin):
+            return True
+        return _NOT.match(self.text, end + 1) is not None or self.is_taken_back(end)
+
+    def _is_only_value(self, begin: int, place: int) -> bool:
+        """Whether no other value is joined to the one that begins here: not 「AとBが正解」."""
+        opened = begin
+        while opened and OPENING.fullmatch(self.text, opened - 1, begin):
+            opened -= 1
+        for start in range(max(0, opened - 40), opened):
+            match = self.match_value(start)
+            if match is None or match[0] == place:
+                continue
+            joined = self.grammar.alternative.match(
+                self.text, find_end(CLOSING, self.text, match[1])
+            )
+            if joined and joined.end() >= opened:
+                return False
+        return True
 
     def find_boxed(self) -> Iterator[Statement]:
         r"""Answers in `\boxed{…}`."""
@@ -403,7 +514,7 @@ class StatementFinder:
             return None
         begin, end, place = match
         rest = self.text[find_end(CLOSING, self.text, end) : stop].strip()
-        if rest.startswith("(") and rest.rstrip("。.").endswith(")"):
+        if re.fullmatch(r"\([^()]*\)[。.]*", rest):
             rest = ""  # a remark in brackets behind the answer
         while rest := rest.strip(" \t\"'`*_~」』》〉】)]}>$。.!、,"):
             ending = self.grammar.ending.match(rest)
@@ -448,7 +559,7 @@ class StatementFinder:
     def _read_sentence(self, start: int, stop: int) -> Statement | None:
         if self.text[stop : stop + 1] == "?" or self.has_list:
             return None
-        if self.grammar.false_cue.search(self.text, start, stop):
+        if self.grammar.false_cue.search(self.text, start, stop) or self._is_assumed(stop):
             return None
         # 「選択肢Aは鐘です」 tells what a choice says, not which one is chosen
         letters = map(self.match_key, range(start, stop) if self.vocabulary.size else ())
@@ -457,7 +568,7 @@ class StatementFinder:
         asserted: list[re.Match[str]] = []
         for match in self.vocabulary.words.finditer(self.text, start, stop):
             after = find_end(CLOSING, self.text, match.end())
-            clause = self.text[max(start, match.start() - 30) : match.start()]
+            clause = self.text[max(start, match.start() - 60) : match.start()]
             clause = re.split(r"[,;、]", clause)[-1]
             if self.grammar.negating_word.search(clause) or self.grammar.negation.match(
                 self.text, after
@@ -488,6 +599,7 @@ class StatementFinder:
 
     def find_all(self) -> Iterator[Statement]:
         """All statements, in no order."""
+        yield from self.find_corrections()
         yield from self.find_cues()
         yield from self.find_verdicts()
         yield from self.find_boxed()
@@ -527,7 +639,7 @@ def read_reply(
     finder = StatementFinder(folded.text, vocabulary)
     readings: list[tuple[int, int | None, int, int, str]] = []
     objects: list[tuple[int, int]] = []
-    for value, start, end in find_answer_fields(text):
+    for value, start, end in find_answer_fields(text, lambda name: read_whole(name) is not None):
         objects.append((start, end))
         place = read_whole(value)
         if place is None and isinstance(value, str):
@@ -541,9 +653,13 @@ def read_reply(
         if any(begin <= at < stop for begin, stop in objects):  # another field of the JSON
             continue
         readings.append((at, statement.place, start, end, statement.pattern))
-    if not readings and (predicate := finder.find_predicate()):
+    last_at, last_place = max(((r[0], r[1]) for r in readings), default=(-1, RETRACTED))
+    if last_place == RETRACTED and (predicate := finder.find_predicate()):
         start, end = folded.span(predicate.start, predicate.end)
-        readings.append((start, predicate.place, start, end, SENTENCE))
+        if start > last_at:
+            readings.append((start, predicate.place, start, end, SENTENCE))
+    if all(reading[1] == RETRACTED for reading in readings):
+        readings = []  # nothing was given before
     if readings:
         # of two patterns at one place the one that reads more counts
         _, place, start, end, pattern = max(readings, key=lambda r: (r[0], r[3] - r[2]))
@@ -552,6 +668,8 @@ def read_reply(
             if finder.is_unclear_count:
                 why = "the number may count from 0 or from 1"
             return ReadValue(None, why)
+        if place == RETRACTED:
+            return ReadValue(None, "takes back what it gave, and gives no other answer for sure")
         if place is None:
             return ReadValue(None, f"gives more than one answer: {quote(text[start:end])}")
         return ReadValue(place, None, start + shift, end + shift, pattern)
@@ -564,13 +682,20 @@ def read_reply(
     return ReadValue(None)
 
 
-def find_answer_fields(text: str) -> Iterator[tuple[Any, int, int]]:
-    """The answer in each JSON object of a text, with its place: the only field, or a known one."""
+def find_answer_fields(
+    text: str, is_value: Callable[[str], bool] = lambda _: False
+) -> Iterator[tuple[Any, int, int]]:
+    """The answer in each JSON object of a text, with its place: the only field, or a known one.
+
+    A field that is called as a value (`is_value`) says something about that value, and what is in
+    it is no answer: {"contradiction": "no"}.
+    """
     if "{" not in text:
         return
     for value, start, end in scan_json(text):
         if len(value) == 1:
-            yield next(iter(value.values())), start, end
+            [(name, content)] = value.items()
+            yield None if is_value(name) else content, start, end
             continue
         names = [name for name in value if str(name).strip().casefold() in ANSWER_FIELDS]
         if len(names) == 1:
