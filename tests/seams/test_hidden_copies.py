@@ -50,6 +50,21 @@ def test_a_copy_is_scored_with_the_keys_of_the_original(nikawa: Nikawa) -> None:
 
 
 @pytest.mark.usefixtures("published")
+def test_tags_of_a_copy_stay_when_its_labels_are_opened(nikawa: Nikawa) -> None:
+    """Those that were hidden with the labels, and those that the copy got since."""
+    assert nikawa("tag", "public", "--out", "tagged").returncode == 0
+    rows = [json.loads(line) for line in Path("tagged/test.jsonl").read_text().splitlines()]
+    new = {tag for row in rows if "premise" in row["inputs"] for tag in row.get("tags", ())}
+    before = {tag for line in Path("mine/test.jsonl").read_text().splitlines() if "premise" in line
+              for tag in json.loads(line).get("tags", ())}  # fmt: skip
+    assert new - before
+    words = ("--hidden", "--keys", "keys.jsonl", "--by", "tag", "--json")
+    done = nikawa("score", "tagged-label:test", "answers.jsonl", *words)
+    slices = {row["where"].removeprefix("tag=") for row in json.loads(done.stdout)["scores"]}
+    assert slices == new | before | {""}
+
+
+@pytest.mark.usefixtures("published")
 def test_a_hidden_split_alone_keeps_its_tasks(nikawa: Nikawa) -> None:
     assert (
         nikawa("data", "export", "public:test", "--to", "jsonl", "--out", "alone").returncode == 0

@@ -301,13 +301,16 @@ def refuse_other_items(
 
 
 def restore_example(example: Example, item: KeyItem, path: Path) -> Example:
-    """An example with what was taken away from it; `path` is the key file."""
+    """An example with what was taken away from it; `path` is the key file.
+
+    Tags and values of the meta that it got since, as from `nikawa tag`, stay.
+    """
     restored = Example(
         id=example.id,
         inputs=example.inputs,
         gold=dict(item.gold),
-        tags=item.tags,
-        meta=item.meta,
+        tags=item.tags | example.tags,
+        meta={**example.meta, **item.meta},
         group=item.group,
         origin=item.origin,
     )
