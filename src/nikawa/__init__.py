@@ -1,4 +1,12 @@
-"""Nikawa: one toolkit for the whole life of a language-understanding benchmark."""
+"""Nikawa: one toolkit for the whole life of a language-understanding benchmark.
+
+    import nikawa as nk
+
+    jnli = nk.load("jnli:dev")
+    nk.score("jnli", "answers.jsonl")
+
+`dir(nikawa)` lists the public names. Each is imported when you first use it; docs/python.md shows them at work.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -6,9 +14,25 @@ from typing import TYPE_CHECKING, Any
 from nikawa.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from nikawa.datasets import load as load
-    from nikawa.datasets import load_task as load_task
-    from nikawa.datasets import read_judgements as read_judgements
+    from nikawa.api import aggregate as aggregate
+    from nikawa.api import agree as agree
+    from nikawa.api import analyse as analyse
+    from nikawa.api import clean as clean
+    from nikawa.api import compare as compare
+    from nikawa.api import generate as generate
+    from nikawa.api import load as load
+    from nikawa.api import load_task as load_task
+    from nikawa.api import model as model
+    from nikawa.api import pair as pair
+    from nikawa.api import perturb as perturb
+    from nikawa.api import read_judgements as read_judgements
+    from nikawa.api import report as report
+    from nikawa.api import run as run
+    from nikawa.api import score as score
+    from nikawa.api import split as split
+    from nikawa.api import tag as tag
+    from nikawa.errors import BadInput as BadInput
+    from nikawa.errors import NikawaError as NikawaError
     from nikawa.records import Card as Card
     from nikawa.records import Dataset as Dataset
     from nikawa.records import Example as Example
@@ -20,6 +44,25 @@ if TYPE_CHECKING:
     from nikawa.records import Span as Span
     from nikawa.records import Task as Task
 
+_FUNCTIONS = (
+    "agree",
+    "aggregate",
+    "analyse",
+    "clean",
+    "compare",
+    "generate",
+    "load",
+    "load_task",
+    "model",
+    "pair",
+    "perturb",
+    "read_judgements",
+    "report",
+    "run",
+    "score",
+    "split",
+    "tag",
+)
 _RECORDS = (
     "Card",
     "Dataset",
@@ -32,14 +75,23 @@ _RECORDS = (
     "Span",
     "Task",
 )
-_LOADERS = ("load", "load_task", "read_judgements")
-_HOME = {**dict.fromkeys(_RECORDS, "nikawa.records"), **dict.fromkeys(_LOADERS, "nikawa.datasets")}
+_ERRORS = ("BadInput", "NikawaError")
+_HOME = {
+    **dict.fromkeys(_FUNCTIONS, "nikawa.api"),
+    **dict.fromkeys(_RECORDS, "nikawa.records"),
+    **dict.fromkeys(_ERRORS, "nikawa.errors"),
+}
 
-__all__ = [*_RECORDS, *_LOADERS]  # noqa: PLE0604  (names, built from the tables above)
+__all__ = [*_FUNCTIONS, *_RECORDS, *_ERRORS]  # noqa: PLE0604  (names, built from the tables above)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for, so that `import nikawa` costs nothing."""
+    """Import a public name when it is first used, so that `import nikawa` costs nothing."""
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'nikawa' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, for completion in a notebook; modules that were imported are none of them."""
+    return sorted([*__all__, "__version__"])

@@ -6,10 +6,21 @@ the table of shapes is in docs/records.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from html import escape
+from importlib import import_module
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import msgspec
+
+from nikawa.errors import unknown
+from nikawa.printable import printable
+from nikawa.tables import ResultTable, format_table, format_table_html, wrap_html
+
+if TYPE_CHECKING:
+    import pandas
 
 GoldOrigin = Literal["annotated", "inherited", "derived", "hidden"]
 JudgementKind = Literal["person", "machine", "simulated", "decision", "tie-decision", "report"]
@@ -30,6 +41,8 @@ Kind = Literal[
 ]
 LABELLED_KINDS = ("text", "inference", "relation")
 """Kinds of task whose answer is a label; their answers form a confusion matrix."""
+EXAMPLES_SHOWN = 5
+"""Examples that the HTML of a dataset shows."""
 CLASS_KINDS = ("text", "inference", "choice", "relation")
 """Kinds of task whose answer is one of a few classes: labels, and places of choices."""
 
@@ -164,7 +177,11 @@ class Task(Record, frozen=True, kw_only=True):
 
 
 class Dataset(Record, frozen=True, kw_only=True):
-    """The unit that is released: a card and named splits."""
+    """The unit that is released: a card and named splits.
+
+    `ds[0]`, `len(ds)` and iteration go over all examples in the order of the splits; `ds["dev"]` is one split, with the same
+    operations.
+    """
 
     name: str
     language: str
@@ -174,6 +191,174 @@ class Dataset(Record, frozen=True, kw_only=True):
 
     def __len__(self) -> int:
         return sum(len(examples) for examples in self.splits.values())
+
+    def __iter__(self) -> Iterator[Example]:
+        return chain.from_iterable(self.splits.values())
+
+    def __contains__(self, item: object) -> bool:
+        """Whether it has a split of that name, or that example."""
+        if isinstance(item, str):
+            return item in self.splits
+        return any(item == example for example in self)
+
+    @overload
+    def __getitem__(self, key: int) -> Example: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Example, ...]: ...
+    @overload
+    def __getitem__(self, key: str) -> Split: ...
+    def __getitem__(self, key: int | slice | str) -> Example | tuple[Example, ...] | Split:
+        if isinstance(key, str):
+            if key not in self.splits:
+                raise unknown(f"split of {self.name}", key, self.splits)
+            return Split(self, key)
+        if isinstance(key, slice):
+            return tuple(self)[key]
+        place = operator.index(key)
+        place = place + len(self) if place < 0 else place
+        for examples in self.splits.values():
+            if 0 <= place < len(examples):
+                return examples[place]
+            place -= len(examples)
+        raise IndexError(f"{self.name} has {len(self):,} examples, there is no number {key}")
+
+    def filter(
+        self,
+        keep: Callable[[Example], bool] | None = None,
+        *,
+        split: str | None = None,
+        tag: str | None = None,
+        **values: Any,
+    ) -> Dataset:
+        """The examples that fit everything you name, in their splits; a split without any is left out.
+
+        `keep` is a function of an example. `tag` is a tag the example has. Other names are questions, values of the meta
+        or inputs: `ds.filter(label="neutral")`.
+
+        >>> import nikawa as nk
+        >>> len(nk.load("mini-ja").filter(label="neutral", split="dev"))
+        3
+        >>> len(nk.load("mini-ja").filter(lambda example: "雨" in str(example.inputs)))
+        5
+        """
+
+        def fits(example: Example) -> bool:
+            places = (example.gold, example.meta, example.inputs)
+            for name, value in values.items():
+                holder = next((place for place in places if name in place), None)
+                if holder is None or holder[name] != value:
+                    return False
+            return (tag is None or tag in example.tags) and (keep is None or bool(keep(example)))
+
+        names = [split] if split is not None else list(self.splits)
+        parts = {name: tuple(filter(fits, self[name])) for name in names}
+        return msgspec.structs.replace(
+            self, splits={name: examples for name, examples in parts.items() if examples}
+        )
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row an example: split, id, inputs and gold under their own names, meta as `meta_…`.
+
+        Needs pandas: `pip install pandas`.
+        """
+        # Records lie below the code that lays out tables, which is looked up when it is needed.
+        frame: pandas.DataFrame = import_module("nikawa.datasets.frames").to_pandas(self)
+        return frame
+
+    def to_hf(self) -> Any:
+        """A `datasets.DatasetDict` of Hugging Face, with the columns that `nikawa data export --to hf` writes.
+
+        Needs the package: `pip install datasets`.
+        """
+        return import_module("nikawa.datasets.frames").to_hf(self)
+
+    def _tabulate(self) -> tuple[str, ResultTable, ResultTable]:
+        """What is shown: a line, the sizes of the splits, and the first examples."""
+        line = f"{self.name} {self.version} ({self.language}), {len(self):,} examples"
+        gold = {
+            name: sorted({key for e in own for key in e.gold}) for name, own in self.splits.items()
+        }
+        inputs = {
+            name: list(dict.fromkeys(key for e in own for key in e.inputs))
+            for name, own in self.splits.items()
+        }
+        sizes = [(name, len(own), inputs[name], gold[name]) for name, own in self.splits.items()]
+        few = [
+            {"split": name, "id": e.id, **e.inputs, **{f"gold: {k}": v for k, v in e.gold.items()}}
+            for name, own in self.splits.items()
+            for e in own[:EXAMPLES_SHOWN]
+        ][:EXAMPLES_SHOWN]
+        columns = list(dict.fromkeys(name for row in few for name in row))
+        rows = [tuple(row.get(name) for name in columns) for row in few]
+        return (
+            line,
+            ResultTable("splits", ("split", "examples", "inputs", "gold"), sizes),
+            ResultTable("first examples", tuple(columns), rows),
+        )
+
+    def __repr__(self) -> str:
+        line, sizes, _ = self._tabulate()
+        return f"Dataset: {printable(line)}\n{format_table(sizes)}"
+
+    def _repr_html_(self) -> str:
+        line, sizes, few = self._tabulate()
+        head = f"<p><b>Dataset</b> {escape(printable(line))}</p>"
+        return wrap_html([head, format_table_html(sizes), format_table_html(few)])
+
+
+class MadeDataset(Dataset, frozen=True, kw_only=True):
+    """A dataset that a function of the front door made in memory, with the report of what it did."""
+
+    report: Any = None
+    """What the command prints with `--json`: a `GenerateReport`, a `PerturbReport`, …"""
+
+
+class Split(Sequence[Example]):
+    """One split of a dataset, as `ds["dev"]` gives it: a sequence of its examples.
+
+    `dataset` is the dataset with this split alone; every function that takes a dataset takes a split too.
+    """
+
+    __slots__ = ("dataset", "name")
+
+    def __init__(self, dataset: Dataset, name: str) -> None:
+        self.name = name
+        self.dataset = msgspec.structs.replace(dataset, splits={name: dataset.splits[name]})
+
+    def __len__(self) -> int:
+        return len(self.dataset.splits[self.name])
+
+    @overload
+    def __getitem__(self, key: int) -> Example: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Example, ...]: ...
+    def __getitem__(self, key: int | slice) -> Example | tuple[Example, ...]:
+        return self.dataset.splits[self.name][key]
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Split):
+            return self.name == other.name and self.dataset == other.dataset
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # its examples hold mappings
+
+    def filter(self, keep: Callable[[Example], bool] | None = None, **values: Any) -> Dataset:
+        """As `Dataset.filter`, of this split."""
+        return self.dataset.filter(keep, **values)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """As `Dataset.to_pandas`, of this split."""
+        return self.dataset.to_pandas()
+
+    def to_hf(self) -> Any:
+        """As `Dataset.to_hf`, of this split."""
+        return self.dataset.to_hf()
+
+    def __repr__(self) -> str:
+        return repr(self.dataset).replace("Dataset", "Split", 1)
+
+    def _repr_html_(self) -> str:
+        return self.dataset._repr_html_()
 
 
 class Prediction(Record, frozen=True, kw_only=True):

@@ -1,0 +1,73 @@
+"""`import nikawa as nk`: the public names, and that they stay functions whatever was imported."""
+
+from __future__ import annotations
+
+import pkgutil
+import subprocess
+import sys
+from importlib import import_module
+from types import FunctionType
+
+import nikawa as nk
+
+FUNCTIONS = {
+    "agree",
+    "aggregate",
+    "analyse",
+    "clean",
+    "compare",
+    "generate",
+    "load",
+    "load_task",
+    "model",
+    "pair",
+    "perturb",
+    "read_judgements",
+    "report",
+    "run",
+    "score",
+    "split",
+    "tag",
+}
+RECORDS = {
+    "Card",
+    "Dataset",
+    "Example",
+    "Judgement",
+    "Origin",
+    "Prediction",
+    "Run",
+    "Score",
+    "Span",
+    "Task",
+}
+ERRORS = {"BadInput", "NikawaError"}
+
+
+def import_every_module() -> None:
+    for module in pkgutil.walk_packages(nk.__path__, "nikawa."):
+        if module.name.rpartition(".")[2] != "__main__":
+            try:
+                import_module(module.name)
+            except ImportError:  # an extra that is not installed here
+                continue
+
+
+def test_the_public_names_are_these() -> None:
+    import_every_module()
+    assert {name for name in dir(nk) if name != "__version__"} == FUNCTIONS | RECORDS | ERRORS
+    assert sorted(nk.__all__) == sorted(FUNCTIONS | RECORDS | ERRORS)
+
+
+def test_every_function_is_one_after_everything_was_imported() -> None:
+    import_every_module()
+    for name in FUNCTIONS:
+        assert isinstance(getattr(nk, name), FunctionType), name
+        assert getattr(nk, name).__doc__, name
+    assert nk.load("mini-ja") == nk.load("mini-ja")
+
+
+def test_import_loads_nothing_heavy() -> None:
+    code = "import sys, nikawa; dir(nikawa); print([m for m in ('msgspec', 'numpy', 'pandas', 'typer') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
