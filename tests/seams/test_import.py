@@ -263,6 +263,7 @@ def test_what_is_exported_comes_back(nikawa: Nikawa) -> None:
             "gold": {"score": n + 0.5},
             "tags": ["made-up"],
             "group": f"g{n}",
+            "meta": {"title": "店", "mixed": None if n % 2 else [{"a": [1]}], "two words": n},
         }
         for n, (one, two, _) in enumerate(PAIRS)
     ]

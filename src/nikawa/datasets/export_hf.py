@@ -161,8 +161,9 @@ def type_words(shape: Shape) -> str:
 def write_hf(dataset: Dataset, tasks: Sequence[Task], layout: Layout, folder: Path) -> None:
     """Write the data files and the dataset card."""
     shapes = {column.name: column.shape for column in layout.columns}
+    sources = {column.name: column.source for column in layout.columns}
     for split, rows in layout.rows.items():
-        write_rows(folder / data_file(split), rows, shapes=shapes)
+        write_rows(folder / data_file(split), rows, shapes=shapes, sources=sources)
     text = "\n".join([*front_matter(dataset, tasks, layout), "", *body(dataset, layout), ""])
     with atomic_write(folder / README) as stream:
         stream.write(text.encode())

@@ -214,7 +214,8 @@ def plan_columns(tables: Sequence[FlatTable], options: ImportOptions) -> ColumnP
             "nikawa data check reads it; nikawa data card writes the card of a folder of such files"
         )
         raise BadInput("holds records already", file=file, cure=cure)
-    plans = [fill_fields(kind, columns, options, file) for kind in kinds]
+    meta_names = {name: key for table in tables for name, key in table.meta_names.items()}
+    plans = [fill_fields(kind, columns, options, file, meta_names) for kind in kinds]
     whole = [
         plan
         for plan in plans
@@ -241,9 +242,16 @@ def sample_rows(tables: Sequence[FlatTable]) -> list[Row]:
 
 
 def fill_fields(
-    kind: Kind, columns: Sequence[str], options: ImportOptions, file: Path
+    kind: Kind,
+    columns: Sequence[str],
+    options: ImportOptions,
+    file: Path,
+    meta_names: Mapping[str, str],
 ) -> ColumnPlan:
-    """The columns of a kind's fields, as far as they are stated or known by their names."""
+    """The columns of a kind's fields, as far as they are stated or known by their names.
+
+    `meta_names` gives columns that were values of the meta, with the names that they had there.
+    """
     stated: dict[str, tuple[str, ...]] = {}
     renamed: dict[str, str] = {}
     for name, column in options.columns.items():
@@ -262,6 +270,8 @@ def fill_fields(
             what = f"{name}={column} is no new name of a column"
             raise BadInput(what, file=file, cure=f"write meta.NAME={column} with a name of its own")
         renamed[column] = key
+    named = {*renamed, *(column for part in stated.values() for column in part)}
+    renamed |= {column: key for column, key in meta_names.items() if column not in named}
     free = [column for column in columns if column not in renamed]
     guessed = guess_columns(kind, free, stated)
     order = [each.name for each in list_fields(kind)]

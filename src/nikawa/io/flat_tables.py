@@ -23,11 +23,11 @@ import msgspec
 
 from nikawa.errors import BadInput, list_names, place_fault
 from nikawa.io.escapes import ABSENT
-from nikawa.io.json import has_nonfinite, read_json, read_json_lines
+from nikawa.io.json import decode_json, has_nonfinite, read_json, read_json_lines
 from nikawa.io.judgements.base import Notes
 from nikawa.io.judgements.sheets import detect_layout, read_sheet
 from nikawa.io.lines import opening
-from nikawa.io.parquet import arrow, list_values, open_parquet
+from nikawa.io.parquet import JSON_MARK, SOURCE_MARK, arrow, list_values, open_parquet
 
 PACKED = ("", ".gz", ".zst", ".xz")
 SUFFIXES = (
@@ -77,6 +77,8 @@ class FlatTable:
     """Column to the names that its numbers stand for."""
     columns: tuple[str, ...] | None = None
     """All columns, where the file lists them; None where only its rows tell."""
+    meta_names: Mapping[str, str] = field(default_factory=dict)
+    """Column to the name that it had in the meta, where `nikawa data export` wrote the file."""
 
     def list_columns(self) -> list[str]:
         """All columns. A file without a heading is read whole: any row may have one more."""
@@ -195,7 +197,15 @@ def open_table(path: Path, split: str) -> FlatTable:
         read = read_parquet_rows if suffix == ".parquet" else read_arrow_rows
         schema = read_schema(path)
         classes, columns = find_classes(schema), tuple(schema.names)
-        return FlatTable(path, split, partial(read, path), "row", classes, columns)
+        sources = {
+            part.name: (part.metadata or {}).get(SOURCE_MARK, b"").decode() for part in schema
+        }
+        meta_names = {
+            name: source.removeprefix("meta.")
+            for name, source in sources.items()
+            if source.startswith("meta.")
+        }
+        return FlatTable(path, split, partial(read, path), "row", classes, columns, meta_names)
     if suffix.startswith((".csv", ".tsv")):
         _, header = next(read_sheet(path, detect_layout(path), Notes()))
         return FlatTable(path, split, partial(read_sheet_rows, path), columns=tuple(header))
@@ -297,18 +307,20 @@ def read_schema(path: Path) -> Any:
 def read_parquet_rows(path: Path) -> Rows:
     """Rows of a Parquet file; null and NaN are left out."""
     with open_parquet(path) as (file, rows):
-        yield from number_rows(file.iter_batches(batch_size=rows), file.schema_arrow.names, path)
+        yield from number_rows(file.iter_batches(batch_size=rows), file.schema_arrow, path)
 
 
 def read_arrow_rows(path: Path) -> Rows:
     """Rows of an Arrow file; null and NaN are left out."""
     with open_arrow(path) as batches:
-        yield from number_rows(batches, batches.schema.names, path)
+        yield from number_rows(batches, batches.schema, path)
 
 
-def number_rows(batches: Iterator[Any], names: list[str], path: Path) -> Rows:
-    """The rows of Arrow's batches, numbered from 1."""
+def number_rows(batches: Iterator[Any], schema: Any, path: Path) -> Rows:
+    """The rows of Arrow's batches, numbered from 1; JSON text of our own is read."""
     pa = arrow()
+    names = schema.names
+    packed = {part.name for part in schema if (part.metadata or {}).items() >= JSON_MARK.items()}
     number = 0
     for batch in batches:
         columns = [list_values(pa, column) for column in batch.columns]
@@ -317,6 +329,9 @@ def number_rows(batches: Iterator[Any], names: list[str], path: Path) -> Rows:
             row = {}
             for name, cell in zip(names, cells, strict=True):
                 if is_absent(cell):
+                    continue
+                if name in packed and isinstance(cell, str):
+                    row[name] = decode_json(cell, object, path, unique=True)
                     continue
                 try:
                     row[name] = cell if isinstance(cell, str | int) else to_plain(cell)

@@ -28,6 +28,8 @@ R = TypeVar("R", bound=Record)
 ROWS_IN_GROUP = 4096
 """Rows of a group: what is in memory at a time."""
 JSON_MARK = {b"nikawa": b"json"}
+SOURCE_MARK = b"nikawa.source"
+"""Under which the metadata of a column says what it holds of a record, where its own name does not."""
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, IndexError, OverflowError, MemoryError)
 
 Row = Mapping[str, Any]
@@ -187,15 +189,21 @@ def write_rows(
     rows: Sequence[Row],
     *,
     shapes: Mapping[str, Shape] | None = None,
+    sources: Mapping[str, str] | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Write flat rows; `shapes` gives the columns and their types, else the rows tell."""
+    """Write flat rows; `shapes` gives the columns and their types, else the rows tell.
+
+    `sources` gives what a column holds of a record (`meta.source`), where its name is another.
+    """
     pa = arrow()
     shapes = row_shapes(rows) if shapes is None else shapes
     fields = []
     for name, shape in shapes.items():
-        metadata = JSON_MARK if shape == "json" else None
-        fields.append(pa.field(name, arrow_type(pa, shape), metadata=metadata))
+        metadata = dict(JSON_MARK) if shape == "json" else {}
+        if sources and sources.get(name, name) != name:
+            metadata[SOURCE_MARK] = sources[name].encode()
+        fields.append(pa.field(name, arrow_type(pa, shape), metadata=metadata or None))
     schema = pa.schema(fields)
     with (
         atomic_write(path, overwrite=overwrite) as stream,
