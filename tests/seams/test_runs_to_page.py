@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Sequence
+from html import unescape
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -96,6 +98,26 @@ def test_a_slice_counts_its_examples_and_not_the_answers_of_the_best_system(
             key = (part["by"], part["where"])
             sizes[key] = max(sizes.get(key, 0), part["n"])
     assert sorted(shown) == sorted(sizes.values())
+
+
+def test_the_command_on_a_page_finds_the_run_again(
+    nikawa: Nikawa, answers: Callable[[str, Sequence[Any]], str], tmp_path: Path
+) -> None:
+    """Settings that are no plain words, such as expressions, are written as the command line reads them."""
+    file = answers("long", [f"理由は略す。'<{value}>' とする" for value in (1, 2, 3, 4, 5, 1)])
+    words = ("run", "--model", f"長い=replay:{file}", "--tasks", TASK, "--workers", "1")
+    runs, report = str(tmp_path / "runs"), tmp_path / "report"
+    done = nikawa(*words, "--out", runs, "--extract", "'<.+>'", "--extract", "<(.)>")
+    assert done.returncode == 0, done.stderr
+    assert nikawa("report", runs, "--out", str(report)).returncode == 0
+    page = (report / "index.html").read_text("utf-8")
+    shown = page[page.index("Make them anew") :].partition("<pre")[2].partition("</pre>")[0]
+    command = unescape(re.sub("<[^>]*>", "", shown.partition(">")[2])).splitlines()[0]
+    program, *pasted = shlex.split(command)
+    assert program == "nikawa"
+    done = nikawa(*pasted)
+    assert done.returncode == 0, done.stderr
+    assert "0 runs done, 1 done before" in done.stdout
 
 
 def test_compare_names_the_system_that_is_not_defined(

@@ -497,7 +497,8 @@ def format_notes(report: RunReport, table: TableUnit) -> Iterator[str]:
         yield f"±: standard deviation over {' or '.join(map(str, seeds))} seeds"
     if any(cell.few for cell in report.cells):
         yield f"{NO_INTERVAL}: {TOO_FEW}"
-    converted = describe_conversion(((c.task, c.metric, c.unit) for c in report.cells), table)
+    scored = ((c.task, c.metric, c.unit) for c in report.cells if c.mean is not None)
+    converted = describe_conversion(scored, table)
     if converted:
         yield converted
     for chosen in report.chosen:

@@ -119,7 +119,8 @@ def _tests(page: Page, seeds: bool) -> str:
     how = "over examples and seeds" if seeds else f"with {page.rounds:,} resamples"
     if page.swaps and not seeds:
         how += f" ({page.swaps:,} for metrics that are computed anew)"
-    return f"paired tests {how}, Holm's correction over {page.tests:,} tests"
+    tests = "1 test" if page.tests == 1 else f"{page.tests:,} tests"
+    return f"paired tests {how}, Holm's correction over {tests}"
 
 
 def format_markdown_cell(section: Section, system: str, digits: int) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from nikawa.datasets import benchmarks
@@ -278,7 +279,9 @@ def find_telling_settings(spec: RunSpec, others: Sequence[RunSpec]) -> str:
         values = {encode_json(settings.get(key)) for settings in alike}
         if len(values) > 1:
             differ.append(key)
-    own = ", ".join(f"{key}={spec.settings[key]}" for key in differ if key in spec.settings)
+    own = ", ".join(
+        f"{key}={spell_setting(spec.settings[key])}" for key in differ if key in spec.settings
+    )
     return f"[{own or 'default'}]" if differ else ""
 
 
@@ -303,7 +306,11 @@ def remake_command(spec: RunSpec, seeds: Sequence[int], out: str) -> str:
     model = spec.predictor if spec.name is UNSET else f"{spec.name}={spec.predictor}"
     words = ["nikawa run", f"--model {quote(model)}", f"--tasks {quote(typed_name(task_of(spec)))}"]
     words.append(f"--seeds {format_seeds(seeds)}")
-    words += [f"--set {quote(f'{key}={value}')}" for key, value in spec.settings.items()]
+    for key, value in spec.settings.items():
+        if key == "extract":
+            words += [f"--extract {quote(expression)}" for expression in value]
+        else:
+            words.append(f"--set {quote(f'{key}={spell_setting(value)}')}")
     if variation.inputs:
         words.append(f"--inputs {','.join(variation.inputs)}")
     if variation.share != 1.0:
@@ -316,6 +323,20 @@ def remake_command(spec: RunSpec, seeds: Sequence[int], out: str) -> str:
         words.append(f"--train {quote(','.join(variation.train))}")
     words += [f"--label {quote(f'{old}={new}')}" for old, new in variation.labels.items()]
     return " ".join([*words, f"--out {quote(out)}"])
+
+
+def spell_setting(value: Any) -> str:
+    """A value as `--set` reads it: text as it is, unless it would be read as JSON or lose blanks; all else as JSON.
+
+    >>> spell_setting("mean"), spell_setting("1"), spell_setting(True), spell_setting(["a"])
+    ('mean', '"1"', 'true', '["a"]')
+    """
+    if isinstance(value, str) and value == value.strip():
+        try:
+            msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            return value
+    return msgspec.json.encode(value).decode()
 
 
 def format_seeds(seeds: Sequence[int]) -> str:

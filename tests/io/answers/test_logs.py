@@ -135,7 +135,7 @@ def test_lm_eval_filters(read: Read, complain: Complain) -> None:
     ]
     problem = complain("x.jsonl", lines(rows))
     assert "several filters, 'strict' and 'flexible'" in str(problem)
-    assert "'lm-eval:strict'" in problem.cure
+    assert "--form lm-eval:strict " in problem.cure
     assert answers(read("x.jsonl", lines(rows), form="lm-eval:flexible")) == {
         "100": "contradiction"
     }
