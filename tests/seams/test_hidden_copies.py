@@ -53,10 +53,15 @@ def test_a_copy_is_scored_with_the_keys_of_the_original(nikawa: Nikawa) -> None:
 def test_tags_of_a_copy_stay_when_its_labels_are_opened(nikawa: Nikawa) -> None:
     """Those that were hidden with the labels, and those that the copy got since."""
     assert nikawa("tag", "public", "--out", "tagged").returncode == 0
-    rows = [json.loads(line) for line in Path("tagged/test.jsonl").read_text().splitlines()]
-    new = {tag for row in rows if "premise" in row["inputs"] for tag in row.get("tags", ())}
-    before = {tag for line in Path("mine/test.jsonl").read_text().splitlines() if "premise" in line
-              for tag in json.loads(line).get("tags", ())}  # fmt: skip
+    before, new = (
+        {
+            tag
+            for line in Path(folder, "test.jsonl").read_text().splitlines()
+            if "premise" in line
+            for tag in json.loads(line).get("tags", ())
+        }
+        for folder in ("mine", "tagged")
+    )
     assert new - before
     words = ("--hidden", "--keys", "keys.jsonl", "--by", "tag", "--json")
     done = nikawa("score", "tagged-label:test", "answers.jsonl", *words)

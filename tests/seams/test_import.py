@@ -144,7 +144,7 @@ def test_a_terminal_is_asked_again_after_a_wrong_name(monkeypatch: pytest.Monkey
 
     write_lines("t.jsonl", [{"id": "1", "text": "橋", "Label": "x", "label": "y"}])
     answers = iter(("text", "text", "labl", "Label", "-", "-", "-"))
-    monkeypatch.setattr(data.typer, "prompt", lambda *_, **__: next(answers))
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: next(answers))
     options = data.ask_columns(Path("t.jsonl"), ImportOptions())
     plan = plan_columns(open_tables(Path("t.jsonl")), options)
     assert plan.columns == {"text": ("text",), "label": ("Label",)}
@@ -386,14 +386,15 @@ def test_answers_that_are_marked_as_others_mark_them(nikawa: Nikawa) -> None:
     example = read_lines("t/all.jsonl")[0]
     assert example["gold"]["spans"] == [{"start": 3, "end": 5, "label": "X"}]
     assert example["meta"] == {"tokens": tagged["tokens"]}
-    spans = [{"text": "橋だ", "spans": [[0, 1, "X"]]}, {"text": "橋", "spans": [
-        {"start": 0, "end": 1, "label": "X", "sure": 0.5}
-    ]}]  # fmt: skip
+    sure_span = {"start": 0, "end": 1, "label": "X", "sure": 0.5}
+    spans = [
+        {"text": text, "spans": [span]} for text, span in (("橋だ", [0, 1, "X"]), ("橋", sure_span))
+    ]
     write_lines("s.jsonl", spans)
     import_report(nikawa, "s.jsonl", "--out", "s")
     first, second = read_lines("s/all.jsonl")
     assert first["gold"] == {"spans": [{"start": 0, "end": 1, "label": "X"}]}
-    assert second["meta"] == {"spans": spans[1]["spans"]}
+    assert second["meta"] == {"spans": [sure_span]}
 
 
 def test_values_inside_objects_and_names_with_commas(nikawa: Nikawa) -> None:
