@@ -118,6 +118,10 @@ def test_the_command_on_a_page_finds_the_run_again(
     done = nikawa(*pasted)
     assert done.returncode == 0, done.stderr
     assert "0 runs done, 1 done before" in done.stdout
+    nikawa(*words, "--out", runs)  # the same name with other settings is another row
+    shown = nikawa("analyse", runs, "--resamples", "100", "--tokeniser", "none").stdout
+    assert """長い [extract=["'<.+>'","<(.)>"]]""" in shown
+    assert "長い [default settings]" in shown
 
 
 def test_compare_names_the_system_that_is_not_defined(

@@ -6,7 +6,7 @@ terminal shows the main findings: what differs from the rest, and at most `-n` r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -124,16 +124,44 @@ ALPHA = 0.05
 
 def show_analyses(analyses: Analyses, rows: int) -> None:
     """Every table that has something to tell, each cut to so many rows."""
-    show_summary(analyses.each)
-    show_slices(analyses.each, rows)
-    show_confusion(analyses.each, rows)
-    show_calibration(analyses.each, rows)
-    show_overlap(analyses.each, rows)
+    each = mark_settings(analyses.each)
+    show_summary(each)
+    show_slices(each, rows)
+    show_confusion(each, rows)
+    show_calibration(each, rows)
+    show_overlap(each, rows)
     show_across(analyses, rows)
     if any(one.value is not None and one.low is None for x in analyses.each for one in _figures(x)):
         echo(f"{NO_INTERVAL}: {TOO_FEW}")
     for run, why in analyses.index.left_out.items():
         echo(f"left out {run}: {why}")
+
+
+def mark_settings(each: Sequence[Analysis]) -> list[Analysis]:
+    """The analyses, with the settings in the marks of systems that nothing else tells apart."""
+    from msgspec.structs import replace
+
+    from nikawa.io.json import encode_json
+    from nikawa.reporting.systems import spell_setting
+
+    settings: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    for x in each:
+        alike = settings.setdefault((x.system.task, x.set, format_title(x)), [])
+        alike.append(x.system.settings)
+    marked = []
+    for x in each:
+        alike = settings[x.system.task, x.set, format_title(x)]
+        telling = [
+            f"{key}={spell_setting(value)}"
+            for key, value in x.system.settings.items()
+            if len({encode_json(other.get(key)) for other in alike}) > 1
+        ]
+        if len({encode_json(other) for other in alike}) > 1:
+            words = filter(None, (x.system.mark, ", ".join(telling) or "default settings"))
+            marked.append(replace(x, system=replace(x.system, mark=", ".join(words))))
+        else:
+            marked.append(x)
+    return marked
 
 
 def _figures(x: Analysis) -> Iterator[Figure | Slice]:
