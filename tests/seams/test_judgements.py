@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from tests.interop.items import CHOICES, ENTITIES, LISTS, PAIRS
 
+from nikawa.collect.export import csv_lines, json_lines
 from nikawa.io.judgements import JudgementOptions, open_judgements
 from nikawa.records import Judgement
 
@@ -431,3 +432,63 @@ def test_our_export_comes_back_from_doccano(form: str) -> None:
 def sort_rows(path: Path) -> list[Judgement]:
     rows = [row for _, row in open_judgements(path).rows]
     return sorted(rows, key=lambda row: (row.example, row.worker, row.question))
+
+
+def test_spans_of_our_own_sheet_are_spans_in_the_gold(
+    nikawa: Run, tmp_path: Path, entities: Path
+) -> None:
+    project, sheet = str(tmp_path / "project"), str(tmp_path / "all.csv")
+    words = ("--form", "span-tagging", "--set", 'labels=["PS","LC"]')
+    nikawa("collect", "new", project, "--examples", str(entities), *words)
+    item = ENTITIES[0][0]
+    answers = [[{"start": 0, "end": 1, "label": "PS"}], [{"start": 0, "end": 1, "label": "PS"}]]
+    lines = [
+        {"example": item, "worker": f"w{n}", "question": "spans", "answer": answer}
+        for n, answer in enumerate(answers)
+    ]
+    said = tmp_path / "said.jsonl"
+    said.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    done = nikawa("collect", "import", project, str(said))
+    assert done.returncode == 0, done.stderr
+    nikawa("collect", "export", project, "--out", sheet)
+    gold = tmp_path / "gold"
+    done = nikawa("aggregate", sheet, "--rule", "majority", "--out", str(gold))
+    assert done.returncode == 0, done.stderr
+    decided = json.loads((gold / "items.jsonl").read_text("utf-8"))
+    assert decided["gold"] == [{"start": 0, "end": 1, "label": "PS"}]
+
+
+def test_a_text_that_looks_like_a_list_stays_a_text(tmp_path: Path) -> None:
+    texts = ['["a","b"]', "'[]", "[1]", "[sic]", "'=1+1", "=1+1", "''@x"]
+    rows = [
+        Judgement(example=f"e{n}", worker="w", question="text", answer=text)
+        for n, text in enumerate(texts)
+    ]
+    sheet = tmp_path / "all.csv"
+    sheet.write_bytes(b"".join(csv_lines(rows)))
+    assert [row.answer for _, row in open_judgements(sheet).rows] == texts
+
+
+@pytest.mark.parametrize("name", ["all.jsonl", "all.csv"])
+def test_decisions_on_labels_that_are_digits(nikawa: Run, tmp_path: Path, name: str) -> None:
+    examples = write_examples(tmp_path / "examples.jsonl", [("a", "雨が降る。"), ("b", "雪だ。")])
+    said = [
+        Judgement(
+            example=item,
+            worker="decision:rin",
+            question="label",
+            answer="1",
+            kind="decision",
+            comment=f"{item} は明らか",
+        )
+        for item in ("a", "b")
+    ]
+    lines = json_lines(said) if name == "all.jsonl" else csv_lines(said)
+    (tmp_path / name).write_bytes(b"".join(lines))
+    project = str(tmp_path / "project")
+    words = ("--form", "choice", "--set", 'labels=["0","1"]')
+    nikawa("collect", "new", project, "--examples", str(examples), *words)
+    for count in (2, 0):  # the same file again adds none
+        done = nikawa("collect", "import", project, str(tmp_path / name))
+        assert done.returncode == 0, done.stderr
+        assert (f"{count} decisions and 0 reports added" in done.stdout) == bool(count)

@@ -9,11 +9,12 @@ import msgspec
 
 from nikawa.collect.dashboard import item_row
 from nikawa.collect.form import Answer, Problem
+from nikawa.collect.imports import explain_faults, vary_answer
 from nikawa.collect.project import Project
 from nikawa.collect.store import ANSWERS, IS_COUNTED, decode_example, format_time, parse_time
 from nikawa.errors import BadInput
 from nikawa.io.judgements.remarks import name_person
-from nikawa.records import Judgement
+from nikawa.records import Example, Judgement
 from nikawa.serve.audit import add_audit
 from nikawa.serve.database import Connection, Row
 from nikawa.serve.errors import Refused
@@ -174,13 +175,14 @@ def import_decisions(
     Judgements of one person at one time about one item are one decision, which is held to the rules of the form.
     """
     decisions: list[tuple[Judgement, int, dict[str, Any]]] = []
+    open_decisions: dict[tuple[str, str, str | None, str], dict[str, Any]] = {}
     for line, judgement in rows:
-        if decisions and (last := decisions[-1]):
-            is_same = _decision_key(last[0]) == _decision_key(judgement)
-            if is_same and judgement.question not in last[2]:
-                last[2][judgement.question] = judgement.answer
-                continue
-        decisions.append((judgement, line, {judgement.question: judgement.answer}))
+        key = _decision_key(judgement)
+        parts = open_decisions.get(key)
+        if parts is None or judgement.question in parts:
+            parts = open_decisions[key] = {}
+            decisions.append((judgement, line, parts))
+        parts[judgement.question] = judgement.answer
     added = 0
     for first, line, answers in decisions:
         ref, person, at, reason = _decision_key(first)
@@ -189,10 +191,10 @@ def import_decisions(
             what = f"decides about {ref!r}, which is no item of the project"
             raise BadInput(what, file=file, line=line, cure="check the column of the ids")
         _, item, body = row
-        answer = project.form.from_judgements(list(answers.items()))
-        problems = project.form.validate(answer, decode_example(body), project.options)
-        if faults := [problem.code for problem in problems if not problem.warning]:
-            what = f"the decision about {ref!r} breaks a rule of the form: {', '.join(faults)}"
+        answer, faults = fit_decision(project, decode_example(body), answers)
+        if faults:
+            why = explain_faults(project.form, faults)
+            what = f"the decision about {ref!r} breaks a rule of the form: {why}"
             raise BadInput(what, file=file, line=line, cure="correct it, or take it out")
         text = msgspec.json.encode(answer, order="deterministic").decode()
         time = parse_time(at, now)
@@ -217,6 +219,22 @@ def import_decisions(
     if added:
         add_audit(db, "command", "import decisions", {"file": file, "decisions": added}, now)
     return added
+
+
+def fit_decision(project: Project, example: Example, raw: Answer) -> tuple[Answer, list[Problem]]:
+    """The decided answer as the form takes it, written otherwise where a file cannot (a label `1` is read as a number).
+
+    Where it takes none, the faults of the answer as it is.
+    """
+    first_faults: list[Problem] = []
+    for values in vary_answer(raw, example, project.options):
+        answer = project.form.from_judgements(list(values.items()))
+        problems = project.form.validate(answer, example, project.options)
+        faults = [problem for problem in problems if not problem.warning]
+        if not faults:
+            return answer, []
+        first_faults = first_faults or faults
+    return raw, first_faults
 
 
 def resolve_item(

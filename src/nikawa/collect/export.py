@@ -40,6 +40,7 @@ from nikawa.collect.writers import WRITER, Authorship, write_writers, writers_fi
 from nikawa.errors import BadInput, unknown
 from nikawa.io.atomic import atomic_write, private_files, refuse_existing
 from nikawa.io.judgements import FORMS_WITHOUT_ROOM, write_judgements
+from nikawa.io.judgements.base import format_answer_cell
 from nikawa.io.judgements.formula_escape import guard_cell
 from nikawa.io.judgements.remarks import (
     REPORT,
@@ -376,8 +377,8 @@ def csv_lines(judgements: Iterable[Judgement], *, remarks: bool = True) -> Itera
             value = getattr(judgement, column)
             if column == "kind" and value == "person":
                 value = None  # a blank cell is a worker's answer
-            if value is not None and not isinstance(value, str | int | float):
-                value = msgspec.json.encode(value).decode()
+            if column == "answer":
+                value = format_answer_cell(value)
             cells.append("" if value is None else guard_cell(value))
         writer.writerow(cells)
         if buffer.tell() > BYTES_PER_BLOCK:
@@ -419,7 +420,7 @@ def _read_written_examples(
     """
     form, options = project.form, project.options
     if form.to_judge is None:
-        cure = "use --to examples where workers write; others export judgements"
+        cure = "leave --to examples out: its answers are judgements"
         raise BadInput(f"the form {form.name} asks for no texts", cure=cure)
     key = project.draw_key if is_keyed(db, TEXT_ORDER) else b""
     mark = project.pseudonym_keys[0].mark if pseudonymise else ""

@@ -9,8 +9,9 @@ import unicodedata
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import msgspec
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput, place_fault, suggest
@@ -292,6 +293,35 @@ def parse_answer_cell(cell: str, line: int, notes: Notes) -> str | int | float |
     if narrow != text:
         notes.add(WIDE, line)
     return float(narrow) if "." in narrow else int(narrow)
+
+
+def parse_list_cell(cell: str) -> list[Any] | None:
+    """The list of texts or mappings that a cell holds as JSON, as our own sheets write it; None for anything else.
+
+    >>> parse_list_cell('["a","b"]'), parse_list_cell("[sic]"), parse_list_cell("[1]")
+    (['a', 'b'], None, None)
+    """
+    text = cell.strip()
+    if not (text.startswith("[") and text.endswith("]")):
+        return None
+    try:
+        parts = msgspec.json.decode(text, type=list[Any])
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    is_list = any(all(isinstance(part, kind) for part in parts) for kind in (str, dict))
+    return parts if is_list else None
+
+
+def format_answer_cell(answer: Any) -> Any:
+    """An answer as `read_columns` takes it from a cell: lists and mappings as JSON, numbers and texts as they are.
+
+    An apostrophe goes before a text that would be read as a list.
+    """
+    if answer is None or isinstance(answer, int | float):
+        return answer
+    if isinstance(answer, str):
+        return f"'{answer}" if parse_list_cell(answer.lstrip("'")) is not None else answer
+    return msgspec.json.encode(answer).decode()
 
 
 def parse_seconds(cell: str, line: int, path: Path) -> float | None:

@@ -18,6 +18,7 @@ from typing import Any
 
 from nikawa.errors import BadInput, unknown
 from nikawa.io.atomic import atomic_write
+from nikawa.io.judgements.base import format_answer_cell
 from nikawa.io.judgements.sheets import FIELDS, csv_options
 from nikawa.records import Example, Judgement
 
@@ -148,7 +149,15 @@ def write_results(
 ) -> int:
     """A result sheet as the platform would give it back, a row an answer; returns how many."""
     dialect = find_dialect(platform)
-    rows = [[_cell_text(getattr(each, field)) for field in FIELDS] for each in judgements]
+    rows = [
+        [
+            _cell_text(
+                format_answer_cell(each.answer) if field == "answer" else getattr(each, field)
+            )
+            for field in FIELDS
+        ]
+        for each in judgements
+    ]
     return _write_rows(
         path, [[dialect.headings[field] for field in FIELDS], *rows], dialect, overwrite
     )

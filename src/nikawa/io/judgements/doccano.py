@@ -175,10 +175,12 @@ def judge_row(
     example = row.example if row.example not in (None, "") else row.id
     if example in (None, ""):
         raise reading.fault(line, "has no id", "export with ids")
-    worker = row.worker or row.username or row.annotator or file.name.split(".")[0]
-    if worker in UNNAMED:
-        cure = "export a file a user, or name the worker in each row"
-        raise reading.fault(line, f"names no worker, and {worker!r} is none", cure)
+    worker = row.worker or row.username or row.annotator
+    if not worker:
+        worker = file.name.split(".")[0]
+        if worker in UNNAMED:
+            cure = "export a file a user, or name the worker in each row"
+            raise reading.fault(line, f"names no worker, and {worker!r} is none", cure)
     for name in PICTURES:
         if getattr(row, name) is not None:
             raise reading.fault(

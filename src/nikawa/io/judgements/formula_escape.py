@@ -24,7 +24,9 @@ def guard_cell(value: Any) -> Any:
 
 
 def _is_formula(text: str) -> bool:
-    return text.startswith(TABS) or text.lstrip().lstrip('"').lstrip().startswith(FORMULA)
+    """Whether a spreadsheet would run a text, or one that is guarded already: it gets one more apostrophe, to lose that one."""
+    inner = text.lstrip("'")
+    return inner.startswith(TABS) or inner.lstrip().lstrip('"').lstrip().startswith(FORMULA)
 
 
 def unguard_cell(value: Any) -> Any:

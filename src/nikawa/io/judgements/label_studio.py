@@ -199,7 +199,8 @@ def judge_tasks(
                 cure = "export with completed_by"
                 raise reading.fault(place, "an annotation names no worker", cure)
             answers = dict(parse_results(annotation.result, task.data, place, reading, options))
-            for name in (*empty, *(author.empty if author else ())):
+            # an annotation of our own says what it leaves empty: a report marks nothing, and is no answer
+            for name in author.empty if author else empty:
                 answers.setdefault(name, ControlAnswer(empty.get(name, "spans"), []))
             if not answers:
                 reading.notes.add(BLANK, place)

@@ -26,6 +26,7 @@ from nikawa.io.judgements.base import (
     Numbered,
     clean_cell,
     parse_answer_cell,
+    parse_list_cell,
     parse_seconds,
 )
 from nikawa.io.lines import (
@@ -289,7 +290,12 @@ def read_columns(path: Path, layout: Layout, columns: Columns, notes: Notes) -> 
         comment = row[columns.comment].strip() if columns.comment else ""
         kind = KIND_CELLS.get(row[columns.kind].strip(), "person") if columns.kind else "person"
         for question, column in columns.answers:
-            answer = parse_answer_cell(row[column], line, notes)
+            answer: Any = parse_list_cell(row[column])
+            if answer is None:
+                answer = parse_answer_cell(row[column], line, notes)
+            if isinstance(answer, str) and answer.startswith("'"):
+                is_guarded = parse_list_cell(answer.lstrip("'")) is not None
+                answer = answer[1:] if is_guarded else answer
             if answer is None:
                 continue
             judgement = Judgement(
