@@ -9,7 +9,7 @@ import pytest
 
 from nikawa.errors import BadInput
 from nikawa.records import Example
-from nikawa.splitting import SplitterSettings, parse_sizes, splitters
+from nikawa.splitting import SplitterSettings, parse_sizes, splitters, stratified_groups
 from nikawa.splitting.stratified_groups import measure_deviation
 
 WAY = splitters()["stratified-groups"]
@@ -91,3 +91,59 @@ def test_a_part_of_size_zero_stays_empty_and_large_groups_are_refused() -> None:
     other = [Example(id="o", inputs={}, gold={"label": "a"}, group="h")]
     with pytest.raises(BadInput, match="'g' holds 9 examples, more than any part"):
         WAY.split([*one, *other], parse_sizes("0.5,0.5", 10), SplitterSettings())
+
+
+def test_the_order_of_examples_changes_nothing() -> None:
+    """Sums of floats depend on their order, and so would which of two nearly equal parts is the better one."""
+    random = Random(3)
+    for _ in range(60):
+        count, groups, labels = (
+            random.randint(30, 300),
+            random.randint(5, 60),
+            random.choice((3, 7, 20)),
+        )
+        examples = [
+            Example(
+                id=f"e{n}",
+                inputs={},
+                gold={
+                    "label": f"l{random.randrange(labels)}",
+                    "score": random.choice((0.1, 1.5, 2.5)),
+                },
+                group=f"g{random.randrange(groups)}",
+            )
+            for n in range(count)
+        ]
+        sizes = {"train": count - 2 * (count // 10), "dev": count // 10, "test": count // 10}
+        outcomes = set()
+        for _ in range(4):
+            random.shuffle(examples)
+            try:
+                parts = WAY.split(examples, sizes, SplitterSettings())
+            except BadInput:
+                continue
+            outcomes.add(tuple(frozenset(e.id for e in part) for part in parts.values()))
+        assert len(outcomes) <= 1
+
+
+def test_texts_that_people_wrote_are_too_many_labels_to_balance() -> None:
+    examples = [
+        Example(
+            id=f"e{n}",
+            inputs={},
+            gold={"text": f"答え{n}", "label": "ab"[n % 2]},
+            group=f"g{n // 2}",
+        )
+        for n in range(3000)
+    ]
+    rows: list[tuple[int, ...]] = []
+    before = stratified_groups.fill_parts
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            stratified_groups,
+            "fill_parts",
+            lambda counts, shares: (rows.append(counts.shape), before(counts, shares))[1],
+        )
+        parts = WAY.split(examples, {"train": 2400, "dev": 600}, SplitterSettings())
+    assert rows == [(1500, stratified_groups.MAX_LABELS_BALANCED + 1)]
+    assert Counter(e.gold["label"] for e in parts["dev"]) == {"a": 300, "b": 300}

@@ -43,6 +43,8 @@ MAX_GROUPS_SWAPPED = 400
 """Groups up to which every two of different parts are tried in each other's place."""
 SIZE_WEIGHT = 4.0
 """How much the size of a part weighs against each of its labels: it is what was asked for."""
+MAX_LABELS_BALANCED = 500
+"""Labels that are balanced, the commonest: of texts that people wrote, each is a label of its own."""
 MIN_GAIN = 1e-9
 """What a move must gain: rounding alone must not move groups for ever."""
 Counts = NDArray[np.float64]
@@ -57,17 +59,23 @@ def split_stratified_groups(
         members.setdefault(name, []).append(example)
     refuse_large_groups({name: len(held) for name, held in members.items()}, sizes)
     order = sorted(members, key=lambda g: (-len(members[g]), draw(settings.seed, g), g))
-    labels: dict[str, int] = {}
-    rows = []
-    for name in order:
-        held = Counter(label for example in members[name] for label in labels_of(example, settings))
-        rows.append({labels.setdefault(label, len(labels)): n for label, n in held.items()})
-    # The first column is the size, the others are labels.
-    counts = np.zeros((len(order), len(labels) + 1))
+    rows = [
+        Counter(label for example in members[name] for label in labels_of(example, settings))
+        for name in order
+    ]
+    totals: Counter[str] = Counter()
+    for row in rows:
+        totals.update(row)
+    commonest = sorted(totals, key=lambda label: (-totals[label], label))[:MAX_LABELS_BALANCED]
+    # The first column is the size, the others are labels, in an order that does not depend on that
+    # of the examples: sums of floats do, and the smaller of two nearly equal ones decides.
+    columns = {label: place for place, label in enumerate(commonest, start=1)}
+    counts = np.zeros((len(order), len(columns) + 1))
     for place, (name, row) in enumerate(zip(order, rows, strict=True)):
         counts[place, 0] = len(members[name])
         for label, n in row.items():
-            counts[place, label + 1] = n
+            if label in columns:
+                counts[place, columns[label]] = n
     shares = np.array(list(sizes.values()), dtype=float) / max(len(examples), 1)
     places = fill_parts(counts, shares)
     parts: Parts = {name: [] for name in sizes}
