@@ -31,6 +31,7 @@ class BillingServer(ThreadingHTTPServer):
         self.requests: list[dict[str, Any]] = []
         self.refuses: Callable[[int], int] = lambda number: 0
         self.reports_usage = True
+        self.usage: dict[str, Any] = {"prompt_tokens": 400, "completion_tokens": 2}
         self.lock = threading.Lock()
         super().__init__(("127.0.0.1", 0), _Handler)
         self.url = f"http://127.0.0.1:{self.server_port}/v1"
@@ -55,7 +56,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.server.refuses = lambda number: 0
         value: dict[str, Any] = {"choices": [{"message": {"content": self.server.text}}]}
         if self.server.reports_usage:
-            value["usage"] = {"prompt_tokens": 400, "completion_tokens": 2}
+            value["usage"] = self.server.usage
         body = json.dumps(value).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
@@ -178,6 +179,43 @@ def test_a_budget_holds_where_the_server_counts_no_tokens(
     [usage] = read_usages(tmp_path / "runs")
     assert usage["cost"] == 0
     assert usage["cost_unmetered"] > 5
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"completion_tokens": 2},
+        {"prompt_tokens": -400, "completion_tokens": 2},
+        {"prompt_tokens": 400},
+        {"prompt_tokens": True, "completion_tokens": True},
+    ],
+    ids=str,
+)
+def test_a_count_of_tokens_that_is_missing_is_not_free(
+    server: BillingServer, run: Nikawa, only_dev: str, tmp_path: Path, usage: dict[str, Any]
+) -> None:
+    server.usage = usage
+    stopped = run(only_dev, "--set", "budget=5")
+    assert stopped.returncode == 2
+    assert "the budget of 5 does not reach" in stopped.stderr
+    assert 0 < len(server.requests) < 20
+    assert run(only_dev, "--set", "budget=500").returncode == 0
+    [stored] = read_usages(tmp_path / "runs")
+    assert stored["cost_unmetered"] > 0.2
+
+
+def test_a_budget_outlives_its_ledger(
+    server: BillingServer, run: Nikawa, only_dev: str, tmp_path: Path
+) -> None:
+    ledger = tmp_path / "runs" / "spending.jsonl"
+    run(only_dev, "--set", "budget=5")
+    before = server.billed
+    content = ledger.read_bytes()
+    for damaged in (b"\x00\xff\n" + content[: len(content) // 2] + b"\x80", b"", None):
+        ledger.unlink() if damaged is None else ledger.write_bytes(damaged)
+        again = run(only_dev, "--set", "budget=5")
+        assert f"{before:.4f} is spent" in again.stderr
+        assert server.billed == before
 
 
 def test_a_try_that_may_have_been_billed_counts(

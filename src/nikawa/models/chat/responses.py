@@ -128,7 +128,7 @@ def _to_text(value: Any) -> str:
 
 
 def _to_count(value: Any) -> int:
-    return value if isinstance(value, int) and value >= 0 else 0
+    return value if type(value) is int and value >= 0 else 0
 
 
 def _is_finite(value: Any) -> bool:

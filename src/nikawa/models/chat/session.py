@@ -93,8 +93,16 @@ class Session:
         tokens = read_max_tokens(body, tokens)
         async with self.budget.reserve(key, size, tokens) as reservation:
             reply = await self.client.ask(path, body, key, retries, reservation.renew)
-            if not (reply.tokens_in or reply.tokens_out or reply.finish == "content_filter"):
-                reply = msgspec.structs.replace(reply, max_tokens_in=size, max_tokens_out=tokens)
+            if reply.tokens_in or reply.tokens_out or reply.finish != "content_filter":
+                # a count that is missing, or none, is not free: there it may be the most
+                has_in = reply.tokens_in > 0
+                says_none = not reply.text or bool(body.get("echo"))  # then 0 may be the count
+                has_out = reply.tokens_out > 0 or (has_in and says_none)
+                reply = msgspec.structs.replace(
+                    reply,
+                    max_tokens_in=0 if has_in else size,
+                    max_tokens_out=0 if has_out else tokens,
+                )
             self._keep(reply)
             self.usage.count(reply, self.settings)
             reservation.pay(reply)
