@@ -14,6 +14,7 @@ from msgspec import Meta, convert, to_builtins
 from msgspec.structs import replace
 
 from nikawa.datasets.klue.klue_re import DATASET, LABELS, SUBJECTS
+from nikawa.datasets.known import KnownFinding
 from nikawa.errors import BadInput, suggest
 from nikawa.io.lines import read_lines
 from nikawa.recipes.decide import (
@@ -382,6 +383,12 @@ def check(config: Any) -> None:
     check_votes("votes", "workers", config)
 
 
+def by_design(config: Any) -> tuple[KnownFinding, ...]:
+    """A sentence with several pairs of entities."""
+    reason = "a sentence is asked about once for each pair of its entities (KLUE 3.5)"
+    return (KnownFinding(check="repeated-texts", reason=reason),)
+
+
 def card(config: Any) -> Card:
     """KLUE-RE's own card, for a dataset made here."""
     return built_card(
@@ -566,6 +573,7 @@ RECIPE = Recipe(
         ),
     ),
     card=card,
+    by_design=by_design,
     check=check,
     question="relation",
     notes=(
