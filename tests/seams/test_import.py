@@ -380,6 +380,10 @@ def test_answers_that_are_marked_as_others_mark_them(nikawa: Nikawa) -> None:
     write_lines("b.jsonl", [{"text": "橋", "label": value} for value in (True, None, "", " ok ")])
     report = import_report(nikawa, "b.jsonl", "--out", "b")
     assert (report["labels"], report["unlabelled"]) == ({"ok": 1, "true": 1}, 2)
+    write_lines("n.jsonl", [{"text": "橋", "label": value} for value in (-1, 0, 1, 1, "")])
+    assert "-1=- where it means that there is none" in refusal(nikawa, "n.jsonl")
+    report = import_report(nikawa, "n.jsonl", "--out", "n", "--labels", "-1=-,0=no,1=yes")
+    assert (report["labels"], report["unlabelled"]) == ({"no": 1, "yes": 2}, 2)
     tagged = {"text": "橋 は長い", "tokens": ["橋", "は", "長い"], "ner_tags": ["O", "O", "B-X"]}
     write_lines("t.jsonl", [tagged])
     import_report(nikawa, "t.jsonl", "--out", "t")
@@ -401,6 +405,8 @@ def test_values_inside_objects_and_names_with_commas(nikawa: Nikawa) -> None:
     row = {"s1": "橋", "s2": "店", "labels": {"real": 1.5, "binary": 0}, "a, b": "c"}
     write_lines("t.jsonl", [row])
     assert "--columns score=labels.NAME" in refusal(nikawa, "t.jsonl", "--columns", "score=labels")
+    words = ("--columns", "score=labels.real", "--labels", "1.5=a")
+    assert "the answers of similarity are none" in refusal(nikawa, "t.jsonl", *words)
     words = ("--columns", "score=labels.real,group=a, b")
     import_report(nikawa, "t.jsonl", "--out", "t", *words)
     example = read_lines("t/all.jsonl")[0]

@@ -118,6 +118,8 @@ GOLD_FIELD: Mapping[Kind, str] = {
 """Kind to the field that is asked, which is also the question unless another is named."""
 NO_COLUMN = "-"
 """What a user writes for a field that no column holds, although one has a usual name."""
+NO_LABEL = "-"
+"""What a user writes for a value that means that there is no label."""
 RECORD_FIELDS = (
     ID,
     Field("group", ("group",), required=False),
@@ -137,7 +139,7 @@ class ImportOptions:
     kind: str | None = None
     """The kind of task; None where the columns tell it."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """What the table has for a label to the label's name."""
+    """What the table has for a label to the label's name; `-` where it means that there is none."""
     question: str | None = None
     """What the gold is called; else the name that the kind has for it."""
     split: str | None = None
@@ -545,7 +547,10 @@ class RowReader:
         if self.plan.kind == "reading" and row.get("is_impossible") is False:
             texts = value.get("text") if isinstance(value, dict) else value
             return not is_blank(texts) and texts != []
-        return not is_blank(value) and not (is_class and value == NUMBER_OF_NO_LABEL)
+        if is_blank(value) or (is_class and value == NUMBER_OF_NO_LABEL):
+            return False
+        is_word = isinstance(value, str | int | float)
+        return not is_word or self.options.labels.get(write_word(value, name).strip()) != NO_LABEL
 
     def cell(self, row: Row, name: str) -> Any:
         """What a row has of a field; None where it has nothing."""
@@ -578,7 +583,9 @@ class RowReader:
             label = classes[value]
         elif is_number(value):
             cure = f"say what the numbers stand for: --labels {written}=NAME,…"
-            if self.plan.kind == "inference":
+            if value == NUMBER_OF_NO_LABEL:
+                cure = f"{cure}; {written}={NO_LABEL} where it means that there is none"
+            elif self.plan.kind == "inference":
                 cure = f"{cure}, or that they are scores: --kind similarity"
             raise RowFault(f"the label (column {column!r}) is the number {written}", cure)
         else:
@@ -898,6 +905,9 @@ def import_table(source: Path, out: Path, options: ImportOptions | None = None) 
         cure = "choose another folder with --out"
         raise BadInput("is the table's own folder", file=out, cure=cure)
     plan = plan_columns(tables, options)
+    if options.labels and plan.kind in ("similarity", "reading"):
+        what = f"--labels names labels, and the answers of {plan.kind} are none"
+        raise BadInput(what, file=source, cure="leave it out, or name another --kind")
     by_split: dict[str, list[FlatTable]] = {}
     for table in tables:
         parts = by_split.setdefault(split_of(table, options, len(tables)), [])
