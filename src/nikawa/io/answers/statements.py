@@ -32,6 +32,8 @@ CONFLICT = -1
 """The place of a value that is two: the letter of one choice with the text of another."""
 MAX_CLAUSE_CHARS = 120
 """Characters behind a value in which its denial is looked for."""
+MAX_FILLER_CHARS = 8
+"""Characters of the longest word that may come between a verdict's clause and its value."""
 RETRACTED = -2
 """The place of a statement that takes back the one before and gives no other."""
 _OPEN = r"(?:[\s\"'`*_~「『《〈【(\[{<$]|\\(?:boxed|text|textbf|mathrm|mathbf)\{){0,16}"
@@ -451,14 +453,27 @@ class StatementFinder:
                 if match is None:
                     continue
                 place, end = match
-                is_part = _WORD_BEFORE.match(self.text, begin - 1) if begin else None
+                opened = self._find_filler_before(begin)
+                is_part = _WORD_BEFORE.match(self.text, begin - 1) if opened == begin > 0 else None
                 if is_part or find_end(CLOSING, self.text, end) != verdict.start():
                     continue
                 if self._is_denied_verdict(begin, verdict.end()):
                     break
-                is_one = self._is_only_value(begin, place)
+                is_one = self._is_only_value(opened, place)
                 yield Statement(begin, end, place if is_one else None, VERDICT, begin)
                 break
+
+    def _find_filler_before(self, begin: int) -> int:
+        """Where a filler begins that ends here and opens its clause: 「よって選択肢Bが正しい」, not 「誤った選択肢Bを選んだ」."""
+        for at in range(max(0, begin - MAX_FILLER_CHARS), begin):
+            if self.grammar.filler.fullmatch(self.text, at, begin):
+                before = self.text[max(0, at - MAX_FILLER_CHARS) : at]
+                conclusions = self.grammar.conclusion.finditer(before)
+                if not re.search(r"\w\Z", before) or any(
+                    mark.end() == len(before) for mark in conclusions
+                ):
+                    return at
+        return begin
 
     def _is_denied_verdict(self, begin: int, end: int) -> bool:
         before = self.text[self._find_sentence_start(begin) : begin]
