@@ -385,3 +385,54 @@ def test_questions_of_a_tool() -> None:
     for text in ("=mood", "label=", "a=b,a=c", "a=b,c=b", "a=b,c"):
         with pytest.raises(BadInput, match="names no question of a tool"):
             parse_questions(text)
+
+
+# What tools write that must not become something else
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ({"start": 0, "end": 1, "text": ["好物"]}, "of another kind"),
+        ({"start": 0, "end": 1, "rating": 3}, "of another kind"),
+        ({"rating": [3]}, "which is no number"),
+        ({"number": "3"}, "which is no number"),
+        ({"choices": [["a", "b"]]}, "which is no label"),
+        ({"ranker": {"b": ["x", 1]}}, "ranks what is no label"),
+    ],
+)
+def test_what_a_control_says_about_a_region_is_no_span(
+    tmp_path: Path, value: Any, reason: str
+) -> None:
+    about = {"from_name": "why", "type": "any", "id": "0", "value": value}
+    whole = task(region(0, 1), about)
+    with pytest.raises(BadInput, match=reason):
+        answers(opened(tmp_path / "tasks.json", [whole]))
+    asked = opened(tmp_path / "tasks.json", [whole], questions={"spans": "ner"})
+    assert [row[2:] for row in answers(asked)] == [
+        ("spans", [{"start": 0, "end": 1, "label": "PS"}])
+    ]
+
+
+@pytest.mark.parametrize(("start", "end"), [(1, 3), (0, 1)])
+def test_half_of_a_character_is_not_marked(tmp_path: Path, start: int, end: int) -> None:
+    row = {"id": 1, "text": "🍣猫", "label": [[start, end, "A"]]}
+    with pytest.raises(BadInput, match="marks half of a character"):
+        answers(opened(tmp_path / "hana.jsonl", row, offsets="utf16"))
+
+
+def test_nobody_decides_by_a_name_in_another_tool(tmp_path: Path) -> None:
+    prodigy = {"_input_hash": 1, "_session_id": "decision:hana", "text": "猫", "answer": "accept"}
+    prodigy |= {"options": [{"id": "a"}], "accept": ["a"]}
+    potato = {"instance_id": "1", "user_id": "tie-decision:hana", "labels": {"label": {"a": "a"}}}
+    doccano = {"id": 1, "text": "猫", "label": ["a"], "username": "decision:hana"}
+    for name, row in {"prodigy": prodigy, "potato": potato, "doccano": doccano}.items():
+        with pytest.raises(BadInput, match="is called as decisions are"):
+            answers(opened(tmp_path / f"{name}.jsonl", row))
+
+
+@pytest.mark.parametrize("name", ["admin", "all", "unknown"])
+def test_a_worker_that_a_row_names_is_one(tmp_path: Path, name: str) -> None:
+    said = Judgement(example="1", worker=name, question="label", answer="a")
+    write_judgements(tmp_path / "ours", [said], "doccano")
+    assert answers(open_judgements(tmp_path / "ours")) == [("1", name, "label", "a")]

@@ -64,6 +64,8 @@ ANSWERS, LABELS = "nikawa_answers", "nikawa_labels"
 """Where a task of our own export keeps who gave which annotation, and the labels that are put in order."""
 PEEK_BYTES = 1 << 16
 RELATIONS = "relations"
+ABOUT_REGION = ("choices", "rating", "number", "datetime", "taxonomy", "ranker", "selected")
+"""Keys of what a control that asks about each region (`perRegion`) says; a text area's `text` is a list."""
 WORDS = {"choices": "choice", "selected": "choice", "datetime": "choice"}
 """Keys of a value that holds a label."""
 
@@ -179,7 +181,7 @@ def judge_tasks(
     for place, task in enumerate(tasks, start=1):
         note_leftovers(task, place, reading.notes)
         example = task.data.get("example", task.data.get("id", task.id))
-        if example in (None, ""):
+        if example in (None, "") or not isinstance(example, str | int):
             raise reading.fault(place, "has no id", "give each task an id, or data.example")
         try:
             authors = msgspec.convert(task.data.get(ANSWERS, {}), dict[str, Author])
@@ -245,10 +247,10 @@ def find_empty_questions(tasks: Iterable[Item], options: JudgementOptions) -> di
 
 
 def is_span(value: Mapping[str, Any]) -> bool:
-    """Whether a value is a region of a text."""
-    return (
-        type(value.get("start")) is int and type(value.get("end")) is int and "choices" not in value
-    )
+    """Whether a value is a region of a text, and not what a further control says about one."""
+    if type(value.get("start")) is not int or type(value.get("end")) is not int:
+        return False
+    return not isinstance(value.get("text"), list) and not any(key in value for key in ABOUT_REGION)
 
 
 def note_leftovers(task: Item, place: int, notes: Notes) -> None:
@@ -367,15 +369,21 @@ def parse_values(question: str, values: Sequence[Mapping[str, Any]]) -> ControlA
         ranks = list(buckets.values()) if isinstance(buckets, dict) else [buckets]
         if len(ranks) != 1 or not isinstance(ranks[0], list):
             raise ValueError(f"ranks into several buckets in {question!r}")
+        if not all(isinstance(label, str) for label in ranks[0]):
+            raise ValueError(f"ranks what is no label in {question!r}")
         return ControlAnswer("ranking", ranks[0]) if ranks[0] else None
     for key in ("rating", "number"):
         if key in value:
+            if value[key] is not None and type(value[key]) not in (int, float):
+                raise ValueError(f"has {value[key]!r} as {key} of {question!r}, which is no number")
             return None if value[key] is None else ControlAnswer("number", value[key])
     for key, kind in WORDS.items():
         if key in value:
             labels = value[key] if isinstance(value[key], list) else [value[key]]
             if len(labels) > 1:
                 raise ValueError(f"has several choices for {question!r}")
+            if labels and not isinstance(labels[0], str | int | float | None):
+                raise ValueError(f"has {labels[0]!r} for {question!r}, which is no label")
             return (
                 ControlAnswer(kind, labels[0]) if labels and labels[0] not in (None, "") else None
             )

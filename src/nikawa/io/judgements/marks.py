@@ -80,8 +80,7 @@ def place_spans(
             raise ValueError(f"marks more than the {len(units) // 2} UTF-16 units of the text")
         rows = [
             span._replace(
-                start=len(units[: 2 * span.start].decode("utf-16-le", "replace")),
-                end=len(units[: 2 * span.end].decode("utf-16-le", "replace")),
+                start=count_characters(units, span.start), end=count_characters(units, span.end)
             )
             for span in rows
         ]
@@ -107,6 +106,14 @@ def counts_alike(text: str) -> bool:
         and character != "\r"
         for character in text
     )
+
+
+def count_characters(units: bytes, offset: int) -> int:
+    """An offset in UTF-16 units of a text, given in UTF-16, as one in characters; one inside a character is none."""
+    low = units[2 * offset : 2 * offset + 2]
+    if low and 0xDC00 <= int.from_bytes(low, "little") <= 0xDFFF:
+        raise ValueError(f"marks half of a character: UTF-16 unit {offset} is inside one")
+    return len(units[: 2 * offset].decode("utf-16-le", "replace"))
 
 
 def count_utf16(text: str, offset: int) -> int:

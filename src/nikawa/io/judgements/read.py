@@ -13,6 +13,7 @@ from nikawa.io.judgements.base import (
     QUESTION,
     JudgementOptions,
     Notes,
+    Numbered,
     OffsetUnit,
     Reading,
     parse_answer_cell,
@@ -37,6 +38,7 @@ from nikawa.io.judgements.label_studio import (
     write_label_studio,
 )
 from nikawa.io.judgements.potato import STATE, read_potato
+from nikawa.io.judgements.remarks import is_remark
 from nikawa.io.judgements.sheets import (
     BOM,
     MAP_CURE,
@@ -125,6 +127,25 @@ def open_rows(path: Path, options: JudgementOptions) -> Reading:
 
 def open_foreign(path: Path, form: str, options: JudgementOptions) -> Reading:
     """Open a file that another tool wrote, of a form that is known."""
+    reading = open_tool(path, form, options)
+    rows = reading.rows
+
+    def refuse_deciders() -> Numbered:
+        """Whoever named themself so in a tool would decide items: only our own files hold decisions."""
+        for place, judgement in rows:
+            if judgement.kind == "person" and is_remark(judgement):
+                what = f"the worker {judgement.worker!r} is called as decisions are"
+                raise reading.fault(place, what, "rename the worker")
+            yield place, judgement
+
+    if form in FORMS[2:]:
+        reading.rows = refuse_deciders()
+    return reading
+
+
+def open_tool(path: Path, form: str, options: JudgementOptions) -> Reading:
+    """Open a file by the reader of its form."""
+    is_table = not path.is_dir() and opening(path, 1) not in (b"[", b"{", b"")
     readers = {
         "label-studio": read_label_studio,
         "doccano": read_doccano,
@@ -132,7 +153,6 @@ def open_foreign(path: Path, form: str, options: JudgementOptions) -> Reading:
         "prodigy": read_prodigy,
         "argilla": read_argilla,
     }
-    is_table = not path.is_dir() and opening(path, 1) not in (b"[", b"{", b"")
     if form in readers and not (form == "label-studio" and is_table):
         return readers[form](path, options)
     if form not in (*FORMS, *DIALECTS):
