@@ -163,6 +163,11 @@ def show(report: SplitReport) -> None:
     """What was left out, sizes by part, labels by part, then what leaks."""
     for line in format_views(report.views):
         echo(f"{line}: left out")
+    if report.renamed:
+        echo(
+            f"{report.renamed:,} examples share their id with one of another split;"
+            " the name of the split they come from is now before it"
+        )
     extra = list(dict.fromkeys(name for values in report.measured.values() for name in values))
     columns = ("part", "asked", "examples", *extra)
     rows = [

@@ -172,7 +172,7 @@ class _Name(msgspec.Struct):
 def _file(folder: Path) -> Path:
     path = folder / LINEAGE
     if not path.is_file():
-        cure = "name the folder of a dataset that nikawa build made, or split made of aggregated gold (--in DIR)"
+        cure = "name the folder of a dataset that nikawa build made, or that split made of one or of aggregated gold (--in DIR)"
         raise BadInput("there is no lineage here", file=folder, cure=cure)
     return path
 

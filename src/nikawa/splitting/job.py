@@ -2,7 +2,8 @@
 between them.
 
 Where `nikawa aggregate` made the gold, the card says how, and the lineage is written: every
-judgement, the rule that made the gold, and the way of splitting.
+judgement, the rule that made the gold, and the way of splitting. The lineage of a dataset folder
+goes on with its examples into their new splits.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_settings
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 from msgspec.structs import replace
@@ -26,8 +27,16 @@ from nikawa.datasets.card import fill_card
 from nikawa.datasets.hidden import refuse_label_loss
 from nikawa.datasets.keys import find_notice
 from nikawa.datasets.known import forget_on_card
-from nikawa.datasets.lineage import INDEX, LINEAGE, Lineage, Step, hide_lineage, write_lineage
-from nikawa.datasets.names import find_benchmark
+from nikawa.datasets.lineage import (
+    INDEX,
+    LINEAGE,
+    Lineage,
+    Step,
+    hide_lineage,
+    read_lineage,
+    write_lineage,
+)
+from nikawa.datasets.names import custom_path, find_benchmark, spec_of
 from nikawa.datasets.views import source_of, views_of
 from nikawa.errors import BadInput, list_names, name_faulty_file
 from nikawa.io.atomic import private_files, refuse_existing, staged_files
@@ -39,6 +48,7 @@ from nikawa.models.folds import DEFAULT_FOLDS, predict_out_of_fold
 from nikawa.records import Dataset, Example, Finding, Judgement, Record, Task, reference
 from nikawa.splitting import SplitterSettings, parse_sizes, splitters
 from nikawa.splitting.base import Signal, Splitter, Words, find_question
+from nikawa.tables import ShownAsTables
 from nikawa.text import analyser
 from nikawa.version import __version__
 
@@ -75,8 +85,10 @@ class SplitOptions:
     them. Otherwise items are copied without their hidden labels."""
 
 
-class SplitReport(Record, frozen=True, kw_only=True):
+class SplitReport(ShownAsTables, Record, frozen=True, kw_only=True):
     """What a dataset was split into."""
+
+    main_table: ClassVar[str] = "sizes"
 
     dataset: str
     by: str
@@ -95,6 +107,9 @@ class SplitReport(Record, frozen=True, kw_only=True):
     """Parts that lack a label or hold one only; not there where there are none."""
     views: dict[str, str] = msgspec.field(default_factory=dict)
     """Splits that were left out, each with the one it is a part of."""
+    renamed: int | msgspec.UnsetType = msgspec.UNSET
+    """Examples whose id was used in several splits, and now begins with the name of its split; not
+    there where there are none."""
     out: str | None
 
 
@@ -146,12 +161,20 @@ def split(
     if options.out is not None:
         with private_files(options.hidden):
             write_folder(made, options.out, overwrite=options.overwrite)
+            how = f"{options.by}, seed {settings.seed}"
+            old = [name for name in (LINEAGE, INDEX) if (options.out / name).exists()]
+            before = None if spec_of(text).name else custom_path(text)[0]
+            lineages: Iterator[Lineage] | None = None
             if _is_aggregated(text):
-                how = f"{options.by}, seed {settings.seed}"
-                old = [name for name in (LINEAGE, INDEX) if (options.out / name).exists()]
                 lineages = trace_lineages(made, Path(text).parent, how, hidden=options.hidden)
+            elif before is not None and (before / LINEAGE).is_file():
+                lineages = carry_lineages(before, dataset, made, how, hidden=options.hidden)
+            if lineages is not None:
                 with staged_files(options.out, old, INDEX) as staging:
                     write_lineage(staging, lineages)
+            else:  # that of a dataset which was here before tells of other examples
+                for name in old:
+                    (options.out / name).unlink()
 
     on_progress("looking for what leaks", 0, 1)
     bins = tops(made.splits)
@@ -166,6 +189,8 @@ def split(
         leaks=tuple(split_leaks(made.name, group_by_premise(made.splits))),
         uneven=tuple(label_findings(made.splits)) or msgspec.UNSET,
         views=views,
+        renamed=sum(e.id != old for (_, old), e in zip(list_places(dataset), examples, strict=True))
+        or msgspec.UNSET,
         out=None if options.out is None else str(options.out),
     )
 
@@ -238,6 +263,11 @@ def pool_splits(dataset: Dataset) -> list[Example]:
     if len({example.id for example in pool}) != len(pool):
         raise BadInput(f"{dataset.name} uses ids more than once", cure="give each example its own")
     return pool
+
+
+def list_places(dataset: Dataset) -> list[tuple[str, str]]:
+    """Split and id of every example, in the order of `pool_splits`."""
+    return [(split, example.id) for split, part in dataset.splits.items() for example in part]
 
 
 def word_function(name: str) -> Words:
@@ -429,3 +459,30 @@ def trace_lineages(
                 steps=(*steps.get(example.id, ()), split_step),
             )
             yield hide_lineage(lineage) if example.hidden and not hidden else lineage
+
+
+def carry_lineages(
+    folder: Path, before: Dataset, made: Dataset, how: str, *, hidden: bool = False
+) -> Iterator[Lineage]:
+    """The lineage that the folder of a dataset has of its examples, under the names they have in
+    the new splits, with the way of splitting as a further step.
+
+    That of a hidden example comes without what may tell its label, unless `hidden` is set.
+    """
+    new = {example.id: (split, example) for split, part in made.splits.items() for example in part}
+    places = {
+        reference(before.name, split, old): new[example.id]
+        for (split, old), example in zip(list_places(before), pool_splits(before), strict=True)
+    }
+    for entry in read_lineage(folder):
+        if entry.example not in places:
+            continue  # of a split that was not asked for, or repeats another
+        split, example = places[entry.example]
+        carried = replace(
+            entry,
+            example=reference(made.name, split, example.id),
+            split=split,
+            version=made.version,
+            steps=(*entry.steps, Step(stage="split", item=example.id, rule=how)),
+        )
+        yield hide_lineage(carried) if example.hidden and not hidden else carried
