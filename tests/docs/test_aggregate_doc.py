@@ -42,7 +42,7 @@ def test_the_commands_run(
 @pytest.mark.parametrize("code", blocks("python"))
 def test_the_python_runs(code: str, capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(code, "docs/aggregate.md", "exec"), {})
-    assert capsys.readouterr().out.startswith("30 ")
+    assert capsys.readouterr().out.startswith(("30 ", "task\nq1    yes\nq2     no\n"))
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "agreement.md").read_text("utf-8")
 
 def test_python_runs(tmp_path: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     for block in blocks:
         done = subprocess.run(
             [sys.executable, "-c", block], capture_output=True, text=True, cwd=tmp_path, check=False

@@ -232,10 +232,7 @@ def decide_spans(table: Table, rule: Rule, ties: Ties) -> Verdicts:
 
 def decide_labels(table: Table, rule: Rule, ties: Ties) -> Verdicts:
     """The leading answer of each item, by votes or by a model of the workers."""
-    if len(table.items) * len(table.categories) > MAX_COUNT_CELLS:
-        what = f"{table.question!r} has {len(table.categories):,} different answers"
-        cure = "is this free text? votes are counted on a closed set of answers"
-        raise BadInput(what, cure=cure)
+    refuse_free_text(table)
     state, by = _new_states(table)
     fit = None
     if rule.needs_persons:
@@ -248,6 +245,14 @@ def decide_labels(table: Table, rule: Rule, ties: Ties) -> Verdicts:
             state[~_has_votes(table, rule.decider, votes)] = DROPPED
     state[tied & (state == ACCEPTED)] = TIED
     return Verdicts(table, rule, ties, state, by, label=label, strength=strength, fit=fit)
+
+
+def refuse_free_text(table: Table) -> None:
+    """Refuse a table with so many different answers that votes cannot be counted."""
+    if len(table.items) * len(table.categories) > MAX_COUNT_CELLS:
+        what = f"{table.question!r} has {len(table.categories):,} different answers"
+        cure = "is this free text? votes are counted on a closed set of answers"
+        raise BadInput(what, cure=cure)
 
 
 def _new_states(table: Table) -> tuple[States, Codes]:
