@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
         path / "train.jsonl", [Example(id="1", inputs={"text": "123"}, gold={"label": "yes"})]
     )
     write_records(
-        path / "test.jsonl", [Example(id="1", inputs={"text": "배가 온다"}, gold={"label": "no"})]
+        path / "test.jsonl", [Example(id="1", inputs={"text": "배가 온다"}, gold={"label": "yes"})]
     )
     return path
 

@@ -188,9 +188,12 @@ def test_published_lines_taken_for_records(tmp_path: Path) -> None:
 
 def test_a_broken_records_file_keeps_its_own_cure(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
-    path.write_text("id\tcolour\n1\tred\n", "utf-8")
+    path.write_text("id\tinputs.text\tcolour\n1\t橋\tred\n", "utf-8")
     assert readers_of(path) == []
     with pytest.raises(BadInput, match=r"unknown column 'colour'; known: gold\.NAME"):
+        load(str(path))
+    path.write_text("id\tcolour\n1\tred\n", "utf-8")  # a record has inputs
+    with pytest.raises(BadInput, match="is a flat table"):
         load(str(path))
 
 
