@@ -98,11 +98,15 @@ def warn_local_address(address: str, project: Path) -> None:
 def show_export(count: ExportCount, form: str | None, out: Path, pseudonymise: bool) -> None:
     """How much was written, and what must not be given away with it."""
     what = form if form in ("examples", "decisions") else "judgements"
+    if form == "label-studio":
+        what = "tasks with their judgements"
     echo(f"{count.written:,} {what} written to {out}")
     further = {"decisions": count.decisions, "reports": count.reports, "comments": count.comments}
     if any(further.values()):
         words = ", ".join(f"{number:,} {name}" for name, number in further.items() if number)
         echo(f"With them {words}, in {count.remarks or out}")
+    if count.remarks is not None:
+        echo(f"Copy or rename both files together: {count.remarks.name} is read with {out.name}")
     if form != "examples":
         return
     from nikawa.collect.writers import writers_file

@@ -536,7 +536,12 @@ def add_answers(
     db.execute_many(
         "UPDATE items SET done = done + 1 WHERE id = ?", [(item,) for item, _, _ in new]
     )
-    db.execute("UPDATE workers SET answered = answered + ? WHERE id = ?", len(new), worker.id)
+    db.execute(
+        "UPDATE workers SET answered = answered + ?, seconds = seconds + ? WHERE id = ?",
+        len(new),
+        sum(judgements[0].seconds or 0 for _, _, judgements in new),
+        worker.id,
+    )
     remember_seen(db, [(worker.id, item, group) for item, group, _ in new])
     _end_leases(db, worker, {item for item, _, _ in new})
     return len(new)

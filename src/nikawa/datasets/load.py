@@ -350,6 +350,13 @@ def _read_custom(path: Path, n: int | None = None) -> Dataset:
             raise _name_reader(problem, path) from None
     if is_dataset_folder(path):
         return read_folder(path, n)
+    if all((path / name).is_file() for name in ("items.jsonl", "summary.json")):
+        cure = (
+            "run nikawa aggregate again with --examples FILE: it writes the texts with their gold"
+        )
+        if (examples := path / "examples.jsonl").is_file():
+            cure = f"name its examples: {quote(str(examples))}"
+        raise BadInput("is a folder of nikawa aggregate, not a dataset", file=path, cure=cure)
     refuse_flat_tables(path)
     writes = f"nikawa data card {quote(str(path))} writes one"
     cure = writes if split_files(path) else "name a dataset folder or a records file"

@@ -158,6 +158,8 @@ class Answers:
     """By item what the owner decided: no answers of workers, and beyond their number."""
     passed_reports: Counter[str] = field(default_factory=Counter)
     """Reports of workers by a word that the question does not take, and how many there are."""
+    reported: set[str] = field(default_factory=set)
+    """The items of these reports."""
 
     def add(self, judgement: Judgement) -> bool:
         """Take an answer; False where its worker gave another before.
@@ -228,6 +230,7 @@ def read_answer_file(path: Path, question: Question, answers: Answers, way: str 
     ) in first.reports:  # before the answers: none of them takes a report's place
         if judgement.answer not in question.ask.reports:
             answers.passed_reports[str(judgement.answer)] += 1
+            answers.reported.add(find_item(judgement.example, answers.known))
         elif not answers.add(
             replace(
                 judgement,
@@ -357,11 +360,20 @@ class Waiting(Record, frozen=True, kw_only=True):
     """Answers that are needed in all."""
     unknown: tuple[str, ...] = ()
     """Items answered about that are not among those asked: the first few."""
+    reported: tuple[str, ...] = ()
+    """Items that lack answers and that workers reported, so that a project may have set them aside: the first few."""
 
     def __str__(self) -> str:
         had = f"{self.answers:,} of {self.wanted:,} answers are in, {self.lacking:,} of {self.items:,} items lack some"
         sentence = f"waiting for judgements in {self.file} ({had}; the tasks are in {self.tasks})"
-        return sentence + (f"; unknown items: {', '.join(self.unknown)}" if self.unknown else "")
+        if self.unknown:
+            sentence += f"; unknown items: {', '.join(self.unknown)}"
+        if self.reported:
+            sentence += (
+                f"; workers reported {', '.join(self.reported)}:"
+                " decide or open again on the owner's pages what the project set aside"
+            )
+        return sentence
 
 
 def collect_answers(store: Store, question: Ask, simulate: int | None) -> Done | Waiting:
@@ -487,6 +499,7 @@ def wait_for_answers(
         answers=answers.given,
         wanted=len(answers.known) * question.workers,
         unknown=tuple(list(answers.unknown)[:MAX_IDS_SHOWN]),
+        reported=tuple(one.id for one in lacking if one.id in answers.reported)[:MAX_IDS_SHOWN],
     )
 
 

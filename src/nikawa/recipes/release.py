@@ -172,7 +172,7 @@ class Released(Record, frozen=True, kw_only=True):
     fresh: bool = True
     """False where it was there already."""
     warnings: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-    """What to look at before it is published: splits that lack a label or hold one only, and fields
+    """What to look at before it is published: splits that are empty, lack a label or hold one only, and fields
     that give labels away, also those that are known. Not there where there is nothing."""
 
 
@@ -208,12 +208,21 @@ def release(store: Store, overwrite: bool) -> Released:
 
 
 def warn_of_labels(store: Store) -> Iterator[str]:
-    """What `nikawa data check` would find of the labels of a release, a sentence each."""
+    """Splits that were asked for and got nothing, and what `nikawa data check` would find of the
+    labels of a release, a sentence each.
+    """
     from nikawa.checks.giveaways import find_open_giveaways
     from nikawa.checks.label_balance import label_findings
 
     numbered = number_examples(store)
     splits = {split: [example for _, example in pairs] for split, pairs in numbered.items()}
+    shares = str(getattr(store.config, "split", "")).split(",")
+    if len(shares) == len(store.recipe.splits):  # else the source says what is in which split
+        asked_for = zip(store.recipe.splits, shares, strict=True)
+        empty = [name for name, share in asked_for if name not in splits and share.strip() != "0"]
+        if empty:
+            total = sum(map(len, splits.values()))
+            yield f"nothing came into {list_names(empty)}: {total:,} examples are too few for split = {','.join(shares)}; give more text, or split the release with nikawa split"
     uneven = list(label_findings(splits))
     for finding in uneven:
         yield f"{finding.where}: {finding.note}"

@@ -1,0 +1,204 @@
+"""What a newcomer meets who builds a dataset by the docs alone: from a release on into other splits, from reports into
+a build that waits, from exports and aggregated gold into the next command.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+from tests.recipes.sheet_walk import read_sheet, write_sources
+
+from nikawa.collect.job import NewProject, create
+from nikawa.io.records import read_examples, write_records
+from nikawa.records import Example, Judgement
+
+Run = Callable[..., CompletedProcess[str]]
+
+
+def run_well(nikawa: Run, *words: str) -> str:
+    """What a command prints; it must not fail."""
+    done = nikawa(*words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+@pytest.fixture
+def released(nikawa: Run, tmp_path: Path) -> Path:
+    """A release of reviews; its examples are numbered anew in each split."""
+    write_sources("marc-ja", tmp_path)
+    config = str(tmp_path / "config.toml")
+    out = str(tmp_path / "trial")
+    run_well(nikawa, "build", "marc-ja", "--config", config, "--out", out, "--simulate", "1")
+    return tmp_path / "trial"
+
+
+def test_a_release_that_is_split_again_keeps_its_lineage(
+    nikawa: Run, released: Path, tmp_path: Path
+) -> None:
+    before = {entry["item"]: entry for entry in read_lines(released / "lineage.jsonl")}
+    parts = tmp_path / "parts"
+    words = ("split", str(released), "--by", "random", "--sizes", "0.5,0.5", "--out", str(parts))
+    run_well(nikawa, *words)
+    after = read_lines(parts / "lineage.jsonl")
+    assert {entry["item"] for entry in after} == set(before)
+    texts = {
+        f"{split}/{example.id}": example.inputs
+        for split in ("train", "test")
+        for example in read_examples(parts / f"{split}.jsonl")
+    }
+    for entry in after:
+        name = entry["example"].partition(":")[2]
+        old = before[entry["item"]]
+        assert entry["inputs"] == texts.pop(name)
+        assert entry["split"] == name.partition("/")[0]
+        for key in ("sources", "judgements", "gold", "recipe"):
+            assert entry.get(key) == old.get(key)
+        split = {"stage": "split", "item": name.partition("/")[2], "rule": "random, seed 0"}
+        assert entry["steps"] == [*old["steps"], split]
+    assert not texts
+    name = after[0]["example"].partition(":")[2]
+    assert before[after[0]["item"]]["item"] in run_well(nikawa, "lineage", name, "--in", str(parts))
+    # one split of it, in place of the whole
+    run_well(nikawa, *words[:1], f"{released}:train", *words[2:], "--overwrite")
+    count = sum(entry["split"] == "train" for entry in before.values())
+    assert len(read_lines(parts / "lineage.jsonl")) == count
+    # a dataset without a lineage leaves none of another behind
+    run_well(nikawa, *words[:1], "mini-ja", *words[2:], "--overwrite")
+    assert not list(parts.glob("lineage*"))
+
+
+def test_a_split_counts_the_ids_it_changes(nikawa: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "numbered"
+    folder.mkdir()
+    for split, count in (("train", 5), ("test", 3)):
+        examples = [
+            Example(id=str(n), inputs={"text": f"{split}の{n}番目の文。"}, gold={"label": "yes"})
+            for n in range(count)
+        ]
+        write_records(folder / f"{split}.jsonl", examples)
+    run_well(nikawa, "data", "card", str(folder))
+    words = ("--by", "random", "--sizes", "0.5,0.5")
+    printed = run_well(nikawa, "split", str(folder), *words)
+    assert "6 examples share their id with one of another split" in printed
+    assert json.loads(run_well(nikawa, "split", str(folder), *words, "--json"))["renamed"] == 6
+    one = json.loads(run_well(nikawa, "split", f"{folder}:train", *words, "--json"))
+    assert "renamed" not in one
+
+
+def test_hidden_labels_stay_hidden_in_a_lineage_that_is_split(
+    nikawa: Run, released: Path, tmp_path: Path
+) -> None:
+    path = released / "test.jsonl"
+    rows = read_lines(path)
+    for row in rows:
+        row["origin"] = {**row.get("origin", {}), "gold": "hidden"}
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+    words = ("split", str(released), "--by", "random", "--sizes", "0.5,0.5")
+    run_well(nikawa, *words, "--out", str(tmp_path / "open"))
+    run_well(nikawa, *words, "--out", str(tmp_path / "kept"), "--hidden")
+    for folder, shows in (("open", False), ("kept", True)):
+        entries = read_lines(tmp_path / folder / "lineage.jsonl")
+        hidden = [e for e in entries if e["inputs"] in [row["inputs"] for row in rows]]
+        assert len(hidden) == len(rows)
+        for entry in hidden:
+            assert bool(entry.get("gold")) is shows
+            assert bool(entry.get("judgements")) is shows
+
+
+def test_a_build_that_waits_names_reported_items(nikawa: Run, tmp_path: Path) -> None:
+    """A project sets an item aside that two workers report; the build lacks its answers for that reason."""
+    run = write_sources("marc-ja", tmp_path)
+    (waiting,) = run().waiting
+    assert waiting.reported == ()
+    sheet, tasks = read_sheet(tmp_path / "out", waiting.ask)
+    first, *others = (example.id for example in read_examples(tasks))
+    answers = [
+        Judgement(example=item, worker=f"w{n}", question=sheet.question, answer="positive")
+        for item in others
+        for n in range(sheet.workers)
+    ]
+    reports = [
+        Judgement(example=first, worker=f"w{n}", question="report", answer="broken", kind="report")
+        for n in range(2)
+    ]
+    write_records(tasks.with_name("answers.jsonl"), [*answers, *reports])
+    (waiting,) = run().waiting
+    assert (waiting.lacking, waiting.reported) == (1, (first,))
+    config = str(tmp_path / "config.toml")
+    words = ("build", "marc-ja", "--config", config, "--out", str(tmp_path / "out"))
+    assert f"workers reported {first}: decide or open again" in run_well(nikawa, *words)
+
+
+def test_a_release_says_which_splits_got_nothing(nikawa: Run, tmp_path: Path) -> None:
+    write_sources("marc-ja", tmp_path)
+    config = tmp_path / "config.toml"
+    lines = [one for one in config.read_text("utf-8").splitlines() if not one.startswith("split")]
+
+    def warn(sizes: str) -> str:
+        config.write_text("\n".join([*lines, f'split = "{sizes}"', ""]), "utf-8")
+        out = str(tmp_path / sizes)
+        done = nikawa("build", "marc-ja", "--config", str(config), "--out", out, "--simulate", "1")
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    assert "nothing came into dev, test: " in warn("0.98,0.01,0.01")
+    assert "nothing came into" not in warn("rest,0,0")
+
+
+def test_an_export_says_what_is_in_which_file(nikawa: Run, tmp_path: Path) -> None:
+    examples = [Example(id=f"i{n}", inputs={"text": f"{n}番目の文。"}) for n in range(2)]
+    write_records(tmp_path / "items.jsonl", examples)
+    options = {"labels": ["良い", "悪い"]}
+    create(tmp_path / "p", str(tmp_path / "items.jsonl"), NewProject("choice", 2, options=options))
+    judgements = [
+        Judgement(
+            example=one.id, worker=worker, question="label", answer="良い", seconds=2.5, comment="?"
+        )
+        for one in examples
+        for worker in ("花", "民")
+    ]
+    write_records(tmp_path / "j.jsonl", judgements)
+    run_well(nikawa, "collect", "import", str(tmp_path / "p"), str(tmp_path / "j.jsonl"))
+    # the time that workers took elsewhere is theirs
+    status = json.loads(run_well(nikawa, "collect", "status", str(tmp_path / "p"), "--json"))
+    assert [(one["seconds"], one["mean_seconds"]) for one in status["workers"]] == [(5.0, 2.5)] * 2
+
+    def write(form: str, name: str) -> CompletedProcess[str]:
+        words = ("collect", "export", str(tmp_path / "p"), "--to", form)
+        return nikawa(*words, "--out", str(tmp_path / name))
+
+    assert "2 tasks with their judgements written" in write("label-studio", "tasks.json").stdout
+    sheet = write("yahoo", "sheet.tsv").stdout
+    assert "4 judgements written" in sheet
+    assert "Copy or rename both files together: sheet.tsv.remarks.jsonl is read with" in sheet
+    texts = write("examples", "texts.jsonl")
+    assert texts.returncode == 2
+    assert "leave --to examples out: its answers are judgements" in texts.stderr
+
+
+def test_a_folder_of_gold_says_what_to_name(nikawa: Run, tmp_path: Path) -> None:
+    write_records(tmp_path / "items.jsonl", [Example(id="a", inputs={"text": "雨が降る。"})])
+    answers = [
+        Judgement(example="a", worker=worker, question="label", answer="yes") for worker in "xyz"
+    ]
+    write_records(tmp_path / "j.jsonl", answers)
+    words = ("aggregate", str(tmp_path / "j.jsonl"), "--rule", "majority", "--out")
+    run_well(nikawa, *words, str(tmp_path / "bare"))
+    run_well(nikawa, *words, str(tmp_path / "gold"), "--examples", str(tmp_path / "items.jsonl"))
+    bare = nikawa("data", "show", str(tmp_path / "bare"))
+    assert bare.returncode == 2
+    assert "run nikawa aggregate again with --examples FILE" in bare.stderr
+    gold = nikawa("data", "check", str(tmp_path / "gold"))
+    assert gold.returncode == 2
+    cure = gold.stderr.strip().rpartition("name its examples: ")[2]
+    assert cure == str(tmp_path / "gold" / "examples.jsonl")
+    run_well(nikawa, "data", "show", cure)
