@@ -13,7 +13,7 @@ LICENCE ?=
 export CORPUS MINUTES LICENCE
 AGAIN  := $(MAKE) --no-print-directory -f $(firstword $(MAKEFILE_LIST))
 
-.PHONY: demo test check bench models soak interop format clean help
+.PHONY: demo test check docs release bench models soak interop format clean help
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */|/' | while IFS='|' read -r name what; do printf 'make %-7s %s\n' "$$name" "$$what"; done
@@ -37,6 +37,10 @@ $(VENV)/.ruff: pyproject.toml | $(BIN)/python
 	$(PIP) install -q "$$(grep -oE 'ruff>=[0-9.]+' pyproject.toml)"
 	@touch $@
 
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(PIP) install -q -e '.[docs]'
+	@touch $@
+
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(if $(TORCH),$(PIP) install -q torch==$(TORCH))
 	$(PIP) install -q -e '.[dev]'
@@ -54,6 +58,14 @@ check: $(VENV)/.dev ## ruff, strict types, the import contract
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(VENV)/.docs ## the documentation site, in site/; a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@echo "Look at it: $(BIN)/python -m http.server --directory site 8000, then open http://127.0.0.1:8000"
+
+release: ## build this version and try it in a fresh environment; publishes nothing
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make release: Nikawa needs Python 3.11 or newer; name one: make release PYTHON=python3.12" >&2; exit 2; }
+	@$(PYTHON) -m tests.release
 
 bench: $(VENV)/.dev ## speed comparisons with peers, in one run
 	$(BIN)/python -m bench
@@ -100,4 +112,4 @@ format: $(VENV)/.ruff ## rewrite to the house style
 	$(BIN)/ruff format .
 
 clean:           ## remove the environment and the caches
-	rm -rf $(VENV) .interop .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) site .interop .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -57,6 +57,7 @@ def test_what_brings_torch() -> None:
 def test_light_is_all_that_runs_without_torch_and_a_database_server() -> None:
     further = {extra for extra in EXTRAS if extra.startswith(("ja-", "ko-"))}
     assert set(parts("light")[0]) == set(EXTRAS) - further - set(TORCH_EXTRAS) - {
+        "docs",
         "light",
         "postgres",
     }

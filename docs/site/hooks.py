@@ -1,0 +1,169 @@
+"""What the site adds to the pages of docs/: pages of the project, the Python reference, notebooks."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[2]
+PROJECT_PAGES = {
+    "CONTRIBUTING.md": "project/contributing.md",
+    "SECURITY.md": "project/security.md",
+    "CHANGELOG.md": "project/changelog.md",
+}
+API_MARKER = "<!-- public names -->"
+
+
+def list_notebooks() -> list[Path]:
+    """The notebooks of examples/, in the order of their names."""
+    return sorted((ROOT / "examples").glob("*.ipynb"))
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Add the notebooks to the navigation, before the reference."""
+    notebooks = [f"examples/{path.stem}.md" for path in list_notebooks()]
+    if notebooks and config.nav:
+        titles = [next(iter(entry)) for entry in config.nav]
+        config.nav.insert(titles.index("Reference"), {"Examples": notebooks})
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add pages that are written from files outside docs/."""
+    from mkdocs.structure.files import File
+
+    for source, target in PROJECT_PAGES.items():
+        text = move_links((ROOT / source).read_text("utf-8"))
+        files.append(File.generated(config, target, content=text))
+    for path in list_notebooks():
+        notebook = json.loads(path.read_text("utf-8"))
+        files.append(
+            File.generated(config, f"examples/{path.stem}.md", content=write_notebook(notebook))
+        )
+    return files
+
+
+def move_links(text: str) -> str:
+    """Point the links of a page of the root at the pages of the site, which is a folder deeper."""
+
+    def move(match: re.Match[str]) -> str:
+        target = match[1]
+        if target.startswith("docs/"):
+            return f"](../{target.removeprefix('docs/')}"
+        if target in PROJECT_PAGES:
+            return f"]({PROJECT_PAGES[target].removeprefix('project/')}"
+        if target == "README.md":
+            return "](../index.md"
+        return match[0]
+
+    return re.sub(r"\]\(([^)#:\s]+)", move, text)
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Turn what GitHub and Python-Markdown read differently into what both read the same."""
+    for source, target in PROJECT_PAGES.items():
+        up = "../" * page.file.src_uri.count("/")
+        markdown = markdown.replace(f"](../{up}{source}", f"]({up}{target}")
+    if page.file.src_uri == "api.md":
+        assert API_MARKER in markdown
+        markdown = markdown.replace(API_MARKER, write_reference())
+    return rewrite_blocks(markdown)
+
+
+def rewrite_blocks(markdown: str) -> str:
+    """Write lists and code blocks as Python-Markdown reads them.
+
+    An empty line comes before a list, items are indented by four spaces a level, and the line that
+    opens a code block names the language alone.
+    """
+    lines: list[str] = []
+    levels: list[int] = []  # columns at which the text of the open list items begins
+    in_code = False
+    for line in markdown.split("\n"):
+        text = line.lstrip(" ")
+        column = len(line) - len(text)
+        if text:
+            item = None if in_code else re.match(r"(?:[-*+]|\d+\.) +", text)
+            if not in_code:
+                after_break = not lines or not lines[-1].strip()
+                while levels and column < levels[-1] and (item or after_break or text[0] == "#"):
+                    levels.pop()
+            if item and not levels and lines and lines[-1].strip() and not is_item(lines[-1]):
+                lines.append("")
+            depth = 4 * len(levels)
+            excess = column - levels[-1] if levels else column
+            lines.append(" " * (depth + max(excess, 0)) + text)
+            if item:
+                levels.append(column + len(item[0]))
+            if fence := re.match(r"(```|~~~)([\w-]*)", text):
+                in_code = not in_code
+                lines[-1] = " " * (depth + max(excess, 0)) + (fence[0] if in_code else text)
+        else:
+            lines.append("")
+    return "\n".join(lines)
+
+
+def is_item(line: str) -> bool:
+    """Whether a line is, or goes on with, a list item."""
+    return bool(re.match(r" *(?:[-*+]|\d+\.) +| {2,}\S", line))
+
+
+def list_public_names() -> list[tuple[str, Any]]:
+    """The public names of `nikawa` and the functions of `nikawa.api`, each with its object."""
+    import nikawa
+    from nikawa import api
+
+    names = {name: getattr(nikawa, name) for name in nikawa.__all__ if name != "__version__"}
+    for name, value in vars(api).items():
+        is_ours = inspect.isfunction(value) and value.__module__ == "nikawa.api"
+        if is_ours and not name.startswith("_"):
+            names.setdefault(name, value)
+    return list(names.items())
+
+
+def write_reference() -> str:
+    """The Python reference, from what is public now: functions, then classes, then modules."""
+    groups: dict[str, list[str]] = {"Functions": [], "Types": [], "Modules": []}
+    for name, value in sorted(list_public_names(), key=lambda pair: pair[0].lower()):
+        if inspect.ismodule(value):
+            groups["Modules"].append(value.__name__)
+        elif inspect.isclass(value):
+            groups["Types"].append(f"{value.__module__}.{value.__qualname__}")
+        elif callable(value):
+            groups["Functions"].append(f"{value.__module__}.{getattr(value, '__name__', name)}")
+    return "\n\n".join(
+        f"## {title}\n\n" + "\n\n".join(f"::: {path}" for path in paths)
+        for title, paths in groups.items()
+        if paths
+    )
+
+
+def write_notebook(notebook: dict[str, Any]) -> str:
+    """A notebook as a page: text, code, and the outputs that the notebook stores."""
+    parts = []
+    for cell in notebook["cells"]:
+        source = "".join(cell["source"]).strip()
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+        elif cell["cell_type"] == "code" and source:
+            parts.append(f"```python\n{source}\n```")
+            parts += [html for output in cell.get("outputs", []) if (html := write_output(output))]
+    return "\n\n".join(parts) + "\n"
+
+
+def write_output(output: dict[str, Any]) -> str:
+    """One output of a cell: its HTML where it has some, its text otherwise."""
+    data = output.get("data", {})
+    if html := "".join(data.get("text/html", "")):
+        without_empty_lines = re.sub(r"\n\s*\n", "\n", html)  # one would end the HTML block
+        return f'<div class="cell-output">{without_empty_lines}</div>'
+    text = "".join(output.get("text", data.get("text/plain", ""))).rstrip()
+    return f"```text\n{text}\n```" if text else ""

@@ -1,0 +1,1 @@
+"""Build the version that is to be released, and try it as a user gets it: `make release`."""
