@@ -100,6 +100,31 @@ def test_a_slice_counts_its_examples_and_not_the_answers_of_the_best_system(
     assert sorted(shown) == sorted(sizes.values())
 
 
+def test_a_folder_of_systems_without_a_file_for_a_task(
+    nikawa: Nikawa, answers: Callable[[str, Sequence[Any]], str], tmp_path: Path
+) -> None:
+    for name in ("mini-ja-nli", "mini-ja-qa"):
+        answers(name, [1, 2, 3, 4, 5, 1])
+    words = ("run", "--model", f"系=replay:{tmp_path}", "--tasks", TASK, "--workers", "1")
+    done = nikawa(*words, "--out", str(tmp_path / "runs"))
+    assert done.returncode == 2
+    assert f"put {TASK} into the name of its file" in done.stderr
+
+
+def test_reasons_with_commas_are_separated_by_semicolons(
+    nikawa: Nikawa, answers: Callable[[str, Sequence[Any]], str], tmp_path: Path
+) -> None:
+    """A reason may hold commas: it lists the labels."""
+    _, examples = load_task("mini-ja-nli", "test")
+    path = tmp_path / "nli.jsonl"
+    texts = ["よく分かる。", "矛盾とは言えません。"] + ["含意"] * (len(examples) - 2)
+    rows = [{"id": e.id, "answer": t} for e, t in zip(examples, texts, strict=True)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    words = ("--tasks", "mini-ja-nli", "--out", str(tmp_path / "runs"), "--workers", "1")
+    done = nikawa("run", "--model", f"系=replay:{path}", *words)
+    assert "neutral; 1 says what the answer is not);" in done.stdout
+
+
 def test_the_command_on_a_page_finds_the_run_again(
     nikawa: Nikawa, answers: Callable[[str, Sequence[Any]], str], tmp_path: Path
 ) -> None:

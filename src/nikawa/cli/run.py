@@ -618,7 +618,8 @@ def format_figure(cell: RunCell, table: TableUnit) -> str:
 
 def format_reasons(reasons: Mapping[str, int]) -> str:
     """The reasons with their counts, and what to do about those that have a cure."""
-    counted = ", ".join(f"{count:,} {kind}" for kind, count in reasons.items())
+    between = "; " if any("," in kind for kind in reasons) else ", "
+    counted = between.join(f"{count:,} {kind}" for kind, count in reasons.items())
     cures = "; ".join(UNANSWERED_CURES[kind] for kind in reasons if kind in UNANSWERED_CURES)
     return f" ({counted}); {cures or '--show-reading shows what was read from what'}"
 

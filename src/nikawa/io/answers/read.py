@@ -369,7 +369,10 @@ def find_answer_files(folder: Path, task: Task) -> list[Path]:
     if len(chosen) > 1 and not are_parts(chosen):
         names = [str(file.relative_to(folder)) for file in chosen]
         what = f"holds {len(chosen)} files that could be the answers to {task.name}"
-        raise BadInput(what, file=folder, cure=f"name one of them: {list_names(names)}")
+        cure = f"name one of them: {list_names(names)}"
+        if chosen == files:  # those of other tasks, it may be
+            cure += f"; in a folder of several tasks, put {task.name} into the name of its file"
+        raise BadInput(what, file=folder, cure=cure)
     return chosen
 
 
