@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nikawa.datasets import tasks
+from nikawa.errors import BadInput
+from nikawa.io.answers import read_answers
 from nikawa.io.answers.base import Target
 from nikawa.io.answers.content import ContentIndex, LogSample, SampleMatcher, place_texts
 from nikawa.records import Example, Kind, Span, Task
@@ -306,3 +311,58 @@ def test_a_sample_takes_as_long_among_many(size: int) -> None:
     content, fits = index.find_fits(sample(prompts(items)[side + 1]))
     assert "窓1が見える。" in content
     assert [fit.places for fit in fits] == [(side + 1,)]
+
+
+def write_inspect_log(path: Path, samples: list[dict[str, Any]]) -> Path:
+    rows = [{"epoch": 1, "target": "", **sample} for sample in samples]
+    document = {"status": "success", "eval": {}, "samples": rows}
+    path.write_text(json.dumps(document, ensure_ascii=False), "utf-8")
+    return path
+
+
+def make_pairs(*pairs: tuple[str, str]) -> list[Example]:
+    return [
+        Example(id=str(place), inputs={"premise": premise, "hypothesis": hypothesis})
+        for place, (premise, hypothesis) in enumerate(pairs)
+    ]
+
+
+def word_prompt(example: Example, shown: str = "") -> str:
+    return shown + "前提: {premise}\n仮説: {hypothesis}\n".format(**example.inputs)
+
+
+def test_fields_of_the_item_count_before_examples_that_were_shown(tmp_path: Path) -> None:
+    """The ids are somebody's count from 1, and name items that every prompt shows."""
+    examples = make_pairs(
+        ("船が港に入る。", "港に船がいる。"),
+        ("橋を電車が渡る。", "電車は動いている。"),
+        ("鐘が三度鳴る。", "鐘は静かだ。"),
+    )
+    shown = "".join(word_prompt(example) + "答え: 含意\n" for example in examples)
+    labels = ["entailment", "neutral", "contradiction"]
+    samples = [
+        {
+            "id": str(place + 1),
+            "input": word_prompt(example, shown),
+            "metadata": dict(example.inputs),
+            "output": {"completion": labels[place]},
+        }
+        for place, example in enumerate(examples)
+    ]
+    path = write_inspect_log(tmp_path / "log.json", samples)
+    answers = read_answers(path, tasks()["jnli"], examples)
+    assert [answers.predictions[str(place)].answer for place in range(3)] == labels
+    for sample in samples:
+        sample["metadata"] = {}
+    path = write_inspect_log(tmp_path / "bare.json", samples[:2])
+    with pytest.raises(BadInput, match="nothing tells which of them is meant"):
+        read_answers(path, tasks()["jnli"], examples)
+
+
+def test_an_id_counts_between_items_that_differ_in_width_alone(tmp_path: Path) -> None:
+    """A tool that normalises writes ＪＲ as JR, which is another item to the letter."""
+    examples = make_pairs(("ＪＲの駅がある。", "駅がある。"), ("JRの駅がある。", "駅がある。"))
+    sample = {"id": "0", "input": word_prompt(examples[1]), "output": {"completion": "entailment"}}
+    path = write_inspect_log(tmp_path / "log.json", [sample])
+    answers = read_answers(path, tasks()["jnli"], examples)
+    assert list(answers.predictions) == ["0"]

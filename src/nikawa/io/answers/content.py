@@ -187,6 +187,7 @@ class ContentIndex:
 
     def __init__(self, target: Target) -> None:
         self.examples, self._names = target.examples, target.task.inputs
+        self._find = target.find
         places: dict[tuple[str, ...], list[int]] = {}
         fold = cache(fold_content)  # a passage has many questions
         for place, example in enumerate(self.examples):
@@ -230,11 +231,12 @@ class ContentIndex:
 
     def _find_in(self, content: str, sample: LogSample) -> list[Fit]:
         fits: dict[tuple[str, ...], list[Fit]] = defaultdict(list)
+        segments = Counter(content.split(BETWEEN))
         for text in self._find_rarest(content):
             for key in self._keys[text]:
                 spans = place_texts(key, content)
                 if spans is not None:
-                    is_record = all(is_segment(span, content) for span in spans)
+                    is_record = all(key.count(text) <= segments[text] for text in key)
                     texts, places = tuple(sorted(key)), tuple(self._places[key])
                     fits[texts].append(Fit(texts, places, spans, is_record))
         kept = []
@@ -246,7 +248,8 @@ class ContentIndex:
             for fit in group:
                 places = tuple(place for place in fit.places if place in meant)
                 kept += [fit._replace(places=places)] if places else []
-        return kept
+        # what a sample repeats of its item, field by field, is the item; the rest is in its prompt
+        return [fit for fit in kept if fit.is_record] or kept
 
     def _find_rarest(self, content: str) -> set[str]:
         texts = set()
@@ -295,9 +298,12 @@ class ContentIndex:
                 text[span.start : span.end].strip() in segments for span in spans
             )
 
-        for is_meant in (is_exact, has_names, has_words):
-            places = [p for p in places if is_meant(self.examples[p])] or places
-        return list(places)
+        kept = list(places)
+        for is_meant in (has_names, is_exact, has_words):  # a log may have changed the width
+            kept = [p for p in kept if is_meant(self.examples[p])] or kept
+        own = None if sample.own_id is None else self._find(sample.own_id)
+        named = [p for p in places if self.examples[p] is own and p not in kept]
+        return kept + named  # two hints that disagree decide nothing here
 
 
 def place_texts(key: Sequence[str], content: str) -> tuple[tuple[int, int], ...] | None:
@@ -329,11 +335,13 @@ def is_clear(fit: Fit) -> bool:
     return fit.is_record or fit.size >= START_CHARS
 
 
-def is_segment(span: tuple[int, int], content: str) -> bool:
-    """Whether a span is a segment of the content by itself."""
-    start, end = span
-    is_start = start == 0 or content[start - 1] == BETWEEN
-    return is_start and (end == len(content) or content[end] == BETWEEN)
+def is_shown_before(place: int, fits: Sequence[Fit]) -> bool:
+    """Whether a sample holds other texts behind those of an example, as it does behind few-shot
+    examples.
+    """
+    ends = [max(end for _, end in fit.spans) for fit in fits if place in fit.places]
+    starts = [min(start for start, _ in fit.spans) for fit in fits if place not in fit.places]
+    return any(start >= end for start in starts for end in ends)
 
 
 @dataclass
@@ -377,6 +385,8 @@ class SampleMatcher:
         """How many samples hold a content and no other."""
         self._ids_contradict, self._numbers_contradict = False, False
         self._confirmed_numbers, self._count = 0, 0
+        self._confirmed_ids = 0
+        """Samples whose id names what comes last in them, not an example shown before it."""
 
     def match(self, samples: Iterable[LogSample]) -> Iterator[SampleMatch]:
         """Every sample with its example, in the order of the log; those without one may come before."""
@@ -387,7 +397,7 @@ class SampleMatcher:
             self._sample_counts.update(contents)
             if len(contents) == 1:
                 self._sole_counts.update(contents)
-            self._compare_ids(sample, {place for fit in fits for place in fit.places})
+            self._compare_ids(sample, fits)
             if len(fits) == 1 and len(fits[0].places) == 1 and is_clear(fits[0]):
                 (place,) = fits[0].places
                 if len(self._decided[place]) >= MAX_SAMPLES:
@@ -446,12 +456,15 @@ class SampleMatcher:
         example = None if name is None else self._target.find(name)
         return None if example is None else self._place_of[example.id]
 
-    def _compare_ids(self, sample: LogSample, places: set[int]) -> None:
+    def _compare_ids(self, sample: LogSample, fits: Sequence[Fit]) -> None:
         """Note whether the id or number of a sample is that of an example whose texts it holds."""
+        places = {place for fit in fits for place in fit.places}
         if not places:
             return
         own = self._find_place(sample.own_id)
         self._ids_contradict |= own is not None and own not in places
+        if own in places:
+            self._confirmed_ids += not is_shown_before(own, fits)
         if sample.number is not None:
             number = self._find_place(sample.number)
             self._confirmed_numbers += places == {number}
@@ -521,6 +534,8 @@ class SampleMatcher:
         for undecided in rest:
             sample, places = undecided.sample, {p for fit in undecided.fits for p in fit.places}
             own = None if self._ids_contradict else self._find_place(sample.own_id)
+            if own in places and not self._confirmed_ids:
+                continue  # all ids name examples that were shown: whose they are is not clear
             number = self._find_place(sample.number) if are_numbers_ids else None
             if own is not None and (
                 own in places or undecided.is_silent or undecided.has_own_texts
@@ -540,13 +555,17 @@ class SampleMatcher:
             return counts[fit.texts] <= self._index.count_items(fit.texts)
 
         for undecided in rest:
+            shown = {place for fit in undecided.fits for place in fit.places}
             fits = [fit for fit in undecided.fits if is_rare(fit, self._sample_counts)]
             if not fits:
                 fits = [f for f in undecided.fits if is_clear(f) or is_rare(f, self._sole_counts)]
             best = max((fit.rank for fit in fits), default=None)
             undecided.fits = [fit for fit in fits if fit.rank == best]
             undecided.places = [place for fit in undecided.fits for place in fit.places]
-            if len(undecided.places) == 1:
+            own = self._find_place(undecided.sample.own_id)
+            if own in shown and not self._ids_contradict and own not in undecided.places:
+                undecided.places.append(own)  # the id says one thing, the place another
+            elif len(undecided.places) == 1:
                 self._learn_shape(undecided.fits[0])
                 yield undecided, undecided.places[0]
 
