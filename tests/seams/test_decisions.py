@@ -617,3 +617,28 @@ def test_decisions_relabel_a_released_dataset(
         (row,) = json.loads(done.stdout)["release"]["corrections"]
         assert (row["before"], row["after"], row["by"]) == ("entailment", "neutral", "rin")
         assert row["why"].startswith("TARO の答えを rin が採用した")
+
+
+def test_a_decision_that_decides_nothing_is_noted_or_refused(
+    nikawa: Nikawa, tmp_path: Path
+) -> None:
+    def aggregate(*lines: dict[str, Any], rule: str = "majority") -> CompletedProcess[str]:
+        file = tmp_path / "said.jsonl"
+        votes = [{"example": "a", "worker": f"w{n}", "answer": n % 2} for n in range(3)]
+        asked = [{"question": "label", **line} for line in (*votes, *lines)]
+        file.write_text("".join(json.dumps(line) + "\n" for line in asked), "utf-8")
+        words = ("--rule", rule, "--out", str(tmp_path / "gold"), "--overwrite")
+        return nikawa("aggregate", str(file), *words)
+
+    decision = {"example": "a", "worker": "decision:rin", "kind": "decision", "comment": "理由"}
+    for answer in (None, "  "):
+        done = aggregate({**decision, "answer": answer})
+        assert "decisions without an answer: 1 (skipped" in done.stdout + done.stderr
+        (item,) = rows(tmp_path / "gold" / "items.jsonl")
+        assert (item["gold"], item["by"]) == (0, "majority")
+    done = aggregate({**decision, "answer": "x", "question": "naturalness"})
+    assert "decisions to 'naturalness': 1 (not used" in done.stdout + done.stderr
+    for answer in ("nan", "1e999"):
+        done = aggregate({**decision, "answer": answer}, rule="mean")
+        assert done.returncode == 2
+        assert f"line 4: the decision '{answer}' about 'a' is no number" in done.stderr

@@ -11,6 +11,7 @@ Decisions are no answers of workers: they are in no table, and count in no vote,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -265,7 +266,9 @@ def finish_number(decision: Decision, answer: Any, rule: Rule) -> float | int:
     try:
         value = float(answer)
     except (TypeError, ValueError):
-        raise _fault(decision, "is no number", "decide on a number of the scale") from None
+        value = math.nan
+    if not math.isfinite(value):
+        raise _fault(decision, "is no number", "decide on a number of the scale")
     values = np.array([value])
     for step in rule.steps:
         if step.name in FINISHERS:

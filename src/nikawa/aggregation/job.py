@@ -7,7 +7,7 @@ item, and an example is kept when every rule accepts it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,8 @@ from nikawa.aggregation.workers import (
 )
 from nikawa.datasets.names import find_benchmark
 from nikawa.errors import BadInput, name_faulty_file
-from nikawa.io.judgements import JudgementOptions
+from nikawa.io.judgements import JudgementOptions, Note
+from nikawa.io.judgements.base import MAX_LINES_NOTED
 from nikawa.records import Example, Record
 
 
@@ -153,7 +154,7 @@ def aggregate(
             for name, each in verdicts.items()
         ),
         excluded=tuple(effects),
-        notes=source.notes,
+        notes=(*source.notes, *note_unused_decisions(book, questions.values())),
         remarks=count_remarks(source),
     )
     decided = {
@@ -191,6 +192,19 @@ def collect_decisions(
             sheet.check({table.question: table for table in tables.values()} | by_gold)
         book.add(sheet.rows)
     return book
+
+
+def note_unused_decisions(
+    book: DecisionBook, questions: Iterable[Collection[str]]
+) -> Iterator[Note]:
+    """A note for each question that was decided and that no rule makes gold of."""
+    used = {name for names in questions for name in names}
+    for question, by_item in book.chains.items():
+        if question not in used:
+            decisions = [decision for chain in by_item.values() for decision in chain]
+            lines = tuple(one.line for one in decisions if one.line is not None)[:MAX_LINES_NOTED]
+            what, done = f"decisions to {question!r}", "not used: no rule makes gold of it"
+            yield Note(what=what, done=done, count=len(decisions), lines=lines)
 
 
 def find_decided_places(table: Table, items: Collection[str]) -> list[int]:

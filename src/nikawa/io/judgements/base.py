@@ -246,6 +246,9 @@ class Reading:
 
     def _add_remark(self, place: int, judgement: Judgement) -> None:
         kind = kind_of(judgement)
+        if judgement.answer is None:  # of a blank cell: nothing was decided
+            self.notes.add(f"{kind}s without an answer", place, "skipped")
+            return
         remarks = self.reports if kind == REPORT else self.decisions
         remarks.append((place, replace(judgement, kind=kind)))
 
