@@ -125,6 +125,22 @@ def test_reasons_with_commas_are_separated_by_semicolons(
     assert "neutral; 1 says what the answer is not);" in done.stdout
 
 
+def test_a_report_names_the_runs_that_are_not_finished(
+    nikawa: Nikawa, answers: Callable[[str, Sequence[Any]], str], tmp_path: Path
+) -> None:
+    runs = tmp_path / "runs"
+    for name in ("完了", "途中"):
+        file = answers(name, [1, 2, 3, 4, 5, 1])
+        words = ("--tasks", TASK, "--out", str(runs), "--workers", "1")
+        nikawa("run", "--model", f"{name}=replay:{file}", *words)
+    [half] = runs.glob("*途中*")
+    (half / "done.json").unlink()
+    made = nikawa("report", str(runs), "--out", str(tmp_path / "report"))
+    assert f"left out, not finished: {half.name} (1 run)" in made.stdout
+    made = nikawa("report", str(runs), "--out", str(tmp_path / "again"), "--json")
+    assert json.loads(made.stdout)["left_out"] == {"not finished": [half.name]}
+
+
 def test_the_command_on_a_page_finds_the_run_again(
     nikawa: Nikawa, answers: Callable[[str, Sequence[Any]], str], tmp_path: Path
 ) -> None:

@@ -94,11 +94,12 @@ def report(
         echo(", ".join(format_count(n, noun) for noun, n in counts.items()))
         for system, reason in written.undefined.items():
             echo(f"{system} is not defined, and in no comparison: {reason}")
-        for reason, folders in written.scored_again.items():
+        noted = [(f"scored again, since {why}", runs) for why, runs in written.scored_again.items()]
+        noted += [(f"left out, {why}", runs) for why, runs in written.left_out.items()]
+        for words, folders in noted:
             names = ", ".join(folders[:MAX_RUNS_NAMED])
             more = ", …" if len(folders) > MAX_RUNS_NAMED else ""
-            count = format_count(len(folders), "run")
-            echo(f"scored again, since {reason}: {names}{more} ({count})")
+            echo(f"{words}: {names}{more} ({format_count(len(folders), 'run')})")
         echo(
             f"{written.page}  ({written.bytes / 1e6:.1f} MB; beside it summary.md, .tex, .csv and figures/)"
         )

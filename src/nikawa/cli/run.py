@@ -484,7 +484,8 @@ def show_estimate(report: DryRunReport) -> None:
         echo(f"note: {line}")
     for line in report.left_out:
         echo(f"left out: {line}")
-    done = f"; {report.total.done:,} runs are done" if report.total.done else ""
+    runs = "1 run is" if report.total.done == 1 else f"{report.total.done:,} runs are"
+    done = f"; {runs} done" if report.total.done else ""
     echo(f"Nothing was sent or written{done}.")
 
 
@@ -514,7 +515,8 @@ def format_notes(report: RunReport, table: TableUnit) -> Iterator[str]:
     for each in report.usage or ():
         yield from format_uncertain_cost(each)
     if report.spent:
-        yield f"spent under the budget so far: {report.spent:.4f}"
+        unfinished = " (unfinished runs included)" if report.problems else ""
+        yield f"spent under the budget so far: {report.spent:.4f}{unfinished}"
     yield from format_unanswered(report.cells)
     yield from (f"note: {line}" for line in report.notes)
     yield from (f"left out: {line}" for line in report.left_out)

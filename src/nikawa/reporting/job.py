@@ -40,7 +40,7 @@ from nikawa.reporting.systems import (
 )
 from nikawa.reporting.training import collect_training
 from nikawa.reporting.tried_settings import find_choices
-from nikawa.runs.load import find_runs, load_systems
+from nikawa.runs.load import CHOOSES_SETTINGS, find_runs, load_systems
 from nikawa.runs.records import About, EvaluationProtocol, RunSpec
 from nikawa.runs.store import StoredRun
 from nikawa.scoring.compare import PairedTests
@@ -105,6 +105,8 @@ class ReportResult(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Reason to the folders of the runs whose stored scores could not be taken: `its data changed`, …"""
     undefined: dict[str, str] = field(default_factory=dict)
     """Task and system to why it is in no comparison: too few of its answers could be read."""
+    left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Reason to the folders of runs that are on no page, though they lie in the folders named: `not finished`, …"""
 
 
 def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None) -> ReportResult:
@@ -162,6 +164,10 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
             unit=options.unit,
             overwrite=options.overwrite,
         )
+    left_out: dict[str, tuple[str, ...]] = {}
+    for folder, why in sorted(runs_found.skipped.items()):
+        if why != CHOOSES_SETTINGS:  # those are on the page, by themselves
+            left_out[why] = (*left_out.get(why, ()), folder)
     paths = [path for path in out.rglob("*") if path.is_file()]
     files = sorted(str(path.relative_to(out)) for path in paths)
     return ReportResult(
@@ -173,6 +179,7 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
         tasks=tuple(task.name for task in tasks),
         examples=sum(map(len, items.values())),
         scored_again=list_scored_again(tasks),
+        left_out=left_out,
         undefined={
             f"{each.task}: {each.system}": each.why for each in compared.comparison.undefined or ()
         },
