@@ -642,3 +642,20 @@ def test_a_decision_that_decides_nothing_is_noted_or_refused(
         done = aggregate({**decision, "answer": answer}, rule="mean")
         assert done.returncode == 2
         assert f"line 4: the decision '{answer}' about 'a' is no number" in done.stderr
+
+
+def test_names_are_hidden_however_they_are_typed(nikawa: Nikawa, tmp_path: Path) -> None:
+    typed = "山田　太郎、山田太郎、HANA  MORI、ｈａｎａ ｍｏｒｉ、か\u3099く、ﾀﾛｳ。 channamori は別人、ﾀﾞﾒ"
+    with serve(tmp_path / "project") as walk:
+        for name in ("山田 太郎", "hana mori", "がく"):
+            walk.work(name, label("entailment", "entailment", "neutral", "neutral"), typed)
+        walk.store.write(make_links, walk.project, ["タロウ"], "rin", 1.0)
+        hide = walk.project.pseudonym
+    out = tmp_path / "all.jsonl"
+    done = nikawa(
+        "collect", "export", str(tmp_path / "project"), "--out", str(out), "--pseudonymise"
+    )
+    assert done.returncode == 0, done.stderr
+    yamada, hana, gaku, taro = map(hide, ("山田 太郎", "hana mori", "がく", "タロウ"))
+    (comment,) = {one["comment"] for one in rows(out)}
+    assert comment == f"{yamada}、{yamada}、{hana}、{hana}、{gaku}、{taro}。 channamori は別人、ﾀﾞﾒ"

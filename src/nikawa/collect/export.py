@@ -25,6 +25,7 @@ import msgspec
 
 from nikawa.collect.form import WriterExample
 from nikawa.collect.items import open_synced
+from nikawa.collect.names import fold_name
 from nikawa.collect.project import EXAMPLES, Project, open_project
 from nikawa.collect.store import (
     ANSWERS,
@@ -75,6 +76,8 @@ DECISION_COLUMNS = (
 )
 """`decides` says how the decision counts (`override` or `ties`), `earlier` holds those it replaced, as JSON."""
 BYTES_PER_BLOCK = 1 << 16
+_CLUSTER = re.compile("(?s:.)[\u0300-\u036f\u3099\u309a\uff9e\uff9f\u1160-\u11ff]*")
+"""A character with the marks and letters that compose with it: か\u3099 is が, and three Jamo are a syllable."""
 
 
 @dataclass(frozen=True)
@@ -237,27 +240,42 @@ class _Names:
         self.hide: Callable[[str], str] = cache(project.pseudonym)
         people = [str(name) for (name,) in db.rows("SELECT name FROM workers")]
         people += [str(name) for (name,) in db.rows("SELECT DISTINCT person FROM decisions")]
-        spellings = {
-            folded: name
-            for name in people
-            for folded in (name, unicodedata.normalize("NFKC", name))
-        }
-        self._by_spelling = {spelling.casefold(): name for spelling, name in spellings.items()}
-        # A name of letters and digits is looked for as a word: `an` is none inside `and`.
-        patterns = [
-            rf"(?<![0-9A-Za-z]){re.escape(one)}(?![0-9A-Za-z])" if one.isascii() else re.escape(one)
-            for one in sorted(spellings, key=len, reverse=True)
-            if not is_common_name(one)
-        ]
-        self._pattern = re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
+        # A name of letters and digits is looked for as a word: `an` is none inside `and`. Blanks inside a name may be
+        # missing, and of any width: 山田　太郎 is 山田 太郎.
+        spellings = {fold_name(name): name for name in people if not is_common_name(name)}
+        self._by_letters = {"".join(one.split()): name for one, name in spellings.items()}
+        patterns = []
+        for spelling in sorted(spellings, key=len, reverse=True):
+            pattern = r"\s*".join(map(re.escape, spelling.split()))
+            is_word = spelling.isascii()
+            patterns.append(rf"(?<![0-9a-z]){pattern}(?![0-9a-z])" if is_word else pattern)
+        self._pattern = re.compile("|".join(patterns)) if patterns else None
 
     def hide_in(self, text: str) -> str:
-        """A comment or reason with the pseudonyms of the people whose names it holds."""
+        """A comment or reason with the pseudonyms of the people whose names it holds, however they are typed."""
         if not text or self._pattern is None:
             return text
-        return self._pattern.sub(
-            lambda match: self.hide(self._by_spelling.get(match[0].casefold(), match[0])), text
-        )
+        folded, places = fold_text(text)
+        parts, end = [], 0
+        for match in self._pattern.finditer(folded):
+            start = places[match.start()][0]
+            if start < end:  # one character of the text may be several of the folded one
+                continue
+            name = self._by_letters.get("".join(match[0].split()), match[0])
+            parts += [text[end:start], self.hide(name)]
+            end = places[match.end() - 1][1]
+        return "".join((*parts, text[end:]))
+
+
+def fold_text(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """A text as `fold_name` spells names, and for each of its characters where it begins and ends in the text."""
+    folded: list[str] = []
+    places: list[tuple[int, int]] = []
+    for cluster in _CLUSTER.finditer(text):
+        plain = unicodedata.normalize("NFKC", cluster[0]).casefold()
+        folded.append(plain)
+        places += [cluster.span()] * len(plain)
+    return "".join(folded), places
 
 
 def _choose_kinds(parts: set[str]) -> str:
