@@ -154,6 +154,29 @@ def test_a_release_says_which_splits_got_nothing(nikawa: Run, tmp_path: Path) ->
     assert "nothing came into" not in warn("rest,0,0")
 
 
+def test_a_build_that_ends_with_nothing_names_every_stage_that_lost_all(
+    nikawa: Run, tmp_path: Path
+) -> None:
+    """JNLI has two flows: to mend one of them alone brings back half of the items."""
+    write_sources("jnli", tmp_path)
+    config = tmp_path / "config.toml"
+    changed = {"edit_distance": 0.0001, "similarity_variance": 0.0001, "similarity_workers": 20}
+    lines = [
+        line
+        for line in config.read_text("utf-8").splitlines()
+        if line.partition("=")[0].strip() not in changed
+    ]
+    lines += [f"{name} = {value}" for name, value in changed.items()]
+    config.write_text("\n".join([*lines, ""]), "utf-8")
+    words = ("--config", str(config), "--out", str(tmp_path / "o"), "--simulate", "1")
+    done = nikawa("build", "jnli", *words)
+    assert done.returncode == 2
+    (message,) = done.stderr.splitlines()
+    assert "the stage scored-a dropped all" in message
+    assert "the stage written dropped all" in message
+    assert "change similarity_variance, edit_distance in the config" in message
+
+
 def test_an_export_says_what_is_in_which_file(nikawa: Run, tmp_path: Path) -> None:
     examples = [Example(id=f"i{n}", inputs={"text": f"{n}番目の文。"}) for n in range(2)]
     write_records(tmp_path / "items.jsonl", examples)

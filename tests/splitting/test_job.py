@@ -340,7 +340,14 @@ def test_gold_of_workers_keeps_its_judgements_and_fills_the_card(
     assert (card.workers, card.workers_are) == ("3 workers, 180 answers about 60 items", "persons")
     assert "label by majority (ties: adjudicate), 60 of 60 items" in card.labels
     found = find_lineage("0-neutral", tmp_path / "out")
-    assert [(j.worker, j.answer) for j in found.judgements] == [(w, w) for w in ("an", "bo", "cy")]
+    workers = [(j.worker, j.answer) for j in found.judgements if j.kind == "person"]
+    assert workers == [(w, w) for w in ("an", "bo", "cy")]
+    (decision,) = [j for j in found.judgements if j.kind == "decision"]
+    assert (decision.worker, decision.answer, decision.comment) == (
+        "decision:rin",
+        "bo",
+        "bo saw it",
+    )
     assert found.gold == {"label": "bo"}
     assert [step.stage for step in found.steps] == ["aggregate", "split"]
     assert found.steps[0].rule.endswith("(an 1, bo 1, cy 1); decided by rin: bo saw it")

@@ -185,15 +185,18 @@ def explain_loss(recipe: Recipe, reports: Sequence[StageReport]) -> tuple[str, s
             causes[stage.name] = report
         else:
             waiting += sets
-    first = next((report for report in reports if report.name in causes), reports[-1])
-    reasons = ", ".join(f"{why} {count:,}" for why, count in first.dropped.items())
-    lost = sum(first.dropped.values())
-    how = f"dropped all {lost:,} ({reasons})" if lost else "found no item"
-    stage = recipe.stage(next(iter(first.wrote)))
-    settings = [name for name in stage.uses if name != "seed"]
-    change = f"change {list_names(settings)} in the config, or give" if settings else "give"
+    lossy = [report for report in reports if report.name in causes] or [reports[-1]]
+    losses, settings = [], []
+    for report in lossy:
+        reasons = ", ".join(f"{why} {count:,}" for why, count in report.dropped.items())
+        lost = sum(report.dropped.values())
+        how = f"dropped all {lost:,} ({reasons})" if lost else "found no item"
+        losses.append(f"the stage {report.name} {how}")
+        settings += recipe.stage(next(iter(report.wrote))).uses
+    names = list(dict.fromkeys(name for name in settings if name != "seed"))
+    change = f"change {list_names(names)} in the config, or give" if names else "give"
     cure = f"{change} more or other text; nikawa build {recipe.name} --show-config explains the settings"
-    return f"nothing is left to release of {recipe.name}: the stage {first.name} {how}", cure
+    return f"nothing is left to release of {recipe.name}: {'; '.join(losses)}", cure
 
 
 def _step(
