@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from nikawa.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from nikawa import aggregation as aggregation
+    from nikawa import agreement as agreement
     from nikawa.api import aggregate as aggregate
     from nikawa.api import agree as agree
     from nikawa.api import analyse as analyse
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from nikawa.api import tag as tag
     from nikawa.errors import BadInput as BadInput
     from nikawa.errors import NikawaError as NikawaError
+    from nikawa.metrics import Metric as Metric
     from nikawa.records import Card as Card
     from nikawa.records import Dataset as Dataset
     from nikawa.records import Example as Example
@@ -76,19 +79,24 @@ _RECORDS = (
     "Task",
 )
 _ERRORS = ("BadInput", "NikawaError")
+_MODULES = ("aggregation", "agreement")
+"""Modules with public names of their own: `nk.agreement.krippendorff_alpha`, `nk.aggregation.DawidSkene`."""
 _HOME = {
     **dict.fromkeys(_FUNCTIONS, "nikawa.api"),
     **dict.fromkeys(_RECORDS, "nikawa.records"),
     **dict.fromkeys(_ERRORS, "nikawa.errors"),
+    "Metric": "nikawa.metrics",
 }
 
-__all__ = [*_FUNCTIONS, *_RECORDS, *_ERRORS]  # noqa: PLE0604  (names, built from the tables above)
+__all__ = [*_FUNCTIONS, *_RECORDS, *_ERRORS, "Metric", *_MODULES]  # noqa: PLE0604  (names, built from the tables above)
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import nikawa` costs nothing."""
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
+    if name in _MODULES:
+        return import_module(f"nikawa.{name}")
     raise AttributeError(f"module 'nikawa' has no attribute {name!r}")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from nikawa.metrics.base import Evaluation, Items, ItemScore, Metric, Mode
+from nikawa.metrics.base import Evaluation, Items, ItemScore, Metric, MetricResult, Mode
 from nikawa.registry import Registry, collect_plugins, scan
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "ItemScore",
     "Items",
     "Metric",
+    "MetricResult",
     "Mode",
     "golden_adapters",
     "metrics",

@@ -3,6 +3,8 @@
 Every interval and test resamples items, that is, puts whole-number weights on them. A metric therefore
 returns an `Evaluation`: its value, how right each item was where it can say, and `under(weights)`, which gives the
 value for many weightings at once from sufficient statistics, without running the metric again.
+
+In a notebook, a metric is found by its name and called: `Metric("jsquad-f1")(answers, gold)`.
 """
 
 from __future__ import annotations
@@ -10,14 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NoReturn, Protocol, TypeVar
+from importlib import import_module
+from math import isnan
+from typing import Any, ClassVar, Literal, NoReturn, Protocol, TypeVar, get_args
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from nikawa.errors import BadInput
-from nikawa.records import Task, Unit
+from nikawa.errors import BadInput, list_names, unknown
+from nikawa.records import Prediction, Record, Span, Task, Unit
 from nikawa.stats.resample import Resampleable, sum_groups
+from nikawa.tables import ShownAsTables
 
 Mode = Literal["official", "documented"]
 Better = Literal["higher", "lower"]
@@ -136,16 +142,77 @@ class ItemScore:
     better: Better
 
 
+class ScoredItem(Record, frozen=True, kw_only=True):
+    """One item under a metric."""
+
+    id: str
+    """The key of the item, or its place where gold was given as a list."""
+    gold: Any
+    answer: Any
+    """None where there is none."""
+    score: float | None
+    """How right the answer is; None where the metric cannot say it of one item."""
+
+
+@dataclass(frozen=True, repr=False)
+class MetricResult(ShownAsTables):
+    """A metric of some answers: the value, and the score of each item."""
+
+    metric: str
+    value: float
+    """A fraction or a plain number, as the metric computes it; NaN where it is not defined. `nikawa.score` reports the unit
+    of the task's official scorer."""
+    n: int
+    """How many items there are."""
+    mode: Mode
+    items: tuple[ScoredItem, ...]
+    unknown: tuple[str, ...] = ()
+    """Ids of answers that are not in gold; they count nowhere."""
+
+    main_table: ClassVar[str] = "items"
+
+    @property
+    def detail(self) -> list[float | None]:
+        """The score of each item, in the order of gold."""
+        return [item.score for item in self.items]
+
+    def __float__(self) -> float:
+        return self.value
+
+
+class MetricsByName(type):
+    """Lets `Metric(NAME)` find a registered metric; with a function to evaluate, it declares a new one."""
+
+    def __call__(cls, name: str, *declared: Any, **fields: Any) -> Any:
+        """The metric of that name, or a new one."""
+        if not declared and not fields:
+            # the package imports this file: its table can only be looked up when it is needed
+            return import_module("nikawa.metrics").metrics()[name]
+        if not declared and "evaluate" not in fields:
+            raise TypeError(f"the metric {name!r} declares no function to evaluate")
+        return super().__call__(name, *declared, **fields)
+
+
+def _declared_without_function(items: Items, mode: Mode) -> Evaluation:
+    raise NotImplementedError  # `MetricsByName` lets no such metric be made
+
+
 @dataclass(frozen=True)
-class Metric:
+class Metric(metaclass=MetricsByName):
     """A metric under its name, with everything general code must know about it.
 
-    No code outside this folder names a metric: what a caller has to treat differently is declared here.
+    `Metric("accuracy")` is the registered metric of that name, ready to be called on answers and gold;
+    `Metric("mine", evaluate, "What it says.")` declares a new one. No code outside this folder names a metric: what a
+    caller has to treat differently is declared here.
+
+    >>> result = Metric("macro-f1")(["yes", "no", "no"], ["yes", "yes", "no"])
+    >>> round(result.value, 4), result.detail
+    (0.6667, [1.0, 0.0, 1.0])
     """
 
     name: str
-    evaluate: Callable[[Items, Mode], Evaluation]
-    about: str
+    evaluate: Callable[[Items, Mode], Evaluation] = _declared_without_function
+    about: str = ""
     """One sentence for a person."""
     difference: str = ""
     """How the official code departs from what the paper says; empty where they agree."""
@@ -176,6 +243,97 @@ class Metric:
     """
     item_form: ItemScore | None = None
     """What stands for a score an item, where the metric is no mean over items or is the mean of just this."""
+    needs_inputs: tuple[str, ...] = ()
+    """The inputs of the items that it looks at, such as the text whose characters it counts."""
+
+    def __call__(
+        self,
+        answers: Any,
+        gold: Any,
+        *,
+        labels: Sequence[Any] = (),
+        inputs: Sequence[Mapping[str, Any]] = (),
+        scores: Sequence[Mapping[str, float] | None] = (),
+        mode: Mode = "official",
+    ) -> MetricResult:
+        """Compute the metric of some answers, with the score of each item.
+
+        - `answers` and `gold` are lists or columns side by side, or mappings by id; `answers` may be a list of `Prediction` where
+          gold is a mapping. None or NaN is no answer: it counts as wrong, or is skipped where the metric says so.
+        - `labels` is the closed set of answers in its published order, where not every label occurs.
+        - `inputs` and `scores` go item by item with gold. Few metrics need them: `needs_inputs` and `needs_scores`.
+
+        Raises `BadInput` where an id of gold has no answer, or the values have not the shape of the metric's kind of task
+        (docs/records.md). Answers with other ids are listed in `unknown` and count nowhere.
+
+        >>> result = Metric("accuracy")({"1": "yes", "2": "no"}, {"1": "yes", "2": "yes"})
+        >>> print(result)
+        MetricResult: metric accuracy, value 0.5, n 2, mode official
+        id  gold  answer  score
+        1   yes   yes         1
+        2   yes   no          0
+        """
+        if mode not in get_args(Mode):
+            raise unknown("mode", mode, get_args(Mode))
+        ids, right, given, others = match_by_id(answers, gold)
+        items = Items(
+            gold=[
+                # one right answer may be given without the list that holds several
+                [value] if "reading" in self.kinds and isinstance(value, str) else value
+                for value in (convert_answer(value, self.kinds) for value in right)
+            ],
+            answers=[convert_answer(value, self.kinds) for value in given],
+            inputs=tuple(inputs),
+            labels=tuple(labels),
+            scores=tuple(scores),
+        )
+        self._refuse_incomplete(items, ids)
+        try:
+            evaluation = self.evaluate(items, mode)
+            detail = self._item_scores(items, evaluation)
+        except (TypeError, ValueError, LookupError, AttributeError) as problem:
+            what = f"gold or answers have not the shape that {self.name} needs"
+            cure = f"docs/records.md lists the shapes ({', '.join(self.kinds) or 'any kind'})"
+            raise BadInput(f"{what} ({type(problem).__name__}: {problem})", cure=cure) from problem
+        rows = zip(ids, items.gold, items.answers, detail, strict=True)
+        return MetricResult(
+            metric=self.name,
+            value=float(evaluation.value),
+            n=len(ids),
+            mode=mode,
+            items=tuple(ScoredItem(id=i, gold=g, answer=a, score=s) for i, g, a, s in rows),
+            unknown=others,
+        )
+
+    def _refuse_incomplete(self, items: Items, ids: Sequence[str]) -> None:
+        """Refuse gold that is blank, and inputs or scores that are needed and not there."""
+        if not ids:
+            raise BadInput("there are no items", cure="give gold and answers")
+        for name, value in zip(ids, items.gold, strict=True):
+            if value is None:
+                raise BadInput(f"item {name!r} has no gold", cure="leave it out")
+        for what, values in (("inputs", items.inputs), ("scores", items.scores)):
+            if values and len(values) != len(ids):
+                raise BadInput(f"{len(ids)} items, {len(values)} {what}", cure="give one an item")
+        missing = [name for name in self.needs_inputs if any(name not in i for i in items.inputs)]
+        if self.needs_inputs and (missing or not items.inputs):
+            names = list_names(missing or self.needs_inputs)
+            cure = f"say inputs=[{{{(missing or self.needs_inputs)[0]!r}: …}}, …]"
+            raise BadInput(f"{self.name} looks at the input {names} of each item", cure=cure)
+        if self.needs_scores and not items.scores:
+            cure = "say scores=[{label: score, …}, …]"
+            raise BadInput(f"{self.name} ranks by the scores of each answer", cure=cure)
+
+    def _item_scores(self, items: Items, evaluation: Evaluation) -> list[float | None]:
+        """A score for each item, where the metric or its item form gives one."""
+        if evaluation.detail is None:
+            no_scores: list[float | None] = [None] * len(items.gold)
+            return no_scores if self.item_form is None else self.item_form.compute(items)
+        detail = evaluation.detail.tolist()
+        if len(detail) == len(items.gold):
+            return list(detail)
+        answered = iter(detail)  # of the answered items alone
+        return [None if answer is None else next(answered) for answer in items.answers]
 
     @property
     def modes(self) -> tuple[Mode, ...]:
@@ -189,6 +347,54 @@ class Metric:
     def scale(self, task: Task) -> float:
         """What a value is multiplied by to be in `unit`: 100 for percent."""
         return 100.0 if self.unit(task) == "percent" else 1.0
+
+
+def match_by_id(answers: Any, gold: Any) -> tuple[list[str], list[Any], list[Any], tuple[str, ...]]:
+    """Ids, gold and answers side by side, and the ids of answers that gold does not have.
+
+    Without ids, items are matched by their places.
+    """
+    if not isinstance(gold, Mapping):
+        if isinstance(gold, str) or isinstance(answers, str | Mapping):
+            what = "gold and answers are two lists, or two mappings by id"
+            raise BadInput(what, cure="give both in the same form")
+        right, given = list(gold), list(answers)
+        if len(right) != len(given):
+            what = f"{len(right)} gold values, {len(given)} answers"
+            raise BadInput(what, cure="give one an item, None where there is no answer")
+        return [str(place) for place in range(len(right))], right, given, ()
+    if not isinstance(answers, Mapping):
+        rows = list(answers)
+        if not all(isinstance(row, Prediction) for row in rows):
+            what = "gold is a mapping by id, the answers are not"
+            raise BadInput(what, cure="give a mapping by id, or a list of Prediction")
+        answers = {row.example: row.answer for row in rows}
+    by_id = {str(name): value for name, value in answers.items()}
+    ids = [str(name) for name in gold]
+    missing = [name for name in ids if name not in by_id]
+    if missing:
+        what = (
+            f"{len(missing)} of {len(ids)} items have no answer, such as {list_names(missing[:3])}"
+        )
+        raise BadInput(what, cure="add them, with None where there is none")
+    others = tuple(name for name in by_id if name not in set(ids))
+    return ids, list(gold.values()), [by_id[name] for name in ids], others
+
+
+def convert_answer(value: Any, kinds: Sequence[str]) -> Any:
+    """A value in the shape that metrics take: Python's own numbers, None for a blank, spans as `Span`."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if value is None or (isinstance(value, float) and isnan(value)):
+        return None
+    if "tagging" in kinds and type(value) in (list, tuple):
+        rows = (row if isinstance(row, Span) else msgspec.convert(row, Span) for row in value)
+        try:
+            return list(rows)
+        except msgspec.ValidationError as problem:
+            what = f"an answer is no list of spans ({problem})"
+            raise BadInput(what, cure="a span is {start, end, label}") from None
+    return value
 
 
 def from_sums(

@@ -274,9 +274,15 @@ METRICS = (
         SPACES,
         kinds=("tagging",),
         undefined="There is no entity, neither in gold nor in the answers.",
+        needs_inputs=("text",),
     ),
     Metric(
-        "char-macro-f1", char_macro_f1, "Mean F1 of character tags.", WITH_O, kinds=("tagging",)
+        "char-macro-f1",
+        char_macro_f1,
+        "Mean F1 of character tags.",
+        WITH_O,
+        kinds=("tagging",),
+        needs_inputs=("text",),
     ),
 )
 GOLDEN = {"klue_ner": golden_case}
