@@ -52,3 +52,9 @@ def test_the_list_of_pages_is_whole() -> None:
         assert re.findall(r"`([\w-]+)`", names) == re.findall(
             r"^## `([\w-]+)`", PAGES[page], re.MULTILINE
         )
+
+
+def test_the_python_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGES["README.md"], re.DOTALL)
+    exec(compile(code, "docs/metrics/README.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("0.9\n[1.0, 0.8]\n")
