@@ -407,8 +407,7 @@ def test_values_inside_objects_and_names_with_commas(nikawa: Nikawa) -> None:
     assert "--columns score=labels.NAME" in refusal(nikawa, "t.jsonl", "--columns", "score=labels")
     words = ("--columns", "score=labels.real", "--labels", "1.5=a")
     assert "the answers of similarity are none" in refusal(nikawa, "t.jsonl", *words)
-    words = ("--columns", "score=labels.real,group=a, b")
-    import_report(nikawa, "t.jsonl", "--out", "t", *words)
+    import_report(nikawa, "t.jsonl", "--out", "t", "--columns", "score=labels.real,group=a, b")
     example = read_lines("t/all.jsonl")[0]
     assert (example["gold"], example["group"]) == ({"score": 1.5}, "c")
     assert example["meta"] == {"labels": row["labels"]}
