@@ -118,7 +118,7 @@ def test_a_build_that_waits_names_reported_items(nikawa: Run, tmp_path: Path) ->
     """A project sets an item aside that two workers report; the build lacks its answers for that reason."""
     run = write_sources("marc-ja", tmp_path)
     (waiting,) = run().waiting
-    assert waiting.reported == ()
+    assert not waiting.reported
     sheet, tasks = read_sheet(tmp_path / "out", waiting.ask)
     first, *others = (example.id for example in read_examples(tasks))
     answers = [
@@ -225,3 +225,13 @@ def test_a_folder_of_gold_says_what_to_name(nikawa: Run, tmp_path: Path) -> None
     cure = gold.stderr.strip().rpartition("name its examples: ")[2]
     assert cure == str(tmp_path / "gold" / "examples.jsonl")
     run_well(nikawa, "data", "show", cure)
+
+
+def test_one_worker_of_a_tool_that_writes_a_file_each(nikawa: Run) -> None:
+    folder = Path(__file__).parent / "data" / "doccano" / "classification_jsonl"
+    alone = nikawa("agree", str(folder / "hanako.jsonl"))
+    assert alone.returncode == 2
+    assert "where each worker has a file of their own, name their folder" in alone.stderr
+    assert "4 items, 2 workers" in run_well(nikawa, "agree", str(folder))
+    unruled = nikawa("aggregate", str(folder))
+    assert "no rule is named that makes the gold; say --rule majority" in unruled.stderr

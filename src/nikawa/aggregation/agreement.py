@@ -80,9 +80,8 @@ def _measures_of_counts(
 def refuse_single_answers(table: Table) -> None:
     """Refuse a table in which no item has two answers."""
     if not table.paired().any():
-        raise BadInput(
-            f"no item has two answers to {table.question!r}", cure="agreement needs two workers"
-        )
+        what = f"no item has two answers to {table.question!r}, and agreement needs two workers"
+        raise BadInput(what, cure="where each worker has a file of their own, name their folder")
 
 
 def choose_levels(table: Table, level: str | None) -> tuple[Level, ...]:

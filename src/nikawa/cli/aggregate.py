@@ -203,7 +203,7 @@ def aggregate(
         return print_result(people, show_human, json=json, quiet=quiet)
     if not rule:
         raise BadInput(
-            "which rule makes the gold?",
+            "no rule is named that makes the gold",
             cure="say --rule majority, votes:3/5, mean, dawid-skene, …",
         )
     from nikawa.aggregation.report import write_result

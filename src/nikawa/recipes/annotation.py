@@ -360,8 +360,9 @@ class Waiting(Record, frozen=True, kw_only=True):
     """Answers that are needed in all."""
     unknown: tuple[str, ...] = ()
     """Items answered about that are not among those asked: the first few."""
-    reported: tuple[str, ...] = ()
-    """Items that lack answers and that workers reported, so that a project may have set them aside: the first few."""
+    reported: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Items that lack answers and that workers reported, so that a project may have set them aside: the first few; not
+    there where there are none."""
 
     def __str__(self) -> str:
         had = f"{self.answers:,} of {self.wanted:,} answers are in, {self.lacking:,} of {self.items:,} items lack some"
@@ -489,6 +490,7 @@ def wait_for_answers(
         raise BadInput(what, file=files[0], cure=f"answer about the items of {place / TASKS}")
     if answers.given:
         write_cells(place / MISSING, show_items(question.ask, lacking))
+    reported = tuple(one.id for one in lacking if one.id in answers.reported)[:MAX_IDS_SHOWN]
     return Waiting(
         ask=question.ask.name,
         file=str(place / "answers.csv"),
@@ -499,7 +501,7 @@ def wait_for_answers(
         answers=answers.given,
         wanted=len(answers.known) * question.workers,
         unknown=tuple(list(answers.unknown)[:MAX_IDS_SHOWN]),
-        reported=tuple(one.id for one in lacking if one.id in answers.reported)[:MAX_IDS_SHOWN],
+        reported=reported or msgspec.UNSET,
     )
 
 
