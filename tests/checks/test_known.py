@@ -117,3 +117,20 @@ def test_only_a_folder_of_ones_own_has_a_list(
 
 def test_every_check_that_is_documented_exists() -> None:
     assert {"leaked-sentences", "single-label", "giveaway", "repeated-questions"} <= CUSTOM_CHECKS
+
+
+def test_a_place_of_many_stars_is_looked_for_once() -> None:
+    """A folder of somebody else may hold any pattern: one that is tried in every way would never end."""
+    for pattern in ("*" * 80 + "z", "*a" * 40 + "*z", "*n*i*" * 30):
+        assert not KnownFinding(check=LEAK.check, where=pattern, reason="r").covers(LEAK)
+    for pattern in (
+        "*",
+        "**",
+        LEAK.where,
+        f"*{LEAK.where}*",
+        f"{LEAK.where[:2]}*{LEAK.where[-2:]}",
+    ):
+        assert KnownFinding(check=LEAK.check, where=pattern, reason="r").covers(LEAK)
+    assert not KnownFinding(
+        check=LEAK.check, where=f"{LEAK.where}*{LEAK.where}", reason="r"
+    ).covers(LEAK)

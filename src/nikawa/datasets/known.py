@@ -21,7 +21,6 @@ beside their readers.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -43,6 +42,29 @@ MAX_IDS_LISTED = 50
 _ENTRY = 'write [[known]] tables of check, where, ids or count, and reason; see "Known findings" of docs/data.md'
 
 
+def fits_pattern(text: str, pattern: str) -> bool:
+    """Whether a text is what a pattern says, in which `*` stands for anything.
+
+    Each part is looked for once, from left to right: an expression of many `*` could be tried for ever.
+
+    >>> fits_pattern("dev in train", "dev in *"), fits_pattern("dev in train", "*dev")
+    (True, False)
+    """
+    first, *rest = pattern.split("*")
+    if not rest:
+        return text == pattern
+    *middle, last = rest
+    if not text.startswith(first) or not text.endswith(last):
+        return False
+    place = len(first)
+    for part in middle:
+        place = text.find(part, place)
+        if place < 0:
+            return False
+        place += len(part)
+    return place <= len(text) - len(last)
+
+
 class KnownFinding(Record, frozen=True, kw_only=True, omit_defaults=True):
     """A finding that is known, as a plug-in declares it or `known.toml` of a folder lists it."""
 
@@ -61,8 +83,7 @@ class KnownFinding(Record, frozen=True, kw_only=True, omit_defaults=True):
         """Whether check and place are those of a finding."""
         if self.check != finding.check:
             return False
-        pattern = ".*".join(map(re.escape, self.where.split("*"))) if self.where else ".*"
-        return re.fullmatch(pattern, finding.where, re.DOTALL) is not None
+        return not self.where or fits_pattern(finding.where, self.where)
 
     def covers(self, finding: Finding) -> bool:
         """Whether a finding is known by this entry: it has not grown."""
