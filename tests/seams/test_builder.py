@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from tests.recipes.sheet_walk import read_sheet, write_sources
 
-from nikawa.collect.job import NewProject, create
+from nikawa.collect.job import create
+from nikawa.collect.sources import NewProject
 from nikawa.io.records import read_examples, write_records
 from nikawa.records import Example, Judgement
 
@@ -136,6 +137,47 @@ def test_a_build_that_waits_names_reported_items(nikawa: Run, tmp_path: Path) ->
     config = str(tmp_path / "config.toml")
     words = ("build", "marc-ja", "--config", config, "--out", str(tmp_path / "out"))
     assert f"workers reported {first}: decide or open again" in run_well(nikawa, *words)
+
+
+def test_a_build_takes_a_folder_with_a_file_a_worker(nikawa: Run, tmp_path: Path) -> None:
+    """As doccano has them, with the owner's decisions in a file beside the folder."""
+    run = write_sources("marc-ja", tmp_path)
+    (waiting,) = run().waiting
+    sheet, tasks = read_sheet(tmp_path / "out", waiting.ask)
+    project = str(tmp_path / "p")
+    run_well(nikawa, "collect", "new", project, "--examples", str(tasks))
+    items = [example.id for example in read_examples(tasks)]
+    answers = [
+        Judgement(
+            example=item,
+            worker=f"w{n}",
+            question=sheet.question,
+            answer="positive",
+            comment="" if n else "迷った",
+        )
+        for item in items
+        for n in range(sheet.workers)
+    ]
+    decision = Judgement(
+        example=items[0],
+        worker="decision:rin",
+        question=sheet.question,
+        answer="negative",
+        kind="decision",
+        comment="皮肉",
+    )
+    write_records(tmp_path / "j.jsonl", [*answers, decision])
+    run_well(nikawa, "collect", "import", project, str(tmp_path / "j.jsonl"))
+    folder = tasks.with_name("answers")
+    run_well(nikawa, "collect", "export", project, "--to", "doccano", "--out", str(folder))
+    report = run()
+    assert not report.waiting
+    (asked,) = [stage for stage in report.stages if stage.name == waiting.ask]
+    assert asked.wrote == {waiting.ask: len(answers)}
+    assert "1 items were decided by the owner" in asked.notes
+    assert {stage.state for stage in run().stages} == {"kept"}
+    (folder / "w1.jsonl").unlink()  # what was answered is another now
+    assert run().waiting
 
 
 def test_a_release_says_which_splits_got_nothing(nikawa: Run, tmp_path: Path) -> None:

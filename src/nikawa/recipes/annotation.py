@@ -198,8 +198,8 @@ class Answers:
 
 
 def answer_files(store: Store, question: Ask) -> list[Path]:
-    """The files of answers to an `Ask`: beside its tasks, and in the further folder the config
-    names.
+    """The files of answers to an `Ask`, and folders with a file a worker: beside its tasks, and in
+    the further folder the config names.
     """
     places = [store.out / PEOPLE / question.name]
     if store.config.answers:
@@ -210,7 +210,7 @@ def answer_files(store: Store, question: Ask) -> list[Path]:
             raise BadInput(
                 "is a workbook, which is not read", file=path, cure="save its sheet as CSV UTF-8"
             )
-    return [path for path in files if path.name.endswith(SUFFIXES)]
+    return [path for path in files if path.is_dir() or path.name.endswith(SUFFIXES)]
 
 
 def read_answer_file(path: Path, question: Question, answers: Answers, way: str = "") -> None:
@@ -399,7 +399,12 @@ def collect_answers(store: Store, question: Ask, simulate: int | None) -> Done |
     source: Any = (
         ["simulated", simulate]
         if simulate is not None and not files
-        else [digest_file(path) for path in files]
+        else [
+            digest_file(part)
+            for path in files
+            for part in ([path] if path.is_file() else sorted(path.rglob("*")))
+            if part.is_file()
+        ]
     )
     others = [store.digest_of(name) for name in question.apart]
     way = store.config.decisions

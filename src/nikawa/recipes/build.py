@@ -186,7 +186,8 @@ def explain_loss(recipe: Recipe, reports: Sequence[StageReport]) -> tuple[str, s
         else:
             waiting += sets
     lossy = [report for report in reports if report.name in causes] or [reports[-1]]
-    losses, settings = [], []
+    losses: list[str] = []
+    settings: list[str] = []
     for report in lossy:
         reasons = ", ".join(f"{why} {count:,}" for why, count in report.dropped.items())
         lost = sum(report.dropped.values())
