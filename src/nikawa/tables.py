@@ -87,25 +87,41 @@ class ShownAsTables:
 
     main_table: ClassVar[str] = ""
     """The field that `to_pandas()` gives and the text shows; empty: the first table."""
+    text_tables: ClassVar[int] = 1
+    """How many tables the text shows."""
+    headline_fields: ClassVar[tuple[str, ...]] = ()
+    """The fields of the line above the tables; empty: every single value."""
+    shown_columns: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Table to the columns that are shown of it; all of them where it is not named. `to_pandas()` has all in any case."""
     plots_by: ClassVar[str] = ""
     """`module:function` that draws the plots as SVG. It is looked up when HTML is asked for: results are made below the
     package that draws them."""
 
     def headline(self) -> str:
         """One line about the result: its single values."""
-        return ", ".join(f"{name} {format_cell(value)}" for name, value in list_single_values(self))
+        pairs = list_single_values(self)
+        if self.headline_fields:
+            pairs = [pair for pair in pairs if pair[0] in self.headline_fields]
+        return ", ".join(f"{name} {format_cell(value)}" for name, value in pairs)
 
-    def tables(self) -> list[ResultTable]:
+    def list_tables(self) -> list[ResultTable]:
         """Every table of the result, the main one first."""
         made = [table for name, value in list_fields(self) if (table := tabulate(name, value))]
         return sorted(made, key=lambda table: table.title != self.main_table)
+
+    def shown_tables(self) -> list[ResultTable]:
+        """The tables as people see them: the columns that matter, scores in percent."""
+        return [
+            select_columns(table, self.shown_columns.get(table.title))
+            for table in self.list_tables()
+        ]
 
     def to_pandas(self, table: str | None = None) -> pandas.DataFrame:
         """The main table as a DataFrame, or the `table` with that title.
 
         Numbers are unrounded, and scores are in the official unit, as in `--json`.
         """
-        tables = self.tables() or [ResultTable("", *list_single_columns(self))]
+        tables = self.list_tables() or [ResultTable("", *list_single_columns(self))]
         for each in tables:
             if table in (None, each.title):
                 return each.to_pandas()
@@ -114,19 +130,28 @@ class ShownAsTables:
         raise unknown("table", str(table), [each.title for each in tables])
 
     def __repr__(self) -> str:
-        head = f"{type(self).__name__}: {self.headline()}"
-        tables = self.tables()[:1]
+        head = f"{type(self).__name__}: {self.headline()}".removesuffix(": ")
+        tables = self.shown_tables()[: self.text_tables]
         return "\n".join([cut_middle(printable(head), 400), *map(format_table, tables)])
 
     def _repr_html_(self) -> str:
         parts = [
             f"<p><b>{escape(type(self).__name__)}</b> {escape(printable(self.headline()))}</p>"
         ]
-        parts += map(format_table_html, self.tables())
+        parts += map(format_table_html, self.shown_tables())
         if self.plots_by:
             module, _, function = self.plots_by.partition(":")
             parts += getattr(import_module(module), function)(self)
         return wrap_html(parts)
+
+
+def select_columns(table: ResultTable, columns: Sequence[str] | None) -> ResultTable:
+    """The table with some of its columns; None keeps all."""
+    if columns is None:
+        return table
+    places = [table.columns.index(name) for name in columns if name in table.columns]
+    rows = [tuple(row[place] for place in places) for row in table.rows]
+    return ResultTable(table.title, tuple(table.columns[place] for place in places), rows)
 
 
 def list_fields(result: object) -> Iterator[tuple[str, Any]]:

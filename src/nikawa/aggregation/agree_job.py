@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from nikawa.io.judgements.remarks import (
 from nikawa.records import Example, Judgement, Record
 from nikawa.stats.resample import bootstrap, percentile_interval
 from nikawa.stats.slices import slice_examples
+from nikawa.tables import ResultTable, ShownAsTables
 
 RESAMPLES = 1000
 SPAN_REMARK = (
@@ -88,8 +90,17 @@ class Slice(Record, frozen=True, kw_only=True):
     """Empty where no item of the slice has two answers."""
 
 
-class AgreeReport(Record, frozen=True, kw_only=True):
+class AgreeReport(ShownAsTables, Record, frozen=True, kw_only=True):
     """Everything `nikawa agree` reports."""
+
+    main_table: ClassVar[str] = "measures"
+    headline_fields: ClassVar[tuple[str, ...]] = (
+        "judgements",
+        "question",
+        "items",
+        "workers",
+        "answers",
+    )
 
     judgements: str
     """The file or dataset, as it was named."""
@@ -117,12 +128,22 @@ class AgreeReport(Record, frozen=True, kw_only=True):
     """What to know about the measures of spans, and about items that lack answers."""
 
 
-@dataclass(frozen=True)
-class AgreeResult:
-    """The report, and the table it was made from."""
+@dataclass(frozen=True, repr=False)
+class AgreeResult(ShownAsTables):
+    """The report, and the table it was made from. It shows itself as its report."""
+
+    plots_by: ClassVar[str] = "nikawa.reporting.notebook:draw_agreement"
 
     report: AgreeReport
     table: Table
+
+    def headline(self) -> str:
+        """That of the report."""
+        return self.report.headline()
+
+    def list_tables(self) -> list[ResultTable]:
+        """Those of the report."""
+        return self.report.list_tables()
 
 
 def agree(spec: str, data: Path | None = None, options: AgreeOptions | None = None) -> AgreeResult:

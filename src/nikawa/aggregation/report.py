@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -40,6 +40,7 @@ from nikawa.io.folders import JUDGEMENTS
 from nikawa.io.json import encode_json
 from nikawa.io.judgements import Note
 from nikawa.records import Example, Judgement, Origin, Record
+from nikawa.tables import ResultTable, ShownAsTables
 
 MAX_ITEMS_LISTED = 50
 """Items a summary lists by name."""
@@ -113,8 +114,10 @@ class RuleReport(Record, frozen=True, kw_only=True):
     """What decisions changed; it is left out of the JSON where there are none."""
 
 
-class AggregateReport(Record, frozen=True, kw_only=True):
+class AggregateReport(ShownAsTables, Record, frozen=True, kw_only=True):
     """Everything `nikawa aggregate` reports."""
+
+    main_table: ClassVar[str] = "rules"
 
     judgements: str
     workers_are: str
@@ -136,9 +139,12 @@ class AggregateReport(Record, frozen=True, kw_only=True):
     """Comments and reports of workers; it is left out of the JSON where there are none."""
 
 
-@dataclass(frozen=True)
-class AggregateResult:
-    """The report and what it was made from."""
+@dataclass(frozen=True, repr=False)
+class AggregateResult(ShownAsTables):
+    """The report and what it was made from. It shows what each rule made, and its gold."""
+
+    main_table: ClassVar[str] = "gold"
+    text_tables: ClassVar[int] = 2
 
     report: AggregateReport
     verdicts: Mapping[str, Verdicts]
@@ -155,6 +161,22 @@ class AggregateResult:
     """Whether hidden labels were looked at."""
     remarks: tuple[Judgement, ...] = ()
     """Answers with comments, and reports."""
+
+    @property
+    def gold(self) -> dict[str, dict[str, Any]]:
+        """Item to its answers by question, of the items that every rule accepted."""
+        return collect_gold(self.verdicts)
+
+    def headline(self) -> str:
+        """That of the report."""
+        return self.report.headline()
+
+    def list_tables(self) -> list[ResultTable]:
+        """The gold of each item with its reason, then the tables of the report."""
+        lines = list(item_lines(self.verdicts, self.decided))
+        columns = ("example", "question", "gold", "verdict", "by", "why")
+        rows = [tuple(line.get(name) for name in columns) for line in lines]
+        return [ResultTable("gold", columns, rows), *self.report.list_tables()]
 
 
 def collect_gold(verdicts: Mapping[str, Verdicts]) -> dict[str, dict[str, Any]]:

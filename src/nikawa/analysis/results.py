@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from msgspec import UNSET, UnsetType, field
 
@@ -16,8 +16,10 @@ from nikawa.checks.overlap import OverlapBin
 from nikawa.errors import BadInput
 from nikawa.io.file_names import MAX_NAME_BYTES, join_inside, to_file_name
 from nikawa.io.json import read_json
+from nikawa.metrics.units import convert_table
 from nikawa.records import Record, Unit
 from nikawa.stats.results import CrossCell, Figure, Slice
+from nikawa.tables import ResultTable, ShownAsTables
 
 __all__ = [
     "Across",
@@ -394,14 +396,34 @@ class Index(Record, frozen=True, kw_only=True):
 INDEX, ACROSS, ANALYSES, SUSPECTS = "index.json", "across.json", "analyses", "suspects"
 
 
-@dataclass(frozen=True)
-class Analyses:
+@dataclass(frozen=True, repr=False)
+class Analyses(ShownAsTables):
     """The analyses of some runs."""
+
+    main_table: ClassVar[str] = "systems"
 
     index: Index
     each: tuple[Analysis, ...]
     """One a system and set, in the order of the index."""
     across: Across
+
+    def list_tables(self) -> list[ResultTable]:
+        """Every system and set with its score, then the slices of each."""
+        heads = ("task", "model", "variation", "set", "metric", "unit", "value", "low", "high", "n")
+        systems, slices = [], []
+        for each in self.each:
+            system, score = each.system, each.score
+            key = (system.task, system.model, system.variation, each.set, each.metric, each.unit)
+            systems.append((*key, score.value, score.low, score.high, each.n))
+            for part in each.slices:
+                values = (part.value, part.low, part.high, part.rest, part.p_holm)
+                slices.append((*key, part.by, part.where, part.n, *values))
+        columns = (*heads[:6], "by", "where", "n", "value", "low", "high", "rest", "p_holm")
+        return [ResultTable("systems", heads, systems), ResultTable("slices", columns, slices)]
+
+    def shown_tables(self) -> list[ResultTable]:
+        """The tables with scores in percent."""
+        return [convert_table(table) for table in ShownAsTables.shown_tables(self)]
 
 
 def name_file(stem: str, set_name: str) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from os.path import realpath
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import msgspec
 
@@ -38,6 +38,7 @@ from nikawa.io.chunks import by_characters
 from nikawa.io.json import encode_json
 from nikawa.io.pipes import input_path
 from nikawa.records import Example, Record
+from nikawa.tables import ShownAsTables
 
 __all__ = ["CleanOptions", "CleanReport", "ReadOptions", "StepReport", "clean"]
 
@@ -75,8 +76,10 @@ class StepReport(Record, frozen=True, kw_only=True):
     examples: tuple[str, ...]
 
 
-class CleanReport(Record, frozen=True, kw_only=True):
+class CleanReport(ShownAsTables, Record, frozen=True, kw_only=True):
     """What was read, kept and removed: sentences = kept + all removed."""
+
+    main_table: ClassVar[str] = "steps"
 
     language: str
     files: tuple[SourceFile, ...]

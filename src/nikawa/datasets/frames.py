@@ -46,7 +46,7 @@ def to_hf(dataset: Dataset) -> Any:
 
     layout = lay_out(dataset)
     shapes = {column.name: column.shape for column in layout.columns}
-    parts = {}
+    parts: dict[str, Any] = {}
     with TemporaryDirectory(prefix="nikawa-") as folder:
         for split, rows in layout.rows.items():
             path = Path(folder) / f"{len(parts)}.parquet"

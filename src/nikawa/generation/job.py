@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 from multiprocessing import get_all_start_methods
 from pathlib import Path
 from shlex import join
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -45,6 +45,7 @@ from nikawa.io.folders import CARD, KNOWN, split_files, write_card
 from nikawa.io.lines import read_raw_lines
 from nikawa.io.locks import lock_folder
 from nikawa.records import Card, Record
+from nikawa.tables import ShownAsTables
 from nikawa.text import analyser
 from nikawa.version import __version__
 
@@ -149,8 +150,10 @@ class SplitReport(Record, frozen=True, kw_only=True):
     """Problems wanted of each cell."""
 
 
-class GenerateReport(Record, frozen=True, kw_only=True):
+class GenerateReport(ShownAsTables, Record, frozen=True, kw_only=True):
     """What was generated."""
+
+    main_table: ClassVar[str] = "splits"
 
     pack: str
     seed: int

@@ -22,6 +22,7 @@ from typing import Literal, get_args
 from nikawa.errors import unknown
 from nikawa.metrics import metrics
 from nikawa.records import Unit
+from nikawa.tables import ResultTable
 
 TableUnit = Literal["percent", "official"]
 """What a table prints: percent, or what the official scorer of each task reports."""
@@ -52,6 +53,28 @@ def is_converted(metric: str, unit: Unit, table: TableUnit = "percent") -> bool:
         and metric in metrics()
         and metrics()[metric].scaled
     )
+
+
+SCORE_COLUMNS = ("value", "mean", "sd", "low", "high", "difference", "smallest", "rest")
+"""Columns of a result's tables that are in the unit of its column `unit`."""
+
+
+def convert_table(table: ResultTable) -> ResultTable:
+    """A table of a result with its scores in percent; one without the columns `metric` and `unit` stays as it is."""
+    columns = table.columns
+    if not {"metric", "unit"} <= set(columns):
+        return table
+    metric, unit = columns.index("metric"), columns.index("unit")
+    rows = []
+    for row in table.rows:
+        cells = list(row)
+        if is_converted(row[metric], row[unit]):
+            for place, name in enumerate(columns):
+                if name in SCORE_COLUMNS and cells[place] is not None:
+                    cells[place] *= 100
+            cells[unit] = "percent"
+        rows.append(tuple(cells))
+    return ResultTable(table.title, columns, rows)
 
 
 def describe_conversion(

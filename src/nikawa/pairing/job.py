@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast, get_args
+from typing import ClassVar, cast, get_args
 from unicodedata import normalize
 
 from nikawa.datasets.load import open_file
@@ -20,6 +20,7 @@ from nikawa.pairing.linked import Linked, pair_different_links, pair_same_link
 from nikawa.pairing.translate import round_trip
 from nikawa.pairing.units import encode, find_units
 from nikawa.records import Example, Origin, Record
+from nikawa.tables import ShownAsTables
 
 LINK_FIELDS = {"image": ("image", "image_id"), "intent": ("intent", "intent_id")}
 """What a sentence's image or intent is called in its meta values."""
@@ -58,8 +59,10 @@ class PairOptions:
     overwrite: bool = False
 
 
-class PairReport(Record, frozen=True, kw_only=True):
+class PairReport(ShownAsTables, Record, frozen=True, kw_only=True):
     """What was paired."""
+
+    main_table: ClassVar[str] = ""
 
     method: str
     sentences: int

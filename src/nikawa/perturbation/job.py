@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from random import Random
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -25,6 +25,7 @@ from nikawa.io.records import SUFFIXES, write_records
 from nikawa.perturbation import Perturbation, apply, perturbations
 from nikawa.perturbation.selection import choose_perturbations, family_of, restrict_inputs
 from nikawa.records import Dataset, Example, Record
+from nikawa.tables import ShownAsTables
 from nikawa.text import Analyser, analyser
 from nikawa.text.analysers import DEFAULTS
 
@@ -147,8 +148,10 @@ class OperationReport(Record, frozen=True, kw_only=True):
     samples: tuple[Sample, ...]
 
 
-class PerturbReport(Record, frozen=True, kw_only=True):
+class PerturbReport(ShownAsTables, Record, frozen=True, kw_only=True):
     """What was done to a dataset."""
+
+    main_table: ClassVar[str] = "operations"
 
     dataset: str
     operations: tuple[OperationReport, ...]

@@ -296,8 +296,8 @@ def write_page(folder: Path, report: AgreeReport, table: Table, *, overwrite: bo
     return folder / "index.html"
 
 
-def render_page(report: AgreeReport, table: Table) -> str:
-    """The page of an agreement report, with the plots of the judgements it was made from."""
+def draw_plots(report: AgreeReport, table: Table) -> dict[str, Markup]:
+    """The plots of the judgements that a report was made from, by what they show."""
     plots: dict[str, Markup] = {}
     if report.counts:
         plots["items"] = draw_standing(report.counts)
@@ -314,12 +314,17 @@ def render_page(report: AgreeReport, table: Table) -> str:
         plots["workers"] = draw_workers(table)
         if has_few_pairs(table):
             plots["kappas"] = draw_kappas(table)
+    return plots
+
+
+def render_page(report: AgreeReport, table: Table) -> str:
+    """The page of an agreement report, with the plots of the judgements it was made from."""
     made = render(
         "agreement.html",
         title=f"Agreement: {report.judgements}, {report.question}",
         style=(TEMPLATES / "agreement.css").read_text("utf-8"),
         report=report,
-        plots=plots,
+        plots=draw_plots(report, table),
         are_spans=holds_spans(table),
         whisker=draw_measure,
     )

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 from urllib.parse import unquote
 
 from msgspec import UNSET, field
@@ -45,6 +45,7 @@ from nikawa.runs.records import About, EvaluationProtocol, RunSpec
 from nikawa.runs.store import StoredRun
 from nikawa.scoring.compare import PairedTests
 from nikawa.spec import name_and_split
+from nikawa.tables import ShownAsTables
 from nikawa.version import __version__
 
 T = TypeVar("T")
@@ -85,8 +86,10 @@ class ReportOptions:
     """The key file with the labels that `nikawa data hide` took out of a dataset; needs `hidden`."""
 
 
-class ReportResult(Record, frozen=True, kw_only=True, omit_defaults=True):
+class ReportResult(ShownAsTables, Record, frozen=True, kw_only=True, omit_defaults=True):
     """What was written."""
+
+    main_table: ClassVar[str] = ""
 
     page: str
     """The path of `index.html`."""

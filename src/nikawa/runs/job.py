@@ -9,13 +9,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from nikawa.errors import BadInput
 from nikawa.execute import Executor, Killed, executors, open_executor
 from nikawa.execute.in_process import InProcess
+from nikawa.metrics.units import convert_table
 from nikawa.models import find_model, parse_model_name
 from nikawa.models.base import Progress, ignore_progress
 from nikawa.models.chat.ledger import add_missing_costs, read_total
@@ -37,6 +38,7 @@ from nikawa.runs.summary import (
     summarise,
 )
 from nikawa.runs.work import RunPlace, do_run, key_of_settings
+from nikawa.tables import ResultTable, ShownAsTables
 
 __all__ = [
     "Chosen",
@@ -105,8 +107,27 @@ class Chosen(Record, frozen=True, kw_only=True):
     """Those of them whose training diverged: they have no score, and cannot be chosen."""
 
 
-class RunReport(Record, frozen=True, kw_only=True):
+class RunReport(ShownAsTables, Record, frozen=True, kw_only=True):
     """What runs came to."""
+
+    main_table: ClassVar[str] = "cells"
+    shown_columns: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "cells": (
+            "task",
+            "model",
+            "variation",
+            "set",
+            "where",
+            "metric",
+            "mean",
+            "sd",
+            "low",
+            "high",
+            "n",
+            "unit",
+        )
+    }
+    plots_by: ClassVar[str] = "nikawa.reporting.notebook:draw_runs"
 
     out: str
     done: int
@@ -127,6 +148,10 @@ class RunReport(Record, frozen=True, kw_only=True):
     spent: float | msgspec.UnsetType = msgspec.UNSET
     """What the runs of the command have cost together, unfinished ones and requests without a
     reply included; absent where no budget is set."""
+
+    def shown_tables(self) -> list[ResultTable]:
+        """The tables with scores in percent."""
+        return [convert_table(table) for table in ShownAsTables.shown_tables(self)]
 
 
 def run(request: RunRequest, options: RunOptions | None = None) -> RunReport:

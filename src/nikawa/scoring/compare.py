@@ -13,7 +13,7 @@ from functools import cache, cached_property, partial
 from itertools import combinations
 from math import comb
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -24,6 +24,7 @@ from nikawa.errors import BadInput, unknown
 from nikawa.metrics import Evaluation, Items, Metric
 from nikawa.metrics import metrics as all_metrics
 from nikawa.metrics.base import Floats, Weighted
+from nikawa.metrics.units import convert_table
 from nikawa.records import Record, Task, Unit
 from nikawa.scoring.match import MissingAnswers
 from nikawa.scoring.score import (
@@ -47,6 +48,7 @@ from nikawa.stats.paired import (
 from nikawa.stats.resample import TEST_RESAMPLES, Ints, correct_holm, mcnemar
 from nikawa.stats.results import SIGNIFICANCE_LEVEL
 from nikawa.stats.seeds import ENOUGH_RESAMPLES, ResampledRuns
+from nikawa.tables import ResultTable, ShownAsTables
 
 MIN_COMMON_ITEMS = 2
 """Items that systems must have answered together where a correlation is compared."""
@@ -123,8 +125,26 @@ class UndefinedSystem(Record, frozen=True, kw_only=True):
     why: str
 
 
-class Comparison(Record, frozen=True, kw_only=True):
+class Comparison(ShownAsTables, Record, frozen=True, kw_only=True):
     """Everything a comparison found."""
+
+    main_table: ClassVar[str] = "systems"
+    text_tables: ClassVar[int] = 2
+    shown_columns: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "pairs": (
+            "task",
+            "metric",
+            "first",
+            "second",
+            "difference",
+            "low",
+            "high",
+            "p_holm",
+            "n",
+            "unit",
+        )
+    }
+    plots_by: ClassVar[str] = "nikawa.reporting.notebook:draw_comparison"
 
     systems: tuple[SystemScore, ...]
     pairs: tuple[PairResult, ...]
@@ -133,6 +153,10 @@ class Comparison(Record, frozen=True, kw_only=True):
     """`task: first against second` to the ids where exactly one is right, or the scores differ."""
     undefined: tuple[UndefinedSystem, ...] | msgspec.UnsetType = msgspec.UNSET
     """Systems that are in no pair: too few of their answers could be read; absent: none."""
+
+    def shown_tables(self) -> list[ResultTable]:
+        """The tables with scores in percent."""
+        return [convert_table(table) for table in ShownAsTables.shown_tables(self)]
 
 
 @dataclass(frozen=True)

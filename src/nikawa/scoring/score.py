@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -25,6 +25,7 @@ from nikawa.errors import BadInput
 from nikawa.io.answers.base import ShownReading
 from nikawa.metrics import Evaluation, Items, Metric, Mode, metrics
 from nikawa.metrics.confusion import count_confusion
+from nikawa.metrics.units import convert_table
 from nikawa.records import LABELLED_KINDS, Example, Prediction, Record, Score, Task
 from nikawa.scoring.match import (
     AnswerSource,
@@ -46,6 +47,7 @@ from nikawa.stats.resample import (
     score_interval,
 )
 from nikawa.stats.slices import list_slice_keys, slice_examples
+from nikawa.tables import ResultTable, ShownAsTables
 
 GROUPED_KINDS = ("inference", "similarity", "dialogue")
 """Kinds whose items share a premise, an image or a dialogue: there the group is the unit of resampling."""
@@ -104,8 +106,22 @@ class Unparsed(Record, frozen=True, kw_only=True):
     why: str
 
 
-class ScoreReport(Record, frozen=True, kw_only=True):
+class ScoreReport(ShownAsTables, Record, frozen=True, kw_only=True):
     """The scores of one file of answers."""
+
+    main_table: ClassVar[str] = "scores"
+    headline_fields: ClassVar[tuple[str, ...]] = (
+        "task",
+        "split",
+        "version",
+        "n",
+        "answered",
+        "missing",
+        "unparsed",
+        "unknown",
+        "hidden",
+    )
+    plots_by: ClassVar[str] = "nikawa.reporting.notebook:draw_scores"
 
     task: str
     split: str
@@ -141,10 +157,16 @@ class ScoreReport(Record, frozen=True, kw_only=True):
     readings: tuple[ShownReading, ...] | msgspec.UnsetType = msgspec.UNSET
     """What each answer was read from, up to `MAX_READINGS`; unset unless the options ask for it."""
 
+    def shown_tables(self) -> list[ResultTable]:
+        """The tables with scores in percent."""
+        return [convert_table(table) for table in ShownAsTables.shown_tables(self)]
 
-@dataclass(frozen=True)
-class ScoreResult:
-    """A report and what it was computed from."""
+
+@dataclass(frozen=True, repr=False)
+class ScoreResult(ShownAsTables):
+    """A report and what it was computed from. It shows itself as its report."""
+
+    plots_by: ClassVar[str] = ScoreReport.plots_by
 
     report: ScoreReport
     task: Task
@@ -152,6 +174,18 @@ class ScoreResult:
     predictions: Mapping[str, Prediction]
     metrics: tuple[str, ...] = ()
     """Metrics that were named instead of the task's own."""
+
+    def headline(self) -> str:
+        """That of the report."""
+        return self.report.headline()
+
+    def list_tables(self) -> list[ResultTable]:
+        """Those of the report."""
+        return self.report.list_tables()
+
+    def shown_tables(self) -> list[ResultTable]:
+        """Those of the report."""
+        return self.report.shown_tables()
 
 
 def score(

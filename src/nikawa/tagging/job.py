@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -21,6 +22,7 @@ from nikawa.io.atomic import private_files, refuse_existing
 from nikawa.io.folders import CARD, write_folder
 from nikawa.io.records import SUFFIXES, write_records
 from nikawa.records import Dataset, Example, Record, reference
+from nikawa.tables import ShownAsTables
 from nikawa.tagging.engine import TaggedExample, tag_all, texts_of
 from nikawa.tagging.pack import Pack, default_pack, find_pack
 
@@ -88,8 +90,10 @@ class Comparison(Record, frozen=True, kw_only=True):
     differences: tuple[Difference, ...]
 
 
-class TagReport(Record, frozen=True, kw_only=True):
+class TagReport(ShownAsTables, Record, frozen=True, kw_only=True):
     """The tags of a dataset, counted."""
+
+    main_table: ClassVar[str] = "found"
 
     dataset: str
     version: str
