@@ -28,8 +28,7 @@ from nikawa.io.answers.base import UnfitAnswer
 from nikawa.io.answers.phrases import load_phrases
 from nikawa.io.answers.readings import JSON, Offer, Reader, Reading
 from nikawa.io.answers.replies import (
-    FIRST_ORDINAL,
-    FoldedText,
+    CIRCLED,
     blank_thoughts,
     is_refusal,
     quote,
@@ -51,6 +50,9 @@ from nikawa.records import Example, Task
 
 LETTERS = ("ABCDEFGHIJ", "アイウエオカキクケコ", "가나다라마바사아자차", "ㄱㄴㄷㄹㅁㅂㅅㅇㅈㅊ")
 """Keys of choices where the text does not say which were offered; each row counts from the first."""
+
+MAX_READY_CHARS, MAX_READY = 40, 1000
+"""Up to how many characters and texts the readings of labels are kept."""
 
 
 def words_of(label: str) -> tuple[str, ...]:
@@ -113,7 +115,7 @@ def make_reader(task: Task, *, indices: bool = False, offer: Offer | None = None
 
 def make_label_answer_reader(task: Task, indices: bool, offer: Offer | None) -> Reader:
     """A reader of labels by name or other words; by letter where the prompt offered letters."""
-    exact, read, labels = set(task.labels), make_label_reader(task), task.labels
+    read, labels = make_label_reader(task), task.labels
     shown = {fold_text(word): label for label, word in (offer.words if offer else {}).items()}
     known = f"not one of {', '.join(labels[:5])}{' …' if len(labels) > 5 else ''}"
 
@@ -144,9 +146,20 @@ def make_label_answer_reader(task: Task, indices: bool, offer: Offer | None) -> 
                 return vocabulary().keys.get(bare)
         return None if label is None else labels.index(label)
 
-    def parse(raw: Any, _: Example) -> Reading:
-        if type(raw) is str and raw in exact:
-            return Reading(raw, None, 0, len(raw))
+    # files repeat a few plain words; their readings depend on nothing else
+    ready = {label: Reading(label, None, 0, len(label)) for label in labels}
+
+    def parse(raw: Any, example: Example) -> Reading:
+        if type(raw) is not str:
+            return parse_new(raw)
+        reading = ready.get(raw)
+        if reading is None:
+            reading = parse_new(raw)
+            if len(raw) <= MAX_READY_CHARS and len(ready) < MAX_READY:
+                ready[raw] = reading
+        return reading
+
+    def parse_new(raw: Any) -> Reading:
         if indices and (number := _whole_number(raw)) is not None:
             if 0 <= number < len(labels):
                 return Reading(labels[number], None, 0, len(str(raw)))
@@ -194,7 +207,10 @@ def read_choice(raw: Any, example: Example, offer: Offer | None = None) -> Readi
 
     Where letters were offered, a bare number is no answer: it may count from 0 or from 1.
     """
-    choices = [str(choice) for choice in example.inputs.get("choices", ())]
+    choices = example.inputs.get("choices", ())
+    if type(raw) is int and offer is None and 0 <= raw < len(choices):
+        return Reading(raw)
+    choices = [str(choice) for choice in choices]
     rows = ["".join(offer.keys)] if offer else list(LETTERS)
     is_text = isinstance(raw, str)
     if not is_text and type(raw) is not int:
@@ -237,7 +253,7 @@ def _read_whole_choice(
         by_text = [i for i, choice in enumerate(choices) if choice == raw]
         if not by_text and folded:  # without difference of case, width and quotes
             by_text = [i for i, choice in enumerate(choices) if fold_text(choice) == folded]
-        is_circled = FoldedText.fold(strip_around(raw)).text[:1] > chr(FIRST_ORDINAL - 1)
+        is_circled = not raw.isascii() and strip_around(raw)[:1] in CIRCLED
         if re.fullmatch(r"[0-9]{1,3}", sign) and not is_circled:
             place = int(sign) if digits else None
         elif len(sign) == 1 and not is_circled:

@@ -29,11 +29,12 @@ _THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | 
 _THOUGHT_START = re.compile(rf"\s*{_THOUGHT.pattern}", _THOUGHT.flags)
 _THOUGHT_END = re.compile(r"\A.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
 _SPECIAL_TOKEN = re.compile(r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|end_of_turn|end_of_text)>")
-_CIRCLED = {
+CIRCLED = {
     **{chr(0x2460 + i): i + 1 for i in range(20)},
     **{chr(start + i): i + 1 for start in (0x2776, 0x2780, 0x278A) for i in range(10)},
     **{chr(0x24F5 + i): i + 1 for i in range(10)},
 }
+"""Circled numbers, each with what it counts."""
 _SAME = {"’": "'", "‘": "'", "“": '"', "”": '"', "−": "-"}
 
 
@@ -49,8 +50,8 @@ class FoldedText(NamedTuple):
         """The folded form of a text."""
         parts, places = [], []
         for place, character in enumerate(original):
-            if character in _CIRCLED:
-                part = chr(FIRST_ORDINAL + _CIRCLED[character])
+            if character in CIRCLED:
+                part = chr(FIRST_ORDINAL + CIRCLED[character])
             else:
                 part = _SAME.get(character) or unicodedata.normalize("NFKC", character)
             parts.append(part)

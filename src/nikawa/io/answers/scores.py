@@ -50,11 +50,15 @@ def read_number(raw: Any, scale: tuple[float, float], offer: Offer | None = None
     A plain number is taken as it is, also outside the scale, unless the scale was offered; one out
     of prose must be on the scale.
     """
+    if type(raw) is float and offer is None and math.isfinite(raw):
+        return Reading(raw)
     if type(raw) in (int, float):
         value = to_float(raw)
         return _check_number(value, 0, len(str(raw)), WHOLE, offer.scale if offer else None)
     if not isinstance(raw, str):
         return Reading(why="not a number")
+    if raw.isascii() and _NUMBER.fullmatch(raw):
+        return _check_number(float(raw), 0, len(raw), WHOLE, offer.scale if offer else None)
     text = strip_around(unicodedata.normalize("NFKC", raw))
     if text.casefold().lstrip("+-") in ("nan", "inf", "infinity"):
         return Reading(why="not a finite number")

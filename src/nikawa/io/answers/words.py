@@ -34,6 +34,9 @@ def read_words(raw: Any, example: Example, offer: Offer | None = None) -> Readin
         return Reading(str(raw), None, 0, len(str(raw)))
     if not isinstance(raw, str):
         return Reading(why="not a text")
+    is_bare = "<" not in raw and "{" not in raw and "\n" not in raw
+    if offer is None and is_bare and not _WORDS_LEAD.match(raw):
+        return Reading(raw, None, 0, len(raw))
     context = str(example.inputs.get("context", ""))
     if offer is None and (not raw or raw in context):
         return Reading(raw, None, 0, len(raw))
