@@ -277,3 +277,35 @@ def test_one_worker_of_a_tool_that_writes_a_file_each(nikawa: Run) -> None:
     assert "4 items, 2 workers" in run_well(nikawa, "agree", str(folder))
     unruled = nikawa("aggregate", str(folder))
     assert "no rule is named that makes the gold; say --rule majority" in unruled.stderr
+
+
+def test_blanks_of_a_decided_label_stay_in_the_sheet_of_decisions(
+    nikawa: Run, tmp_path: Path
+) -> None:
+    label = "とても　良い  方"  # a full-width blank, and two others
+    write_records(tmp_path / "items.jsonl", [Example(id="あ　1", inputs={"text": "雨が降る。"})])
+    options = {"labels": [label, "悪い"]}
+    create(tmp_path / "p", str(tmp_path / "items.jsonl"), NewProject("choice", 2, options=options))
+    answers = [
+        Judgement(example="あ　1", worker=worker, question="label", answer=answer)
+        for worker, answer in (("花", label), ("民", "悪い"))
+    ]
+    decision = Judgement(
+        example="あ　1",
+        worker="decision:rin",
+        question="label",
+        answer=label,
+        kind="decision",
+        comment="一行目\n二行目",
+    )
+    write_records(tmp_path / "j.jsonl", [*answers, decision])
+    write_records(tmp_path / "votes.jsonl", answers)
+    run_well(nikawa, "collect", "import", str(tmp_path / "p"), str(tmp_path / "j.jsonl"))
+    sheet = str(tmp_path / "decided.tsv")
+    run_well(nikawa, "collect", "export", str(tmp_path / "p"), "--to", "decisions", "--out", sheet)
+    words = ("--rule", "majority", "--adjudicated", sheet, "--out", str(tmp_path / "gold"))
+    run_well(nikawa, "aggregate", str(tmp_path / "votes.jsonl"), *words)
+    (gold,) = read_lines(tmp_path / "gold" / "gold.jsonl")
+    assert gold == {"example": "あ　1", "gold": {"label": label}}
+    (item,) = read_lines(tmp_path / "gold" / "items.jsonl")
+    assert item["reason"] == "一行目 二行目"

@@ -504,12 +504,14 @@ def _write_decisions(db: Connection, project: Project, out: Path, options: Expor
             project.settings.adjudication.decisions,
             msgspec.json.encode(earlier).decode() if earlier else "",
         )
-        lines.append("\t".join(" ".join(str(cell).split()) for cell in cells))
+        # A line is a decision: breaks and tabs cannot stay. Other blanks may belong to a label.
+        lines.append("\t".join(" ".join(_BREAKS.split(str(cell))) for cell in cells))
     with atomic_write(out, overwrite=options.overwrite) as stream:
         stream.write("".join(f"{line}\n" for line in lines).encode())
     return len(lines) - 1
 
 
+_BREAKS = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 _DECIDED_ITEMS = (
     "SELECT ref FROM items WHERE kind = 'main' AND id IN (SELECT item FROM decisions)"
     " ORDER BY position"
