@@ -9,7 +9,8 @@ in when the server starts.
 **A form is one file** in `forms/` with `FORM = Form(...)` (`form.Form` documents each field; `form.forms()` lists them). An answer is a JSON
 object keyed by question, so it becomes one judgement a question. Its script is `pages/static/NAME.js`, which calls
 `start` of `form.js`; its page is `pages/forms/_fields.html`, which the script fills, or another that it names; its
-messages are its `words`. Forms may share a script or a page; nothing else is touched to add one.
+messages are its `words`. Forms may share a script or a page; nothing else is touched to add one. A form of another
+package names the folder of its page and script (`assets`); examples/plugin has one.
 
 **Templates** (Jinja2, autoescaped, in `pages/`) get: `project` (title, form, language), `form` (the `Form`),
 `settings` (that of the form, public part), `language` (`ja`, `ko`, `en`), `t` (message table: `t["submit"]`),

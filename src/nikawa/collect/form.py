@@ -124,6 +124,9 @@ class Form:
     """The file in `pages/forms`; the usual one is a place that the script fills."""
     script: str = ""
     """The file in `pages/static`; empty: NAME.js."""
+    assets: Path | None = None
+    """The folder of the page and the script of a form that comes inside another package, laid out as `pages`:
+    `forms/TEMPLATE` and `static/SCRIPT`. None: they lie in `pages`."""
     optional: tuple[str, ...] = ()
     """Inputs it shows where they are there."""
     settings: type[msgspec.Struct] | None = None

@@ -139,8 +139,14 @@ class Site:
 
     @cached_property
     def static(self) -> StaticFiles:
-        """Scripts, styles and images."""
-        return StaticFiles(PAGES / "static")
+        """Scripts, styles and images; the form may bring some of its own."""
+        folders = (folder / "static" for folder in self._page_folders)
+        return StaticFiles(*(folder for folder in folders if folder.is_dir()))
+
+    @property
+    def _page_folders(self) -> list[Path]:
+        assets = self.project.form.assets
+        return [PAGES] if assets is None else [PAGES, assets]
 
     @cached_property
     def modules(self) -> list[str]:
@@ -161,7 +167,7 @@ class Site:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
         return Environment(
-            loader=FileSystemLoader(PAGES), autoescape=True, undefined=StrictUndefined
+            loader=FileSystemLoader(self._page_folders), autoescape=True, undefined=StrictUndefined
         )
 
     async def warm_up(self) -> None:

@@ -139,6 +139,9 @@ class Benchmark:
     prompt_inputs: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
     """The inputs as a prompt shows them, where the published ones hold marks that are made for
     other models; None: as they are."""
+    folder: Path | None = None
+    """The folder of the files of a dataset that comes inside another package; `repository` is empty
+    then. None: the folder of the repository, or this package's own."""
     numbered_labels: bool = False
     """Whether official tools write an answer as the place of its label in the task's labels,
     counted from 0."""

@@ -47,6 +47,8 @@ def repository_folder(benchmark: Benchmark, data: Path | None = None) -> Path:
 
     A clone under its own name (`JGLUE`) serves where there is no folder of the key (`jglue`).
     """
+    if benchmark.folder is not None:
+        return benchmark.folder
     if not benchmark.repository:
         return EMBEDDED
     root = data_root(data)

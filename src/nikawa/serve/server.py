@@ -83,11 +83,17 @@ class SecurityHeaders:
 
 
 class StaticFiles:
-    """The files of a folder, read once; their version is part of their address, so browsers keep them for a year."""
+    """The files of folders, read once; their version is part of their address, so browsers keep them for a year.
 
-    def __init__(self, folder: Path) -> None:
-        paths = [path for path in sorted(folder.iterdir()) if path.is_file()]
-        self.contents = {path.name: path.read_bytes() for path in paths}
+    Where two folders have a file of the same name, that of the first is served.
+    """
+
+    def __init__(self, *folders: Path) -> None:
+        self.contents: dict[str, bytes] = {}
+        for folder in folders:
+            for path in sorted(folder.iterdir()):
+                if path.is_file() and path.name not in self.contents:
+                    self.contents[path.name] = path.read_bytes()
         joined = b"\0".join(name.encode() + data for name, data in self.contents.items())
         self.version = sha256(joined).hexdigest()[:12]
 
