@@ -177,3 +177,26 @@ def test_jcommonsenseqa_as_published(shared_data: Path) -> None:
     found = table(split_leaks("jcommonsenseqa", load("jcommonsenseqa", data=shared_data).splits))
     assert found[("shared-questions", "dev in train")] == 17
     assert found[("leaked-questions", "dev in train")] == 19
+
+
+def test_a_large_group_of_perturbations_is_looked_at_once() -> None:
+    """Fellow perturbations break no group, one of the same step does; two thousand by two thousand pairs are too many."""
+
+    def make(split: str, step: str, count: int) -> tuple[Example, ...]:
+        return tuple(
+            Example(
+                id=f"{split}{n}",
+                inputs={"text": f"{split}の{n}"},
+                group="g",
+                origin=Origin(
+                    recipe="perturb", step=step, parents=(f"x:train/{n}",), gold="inherited"
+                ),
+            )
+            for n in range(count)
+        )
+
+    splits = {"train": make("train", "swap", 20_000), "dev": make("dev", "drop", 20_000)}
+    assert "broken-groups" not in {one.check for one in split_leaks("y", splits)}
+    splits["dev"] = (*splits["dev"][:3], *make("other", "swap", 2))
+    (broken,) = (one for one in split_leaks("y", splits) if one.check == "broken-groups")
+    assert broken.ids == ("y:dev/other0", "y:dev/other1")

@@ -18,8 +18,8 @@ from nikawa.checks.sameness import (
     COMPOSED,
     LocatedExample,
     SamenessIndex,
-    are_perturbations,
     family,
+    find_perturbation,
     is_parent,
     make_finding,
     only_composed,
@@ -158,19 +158,20 @@ def find_seen_sentences(items: SamenessIndex, held: SamenessIndex, where: str) -
 
 def find_broken_groups(items: SamenessIndex, held: SamenessIndex, where: str) -> Iterator[Finding]:
     """Groups with members on both sides: a test item whose premise or dialogue was learned from."""
-    members: dict[str, list[LocatedExample]] = {}
+    # By the step that made them: those of another step than an item's are its fellow perturbations, and a large group has
+    # too many pairs to look at each.
+    members: dict[str, dict[str | None, list[LocatedExample]]] = {}
     for other in held.items:
         if other.example.group is not None:
-            members.setdefault(other.example.group, []).append(other)
-    rows = [
-        item
-        for item in items.items
-        if item.example.group is not None
-        and any(
-            not is_parent(item, other) and not are_perturbations(item, other)
-            for other in members.get(item.example.group, ())
-        )
-    ]
+            by_way = members.setdefault(other.example.group, {})
+            by_way.setdefault(find_perturbation(other), []).append(other)
+    rows = []
+    for item in items.items:
+        by_way = members.get(item.example.group, {}) if item.example.group is not None else {}
+        way = find_perturbation(item)
+        ways = set(by_way) if way is None else {None, way} & by_way.keys()
+        if any(_has_stranger(item, by_way[each]) for each in ways):
+            rows.append(item)
     if rows:
         count = len({item.example.group for item in rows})
         note = f"groups that are in both, on {len(rows)} rows"

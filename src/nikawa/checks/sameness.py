@@ -71,12 +71,16 @@ def is_parent(one: LocatedExample, other: LocatedExample) -> bool:
     return False
 
 
+def find_perturbation(item: LocatedExample) -> str | None:
+    """The step that made an example from another whose gold it has; None where it was made otherwise."""
+    origin = item.example.origin
+    return origin.step if origin is not None and origin.gold == "inherited" else None
+
+
 def are_perturbations(one: LocatedExample, other: LocatedExample) -> bool:
     """Whether two examples were made in two ways from examples whose gold they have."""
-    origins = one.example.origin, other.example.origin
-    if any(origin is None or origin.gold != "inherited" for origin in origins):
-        return False
-    return len({origin.step for origin in origins if origin is not None}) == 2
+    ways = {find_perturbation(one), find_perturbation(other)}
+    return len(ways) == 2 and None not in ways
 
 
 def related(items: Iterable[LocatedExample]) -> bool:
