@@ -15,7 +15,7 @@ from nikawa.collect.job import create
 from nikawa.collect.sources import NewProject
 from nikawa.io.judgements import open_judgements
 from nikawa.io.records import write_records
-from nikawa.records import Example, Judgement
+from nikawa.records import Example, Judgement, JudgementKind
 
 Nikawa = Callable[..., CompletedProcess[str]]
 COMMENT = '=SUM(1)\n<b>太郎</b>\t" , ; 🍣か\u3099'
@@ -65,7 +65,11 @@ def test_an_export_comes_back(nikawa: Nikawa, tmp_path: Path, name: str) -> None
     examples = tmp_path / "examples.jsonl"
     write_records(examples, [Example(id=item, inputs=inputs) for item in ("e1", "e2")])
     answers = form.to_judgements(dict(form.sample.answer))
-    people = (("hana", "person"), ("admin", "person"), ("decision:rin", "decision"))
+    people: tuple[tuple[str, JudgementKind], ...] = (
+        ("hana", "person"),
+        ("admin", "person"),
+        ("decision:rin", "decision"),
+    )
     rows = [
         Judgement(
             example="e1", worker=who, question=question, answer=answer, seconds=2.5, kind=kind,

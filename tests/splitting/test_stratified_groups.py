@@ -138,12 +138,15 @@ def test_texts_that_people_wrote_are_too_many_labels_to_balance() -> None:
     ]
     rows: list[tuple[int, ...]] = []
     before = stratified_groups.fill_parts
+
+    def fill_and_note(
+        counts: stratified_groups.Counts, shares: stratified_groups.Counts
+    ) -> list[int]:
+        rows.append(counts.shape)
+        return before(counts, shares)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            stratified_groups,
-            "fill_parts",
-            lambda counts, shares: (rows.append(counts.shape), before(counts, shares))[1],
-        )
+        patch.setattr(stratified_groups, "fill_parts", fill_and_note)
         parts = WAY.split(examples, {"train": 2400, "dev": 600}, SplitterSettings())
     assert rows == [(1500, stratified_groups.MAX_LABELS_BALANCED + 1)]
     assert Counter(e.gold["label"] for e in parts["dev"]) == {"a": 300, "b": 300}
