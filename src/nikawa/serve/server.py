@@ -85,14 +85,16 @@ class SecurityHeaders:
 class StaticFiles:
     """The files of folders, read once; their version is part of their address, so browsers keep them for a year.
 
-    Where two folders have a file of the same name, that of the first is served.
+    Raises `BadInput` where two folders have a file of the same name: pages would get the wrong one.
     """
 
     def __init__(self, *folders: Path) -> None:
         self.contents: dict[str, bytes] = {}
         for folder in folders:
             for path in sorted(folder.iterdir()):
-                if path.is_file() and path.name not in self.contents:
+                if path.name in self.contents:
+                    raise BadInput("has the name of a file of Nikawa", file=path, cure="rename it")
+                if path.is_file():
                     self.contents[path.name] = path.read_bytes()
         joined = b"\0".join(name.encode() + data for name, data in self.contents.items())
         self.version = sha256(joined).hexdigest()[:12]
