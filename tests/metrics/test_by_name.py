@@ -39,6 +39,7 @@ def test_a_name_is_the_registered_metric() -> None:
     for name in metrics():
         assert Metric(name) is metrics()[name]
     assert nk.Metric is Metric
+    assert repr(Metric("accuracy")) == "Metric('accuracy'): Share of items answered right."
     with pytest.raises(UnknownName, match="there is no metric 'acuracy'; did you mean 'accuracy'"):
         Metric("acuracy")
 

@@ -246,6 +246,9 @@ class Metric(metaclass=MetricsByName):
     needs_inputs: tuple[str, ...] = ()
     """The inputs of the items that it looks at, such as the text whose characters it counts."""
 
+    def __repr__(self) -> str:
+        return f"Metric({self.name!r}): {self.about}"
+
     def __call__(
         self,
         answers: Any,
