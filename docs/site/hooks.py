@@ -116,34 +116,41 @@ def is_item(line: str) -> bool:
     return bool(re.match(r" *(?:[-*+]|\d+\.) +| {2,}\S", line))
 
 
-def list_public_names() -> list[tuple[str, Any]]:
-    """The public names of `nikawa` and the functions of `nikawa.api`, each with its object."""
-    import nikawa
-    from nikawa import api
-
-    names = {name: getattr(nikawa, name) for name in nikawa.__all__ if name != "__version__"}
-    for name, value in vars(api).items():
-        is_ours = inspect.isfunction(value) and value.__module__ == "nikawa.api"
-        if is_ours and not name.startswith("_"):
-            names.setdefault(name, value)
-    return list(names.items())
-
-
 def write_reference() -> str:
-    """The Python reference, from what is public now: functions, then classes, then modules."""
-    groups: dict[str, list[str]] = {"Functions": [], "Types": [], "Modules": []}
-    for name, value in sorted(list_public_names(), key=lambda pair: pair[0].lower()):
+    """The Python reference, from what is public now: functions, types, then modules."""
+    import nikawa
+
+    groups: dict[str, list[str]] = {"Functions": [], "Types": []}
+    modules = []
+    for name in sorted(nikawa.__all__, key=str.lower):
+        value = getattr(nikawa, name)
         if inspect.ismodule(value):
-            groups["Modules"].append(value.__name__)
-        elif inspect.isclass(value):
-            groups["Types"].append(f"{value.__module__}.{value.__qualname__}")
+            modules.append(value)
         elif callable(value):
-            groups["Functions"].append(f"{value.__module__}.{getattr(value, '__name__', name)}")
+            groups["Types" if inspect.isclass(value) else "Functions"].append(find_home(value))
+    parts = [write_section(title, "", paths) for title, paths in groups.items()]
+    for module in modules:
+        homes = [find_home(getattr(module, name)) for name in module.__all__]
+        parts.append(write_section(module.__name__, inspect.getdoc(module) or "", homes))
+    return "\n\n".join(parts)
+
+
+def fence_examples(docstring: str) -> str:
+    """Write the examples of a docstring as code blocks; Markdown reads `>>>` as a quotation."""
+    paragraphs = re.split(r"\n\s*\n", docstring)
     return "\n\n".join(
-        f"## {title}\n\n" + "\n\n".join(f"::: {path}" for path in paths)
-        for title, paths in groups.items()
-        if paths
+        f"```pycon\n{text}\n```" if text.startswith(">>> ") else text for text in paragraphs
     )
+
+
+def find_home(value: Any) -> str:
+    """Where a public function or class is defined: names of the package are imported lazily."""
+    return f"{value.__module__}.{value.__qualname__}"
+
+
+def write_section(title: str, text: str, paths: list[str]) -> str:
+    """A heading, a text, and what mkdocstrings writes about each path."""
+    return "\n\n".join([f"## {title}", text, *(f"::: {path}" for path in paths)])
 
 
 def write_notebook(notebook: dict[str, Any]) -> str:

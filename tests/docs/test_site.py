@@ -97,12 +97,22 @@ def test_links_of_the_root_lead_into_the_site() -> None:
 
 
 def test_the_reference_has_every_public_name() -> None:
-    from nikawa import __all__ as public_names
+    import nikawa
 
-    listed = re.findall(r"^::: .*?(\w+)$", HOOKS.write_reference(), re.MULTILINE)
-    missing = set(public_names) - set(listed) - {"__version__"}
-    assert not missing
-    assert {"load", "score", "aggregate", "Example"} <= set(listed)
+    reference = HOOKS.write_reference()
+    listed = set(re.findall(r"^::: .*?(\w+)$", reference, re.MULTILINE))
+    for name in set(nikawa.__all__) - {"__version__"}:
+        assert name in listed or f"## nikawa.{name}\n" in reference, name
+    assert {"load", "score", "Example", "krippendorff_alpha", "DawidSkene"} <= listed
+
+
+def test_examples_of_docstrings_become_code() -> None:
+    text = "Add.\n\n>>> 1 + 1\n2\n\n>>> 2 + 2\n4\n\nThe end."
+    fence = "```"
+    assert HOOKS.fence_examples(text) == (
+        f"Add.\n\n{fence}pycon\n>>> 1 + 1\n2\n{fence}\n\n"
+        f"{fence}pycon\n>>> 2 + 2\n4\n{fence}\n\nThe end."
+    )
 
 
 def test_a_notebook_becomes_a_page() -> None:
