@@ -1,6 +1,7 @@
 """Replies that hold the wording of an answer and do not give it: denied, doubted, taken back.
 
-A wrong label is worse than none. Each text was judged by a person first.
+A wrong label is worse than none: `None` is also the reading of some texts that a person would read,
+such as 「Bと思いましたが、Dです」, and that the reader leaves alone.
 """
 
 from __future__ import annotations
