@@ -577,7 +577,7 @@ def test_the_command(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "which rule"),
+        ((), "no rule is named"),
         (("--rule", "majorty"), "did you mean 'majority'"),
         (("--workers", "--human"), "two reports"),
         (("--rule", "majority", "--ties", "toss"), "drop, adjudicate or prefer:LABEL"),
