@@ -618,8 +618,8 @@ def generate(
     settings is continued. `per_cell` is the number of problems of each cell of the pack, `total` the number in all; a mapping
     gives a number for each split.
 
-    >>> problems = generate("temporal-ja", per_cell=1, seed=1)
-    >>> problems == generate("temporal-ja", per_cell=1, seed=1)
+    >>> problems = generate("temporal-ja", per_cell={"train": 0, "test": 1}, seed=1)
+    >>> len(problems["test"]) == problems.report.splits["test"].problems
     True
     """
     from msgspec.structs import replace as replace_record

@@ -223,6 +223,8 @@ def format_cell(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    if isinstance(value, msgspec.Struct):
+        value = dict(list_fields(value))
     if isinstance(value, Mapping):
         value = [f"{key} {format_cell(one)}" for key, one in value.items()]
     if isinstance(value, tuple | list | frozenset | set):

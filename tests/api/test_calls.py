@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import doctest
+import pkgutil
 from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import msgspec
@@ -146,8 +149,9 @@ def test_load_takes_tables_records_and_mappings_of_splits(nli: Dataset) -> None:
 
 
 def test_generate_and_perturb_are_in_memory_and_the_same_as_files(tmp_path: Path) -> None:
-    problems = nk.generate("temporal-ja", per_cell=1, seed=1)
-    report = nk.generate("temporal-ja", tmp_path / "problems", per_cell=1, seed=1)
+    counts = {"train": 0, "test": 1}
+    problems = nk.generate("temporal-ja", per_cell=counts, seed=1)
+    report = nk.generate("temporal-ja", tmp_path / "problems", per_cell=counts, seed=1)
     assert nk.load(tmp_path / "problems").splits == problems.splits
     assert problems.report.splits == report.splits
     check_shown(problems.report)
@@ -198,6 +202,41 @@ def test_runs_of_a_dataset_in_memory_are_analysed_and_reported(
     assert set(page.systems) == {"majority", "baseline"}
     check_shown(page)
     check_shown(nk.analyse(runs))
+
+
+def test_every_function_works_twice_after_everything_was_imported(
+    gold: dict[str, str], tmp_path: Path
+) -> None:
+    for module in pkgutil.walk_packages(nk.__path__, "nikawa."):
+        if not module.name.endswith("__main__"):
+            with suppress(ImportError):  # an extra that is not installed here
+                import_module(module.name)
+    votes = pd.DataFrame(VOTES, columns=["task", "worker", "label"])
+    runs = str(tmp_path / "runs")
+    calls: dict[str, Callable[[], Any]] = {
+        "load": lambda: nk.load("mini-ja:dev"),
+        "load_task": lambda: nk.load_task("mini-ja-nli", "dev"),
+        "read_judgements": lambda: list(nk.read_judgements("mini-ja")),
+        "score": lambda: nk.score("mini-ja-nli", gold),
+        "compare": lambda: nk.compare({"A": gold, "B": gold}, task="mini-ja-nli", rounds=100),
+        "agree": lambda: nk.agree(votes),
+        "aggregate": lambda: nk.aggregate(votes, ties="drop"),
+        "clean": lambda: nk.clean(["これは短い例文ですが、候補として残るだけの長さがあります。"]),
+        "pair": lambda: nk.pair("greedy", ["犬が走る", "犬が歩く"], units="characters"),
+        "generate": lambda: nk.generate("temporal-ja", per_cell={"train": 0, "test": 1}),
+        "perturb": lambda: nk.perturb("swap", ROWS, case="o"),
+        "tag": lambda: nk.tag(ROWS),
+        "split": lambda: nk.split("mini-ja", sizes="0.5,0.5", names=("train", "test")),
+        "run": lambda: nk.run(["majority"], tasks="mini-ja-nli", out=runs),
+        "analyse": lambda: nk.analyse(runs, overwrite=True),
+        "report": lambda: nk.report(runs, out=tmp_path / "page", overwrite=True),
+        "model": lambda: nk.model("majority"),
+    }
+    functions = {name for name in nk.__all__ if isinstance(getattr(nk, name), FunctionType)}
+    assert set(calls) == functions
+    for name, call in calls.items():
+        assert call() is not None, name
+        assert call() is not None, name
 
 
 BAD: list[Callable[[], Any]] = [

@@ -23,11 +23,11 @@ MAX_PLOT_ROWS = 40
 """Rows of a plot; the table has all."""
 AGREEMENT_STYLE = (
     ".nikawa-agreement{--one:#2f6fb5;--s1:#8fb8de;--s2:#d9822b;--s3:#b8bec6}"
-    ".nikawa-agreement svg .wire{stroke:var(--one);stroke-width:2.5;stroke-opacity:.45}"
-    ".nikawa-agreement svg :is(.dot,.bar,.heat,.s0){fill:var(--one);stroke:none}"
-    ".nikawa-agreement svg .s1{fill:var(--s1);stroke:none}.nikawa-agreement svg .s2{fill:var(--s2);stroke:none}"
-    ".nikawa-agreement svg .s3{fill:var(--s3);stroke:none}.nikawa-agreement svg text.on{fill:var(--paper)}"
-    ".nikawa-agreement svg .tag{paint-order:stroke;stroke:var(--paper);stroke-width:3px}"
+    ".nikawa .nikawa-agreement svg .wire{stroke:var(--one);stroke-width:2.5;stroke-opacity:.45}"
+    ".nikawa .nikawa-agreement svg :is(.dot,.bar,.heat,.s0){fill:var(--one);stroke:none}"
+    ".nikawa .nikawa-agreement svg .s1{fill:var(--s1);stroke:none}.nikawa .nikawa-agreement svg .s2{fill:var(--s2);stroke:none}"
+    ".nikawa .nikawa-agreement svg .s3{fill:var(--s3);stroke:none}.nikawa .nikawa-agreement svg text.on{fill:var(--paper)}"
+    ".nikawa .nikawa-agreement svg .tag{paint-order:stroke;stroke:var(--paper);stroke-width:3px}"
 )
 """The classes of the page of agreement, inside a notebook."""
 
