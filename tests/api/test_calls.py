@@ -201,6 +201,7 @@ def test_runs_of_a_dataset_in_memory_are_analysed_and_reported(
     assert Path(page.page).is_file()
     assert set(page.systems) == {"majority", "baseline"}
     check_shown(page)
+    assert f'href="{page.page}"' in page._repr_html_()
     check_shown(nk.analyse(runs))
 
 

@@ -89,7 +89,8 @@ class ReportOptions:
 class ReportResult(ShownAsTables, Record, frozen=True, kw_only=True, omit_defaults=True):
     """What was written."""
 
-    main_table: ClassVar[str] = ""
+    headline_fields: ClassVar[tuple[str, ...]] = ("page", "runs", "systems", "tasks", "examples")
+    plots_by: ClassVar[str] = "nikawa.reporting.notebook:link_page"
 
     page: str
     """The path of `index.html`."""

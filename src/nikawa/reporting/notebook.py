@@ -5,12 +5,15 @@ Results name these functions (`ShownAsTables.plots_by`); they are imported when 
 
 from __future__ import annotations
 
+from html import escape
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from nikawa.aggregation.agree_job import AgreeResult
 from nikawa.metrics import metrics
 from nikawa.metrics.units import convert_table, is_converted
+from nikawa.printable import printable
 from nikawa.records import Unit
 from nikawa.reporting.agreement import draw_plots
 from nikawa.reporting.plots import Dot, PlotRow, draw_dots, possible_values
@@ -18,6 +21,9 @@ from nikawa.runs.job import RunReport
 from nikawa.scoring.compare import Comparison
 from nikawa.scoring.score import ScoreReport, ScoreResult
 from nikawa.tables import ResultTable
+
+if TYPE_CHECKING:
+    from nikawa.reporting.job import ReportResult
 
 MAX_PLOT_ROWS = 40
 """Rows of a plot; the table has all."""
@@ -112,3 +118,9 @@ def draw_runs(report: RunReport) -> list[str]:
             title = f"{metric} of every model on {task} {set_name}"
             plots.append(draw_dots(rows[:MAX_PLOT_ROWS], title, limits(metric, unit)))
     return plots
+
+
+def link_page(result: ReportResult) -> list[str]:
+    """A link to the page of a report."""
+    address = escape(quote(result.page))
+    return [f'<p><a href="{address}">{escape(printable(result.page))}</a></p>']
