@@ -69,7 +69,7 @@ def split_stratified_groups(
     commonest = sorted(totals, key=lambda label: (-totals[label], label))[:MAX_LABELS_BALANCED]
     # The first column is the size, the others are labels, in an order that does not depend on that
     # of the examples: sums of floats do, and the smaller of two nearly equal ones decides.
-    columns = {label: place for place, label in enumerate(commonest, start=1)}
+    columns = {label: place for place, label in enumerate(sorted(commonest), start=1)}
     counts = np.zeros((len(order), len(columns) + 1))
     for place, (name, row) in enumerate(zip(order, rows, strict=True)):
         counts[place, 0] = len(members[name])
