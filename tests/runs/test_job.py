@@ -176,7 +176,9 @@ def test_what_models_note_of_themselves_is_told_once(
     monkeypatch.setattr(Majority, "about", about, raising=False)
     report = done(tmp_path, seeds=(0, 1), inputs=("hypothesis",))
     assert report.notes == ("mini-ja-nli majority hypothesis only: it was dark",)
-    assert "note: mini-ja-nli majority hypothesis only: it was dark" in list(format_notes(report))
+    assert "note: mini-ja-nli majority hypothesis only: it was dark" in list(
+        format_notes(report, "percent")
+    )
     for path in tmp_path.glob("*/about.json"):
         path.unlink()
     assert done(tmp_path, seeds=(0, 1), inputs=("hypothesis",)).notes == ()
