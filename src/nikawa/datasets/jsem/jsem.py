@@ -148,7 +148,11 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
         if twice:
             ids = tuple(reference("jsem", split, name) for name in twice)
             yield Finding(
-                check="repeated-ids", where=split, count=len(ids), ids=ids, note="of several problems"
+                check="repeated-ids",
+                where=split,
+                count=len(ids),
+                ids=ids,
+                note="of several problems",
             )
 
 
