@@ -178,7 +178,12 @@ def test_a_full_disk_names_the_file_and_leaves_nothing(workers: int, tmp_path: P
     assert "run the same command again" in result.stderr
     assert not out.exists()
     assert run(None).returncode == 0
-    assert {path.name for path in out.iterdir()} == {"train.jsonl", "test.jsonl", "card.json"}
+    assert {path.name for path in out.iterdir()} == {
+        "train.jsonl",
+        "test.jsonl",
+        "card.json",
+        "known.toml",
+    }
 
 
 def copy_lexicon(folder: Path, file: str, old: str, new: str) -> Path:

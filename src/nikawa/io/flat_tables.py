@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -25,7 +25,7 @@ from nikawa.errors import BadInput, list_names, place_fault
 from nikawa.io.escapes import ABSENT
 from nikawa.io.json import decode_json, has_nonfinite, read_json, read_json_lines
 from nikawa.io.judgements.base import Notes
-from nikawa.io.judgements.sheets import detect_layout, read_sheet
+from nikawa.io.judgements.sheets import detect_layout, read_heading, read_sheet
 from nikawa.io.lines import opening
 from nikawa.io.parquet import JSON_MARK, SOURCE_MARK, arrow, list_values, open_parquet
 
@@ -207,7 +207,7 @@ def open_table(path: Path, split: str) -> FlatTable:
         }
         return FlatTable(path, split, partial(read, path), "row", classes, columns, meta_names)
     if suffix.startswith((".csv", ".tsv")):
-        _, header = next(read_sheet(path, detect_layout(path), Notes()))
+        header = read_heading(path, detect_layout(path), Notes())
         return FlatTable(path, split, partial(read_sheet_rows, path), columns=tuple(header))
     if suffix == ".json" and not begins_with_line(path):
         return FlatTable(path, split, partial(read_document_rows, path), "record")
@@ -280,14 +280,14 @@ def read_sheet_rows(path: Path) -> Rows:
     quote mark in it, is refused: to keep its marks would change the text.
     """
     layout = detect_layout(path)
-    rows = read_sheet(path, layout, Notes())
-    _, header = next(rows)
-    for number, cells in rows:
-        if layout.separator == "\t" and any(map(QUOTED_CELL.fullmatch, cells)):
-            cure = "save it as CSV, or without quoting (pandas: quoting=csv.QUOTE_NONE)"
-            raise BadInput("has a quoted cell between tabs", file=path, line=number, cure=cure)
-        pairs = zip(header, cells, strict=True)
-        yield number, {name: cell for name, cell in pairs if cell not in ("", ABSENT)}
+    with closing(read_sheet(path, layout, Notes())) as rows:
+        _, header = next(rows)
+        for number, cells in rows:
+            if layout.separator == "\t" and any(map(QUOTED_CELL.fullmatch, cells)):
+                cure = "save it as CSV, or without quoting (pandas: quoting=csv.QUOTE_NONE)"
+                raise BadInput("has a quoted cell between tabs", file=path, line=number, cure=cure)
+            pairs = zip(header, cells, strict=True)
+            yield number, {name: cell for name, cell in pairs if cell not in ("", ABSENT)}
 
 
 def read_schema(path: Path) -> Any:

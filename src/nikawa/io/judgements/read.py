@@ -46,7 +46,7 @@ from nikawa.io.judgements.sheets import (
     map_columns,
     parse_map,
     read_columns,
-    read_sheet,
+    read_heading,
 )
 from nikawa.io.lines import opening
 from nikawa.io.pipes import is_piped
@@ -259,7 +259,7 @@ def open_sheet(path: Path, options: JudgementOptions) -> Reading:
     layout = detect_layout(path, options.encoding)
     mark = " with a byte order mark" if layout.bom else ""
     reading = Reading(path, f"sheet in {layout.encoding}{mark}", iter(()))
-    _, header = next(read_sheet(path, layout, reading.notes))
+    header = read_heading(path, layout, reading.notes)
     if not any(name.strip() for name in header):
         what = "is blank, where names of columns are looked for"
         raise BadInput(what, file=path, line=1, cure="begin with the header")

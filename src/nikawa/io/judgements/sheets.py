@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -136,35 +137,45 @@ def csv_options(separator: str) -> dict[str, Any]:
     return {"delimiter": separator, "quoting": csv.QUOTE_MINIMAL}
 
 
-def read_sheet(path: Path, layout: Layout, notes: Notes) -> Iterator[tuple[int, list[str]]]:
+def read_sheet(
+    path: Path, layout: Layout, notes: Notes
+) -> Generator[tuple[int, list[str]], None, None]:
     """(Line on which the row starts, cells), the heading first.
 
-    Every row is as wide as the heading.
+    Every row is as wide as the heading. Whoever stops before the end closes it: see `read_heading`.
     """
-    lines = RowLines(decode_lines(path, layout), path, layout.separator)
-    reader = csv.reader(lines, **csv_options(layout.separator), strict=True)
-    start, width = 1, 0
-    try:
-        for cells in reader:
-            lines.size = 0
-            if not width:
-                header = [cell.strip() for cell in cells]
-                _check_heading(header, path)
-                width = len(header)
-                yield start, header
-            elif not any(cell.strip() for cell in cells):
-                notes.add(BLANK_ROW, start)
-            elif len(cells) != width:
-                what = f"has {len(cells)} cells, the heading has {width}"
-                cure = "look for a stray separator, a merged cell or an open quote"
-                raise BadInput(what, file=path, line=start, cure=cure)
-            else:
-                yield start, cells
-            start = reader.line_num + 1
-    except csv.Error as problem:
-        what = f"cannot be parted into cells ({problem})"
-        cure = "look for a quote mark that is not closed or not doubled"
-        raise BadInput(what, file=path, line=start, cure=cure) from None
+    with closing(decode_lines(path, layout)) as decoded:
+        lines = RowLines(decoded, path, layout.separator)
+        reader = csv.reader(lines, **csv_options(layout.separator), strict=True)
+        start, width = 1, 0
+        try:
+            for cells in reader:
+                lines.size = 0
+                if not width:
+                    header = [cell.strip() for cell in cells]
+                    _check_heading(header, path)
+                    width = len(header)
+                    yield start, header
+                elif not any(cell.strip() for cell in cells):
+                    notes.add(BLANK_ROW, start)
+                elif len(cells) != width:
+                    what = f"has {len(cells)} cells, the heading has {width}"
+                    cure = "look for a stray separator, a merged cell or an open quote"
+                    raise BadInput(what, file=path, line=start, cure=cure)
+                else:
+                    yield start, cells
+                start = reader.line_num + 1
+        except csv.Error as problem:
+            what = f"cannot be parted into cells ({problem})"
+            cure = "look for a quote mark that is not closed or not doubled"
+            raise BadInput(what, file=path, line=start, cure=cure) from None
+
+
+def read_heading(path: Path, layout: Layout, notes: Notes) -> list[str]:
+    """The names of a sheet's columns."""
+    with closing(read_sheet(path, layout, notes)) as rows:
+        _, header = next(rows)
+    return header
 
 
 def _check_heading(header: Sequence[str], path: Path) -> None:
@@ -176,7 +187,7 @@ def _check_heading(header: Sequence[str], path: Path) -> None:
     check_header(header, (), path)
 
 
-def decode_lines(path: Path, layout: Layout) -> Iterator[str]:
+def decode_lines(path: Path, layout: Layout) -> Generator[str, None, None]:
     """The lines of a sheet as text, ends as LF; a line of another encoding is refused by number."""
     with open_bytes(path) as stream:
         for number, raw in numbered_lines(stream):
@@ -278,34 +289,34 @@ def read_columns(path: Path, layout: Layout, columns: Columns, notes: Notes) -> 
             raise BadInput(f"names no {what}", file=path, line=line, cure=cure)
         return text
 
-    rows = read_sheet(path, layout, notes)
-    _, header = next(rows)
-    for line, cells in rows:
-        row = dict(zip(header, cells, strict=True))
-        example = need(row[columns.example], "item", line)
-        row_question = need(row[columns.question], "question", line) if columns.question else ""
-        seconds = parse_seconds(row[columns.seconds], line, path) if columns.seconds else None
-        at = row[columns.at].strip() or None if columns.at else None
-        worker = need(row[columns.worker], "worker", line) if columns.worker else ""
-        comment = row[columns.comment].strip() if columns.comment else ""
-        kind = KIND_CELLS.get(row[columns.kind].strip(), "person") if columns.kind else "person"
-        for question, column in columns.answers:
-            answer: Any = parse_list_cell(row[column])
-            if answer is None:
-                answer = parse_answer_cell(row[column], line, notes)
-            if isinstance(answer, str) and answer.startswith("'"):
-                is_guarded = parse_list_cell(answer.lstrip("'")) is not None
-                answer = answer[1:] if is_guarded else answer
-            if answer is None:
-                continue
-            judgement = Judgement(
-                example=example,
-                worker=worker or column,
-                question=question or row_question,
-                answer=answer,
-                seconds=seconds,
-                at=at,
-                kind=kind,
-                comment=comment,
-            )
-            yield line, judgement
+    with closing(read_sheet(path, layout, notes)) as rows:
+        _, header = next(rows)
+        for line, cells in rows:
+            row = dict(zip(header, cells, strict=True))
+            example = need(row[columns.example], "item", line)
+            row_question = need(row[columns.question], "question", line) if columns.question else ""
+            seconds = parse_seconds(row[columns.seconds], line, path) if columns.seconds else None
+            at = row[columns.at].strip() or None if columns.at else None
+            worker = need(row[columns.worker], "worker", line) if columns.worker else ""
+            comment = row[columns.comment].strip() if columns.comment else ""
+            kind = KIND_CELLS.get(row[columns.kind].strip(), "person") if columns.kind else "person"
+            for question, column in columns.answers:
+                answer: Any = parse_list_cell(row[column])
+                if answer is None:
+                    answer = parse_answer_cell(row[column], line, notes)
+                if isinstance(answer, str) and answer.startswith("'"):
+                    is_guarded = parse_list_cell(answer.lstrip("'")) is not None
+                    answer = answer[1:] if is_guarded else answer
+                if answer is None:
+                    continue
+                judgement = Judgement(
+                    example=example,
+                    worker=worker or column,
+                    question=question or row_question,
+                    answer=answer,
+                    seconds=seconds,
+                    at=at,
+                    kind=kind,
+                    comment=comment,
+                )
+                yield line, judgement
