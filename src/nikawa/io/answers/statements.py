@@ -127,7 +127,8 @@ def make_vocabulary(
         return re.compile("|".join(sources) or r"(?!)", re.IGNORECASE)
 
     return Vocabulary(
-        compile_words(long, f"(?<!{_WORD_BEFORE.pattern})"),
+        # Without (?-i:…) every class of 30,000 characters is looked up in both cases: 12 ms a pattern.
+        compile_words(long, f"(?<!(?-i:{_WORD_BEFORE.pattern}))"),
         compile_words(every, denied),
         every,
         dict(keys or {}),
