@@ -522,6 +522,7 @@ class Fuzzer:
             if start.is_dir() and rng.random() < 0.04:  # a name is content too
                 new = rng.choice(NAMES).replace("/", "_").replace("\0", "_")[:80]
                 new = new.encode("utf-8", "replace").decode()
+                new = new if new.strip(".") else "_"
                 path = path.rename(path.with_name(f"{new}{path.suffix}"))
                 said.append(f"{name} is called {new!r}")
                 renamed = True

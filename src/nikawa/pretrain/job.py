@@ -55,6 +55,7 @@ from nikawa.pretrain.stages import (
     TEXT,
     VOCABULARY,
     WORK,
+    PackCounts,
     Stages,
     fingerprint,
     hash_settings,
@@ -542,7 +543,9 @@ class _Job:
         if self.stages_reached >= 3:
             pack = {}
             for name in ("train", "heldout"):
-                if meta := read_result(packs / name / "pack.json", dict):
+                file = packs / name / "pack.json"
+                if meta := read_result(file, dict):
+                    read_result(file, PackCounts)  # refuses one that was changed
                     pack[name] = meta
         return PretrainReport(
             out=str(self.out),

@@ -65,6 +65,13 @@ def hash_settings(made_from: dict[str, Any]) -> str:
     return blake2b(encoded, digest_size=12).hexdigest()
 
 
+class PackCounts(msgspec.Struct):
+    """The counts in the description of packed text."""
+
+    pieces: int
+    words: int
+
+
 def read_result(path: Path, kind: Any) -> Any:
     """What a stage wrote, as JSON; None where it is not there."""
     if not path.is_file():

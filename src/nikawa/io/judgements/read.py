@@ -202,7 +202,10 @@ def refuse_useless(path: Path, start: bytes) -> None:
 def recognise_sheet(path: Path, line: bytes) -> str:
     """The form of a sheet by the names in its heading."""
     text = line.removeprefix(BOM).decode("utf-8", "replace").strip()
-    header = {name.strip() for name in next(csv.reader([text]), [])}
+    try:
+        header = {name.strip() for name in next(csv.reader([text]), [])}
+    except csv.Error:
+        return "sheet"  # its reader says what is wrong, and where
     if header >= COLUMNS:
         return "label-studio"
     if header >= MTURK_COLUMNS:
