@@ -583,7 +583,7 @@ def test_an_export_that_cannot_be_made_is_told(
     path.write_text(path.read_text("utf-8").replace('form = "choice"', 'form = "none"'), "utf-8")
     reply = here.client.get("/owner/export")
     assert (reply.status_code, reply.json()["error"]) == (503, "server_error")
-    assert "no form 'none'" in caplog.text
+    assert "project.toml: there is no form 'none'" in caplog.text
 
 
 def test_redirects_never_repeat_the_host_of_a_request(serve: Serve) -> None:

@@ -230,6 +230,7 @@ def test_training_splits_are_those_that_test_items_speak_of(tmp_path: Path) -> N
             [example(PAIR, {"label": "x"}), example(PAIR, {"label": None}, "2")],
             "test/2 has another shape; keep one kind",
         ),
+        ([example(PAIR, {"score": 10**400})], "such a 'score' as test/1"),
     ],
 )
 def test_what_cannot_be_asked_is_told_in_one_line(

@@ -17,7 +17,7 @@ from nikawa.collect.form import Form, find_form
 from nikawa.collect.pseudonyms import OWNER_KEY, PseudonymKey, read_key, write_key
 from nikawa.collect.settings import Settings, format_settings, read_settings
 from nikawa.collect.writers import WRITERS, Authorship, write_writers
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, name_faulty_file
 from nikawa.io.atomic import atomic_folder, atomic_write, private_files
 from nikawa.io.lines import read_bytes
 from nikawa.io.records import write_records
@@ -110,7 +110,8 @@ def open_project(folder: Path) -> Project:
     Raises `BadInput` where a file is missing or wrong, or the form is unknown.
     """
     settings = read_settings(folder / SETTINGS)
-    form = find_form(settings.form)
+    with name_faulty_file(folder / SETTINGS):
+        form = find_form(settings.form)
     options = form.parse_options(settings.options, folder / SETTINGS)
     path = folder / SECRET
     if not path.exists():

@@ -9,6 +9,7 @@ asks: its labels cannot tell.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import ceil, floor
 from pathlib import Path
@@ -210,7 +211,8 @@ def kind_of(inputs: Mapping[str, Any], question: str, value: Any) -> Kind | None
         if isinstance(value, str):
             return "inference"
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return "similarity" if is_number else None
+        # A whole number may have any number of digits; a score has to fit a float.
+        return "similarity" if is_number and abs(value) <= sys.float_info.max else None
     if shape == "text":
         if isinstance(value, str):
             return "text"
