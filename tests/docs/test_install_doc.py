@@ -40,7 +40,7 @@ def test_the_table_is_that_of_the_project() -> None:
     assert [name for name, _ in rows] == list(EXTRAS)
     for name, brings in rows:
         extras, packages = parts(name)
-        tools = "" if name != "dev" else " and the tools of the tests"
+        tools = "" if name != "dev" else " and the test tools"
         expected = [f"`{extra}`" for extra in extras] + ([] if tools else packages)
         assert brings == ", ".join(expected) + tools
 
