@@ -32,6 +32,10 @@ from nikawa.errors import BadInput, unknown
 __all__ = ["cohen_kappa", "fleiss_kappa", "krippendorff_alpha", "percent_agreement"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def krippendorff_alpha(
     data: Any, level: Level = "nominal", *, question: str | None = None
 ) -> float:

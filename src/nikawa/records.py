@@ -20,6 +20,8 @@ from nikawa.printable import printable
 from nikawa.tables import ResultTable, format_table, format_table_html, wrap_html
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas
 
 GoldOrigin = Literal["annotated", "inherited", "derived", "hidden"]
@@ -256,12 +258,28 @@ class Dataset(Record, frozen=True, kw_only=True):
             self, splits={name: examples for name, examples in parts.items() if examples}
         )
 
+    def save(self, path: Path | str, *, overwrite: bool = False) -> None:
+        """Write the dataset to a folder that `nikawa.load(path)` reads back: the card and one JSONL file per split.
+
+        Raises `BadInput` if the folder already holds a dataset, unless `overwrite` is true. Labels that are marked hidden are
+        written as they are; `load` shows them only with `hidden=True`.
+
+        >>> import nikawa as nk
+        >>> from tempfile import TemporaryDirectory
+        >>> dev = nk.load("mini-ja:dev")
+        >>> with TemporaryDirectory() as folder:
+        ...     dev.save(f"{folder}/dev")
+        ...     nk.load(f"{folder}/dev") == dev
+        True
+        """
+        import_module("nikawa.objects").save_dataset(self, path, overwrite=overwrite)
+
     def to_pandas(self) -> pandas.DataFrame:
-        """One row an example: split, id, inputs and gold under their own names, meta as `meta_…`.
+        """Return one row per example: split, id, inputs and gold under their own names, metadata as `meta_…`.
 
         Needs pandas: `pip install pandas`.
         """
-        # Records lie below the code that lays out tables, which is looked up when it is needed.
+        # Records are in a lower layer than the code that builds tables, so it is imported on use.
         frame: pandas.DataFrame = import_module("nikawa.datasets.frames").to_pandas(self)
         return frame
 
@@ -274,7 +292,8 @@ class Dataset(Record, frozen=True, kw_only=True):
 
     def _tabulate(self) -> tuple[str, ResultTable, ResultTable]:
         """What is shown: a line, the sizes of the splits, and the first examples."""
-        line = f"{self.name} {self.version} ({self.language}), {len(self):,} examples"
+        plural = "" if len(self) == 1 else "s"
+        line = f"{self.name} {self.version} ({self.language}), {len(self):,} example{plural}"
         gold = {
             name: sorted({key for e in own for key in e.gold}) for name, own in self.splits.items()
         }
@@ -343,15 +362,19 @@ class Split(Sequence[Example]):
     __hash__ = None  # type: ignore[assignment]  # its examples hold mappings
 
     def filter(self, keep: Callable[[Example], bool] | None = None, **values: Any) -> Dataset:
-        """As `Dataset.filter`, of this split."""
+        """Like `Dataset.filter`, for this split."""
         return self.dataset.filter(keep, **values)
 
+    def save(self, path: Path | str, *, overwrite: bool = False) -> None:
+        """Like `Dataset.save`, for this split."""
+        self.dataset.save(path, overwrite=overwrite)
+
     def to_pandas(self) -> pandas.DataFrame:
-        """As `Dataset.to_pandas`, of this split."""
+        """Like `Dataset.to_pandas`, for this split."""
         return self.dataset.to_pandas()
 
     def to_hf(self) -> Any:
-        """As `Dataset.to_hf`, of this split."""
+        """Like `Dataset.to_hf`, for this split."""
         return self.dataset.to_hf()
 
     def __repr__(self) -> str:

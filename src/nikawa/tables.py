@@ -30,6 +30,8 @@ MAX_CELL_CHARS = 40
 """Characters of a cell that are shown."""
 MAX_NAMES_SHOWN = 6
 """Values of a list that a cell shows."""
+ROUNDING_ERROR = 1e-12
+"""A number below this is shown as 0: it is left over from floating-point arithmetic."""
 STYLE = (
     ".nikawa{--paper:#fdfcf9;--ink:#262420;--soft:#6e695f;--rule:#e5e0d5;--accent:#1d5f8d;--wrong:#b04a0b;--deep:.62;"
     "--c0:#1d5f8d;--c1:#c8551b;--c2:#0b8065;--c3:#98498f;--c4:#8d6a00;--c5:#5a646e;"
@@ -222,9 +224,11 @@ def format_cell(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
+        if abs(value) < ROUNDING_ERROR:
+            return "0"
         return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"
     if isinstance(value, msgspec.Struct):
-        value = dict(list_fields(value))
+        value = {name: one for name, one in list_fields(value) if one not in (None, "", (), {})}
     if isinstance(value, Mapping):
         value = [f"{key} {format_cell(one)}" for key, one in value.items()]
     if isinstance(value, tuple | list | frozenset | set):

@@ -7,6 +7,7 @@ workers; `remarks.jsonl`, workers' comments and reports; `agreement.json`; `summ
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,12 +35,13 @@ from nikawa.aggregation.verdicts import (
     soft_labels,
     span_shares,
 )
+from nikawa.datasets.load import loose_dataset
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder, private_files
 from nikawa.io.folders import JUDGEMENTS
 from nikawa.io.json import encode_json
 from nikawa.io.judgements import Note
-from nikawa.records import Example, Judgement, Origin, Record
+from nikawa.records import Dataset, Example, Judgement, Origin, Record
 from nikawa.tables import ResultTable, ShownAsTables
 
 MAX_ITEMS_LISTED = 50
@@ -176,7 +178,33 @@ class AggregateResult(ShownAsTables):
         lines = list(item_lines(self.verdicts, self.decided))
         columns = ("example", "question", "gold", "verdict", "by", "why")
         rows = [tuple(line.get(name) for name in columns) for line in lines]
-        return [ResultTable("gold", columns, rows), *self.report.list_tables()]
+        tables = [ResultTable("gold", columns, rows), *self.report.list_tables()]
+        names = ("worker", "question", "model", "skill")
+        skills = [tuple(line[name] for name in names) for line in skill_lines(self.verdicts)]
+        if skills:
+            tables.append(ResultTable("skills", names, skills))
+        return tables
+
+    def to_dataset(self) -> Dataset:
+        """Return the examples with their new gold as a dataset, in their splits; items without gold are left out.
+
+        Raises `BadInput` if the examples are not known: pass `examples=` to `nikawa.aggregate`.
+        """
+        if self.examples is None:
+            what = "the examples of the judgements are not known"
+            raise BadInput(what, cure="pass examples= to nk.aggregate")
+        merged = merge_gold(self.gold, self.examples, self.verdicts, hidden=self.hidden)
+        splits: dict[str, list[Example]] = {}
+        for item, example in zip(self.gold, merged, strict=True):
+            place = re.match(r"[^/]+:([^/]+)/", item)
+            splits.setdefault(place[1] if place else "all", []).append(example)
+        if not splits:
+            raise BadInput("no item has gold", cure="choose another rule or other ties")
+        everything = tuple(example for part in splits.values() for example in part)
+        return msgspec.structs.replace(
+            loose_dataset(Path("gold"), everything),
+            splits={name: tuple(part) for name, part in splits.items()},
+        )
 
 
 def collect_gold(verdicts: Mapping[str, Verdicts]) -> dict[str, dict[str, Any]]:

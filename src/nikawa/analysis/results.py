@@ -6,6 +6,7 @@ and errors of probabilities are fractions. None stands for what is not defined. 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -19,7 +20,7 @@ from nikawa.io.json import read_json
 from nikawa.metrics.units import convert_table
 from nikawa.records import Record, Unit
 from nikawa.stats.results import CrossCell, Figure, Slice
-from nikawa.tables import ResultTable, ShownAsTables
+from nikawa.tables import ResultTable, ShownAsTables, format_cell
 
 __all__ = [
     "Across",
@@ -206,8 +207,13 @@ class System(Record, frozen=True, kw_only=True):
         return title_system(self.model, self.variation)
 
 
-class Analysis(Record, frozen=True, kw_only=True):
+class Analysis(ShownAsTables, Record, frozen=True, kw_only=True):
     """One system on one set: `analyses/TASK--MODEL--HASH--SET.json`."""
+
+    main_table: ClassVar[str] = "slices"
+    shown_columns: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "slices": ("by", "where", "n", "value", "low", "high", "rest", "p_holm")
+    }
 
     system: System
     set: str
@@ -234,6 +240,11 @@ class Analysis(Record, frozen=True, kw_only=True):
     surprises: tuple[Surprise, ...] = ()
     surprises_by: str = ""
     """`probability`, `error` or `score`."""
+
+    def headline(self) -> str:
+        """The system, the set and the score."""
+        score = f"{self.metric} {format_cell(self.score.value)} ({self.unit})"
+        return f"{self.system.task}, {self.system.title}, {self.set}, n {self.n:,}, {score}"
 
 
 class PartialInput(Record, frozen=True, kw_only=True):
@@ -436,7 +447,7 @@ def read_analyses(folder: Path) -> Analyses:
     place = folder if (folder / INDEX).is_file() else folder / ANALYSES
     if not (place / INDEX).is_file():
         cure = f"run: nikawa analyse {folder}"
-        raise BadInput("holds no analyses", file=folder, cure=cure)
+        raise BadInput("contains no analyses", file=folder, cure=cure)
     index = read_json(place / INDEX, Index)
     each = tuple(read_json(join_inside(place, name), Analysis) for name in index.analyses)
     return Analyses(index, each, read_json(join_inside(place, index.across), Across))
