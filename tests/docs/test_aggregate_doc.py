@@ -58,7 +58,7 @@ def test_the_options_exist(nikawa: Nikawa) -> None:
 
 def test_every_step_is_told_and_every_rule_can_be_read() -> None:
     assert all(re.search(rf"`{re.escape(name)}\b", TEXT) for name in NAMES)
-    papers = TEXT.partition("The papers' rules")[2].partition("Several rules")[0]
+    papers = TEXT.partition("### Rules of published datasets")[2].partition("###")[0]
     rules = re.findall(r"`((?:first|votes|mean|majority)[^`]*)`", papers.replace("\\|", "|"))
     assert len(rules) >= 8
     for rule in rules:
