@@ -56,16 +56,16 @@ def test_the_recipe_runs(
 
 
 def test_the_tables_are_whole() -> None:
-    section = TEXT.partition("## Forms of questions")[2].partition("## ")[0]
+    section = TEXT.partition("## Answer formats")[2].partition("## ")[0]
     assert set(re.findall(r"`([a-z-]+)`(?=.*\|.*\|)", section)) == set(ANSWER_READERS)
     stages = re.findall(
-        r"^\| `([\w-]+)` \|", TEXT.partition("## What happens")[2].partition("```")[0], re.M
+        r"^\| `([\w-]+)` \|", TEXT.partition("## Run a build")[2].partition("## ")[0], re.M
     )
     assert stages == [stage.name for stage in recipes()["jnli"].stages]
 
 
-def test_the_recipes_of_jglue_are_told() -> None:
-    section = TEXT.partition("## The recipes of JGLUE")[2].partition("## ")[0]
+def test_the_recipes_of_jglue_are_listed() -> None:
+    section = TEXT.partition("### Recipes of JGLUE")[2].partition("### ")[0]
     rows = re.findall(r"^\| `([\w-]+)` \| `(\w+)` \|", section, re.MULTILINE)
     assert [name for name, _ in rows] == ["marc-ja", "jsts", "jnli", "jsquad", "jcommonsenseqa"]
     assert all(recipes()[name].sources == (source,) for name, source in rows)

@@ -71,6 +71,6 @@ def test_the_tables_are_whole() -> None:
     assert stages == [stage.name for stage in recipes()["ynat"].stages]
 
 
-def test_words_and_exceptions_are_told() -> None:
+def test_words_and_exceptions_are_listed() -> None:
     assert all(f"`{word}`" in TEXT for word in REPORTS)
     assert all(f"`{name}`" in TEXT for name in NOT_DESCRIBED)
