@@ -5,7 +5,7 @@
     jnli = nk.load("jnli:dev")
     nk.score("jnli", "answers.jsonl")
 
-`dir(nikawa)` lists the public names. Each is imported when you first use it; docs/python.md shows them at work.
+`dir(nikawa)` lists the public names. Each is imported when you first use it. docs/python.md shows how to use them.
 """
 
 from importlib import import_module
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from nikawa.api import clean as clean
     from nikawa.api import compare as compare
     from nikawa.api import generate as generate
+    from nikawa.api import hide_labels as hide_labels
+    from nikawa.api import import_table as import_table
     from nikawa.api import load as load
     from nikawa.api import load_task as load_task
     from nikawa.api import model as model
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from nikawa.api import report as report
     from nikawa.api import run as run
     from nikawa.api import score as score
+    from nikawa.api import score_versions as score_versions
     from nikawa.api import split as split
     from nikawa.api import tag as tag
     from nikawa.errors import BadInput as BadInput
@@ -54,6 +57,8 @@ _FUNCTIONS = (
     "clean",
     "compare",
     "generate",
+    "hide_labels",
+    "import_table",
     "load",
     "load_task",
     "model",
@@ -63,6 +68,7 @@ _FUNCTIONS = (
     "report",
     "run",
     "score",
+    "score_versions",
     "split",
     "tag",
 )
@@ -80,7 +86,7 @@ _RECORDS = (
 )
 _ERRORS = ("BadInput", "NikawaError")
 _MODULES = ("aggregation", "agreement")
-"""Modules with public names of their own: `nk.agreement.krippendorff_alpha`, `nk.aggregation.DawidSkene`."""
+"""Modules with their own public names: `nk.agreement.krippendorff_alpha`, `nk.aggregation.DawidSkene`."""
 _HOME = {
     **dict.fromkeys(_FUNCTIONS, "nikawa.api"),
     **dict.fromkeys(_RECORDS, "nikawa.records"),
@@ -101,5 +107,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The public names, for completion in a notebook; modules that were imported are none of them."""
+    """List the public names, for completion in a notebook; imported modules are not among them."""
     return sorted([*__all__, "__version__"])

@@ -1,22 +1,22 @@
-"""The front door: one function for each job of Nikawa, as `nikawa.NAME`.
+"""The Python API: one function for each job of Nikawa, as `nikawa.NAME`.
 
-Every function takes a name, a path or an object (a `Dataset`, a DataFrame, a list of records, a mapping) and returns a typed result
-that shows itself as a table, in a notebook as HTML, and as a DataFrame with `to_pandas()`. Keywords have the names of the
-options of the command line. Rarely needed settings are fields of the job's options, such as
-`nikawa.scoring.score.ScoreOptions`, which `options=` takes.
+Every function takes a name, a path or an object (a `Dataset`, a DataFrame, a list of records, a mapping). It returns a typed result
+that prints as a table, shows as HTML in a notebook, and converts to a DataFrame with `to_pandas()`. Keyword arguments have the
+names of the command-line options. Rarely needed settings are fields of the job's options, such as
+`nikawa.scoring.score.ScoreOptions`; pass them as `options=`.
 
-Functions that make a dataset (`clean`, `pair`, `generate`, `perturb`, `tag`, `split`) return it in memory, with the report of the job
-as its field `report`. With `out=` or `options=` they write files where these say so, and return the report alone: that is how
-the command line calls them.
+Functions that make a dataset (`clean`, `pair`, `generate`, `perturb`, `tag`, `split`) return it in memory; its field `report` is the
+report of the job. With `out=` or `options=` they write files and return only the report, as the command line needs it.
 
-Objects go the same way as files, see `nikawa.objects`. Nothing heavy is imported before a function is called.
+`nikawa.objects` turns objects into the files that the jobs read. Each function imports its job when you call it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, cast, overload
 
 if TYPE_CHECKING:
     from nikawa.aggregation.agree_job import AgreeOptions, AgreeResult
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from nikawa.records import Dataset, Example, Judgement, MadeDataset, Task
     from nikawa.reporting.job import ReportOptions, ReportResult
     from nikawa.runs.job import RunOptions, RunReport
-    from nikawa.runs.request import RunRequest
     from nikawa.scoring.compare import Comparison
     from nikawa.scoring.score import ScoreOptions, ScoreResult, VersionReport
     from nikawa.splitting.job import SplitOptions, SplitReport
@@ -44,13 +43,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 DATASETS_OF_RUNS = ".datasets"
-"""The folder among stored runs for datasets that were passed as objects: analyses and reports read them again."""
+"""The folder next to stored runs for datasets that were passed as objects: analyses and reports read them again."""
 
 
 def set_options(options: T | None, kind: type[T], /, **settings: Any) -> T:
-    """The options of a job with the settings that are not None."""
-    from dataclasses import replace
-
+    """Return the options of a job with the settings that are not None."""
     from msgspec import Struct
     from msgspec.structs import replace as replace_record
 
@@ -60,8 +57,15 @@ def set_options(options: T | None, kind: type[T], /, **settings: Any) -> T:
     return made
 
 
+def open_call(name: str, kind: type[Any] | None = None, options: Any = None) -> CallFiles:
+    """Return the temporary files of one call to the function `name` of this module."""
+    from nikawa.objects import CallFiles
+
+    return CallFiles(globals()[name], kind, options)
+
+
 def as_names(value: str | Iterable[str] | None) -> tuple[str, ...] | None:
-    """One name or several as a tuple; None stays None.
+    """Return one name or several names as a tuple; None stays None.
 
     >>> as_names("gold"), as_names(["gold", "tag"]), as_names(None)
     (('gold',), ('gold', 'tag'), None)
@@ -72,7 +76,7 @@ def as_names(value: str | Iterable[str] | None) -> tuple[str, ...] | None:
 
 
 def attach_report(dataset: Dataset, report: Any) -> MadeDataset:
-    """A dataset that was just made, with the report of the job that made it."""
+    """Return a new dataset together with the report of the job that made it."""
     from nikawa.records import MadeDataset
 
     return MadeDataset(
@@ -97,14 +101,13 @@ def load(
 ) -> Dataset:
     """Load a dataset: `jsick`, `jsick:test`, a dataset folder, a records file, `jsick@file.tsv`, or an object.
 
-    An object is a DataFrame, a list of `Example`s or of rows, or a mapping from split to one of those. Rows with `inputs` are
-    records; flat rows are imported as `nikawa data import` does it, and a column `split` names the split of a row.
-    `columns` (field to column), `kind` and `labels` say what the columns are where their names do not.
+    An object is a DataFrame, a list of `Example`s or rows, or a mapping from split to one of those. Rows with `inputs` are
+    records. Flat rows are imported as `nikawa data import` imports them; a column `split` names the split of a row. If the column
+    names are not clear, describe them with `columns` (field to column), `kind` and `labels`.
 
     `data` is the folder of the published datasets (default: `NIKAWA_DATA`, then the user's data folder).
 
-    Labels that are marked hidden are removed, so that no cell of a notebook shows them by accident. If you hold the
-    labels, say `hidden=True`.
+    Hidden labels are removed, so that a notebook does not show them by accident. If you own the labels, pass `hidden=True`.
 
     >>> jnli = load("mini-ja")
     >>> len(jnli), len(jnli["dev"])
@@ -112,16 +115,14 @@ def load(
     >>> load([{"premise": "犬が走る。", "hypothesis": "動物が走る。", "label": "entailment"}])[0].gold
     {'label': 'entailment'}
     """
-    from nikawa.datasets.load import load
-
-    if isinstance(dataset, str | Path):
-        return load(str(dataset), data=data, version=version, hidden=hidden)
     from nikawa.datasets.hidden import remove_hidden_labels
     from nikawa.datasets.import_table import ImportOptions
-    from nikawa.objects import CallFiles
+    from nikawa.datasets.load import load
 
-    options = set_options(None, ImportOptions, columns=columns, kind=kind, labels=labels)
-    with CallFiles() as files:
+    with open_call("load") as files:
+        if isinstance(dataset, str | Path):
+            return load(str(dataset), data=data, version=version, hidden=hidden)
+        options = set_options(None, ImportOptions, columns=columns, kind=kind, labels=labels)
         made = files.to_dataset(dataset, options)
     return made if hidden else remove_hidden_labels(made)
 
@@ -129,7 +130,7 @@ def load(
 def load_task(
     name: str, split: str, *, data: Path | None = None, hidden: bool = False
 ) -> tuple[Task, tuple[Example, ...]]:
-    """Load a task and the examples of one split; `hidden` as for `load`.
+    """Load a task and the examples of one split. `hidden` works as in `load`.
 
     >>> task, examples = load_task("mini-ja-nli", "dev")
     >>> task.labels
@@ -137,16 +138,16 @@ def load_task(
     """
     from nikawa.datasets import load_task
 
-    return load_task(name, split, data=data, hidden=hidden)
+    with open_call("load_task"):
+        return load_task(name, split, data=data, hidden=hidden)
 
 
 def read_judgements(
     dataset: str, *, data: Path | None = None, counted: bool = False
 ) -> Iterator[Judgement]:
-    """Read the published answers of the workers of a dataset (`jsick`) or of one split
-    (`jsick:test`).
+    """Read the published judgements of a dataset (`jsick`) or of one split (`jsick:test`).
 
-    With `counted`, only the answers that the published gold was made from.
+    With `counted`, read only the judgements that the published gold labels were made from.
 
     >>> judgements = list(read_judgements("mini-ja"))
     >>> judgements[0].question
@@ -173,13 +174,13 @@ def score(
 ) -> ScoreResult:
     """Score answers as the official scorer does, with confidence intervals.
 
-    `task` is a task by name, a dataset folder, or a dataset in memory. `answers` are a path, a mapping from id to answer, a
-    DataFrame (columns `id` and `answer`, or any that a file may have), a list of `Prediction`s or rows, or a list of plain answers in
-    the order of the items.
+    `task` is the name of a task, a dataset folder, or a dataset in memory. `answers` is a path, a mapping from id to answer, a
+    DataFrame (columns `id` and `answer`, or any columns that an answer file may have), a list of `Prediction`s or rows, or a list of
+    plain answers in the order of the items.
 
-    Without `split`, the split is the one whose ids the answers have. Raises `BadInput` when answers are missing, unless
-    `partial=True`; ids that are in no example are counted and reported. `by` slices the scores by `tag`, `gold` or a key of
-    the meta. `keys` is the key file of a dataset whose labels `hide_labels` took away: with it they are scored.
+    Without `split`, the ids of the answers determine the split. Missing answers raise `BadInput` unless you pass
+    `partial=True`. The report counts ids that belong to no example. `by` slices the scores by `tag`, `gold` or a key of the
+    metadata. To score a dataset whose labels `hide_labels` removed, pass the key file as `keys`.
 
     >>> dev = load("mini-ja:dev")
     >>> gold = {example.id: example.gold["label"] for example in dev if "label" in example.gold}
@@ -187,11 +188,10 @@ def score(
     >>> result.report.scores[0].value
     100.0
     """
-    from nikawa.objects import CallFiles
     from nikawa.scoring.score import ScoreOptions, score, with_keys
 
-    with CallFiles(in_python=options is None) as files:
-        name = files.dataset(task)
+    with open_call("score", ScoreOptions, options) as files:
+        name = files.task(task, data)
         chosen = set_options(
             options,
             ScoreOptions,
@@ -207,9 +207,7 @@ def score(
 
 
 def title_task(result: ScoreResult, files: CallFiles) -> ScoreResult:
-    """The result with the name of a dataset in memory where it has the path of its file."""
-    from dataclasses import replace
-
+    """Replace the temporary path of a dataset in memory by its name."""
     from msgspec.structs import replace as replace_record
 
     title = files.title(result.task.dataset)
@@ -220,7 +218,7 @@ def title_task(result: ScoreResult, files: CallFiles) -> ScoreResult:
 
 def score_versions(
     task: str,
-    answers: Path,
+    answers: Any,
     *,
     split: str | None = None,
     data: Path | None = None,
@@ -228,11 +226,27 @@ def score_versions(
 ) -> VersionReport:
     """Score the same answers against every published version of the dataset that is in `data`.
 
-    The report also lists the items whose gold differs between the oldest and the newest version.
-    """
-    from nikawa.scoring.score import score_versions
+    `answers` is what `score` takes. The report also lists the items whose gold label differs between the oldest and the
+    newest version.
 
-    return score_versions(task, answers, split=split, data=data, options=options)
+    >>> import json
+    >>> from tempfile import TemporaryDirectory
+    >>> row = {"sentence_pair_id": "0", "yjcaptions_id": "1-2-3", "sentence1": "本がある。", "sentence2": "机がある。"}
+    >>> with TemporaryDirectory() as folder:
+    ...     for version, label in (("1.1", "entailment"), ("1.3", "neutral")):
+    ...         release = Path(folder, "jglue", "datasets", f"jnli-v{version}")
+    ...         release.mkdir(parents=True)
+    ...         path = release / f"valid-v{version}.json"
+    ...         _ = path.write_text(json.dumps({**row, "label": label}) + "\\n", "utf-8")
+    ...     result = score_versions("jnli", {"0": "neutral"}, data=Path(folder))
+    >>> [(report.version, report.scores[0].value) for report in result.reports]
+    [('1.1', 0.0), ('1.3', 1.0)]
+    """
+    from nikawa.scoring.score import ScoreOptions, score_versions
+
+    with open_call("score_versions", ScoreOptions, options) as files:
+        path = files.answers(answers)
+        return score_versions(task, path, split=split, data=data, options=options)
 
 
 def compare(
@@ -250,9 +264,9 @@ def compare(
 ) -> Comparison:
     """Compare systems on the same items with paired tests.
 
-    `systems` maps the name of a system to its answers, as `score` takes them, or to a list of paths or mappings with one for each
-    seed. `task` is one task or several. `keys` is a key file, as in `score`. `forms` are the forms of answer files
-    by system, where the content does not tell; the `form` of `options` is that of all others.
+    `systems` maps the name of a system to its answers, as `score` takes them, or to a list of paths or mappings with one entry per
+    seed. `task` is one task or several. `keys` is a key file, as in `score`. If Nikawa cannot recognise the format of an
+    answer file, name it in `forms` (system to form); the `form` of `options` applies to all other systems.
 
     `compare(tasks, systems)` works too: the mapping is the systems.
 
@@ -264,7 +278,6 @@ def compare(
     ['gold', 'constant']
     """
     from nikawa.errors import BadInput
-    from nikawa.objects import CallFiles
     from nikawa.scoring.compare import compare
     from nikawa.scoring.score import ScoreOptions, with_keys
     from nikawa.stats.resample import TEST_RESAMPLES
@@ -275,16 +288,16 @@ def compare(
         what = f"cannot use {type(systems).__name__!r} as systems"
         raise BadInput(what, cure='pass a mapping: {"A": "a.jsonl", "B": "b.jsonl"}')
     if task is None:
-        raise BadInput("no task is named", cure='say task="jnli"')
+        raise BadInput("the task is missing", cure='pass task="jnli", for example')
     tasks = list(task) if isinstance(task, list | tuple) else [task]
-    with CallFiles(in_python=options is None) as files:
+    with open_call("compare", ScoreOptions, options) as files:
         chosen = set_options(options, ScoreOptions, by=as_names(by), partial=partial)
         answers = {
             str(name): [files.answers(one) for one in list_seeds(value)]
             for name, value in systems.items()
         }
         return compare(
-            [files.dataset(one) for one in tasks],
+            [files.task(one, data) for one in tasks],
             answers,
             split=split,
             data=data,
@@ -295,7 +308,7 @@ def compare(
 
 
 def list_seeds(value: Any) -> list[Any]:
-    """The answers of a system by seed: a list of paths or mappings of ids, or one set of answers."""
+    """Return the answers of a system by seed: a list of paths or mappings, or one set of answers."""
     from nikawa.objects import is_table
 
     if isinstance(value, list | tuple) and value:
@@ -310,33 +323,51 @@ def list_seeds(value: Any) -> list[Any]:
     return [value]
 
 
-def import_table(source: Path, out: Path, *, options: ImportOptions | None = None) -> ImportReport:
-    """Make a dataset folder of a flat table: a file of rows, or a folder with a file a split.
+def import_table(
+    source: Path | str, out: Path | str, *, options: ImportOptions | None = None
+) -> ImportReport:
+    """Write a dataset folder from a flat table: a file of rows, or a folder with one file per split.
 
-    The options name columns, kind and labels where the table does not tell them. Raises `BadInput`
-    where it is not sure which column is what.
+    If the column names are not clear, name columns, kind and labels in the options. Raises `BadInput` if the role of a
+    column is ambiguous. To import a DataFrame or a list of rows, use `load`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     table = Path(folder, "pairs.tsv")
+    ...     _ = table.write_text("premise\\thypothesis\\tlabel\\n犬が走る。\\t動物が走る。\\tentailment\\n", "utf-8")
+    ...     import_table(table, f"{folder}/pairs").splits
+    {'all': 1}
     """
-    from nikawa.datasets.import_table import import_table
+    from nikawa.datasets.import_table import ImportOptions, import_table
 
-    return import_table(source, out, options)
+    with open_call("import_table", ImportOptions, options):
+        return import_table(Path(source), Path(out), options)
 
 
 def hide_labels(
-    dataset: str,
-    out: Path,
-    keys: Path,
+    dataset: Any,
+    out: Path | str,
+    keys: Path | str,
     *,
     data: Path | None = None,
     options: HideOptions | None = None,
 ) -> HideReport:
-    """Write a dataset folder without the labels of some splits; these go to the file `keys`.
+    """Write a dataset folder without the labels of some splits; the labels go to the key file `keys`.
 
-    The options name the splits. Raises `BadInput` when ids, order, what is kept, or another split
-    would give labels away.
+    The options name the splits. Raises `BadInput` if ids, order, other fields or another split would reveal labels.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from nikawa.checks.hide_job import HideOptions
+    >>> with TemporaryDirectory() as folder:
+    ...     options = HideOptions(splits=("dev",))
+    ...     hidden = hide_labels("mini-ja", f"{folder}/public", f"{folder}/keys.json", options=options)
+    ...     load(f"{folder}/public")["dev"][0].gold
+    {}
     """
-    from nikawa.checks.hide_job import hide
+    from nikawa.checks.hide_job import HideOptions, hide
 
-    return hide(dataset, out, keys, data=data, options=options)
+    with open_call("hide_labels", HideOptions, options) as files:
+        return hide(files.dataset(dataset), Path(out), Path(keys), data=data, options=options)
 
 
 def agree(
@@ -352,10 +383,10 @@ def agree(
 ) -> AgreeResult:
     """Measure how far workers agree, with confidence intervals.
 
-    `judgements` are a file of any tool, a dataset that publishes its judgements, a DataFrame (columns `example`, `worker`,
-    `answer`, or `task`, `worker`, `label`), or a list of `Judgement`s or rows. `level` is nominal, ordinal, interval or
-    ratio. `by` slices by `tag` or a key of the meta of the `examples`, a dataset.
-    `columns` names the columns where their headings do not: `{"example": "item", "worker": "who", "answer": "vote"}`.
+    `judgements` is a file that an annotation tool wrote, a dataset that publishes its judgements, a DataFrame (columns `example`,
+    `worker`, `answer`, or `task`, `worker`, `label`), or a list of `Judgement`s or rows. `level` is nominal, ordinal,
+    interval or ratio. `by` slices by `tag` or by a metadata key of the dataset `examples`.
+    If the table has other headings, name them in `columns`: `{"example": "item", "worker": "who", "answer": "vote"}`.
 
     >>> rows = [("q1", "ann", "yes"), ("q1", "ben", "yes"), ("q2", "ann", "no"), ("q2", "ben", "yes")]
     >>> table = [{"example": item, "worker": worker, "answer": answer} for item, worker, answer in rows]
@@ -366,9 +397,8 @@ def agree(
 
     from nikawa.aggregation.agree_job import AgreeOptions, AgreeResult, agree
     from nikawa.io.judgements import JudgementOptions
-    from nikawa.objects import CallFiles
 
-    with CallFiles(in_python=options is None) as files:
+    with open_call("agree", AgreeOptions, options) as files:
         chosen = set_options(
             options,
             AgreeOptions,
@@ -395,26 +425,23 @@ def aggregate(
     exclude: str | Iterable[str] | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> AggregateResult:
-    """Make gold from judgements by a named rule, with a reason for every item.
+    """Aggregate judgements into gold labels by a named rule, with a reason for every item.
 
-    `judgements` are as in `agree`. `rule` is `majority`, `mean`, `dawid-skene`, … (docs/aggregate.md lists them), or
-    several as `QUESTION=RULE`. `ties` is `adjudicate`, `drop` or `prefer:LABEL`. `gold` of the result maps each item
-    to its answers.
+    `judgements` is what `agree` takes. `rule` is `majority`, `mean`, `dawid-skene`, … (docs/aggregate.md lists them), or
+    several rules as `QUESTION=RULE`. `ties` is `adjudicate`, `drop` or `prefer:LABEL`. The field `gold` of the result maps
+    each item to its gold labels.
 
     >>> rows = [("q1", "ann", "yes"), ("q1", "ben", "yes"), ("q2", "ann", "no"), ("q2", "ben", "yes")]
     >>> table = [{"example": item, "worker": worker, "answer": answer} for item, worker, answer in rows]
     >>> aggregate(table, rule="majority", ties="drop").gold
     {'q1': {'label': 'yes'}}
     """
-    from dataclasses import replace
-
     from msgspec.structs import replace as replace_record
 
     from nikawa.aggregation.job import AggregateOptions, aggregate
     from nikawa.io.judgements import JudgementOptions
-    from nikawa.objects import CallFiles
 
-    with CallFiles(in_python=options is None) as files:
+    with open_call("aggregate", AggregateOptions, options) as files:
         chosen = set_options(
             options,
             AggregateOptions,
@@ -430,17 +457,54 @@ def aggregate(
         return replace(result, report=replace_record(result.report, judgements=title))
 
 
+@dataclass(frozen=True)
+class Target:
+    """Where a job writes the dataset it makes: to a path of the user, or to a temporary one that is loaded into memory."""
+
+    path: Path | None
+    in_memory: bool
+
+    def result(self, report: Any, **changes: Any) -> Any:
+        """Return the report, or the dataset in memory with the report; `changes` are fields of the report that differ then."""
+        from msgspec.structs import replace as replace_record
+
+        if not self.in_memory:
+            return report
+        dataset = load_made(Path(str(self.path)))
+        return attach_report(dataset, replace_record(report, **changes) if changes else report)
+
+
+def choose_target(
+    files: CallFiles, name: str, title: str, out: Path | str | None, *, in_memory: bool
+) -> Target:
+    """Return the target of a job: a temporary file or folder `name`, which messages call `title`, or `out`."""
+    if in_memory:
+        return Target(files.place(name, title), in_memory=True)
+    return Target(None if out is None else Path(out), in_memory=False)
+
+
+def load_made(path: Path) -> Dataset:
+    """Load the file that a job just wrote, which may be empty."""
+    from nikawa.datasets.load import load, loose_dataset
+
+    if path.is_file() and not path.stat().st_size:
+        return loose_dataset(path, ())
+    return load(str(path))
+
+
+class CleanKeywords(TypedDict, total=False):
+    """Keywords of `clean` that both of its forms take."""
+
+    scorer: ToxicityScorer | None
+    on_progress: Callable[[int, int], None] | None
+    language: str | None
+    steps: str | Iterable[str] | None
+    without: str | Iterable[str] | None
+
+
 @overload
 def clean(
-    texts: Any,
-    out: None = None,
-    *,
-    options: None = None,
-    scorer: ToxicityScorer | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
-    language: str | None = None,
-    steps: str | Iterable[str] | None = None,
-    without: str | Iterable[str] | None = None,
+    texts: Any, out: None = None, *, options: None = None, **settings: Unpack[CleanKeywords]
 ) -> MadeDataset: ...
 @overload
 def clean(
@@ -448,11 +512,7 @@ def clean(
     out: Path | str,
     *,
     options: CleanOptions | None = None,
-    scorer: ToxicityScorer | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
-    language: str | None = None,
-    steps: str | Iterable[str] | None = None,
-    without: str | Iterable[str] | None = None,
+    **settings: Unpack[CleanKeywords],
 ) -> CleanReport: ...
 def clean(
     texts: Any,
@@ -467,8 +527,8 @@ def clean(
 ) -> MadeDataset | CleanReport:
     """Clean source texts into candidate sentences: a dataset in memory, or the records file `out`.
 
-    `texts` are a file, a list of `Path`s, or texts in memory: a list of texts, a DataFrame or rows with a column `text`.
-    `on_progress` is called with the documents and the characters that are done.
+    `texts` is a file, a list of `Path`s, or texts in memory: a list of texts, or a DataFrame or rows with a column `text`.
+    The function calls `on_progress` with the numbers of documents and characters it has processed.
 
     >>> clean(["これは短い例文ですが、候補として残るだけの長さがあります。"], language="ja")[0].inputs["text"]
     'これは短い例文ですが、候補として残るだけの長さがあります。'
@@ -476,10 +536,9 @@ def clean(
     from msgspec.structs import replace as replace_record
 
     from nikawa.cleaning.job import CleanOptions, clean
-    from nikawa.objects import CallFiles
 
     listener = on_progress or (lambda documents, characters: None)
-    with CallFiles(in_python=options is None) as files:
+    with open_call("clean", CleanOptions, options) as files:
         chosen = set_options(
             options, CleanOptions, steps=as_names(steps), without=as_names(without)
         )
@@ -487,22 +546,22 @@ def clean(
             settings = replace_record(chosen.settings, language=language)
             chosen = replace_record(chosen, settings=settings)
         sources = files.documents(texts)
-        path = files.place("candidates.jsonl", "the candidates") if out is None else Path(out)
-        report = clean(sources, path, chosen, scorer=scorer, on_progress=listener)
-        if out is not None:
-            return report
-        named = tuple(replace_record(file, path=files.title(file.path)) for file in report.files)
-        report = replace_record(report, files=named)
-        return attach_report(load_made(path), report)
+        target = choose_target(
+            files, "candidates.jsonl", "the candidates", out, in_memory=out is None
+        )
+        report = clean(sources, Path(str(target.path)), chosen, scorer=scorer, on_progress=listener)
+        titled = tuple(replace_record(file, path=files.title(file.path)) for file in report.files)
+        return cast("MadeDataset | CleanReport", target.result(report, files=titled))
 
 
-def load_made(path: Path) -> Dataset:
-    """The dataset of a file that was just written, which may hold nothing."""
-    from nikawa.datasets.load import load, loose_dataset
+class PairKeywords(TypedDict, total=False):
+    """Keywords of `pair` that both of its forms take."""
 
-    if path.is_file() and not path.stat().st_size:
-        return loose_dataset(path, ())
-    return load(str(path))
+    on_progress: Callable[[int, int], None] | None
+    units: str | None
+    rouge: str | None
+    field: str | None
+    seed: int | None
 
 
 @overload
@@ -511,12 +570,8 @@ def pair(
     sentences: Any,
     *,
     options: None = None,
-    on_progress: Callable[[int, int], None] | None = None,
     out: None = None,
-    units: str | None = None,
-    rouge: str | None = None,
-    field: str | None = None,
-    seed: int | None = None,
+    **settings: Unpack[PairKeywords],
 ) -> MadeDataset: ...
 @overload
 def pair(
@@ -524,12 +579,8 @@ def pair(
     sentences: Any,
     *,
     options: PairOptions | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
     out: Path | str | None = None,
-    units: str | None = None,
-    rouge: str | None = None,
-    field: str | None = None,
-    seed: int | None = None,
+    **settings: Unpack[PairKeywords],
 ) -> PairReport: ...
 def pair(
     method: str,
@@ -545,60 +596,49 @@ def pair(
 ) -> MadeDataset | PairReport:
     """Pair sentences: a dataset in memory, or the records file `out`. docs/pair.md describes the methods.
 
-    `sentences` are a text file (one a line), a records file, or sentences in memory as for `clean`.
+    `sentences` is a text file (one sentence per line), a records file, or sentences in memory as for `clean`.
 
     >>> pairs = pair("greedy", ["犬が走る", "犬が歩く", "雨が降る", "雪が降る"], units="characters")
     >>> pairs[0].inputs
     {'sentence1': '雨が降る', 'sentence2': '雪が降る'}
     """
-    from msgspec.structs import replace as replace_record
-
-    from nikawa.objects import CallFiles
     from nikawa.pairing.job import PairOptions, pair
 
     in_memory = out is None and options is None
-    with CallFiles(in_python=options is None) as files:
-        path = files.place("pairs.jsonl", "the pairs") if in_memory else out
+    with open_call("pair", PairOptions, options) as files:
+        target = choose_target(files, "pairs.jsonl", "the pairs", out, in_memory=in_memory)
         chosen = set_options(
             options,
             PairOptions,
-            out=None if path is None else Path(path),
+            out=target.path,
             units=units,
             rouge=rouge,
             field=field,
             seed=seed,
         )
         report = pair(method, files.sentences(sentences), options=chosen, on_progress=on_progress)
-        if not in_memory:
-            return report
-        return attach_report(load_made(Path(str(path))), replace_record(report, out=None))
+        return cast("MadeDataset | PairReport", target.result(report, out=None))
+
+
+class GenerateKeywords(TypedDict, total=False):
+    """Keywords of `generate` that both of its forms take."""
+
+    data: Path | None
+    options: GenerateOptions | None
+    on_progress: Callable[..., None] | None
+    per_cell: int | Mapping[str, int] | None
+    total: int | Mapping[str, int] | None
+    seed: int | None
+    splits: str | Iterable[str] | None
 
 
 @overload
 def generate(
-    pack: str | Path,
-    out: None = None,
-    *,
-    data: Path | None = None,
-    options: GenerateOptions | None = None,
-    on_progress: Callable[..., None] | None = None,
-    per_cell: int | Mapping[str, int] | None = None,
-    total: int | Mapping[str, int] | None = None,
-    seed: int | None = None,
-    splits: str | Iterable[str] | None = None,
+    pack: str | Path, out: None = None, **settings: Unpack[GenerateKeywords]
 ) -> MadeDataset: ...
 @overload
 def generate(
-    pack: str | Path,
-    out: Path | str,
-    *,
-    data: Path | None = None,
-    options: GenerateOptions | None = None,
-    on_progress: Callable[..., None] | None = None,
-    per_cell: int | Mapping[str, int] | None = None,
-    total: int | Mapping[str, int] | None = None,
-    seed: int | None = None,
-    splits: str | Iterable[str] | None = None,
+    pack: str | Path, out: Path | str, **settings: Unpack[GenerateKeywords]
 ) -> GenerateReport: ...
 def generate(
     pack: str | Path,
@@ -612,28 +652,24 @@ def generate(
     seed: int | None = None,
     splits: str | Iterable[str] | None = None,
 ) -> MadeDataset | GenerateReport:
-    """Generate inference problems from a pack of templates; labels are computed.
+    """Generate inference problems from a pack of templates, with computed labels.
 
-    Without `out` the dataset comes in memory; with it, it is written to that folder, and an unfinished folder with the same
-    settings is continued. `per_cell` is the number of problems of each cell of the pack, `total` the number in all; a mapping
-    gives a number for each split.
+    Without `out`, the function returns the dataset in memory. With `out`, it writes the dataset to that folder; it continues an
+    unfinished folder that has the same settings. `per_cell` is the number of problems for each cell of the pack, and
+    `total` the number overall. A mapping gives one number for each split.
 
     >>> problems = generate("temporal-ja", per_cell={"train": 0, "test": 1}, seed=1)
     >>> len(problems["test"]) == problems.report.splits["test"].problems
     True
     """
-    from msgspec.structs import replace as replace_record
-
-    from nikawa.datasets.load import load
     from nikawa.errors import BadInput
     from nikawa.generation.job import GenerateOptions, generate
-    from nikawa.objects import CallFiles
 
     if per_cell is not None and total is not None:
-        raise BadInput("per_cell and total are both set", cure="say one of them")
+        raise BadInput("per_cell and total are both set", cure="pass one of them")
     number = per_cell if total is None else total
     counts = {"": number} if isinstance(number, int) else number
-    with CallFiles(in_python=options is None) as files:
+    with open_call("generate", GenerateOptions, options) as files:
         chosen = set_options(
             options,
             GenerateOptions,
@@ -642,13 +678,33 @@ def generate(
             seed=seed,
             splits=as_names(splits),
         )
-        folder = files.place("generated", "the dataset") if out is None else Path(out)
+        target = choose_target(files, "generated", "the dataset", out, in_memory=out is None)
+        folder = Path(str(target.path))
         report = generate(str(pack), folder, data=data, options=chosen, on_progress=on_progress)
-        if out is not None:
-            return report
-        if report.gate is not None and not report.gate.passed:
-            raise BadInput("the gate did not pass", cure="say out= to see its report")
-        return attach_report(load(str(folder)), replace_record(report, folder=""))
+        if target.in_memory and report.gate is not None and not report.gate.passed:
+            raise BadInput("the gate did not pass", cure="pass out= to see its report")
+        return cast("MadeDataset | GenerateReport", target.result(report, folder=""))
+
+
+class PerturbKeywords(TypedDict, total=False):
+    """Keywords of `perturb` that name settings."""
+
+    case: str | Iterable[str] | None
+    split: str | None
+    inputs: str | Iterable[str] | None
+    seed: int | None
+    assume_eligible: bool | None
+
+
+class JobKeywords(TypedDict, total=False):
+    """Keywords of every function that reads a dataset and makes another."""
+
+    data: Path | None
+    on_progress: Callable[..., None] | None
+
+
+class PerturbAllKeywords(PerturbKeywords, JobKeywords, total=False):
+    """Keywords of `perturb` that all forms without `options` take."""
 
 
 @overload
@@ -656,38 +712,25 @@ def perturb(
     operations: str | Iterable[str],
     dataset: Any,
     *,
-    data: Path | None = None,
     options: None = None,
-    on_progress: Callable[..., None] | None = None,
     out: None = None,
-    case: str | Iterable[str] | None = None,
-    split: str | None = None,
-    inputs: str | Iterable[str] | None = None,
-    seed: int | None = None,
-    assume_eligible: bool | None = None,
+    **settings: Unpack[PerturbAllKeywords],
 ) -> MadeDataset: ...
 @overload
 def perturb(
     operations: str | Iterable[str],
     dataset: Any,
     *,
-    data: Path | None = None,
     options: PerturbOptions,
-    on_progress: Callable[..., None] | None = None,
+    **settings: Unpack[JobKeywords],
 ) -> PerturbReport: ...
 @overload
 def perturb(
     operations: str | Iterable[str],
     dataset: Any,
     *,
-    data: Path | None = None,
-    on_progress: Callable[..., None] | None = None,
     out: Path | str,
-    case: str | Iterable[str] | None = None,
-    split: str | None = None,
-    inputs: str | Iterable[str] | None = None,
-    seed: int | None = None,
-    assume_eligible: bool | None = None,
+    **settings: Unpack[PerturbAllKeywords],
 ) -> PerturbReport: ...
 def perturb(
     operations: str | Iterable[str],
@@ -703,29 +746,25 @@ def perturb(
     seed: int | None = None,
     assume_eligible: bool | None = None,
 ) -> MadeDataset | PerturbReport:
-    """Apply operations (`swap`, `scramble`, `particles`, `width-full`, …) to a dataset, each example linked to its parent.
+    """Apply operations (`swap`, `scramble`, `particles`, `width-full`, …) to a dataset; each example links to its parent.
 
-    The result has a split for each operation. `case` picks the case particle of an operation (`o`, `ni`, `de`; Korean: `eul`, `e`,
-    `eseo`). With `out` the result is written to a records file or a dataset folder.
+    The result has one split per operation. `case` picks the case particle of an operation (`o`, `ni`, `de`; Korean: `eul`, `e`,
+    `eseo`). With `out`, the function writes the result to a records file or a dataset folder.
 
     >>> row = {"premise": "犬が骨を埋めた。", "hypothesis": "犬が骨を掘った。", "label": "neutral"}
     >>> perturb("swap", [row], case="o")[0].inputs["premise"]
     '犬を骨が埋めた。'
     """
-    from msgspec.structs import replace as replace_record
-
-    from nikawa.datasets.load import load
     from nikawa.errors import BadInput
-    from nikawa.objects import CallFiles
     from nikawa.perturbation.job import PerturbOptions, perturb
 
     in_memory = out is None and options is None
-    with CallFiles(in_python=options is None) as files:
-        path = files.place("perturbed", "the result") if in_memory else out
+    with open_call("perturb", PerturbOptions, options) as files:
+        target = choose_target(files, "perturbed", "the result", out, in_memory=in_memory)
         chosen = set_options(
             options,
             PerturbOptions,
-            out=None if path is None else Path(path),
+            out=target.path,
             cases=as_names(case),
             split=split,
             inputs=as_names(inputs),
@@ -736,36 +775,31 @@ def perturb(
         try:
             report = perturb(operations, spec, data=data, options=chosen, on_progress=on_progress)
         except BadInput as problem:
-            if in_memory and problem.file == path:
+            if in_memory and problem.file == target.path:
                 cure = "nk.perturb(…, options=PerturbOptions()) reports all reasons"
                 raise BadInput(problem.what, cure=cure) from None
             raise
-        if not in_memory:
-            return report
-        return attach_report(load(str(path)), replace_record(report, out=None))
+        return cast("MadeDataset | PerturbReport", target.result(report, out=None))
+
+
+class TagKeywords(JobKeywords, total=False):
+    """Keywords of `tag` that both of its forms take."""
+
+    pack: str | None
+    inputs: str | Iterable[str] | None
 
 
 @overload
 def tag(
-    dataset: Any,
-    *,
-    data: Path | None = None,
-    options: None = None,
-    on_progress: Callable[..., None] | None = None,
-    out: None = None,
-    pack: str | None = None,
-    inputs: str | Iterable[str] | None = None,
+    dataset: Any, *, options: None = None, out: None = None, **settings: Unpack[TagKeywords]
 ) -> MadeDataset: ...
 @overload
 def tag(
     dataset: Any,
     *,
-    data: Path | None = None,
     options: TagOptions | None = None,
-    on_progress: Callable[..., None] | None = None,
     out: Path | str | None = None,
-    pack: str | None = None,
-    inputs: str | Iterable[str] | None = None,
+    **settings: Unpack[TagKeywords],
 ) -> TagReport: ...
 def tag(
     dataset: Any,
@@ -783,49 +817,38 @@ def tag(
     >>> tagged.report.sizes
     {'dev': 30}
     """
-    from nikawa.datasets.load import load
-    from nikawa.objects import CallFiles
     from nikawa.tagging.job import TagOptions, tag
 
     in_memory = out is None and options is None
-    with CallFiles(in_python=options is None) as files:
-        path = files.place("tagged", "the result") if in_memory else out
+    with open_call("tag", TagOptions, options) as files:
+        target = choose_target(files, "tagged", "the result", out, in_memory=in_memory)
         chosen = set_options(
-            options,
-            TagOptions,
-            out=None if path is None else Path(path),
-            pack=pack,
-            inputs=as_names(inputs),
+            options, TagOptions, out=target.path, pack=pack, inputs=as_names(inputs)
         )
         report = tag(files.dataset(dataset), data=data, options=chosen, on_progress=on_progress)
-        return attach_report(load(str(path)), report) if in_memory else report
+        return cast("MadeDataset | TagReport", target.result(report))
+
+
+class SplitKeywords(JobKeywords, total=False):
+    """Keywords of `split` that both of its forms take."""
+
+    by: str | None
+    sizes: str | Sequence[float] | None
+    names: Iterable[str] | None
+    seed: int | None
 
 
 @overload
 def split(
-    dataset: Any,
-    *,
-    data: Path | None = None,
-    options: None = None,
-    on_progress: Callable[..., None] | None = None,
-    out: None = None,
-    by: str | None = None,
-    sizes: str | Sequence[float] | None = None,
-    names: Iterable[str] | None = None,
-    seed: int | None = None,
+    dataset: Any, *, options: None = None, out: None = None, **settings: Unpack[SplitKeywords]
 ) -> MadeDataset: ...
 @overload
 def split(
     dataset: Any,
     *,
-    data: Path | None = None,
     options: SplitOptions | None = None,
-    on_progress: Callable[..., None] | None = None,
     out: Path | str | None = None,
-    by: str | None = None,
-    sizes: str | Sequence[float] | None = None,
-    names: Iterable[str] | None = None,
-    seed: int | None = None,
+    **settings: Unpack[SplitKeywords],
 ) -> SplitReport: ...
 def split(
     dataset: Any,
@@ -839,32 +862,26 @@ def split(
     names: Iterable[str] | None = None,
     seed: int | None = None,
 ) -> MadeDataset | SplitReport:
-    """Split a dataset into parts and check what leaks between them: the dataset in memory, or a folder `out`.
+    """Split a dataset into parts and check for leaks between them: the dataset in memory, or a folder `out`.
 
-    `sizes` are shares or counts of the parts: `(0.8, 0.1, 0.1)` or `"0.8,0.1,0.1"`. `names` are the names of the parts. `by`
-    is a way to split; docs/split.md lists them.
+    `sizes` are fractions or counts of the parts: `(0.8, 0.1, 0.1)` or `"0.8,0.1,0.1"`. `names` are the names of the parts. `by`
+    is the splitting method; docs/split.md lists the methods.
 
     >>> nli = load("mini-ja").filter(lambda example: "label" in example.gold)
     >>> parts = split(nli, sizes=(0.5, 0.5), names=("train", "test"), seed=1)
     >>> list(parts.splits)
     ['train', 'test']
     """
-    from dataclasses import replace
-
-    from msgspec.structs import replace as replace_record
-
-    from nikawa.datasets.load import load
-    from nikawa.objects import CallFiles
     from nikawa.splitting.job import SplitOptions, split
 
     in_memory = out is None and options is None
-    with CallFiles(in_python=options is None) as files:
-        path = files.place("split", "the result") if in_memory else out
+    with open_call("split", SplitOptions, options) as files:
+        target = choose_target(files, "split", "the result", out, in_memory=in_memory)
         shares = sizes if sizes is None or isinstance(sizes, str) else ",".join(map(str, sizes))
         chosen = set_options(
             options,
             SplitOptions,
-            out=None if path is None else Path(path),
+            out=target.path,
             by=by,
             sizes=shares,
             names=as_names(names),
@@ -872,13 +889,11 @@ def split(
         if seed is not None:
             chosen = replace(chosen, settings=replace(chosen.settings, seed=seed))
         report = split(files.dataset(dataset), data=data, options=chosen, on_progress=on_progress)
-        if not in_memory:
-            return report
-        return attach_report(load(str(path)), replace_record(report, out=None))
+        return cast("MadeDataset | SplitReport", target.result(report, out=None))
 
 
 def run(
-    models: RunRequest | str | Sequence[str] | Mapping[str, str],
+    models: Any,
     options: RunOptions | None = None,
     *,
     tasks: Any = None,
@@ -890,25 +905,37 @@ def run(
     data: Path | None = None,
     workers: int | None = None,
 ) -> RunReport:
-    """Run models on tasks: plan, choose settings on dev where there is a choice, run, and sum up over seeds.
+    """Run models on tasks: choose settings on dev if there is a choice, run each seed, and summarise.
 
-    `models` are names, or a mapping from your name of a model to its own. `tasks` are a name, a path, a dataset in memory,
-    or a list of those. `seeds` is how many, or which. Runs are stored in the folder `out` (default: `runs`); finished ones are not
-    repeated, and a run that fails does not stop the others. A dataset in memory is stored there too, in
-    `.datasets`: analyses and reports read it again.
+    `models` is a name, an object with a method `predict(task, examples)`, a list of those, or a mapping from your label to one of
+    those. An object with a method `fit(task, examples)` learns first; the contract is `nikawa.models.Predictor`. Each call
+    runs objects again, because a stored run cannot tell whether an object has changed.
 
-    Runs are done in this process, one after the other; `workers` says how many at a time (0: as many as there are
-    processors). More than one needs `if __name__ == "__main__":` in a script. A `RunRequest` in place of the models
-    has all there is to say.
+    `tasks` is a name, a path, a dataset in memory, or a list of those. A registered dataset that you loaded and did not
+    change keeps its name. `seeds` is a number of seeds, or the seeds themselves.
+
+    The function stores runs in the folder `out` (default: `runs`) and does not repeat finished ones. A run that fails does not
+    stop the others. Datasets in memory are stored in `.datasets` there, because analyses and reports read them again.
+
+    Runs use this process, one after the other. `workers` is the number of parallel runs (0: one per CPU). With more than one, a
+    script needs `if __name__ == "__main__":`. For all settings, pass a `RunRequest` instead of models.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     done = run(["majority"], tasks="mini-ja-nli", out=folder)
     >>> done.done, done.cells[0].model
     (1, 'majority')
+
+    >>> class Pessimist:
+    ...     def predict(self, task, examples):
+    ...         return ["contradiction" for example in examples]
+    >>> with TemporaryDirectory() as folder:
+    ...     done = run({"pessimist": Pessimist()}, tasks="mini-ja-nli", out=folder)
+    >>> done.cells[0].model
+    'pessimist'
     """
     from nikawa.errors import BadInput
-    from nikawa.objects import CallFiles
+    from nikawa.models.in_memory import lend_objects
     from nikawa.runs.job import RunOptions, run
     from nikawa.runs.request import RunRequest
 
@@ -916,22 +943,22 @@ def run(
     if isinstance(models, RunRequest):
         return run(models, set_options(options, RunOptions, out=folder, data=data, workers=workers))
     if tasks is None:
-        raise BadInput("no task is named", cure='say tasks="jnli", or pass a dataset')
+        raise BadInput("the task is missing", cure='pass tasks="jnli", for example, or a dataset')
     if options is None and workers is None:
         workers = 1
     chosen = set_options(options, RunOptions, out=folder, data=data, workers=workers)
-    names = as_names(models) or ()
-    if isinstance(models, Mapping):
-        names = tuple(f"{name}={full}" for name, full in models.items())
-    with CallFiles(in_python=options is None) as files:
+    names, objects = sort_models(models)
+    if objects and chosen.workers > 1:
+        what = "models in memory run in this process, one after the other"
+        raise BadInput(what, cure="leave out workers=")
+    if objects:
+        chosen = replace(chosen, workers=1, executor="here")
+    with open_call("run", RunOptions, options) as files, lend_objects(objects):
         several = (
             list(tasks) if isinstance(tasks, list | tuple) and not holds_rows(tasks) else [tasks]
         )
         request = RunRequest(
-            tasks=tuple(
-                str(one) if isinstance(one, str | Path) else store_dataset(files, one, chosen.out)
-                for one in several
-            ),
+            tasks=tuple(store_dataset(files, one, chosen.out, chosen.data) for one in several),
             models=names,
             seeds=tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds),
             settings=settings or {},
@@ -941,8 +968,35 @@ def run(
         return run(request, chosen)
 
 
+def sort_models(models: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Return the names of all models as a run request takes them, and the models in memory by name.
+
+    >>> sort_models({"mine": "encoder:base"})
+    (('mine=encoder:base',), {})
+    """
+    from nikawa.errors import BadInput
+    from nikawa.models.in_memory import OBJECT
+
+    if isinstance(models, str) or not isinstance(models, Iterable):
+        models = [models]
+    pairs = models.items() if isinstance(models, Mapping) else [("", each) for each in models]
+    names: list[str] = []
+    objects: dict[str, Any] = {}
+    for label, model in pairs:
+        if isinstance(model, str):
+            names.append(f"{label}={model}" if label else model)
+            continue
+        name = str(label or getattr(model, "name", "") or type(model).__name__)
+        if name in objects:
+            cure = 'pass a mapping with different names: {"A": model, "B": other}'
+            raise BadInput(f"two models are called {name!r}", cure=cure)
+        objects[name] = model
+        names.append(f"{name}={OBJECT}:{name}")
+    return tuple(names), objects
+
+
 def holds_rows(value: Sequence[Any]) -> bool:
-    """Whether a list holds the rows of one dataset, not several datasets."""
+    """Whether a list contains the rows of one dataset rather than several datasets."""
     from nikawa.records import Example
 
     return bool(value) and all(
@@ -950,17 +1004,25 @@ def holds_rows(value: Sequence[Any]) -> bool:
     )
 
 
-def store_dataset(files: CallFiles, value: Any, out: Path) -> str:
-    """Store a dataset in memory among the runs that will need it, under its name and a digest; the path of its folder."""
+def store_dataset(files: CallFiles, value: Any, out: Path, data: Path | None) -> str:
+    """Store a dataset in memory next to its runs, under its name and a digest, and return the path of its folder.
+
+    The name or path of a dataset, and a registered dataset that was not changed, need no copy.
+    """
     from hashlib import blake2b
 
     from msgspec import json
 
     from nikawa.io.file_names import to_file_name
     from nikawa.io.folders import CARD, write_folder
+    from nikawa.objects import is_registered
     from nikawa.records import Dataset
 
+    if isinstance(value, str | Path):
+        return str(value)
     made = files.to_dataset(value)
+    if is_registered(made, data):
+        return made.name
     plain = Dataset(
         name=made.name,
         language=made.language,
@@ -976,19 +1038,20 @@ def store_dataset(files: CallFiles, value: Any, out: Path) -> str:
 
 
 def list_run_folders(runs: Any) -> list[str]:
-    """The folders that a user names: those of a `RunReport`, one path, or several."""
+    """List the folders of runs: those of a `RunReport`, one path, or several."""
     from nikawa.errors import BadInput
     from nikawa.runs.job import RunReport
 
     if isinstance(runs, RunReport):
         folders = dict.fromkeys(folder for cell in runs.cells for folder in cell.runs)
         if not folders:
-            raise BadInput("no run of the report is finished", cure="its field problems says why")
+            what = "the report has no finished run"
+            raise BadInput(what, cure="its field `problems` gives the reasons")
         return [str(Path(runs.out) / folder) for folder in folders]
     if isinstance(runs, str | Path):
         return [str(runs)]
     if not isinstance(runs, Iterable):
-        cure = "pass what nk.run returned, a folder of runs, or a list of folders"
+        cure = "pass the result of nk.run, a folder of runs, or a list of folders"
         raise BadInput(f"cannot use {type(runs).__name__!r} as runs", cure=cure)
     return [folder for one in runs for folder in list_run_folders(one)]
 
@@ -1004,11 +1067,11 @@ def analyse(
     keys: Path | None = None,
     on_progress: Callable[..., None] | None = None,
 ) -> Analyses:
-    """Analyse stored runs: where systems fail, and how sure that is.
+    """Analyse stored runs: where systems fail, and how certain that is.
 
-    `runs` are what `run` returned, folders, folders of runs, or patterns. The analyses are written to `out`, by default the
-    folder `analyses` beside the runs. `hidden` and `keys` are for people who hold hidden labels; what is written is
-    private then.
+    `runs` is the result of `run`, run folders, folders of runs, or patterns. The function writes the analyses to `out`, by default
+    the folder `analyses` next to the runs. If you own hidden labels, pass `hidden` and `keys`; the analyses are then
+    private.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -1016,10 +1079,9 @@ def analyse(
     >>> [each.system.model for each in analyses.each]
     ['majority']
     """
-    from nikawa.analysis.job import analyse
-    from nikawa.objects import CallFiles
+    from nikawa.analysis.job import AnalysisOptions, analyse
 
-    with CallFiles(in_python=options is None):
+    with open_call("analyse", AnalysisOptions, options):
         return analyse(
             list_run_folders(runs),
             out=None if out is None else Path(out),
@@ -1041,9 +1103,9 @@ def report(
     data: Path | None = None,
     overwrite: bool | None = None,
 ) -> ReportResult:
-    """Write a page, tables and figures about stored runs into the folder `out`.
+    """Write a page, tables and figures about stored runs to the folder `out`.
 
-    `runs` are what `run` returned, folders, folders of runs, or patterns.
+    `runs` is the result of `run`, run folders, folders of runs, or patterns.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -1051,18 +1113,17 @@ def report(
     ...     report(runs, out=f"{folder}/report").systems
     ('majority',)
     """
-    from nikawa.objects import CallFiles
     from nikawa.reporting.job import ReportOptions, report
 
-    with CallFiles(in_python=options is None):
+    with open_call("report", ReportOptions, options):
         chosen = set_options(options, ReportOptions, title=title, data=data, overwrite=overwrite)
         return report(list_run_folders(runs), Path(out), chosen)
 
 
 def model(name: str, *, seed: int = 0, settings: Mapping[str, Any] | None = None) -> Predictor:
-    """Make a model by its full name, such as `majority` or `encoder:PATH`.
+    """Create a model by its full name, such as `majority` or `encoder:PATH`.
 
-    A model that learns must be fitted before it answers.
+    If the model learns, call its `fit` before its `predict`.
 
     >>> task, train = load_task("mini-ja-nli", "train")
     >>> majority = model("majority")

@@ -1,15 +1,16 @@
-"""Objects of a notebook as what the jobs read: a DataFrame, a list of records or a mapping beside names and paths.
+"""Pass objects from a notebook to the jobs: a DataFrame, a list of records or a mapping instead of a name or a path.
 
-The jobs behind the front door read files: that is where formats are recognised, ids are matched, hidden labels are removed and
-limits are held. An object goes the same way. `CallFiles` writes it to a file of a temporary folder that only you can read, for the
-time of one call, and takes the temporary names out of messages.
+The jobs read files. Their readers recognise formats, match ids, remove hidden labels and enforce limits, so an object takes
+the same route. `CallFiles` writes it to a file in a temporary folder that only you can read, for the duration of one call.
+It also replaces temporary paths in error messages, and names keyword arguments where the command line has options.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import get_annotations, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -19,6 +20,7 @@ import msgspec
 
 from nikawa.datasets.import_table import ImportOptions, import_table
 from nikawa.datasets.load import load, loose_dataset
+from nikawa.datasets.names import benchmarks
 from nikawa.errors import BadInput
 from nikawa.io.file_names import to_file_name
 from nikawa.io.folders import write_folder
@@ -26,27 +28,34 @@ from nikawa.io.records import write_records
 from nikawa.records import Dataset, Example, Judgement, Prediction, Split, revive
 
 JUDGEMENT_FIELDS = {"example", "worker", "question", "answer"}
-"""Columns of our own records of judgements; other tables of judgements are read as sheets."""
+"""Columns of Nikawa's own judgement records; other tables of judgements are read as sheets."""
 SPLIT_COLUMN = "split"
 """The column of a table that names the split of a row."""
-SWITCHES = ("partial", "hidden", "overwrite", "assume_eligible", "as_published")
-"""Options without a value."""
-KEYWORDS = {"map": "columns"}
-"""Options whose keyword has another name."""
+KEYWORDS = {"map": "columns", "set": "settings"}
+"""Options whose keyword argument has another name."""
+OPTION = re.compile(
+    r"--(?P<name>[a-z][a-z-]*[a-z])"
+    r"(?: (?:(?P<items>[\w-]+=[^\s,;:)]+(?:,[\w-]+=[^\s,;:)]+)*)"
+    r"|(?P<value>[A-Z][A-Z]+\b|(?!(?:out|away|too|as|at)\b)[a-z\d][\w.-]*(?=,|$|;|\)| or --)))"
+    r"(?P<more>,…)?)?"
+)
+"""An option in a message, with the value that follows it: `--out DIR`, `--ties drop`, `--columns id=COLUMN`."""
+COMMAND = re.compile(r"`[^`]*`|\b(?:nikawa|hf|pip) [a-z][^;]*")
+"""A command in a message; its options stay as they are."""
 MAX_NAME_BYTES = 80
 
 
 def is_table(value: object) -> bool:
-    """Whether an object is a table of another library: pandas, polars, Hugging Face datasets."""
+    """Whether an object is a table from another library: pandas, polars, Hugging Face datasets."""
     return any(hasattr(value, name) for name in ("columns", "column_names")) and not isinstance(
         value, Mapping
     )
 
 
 def list_rows(value: Any, what: str) -> list[Any]:
-    """The rows of a table as mappings, or the items of a list; raises `BadInput` for anything else.
+    """Return the rows of a table as mappings, or the items of a list; raise `BadInput` for anything else.
 
-    A named index of a DataFrame becomes a column. Cells without a value (None, NaN) are left out.
+    A named index of a DataFrame becomes a column. Cells without a value (None, NaN) are dropped.
     """
     if is_table(value):
         if hasattr(value, "to_dicts"):  # polars
@@ -65,23 +74,23 @@ def list_rows(value: Any, what: str) -> list[Any]:
 
 
 def is_absent(cell: object) -> bool:
-    """Whether a cell holds nothing: None, NaN or pandas' NA."""
+    """Whether a cell is empty: None, NaN or pandas' NA."""
     if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(cell, float) and cell != cell  # noqa: PLR0124  (NaN is not equal to itself)
 
 
 def cannot_use(value: object, what: str) -> BadInput:
-    """The error for an object of a type that a function does not take."""
+    """Return the error for an object of a type that a function does not accept."""
     kind = type(value).__name__
     cure = "pass a path, a DataFrame, a list of records or a mapping; docs/python.md shows them"
     return BadInput(f"cannot use {kind!r} as {what}", cure=cure)
 
 
 def encode(value: object) -> bytes:
-    """JSON of a value; numbers of numpy and dates of pandas as plain ones.
+    """Encode a value as JSON; numpy numbers and pandas dates become plain ones.
 
-    Raises `BadInput` for what has no place in JSON.
+    Raises `BadInput` for a value that JSON cannot hold.
     """
 
     def to_plain(other: Any) -> Any:
@@ -97,22 +106,29 @@ def encode(value: object) -> bytes:
 
 
 def write_lines(path: Path, rows: Iterable[object]) -> Path:
-    """Write one JSON value a line."""
+    """Write one JSON value per line."""
     path.write_bytes(b"".join(encode(row) + b"\n" for row in rows))
     return path
 
 
 class CallFiles:
-    """The files of one call. Use it as a context manager: they are gone afterwards.
+    """The temporary files of one call. Use it as a context manager: it removes them at the end.
 
-    With `in_python`, messages name keywords (`partial=`) where the command line names options (`--partial`).
+    `function` is the function that was called, and `kind` the type of its options. Error messages name its keyword arguments (`partial=True`) instead of options of the command line (`--partial`). A caller that passes
+    `options`, as the command line does, gets the messages unchanged.
     """
 
-    def __init__(self, *, in_python: bool = True) -> None:
-        self.in_python = in_python
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        kind: type[Any] | None = None,
+        options: object | None = None,
+    ) -> None:
+        self.function, self.kind = function, kind
+        self.in_python = options is None
         self._folder: TemporaryDirectory[str] | None = None
         self._titles: dict[str, str] = {}
-        """Path of a file to what a message calls it."""
+        """Path of a file to its name in messages."""
 
     def __enter__(self) -> CallFiles:
         return self
@@ -129,22 +145,20 @@ class CallFiles:
             file = None if problem.file is None else self.title(str(problem.file))
             cure, what = self.title(problem.cure), self.title(problem.what)
             if self.in_python:
-                cure = re.sub(r"--([a-z][a-z-]+)", name_keyword, cure)
+                cure = name_keywords(cure, self.function, self.kind)
+                what = name_keywords(what, self.function, self.kind)
             if (file, what, cure) != (problem.file, problem.what, problem.cure):
                 problem.what, problem.file, problem.cure = what, file, cure
                 problem.args = (str(problem),)
 
     def title(self, text: str) -> str:
-        """A text with the names of objects in place of the paths of their files.
-
-        It is a message, or a field of a report that says what was read.
-        """
+        """Replace the paths of temporary files in a message or a field of a report by the names of the objects."""
         for path in sorted(self._titles, key=len, reverse=True):
             text = text.replace(path, self._titles[path])
         return text
 
     def place(self, name: str, title: str) -> Path:
-        """A path for a new file or folder called `name`, in a folder of its own."""
+        """Return a path for a new file or folder called `name`, in a separate folder."""
         if self._folder is None:
             self._folder = TemporaryDirectory(prefix="nikawa-")
         folder = Path(self._folder.name) / str(len(self._titles))
@@ -154,8 +168,9 @@ class CallFiles:
         return path
 
     def to_dataset(self, value: Any, options: ImportOptions | None = None) -> Dataset:
-        """A dataset of an object: a `Dataset` or `Split`, a table, a list of examples or rows, or a mapping from split to those.
+        """Turn an object into a dataset.
 
+        The object is a `Dataset` or `Split`, a table, a list of examples or rows, or a mapping from split to one of those.
         Rows with `inputs` are records. Flat rows are imported as `nikawa data import` imports a file; `options` name their
         columns. A column `split` names the split of a row.
         """
@@ -177,7 +192,7 @@ class CallFiles:
                 )
         everything = [row for part in parts.values() for row in part]
         if not everything:
-            raise BadInput("holds no example", cure="pass a table or a list with at least one row")
+            raise BadInput("the dataset has no examples", cure="pass at least one row")
         if all(
             isinstance(row, Example) or (isinstance(row, Mapping) and "inputs" in row)
             for row in everything
@@ -202,16 +217,28 @@ class CallFiles:
         return load(str(made))
 
     def dataset(self, value: Any) -> str:
-        """The name or path of a dataset; an object becomes a dataset folder."""
+        """Return the name or path of a dataset; an object becomes a dataset folder."""
+        if isinstance(value, str | Path):
+            return str(value)
+        return self._write(self.to_dataset(value))
+
+    def task(self, value: Any, data: Path | None = None) -> str:
+        """Like `dataset`, but a registered dataset in memory that was not changed keeps its name."""
         if isinstance(value, str | Path):
             return str(value)
         dataset = self.to_dataset(value)
+        return dataset.name if is_registered(dataset, data) else self._write(dataset)
+
+    def _write(self, dataset: Dataset) -> str:
         path = self.place(dataset.name, dataset.name)
         write_folder(dataset, path)
         return str(path)
 
     def answers(self, value: Any) -> Path:
-        """The file of answers: a path, a mapping from id to answer, a table, a list of predictions, rows or plain answers in order."""
+        """Return the file of answers.
+
+        `value` is a path, a mapping from id to answer, a table, or a list of predictions, rows or plain answers in order.
+        """
         if isinstance(value, str | Path):
             return Path(value)
         path = self.place("answers.jsonl", "the answers")
@@ -222,20 +249,21 @@ class CallFiles:
             )
         rows = list_rows(value, "answers")
         if not rows:
-            raise BadInput("there are no answers", cure="pass one for each item")
+            raise BadInput("there are no answers", cure="pass one answer per item")
         if all(isinstance(row, Prediction | Mapping) for row in rows):
             return write_lines(path, rows)
         if any(isinstance(row, Prediction | Mapping) for row in rows):
-            raise BadInput("records and plain answers are mixed", cure="pass one kind of them")
+            what = "the answers mix records and plain values"
+            raise BadInput(what, cure="pass either records or plain values")
         return write_lines(path, rows)
 
     def judgements(self, value: Any) -> str:
-        """The name or file of judgements: a name, a path, a table, or a list of judgements or rows."""
+        """Return the name or file of judgements: `value` is a name, a path, a table, or a list of judgements or rows."""
         if isinstance(value, str | Path):
             return str(value)
         rows = list_rows(value, "judgements")
         if not rows:
-            raise BadInput("there are no judgements", cure="pass at least one")
+            raise BadInput("there are no judgements", cure="pass at least one judgement")
         if all(isinstance(row, Judgement) for row in rows):
             path = self.place("judgements.jsonl", "the judgements")
             write_records(path, rows)
@@ -254,7 +282,7 @@ class CallFiles:
         return str(path)
 
     def documents(self, value: Any) -> list[Path]:
-        """The files of texts to clean: paths, or texts in memory (a list of texts or rows, a table, a dataset)."""
+        """Return the files of texts to clean: `value` is paths, or texts in memory (a list of texts or rows, a table, a dataset)."""
         if isinstance(value, str | Path):
             return [Path(value)]
         if isinstance(value, Sequence) and all(isinstance(one, Path) for one in value):
@@ -265,7 +293,7 @@ class CallFiles:
         return [write_lines(self.place("texts.jsonl", "the texts"), rows)]
 
     def sentences(self, value: Any) -> Path:
-        """The file of sentences to pair: a path, or sentences in memory as for `documents`."""
+        """Return the file of sentences to pair: `value` is a path, or sentences in memory as for `documents`."""
         if isinstance(value, str | Path):
             return Path(value)
         examples = []
@@ -286,11 +314,11 @@ class CallFiles:
     def _texts(self, value: Any) -> list[Any]:
         rows = list(value) if isinstance(value, Dataset) else list_rows(value, "texts")
         if not rows:
-            raise BadInput("there is no text", cure="pass at least one")
+            raise BadInput("there are no texts", cure="pass at least one text")
         for row in rows:
             if isinstance(row, str) and len(row) < 300 and Path(row).is_file():
                 raise BadInput(
-                    f"{row!r} is a file, and a list of texts holds texts",
+                    f"the text {row!r} is the name of a file",
                     cure="pass files as Path objects: [Path(name)]",
                 )
             if not isinstance(row, str | Mapping | Example):
@@ -298,25 +326,96 @@ class CallFiles:
         return rows
 
 
-def name_keyword(option: re.Match[str]) -> str:
-    """The keyword of an option that a message names: `partial=True` for `--partial`, `form=` for `--form`."""
-    name = KEYWORDS.get(option[1], option[1].replace("-", "_"))
-    return f"{name}=True" if name in SWITCHES else f"{name}="
+def save_dataset(dataset: Dataset, path: Path | str, *, overwrite: bool) -> None:
+    """Write a dataset folder whose card has the name and the language of the dataset, so that it is read back equal."""
+    others = (language for language in dataset.card.languages if language != dataset.language)
+    card = msgspec.structs.replace(
+        dataset.card, name=dataset.name, languages=(dataset.language, *others)
+    )
+    with CallFiles(Dataset.save):
+        write_folder(msgspec.structs.replace(dataset, card=card), Path(path), overwrite=overwrite)
+
+
+def is_registered(dataset: Dataset, data: Path | None) -> bool:
+    """Whether a dataset in memory is exactly what `load` reads under its name.
+
+    A part of a registered dataset, or a changed one, must not pass for the published dataset.
+    """
+    if dataset.name not in benchmarks():
+        return False
+    try:
+        published = load(dataset.name, data=data)
+    except BadInput:  # it was loaded from a file, and the published files are not on this machine
+        return False
+    return all(getattr(dataset, name) == getattr(published, name) for name in ("version", "splits"))
+
+
+def name_keywords(text: str, function: Callable[..., Any], kind: type[Any] | None = None) -> str:
+    """Replace the options in a message by the keyword arguments of a function.
+
+    An option that is a field of the function's options becomes that. Options inside commands, and options that the
+    function does not have, stay as they are.
+
+    >>> from nikawa.api import agree, generate, pair, score
+    >>> name_keywords("add them, or pass --partial to score the rest", score)
+    'add them, or pass partial=True to score the rest'
+    >>> name_keywords("pass --per-cell 2, or choose another folder: --out DIR", generate)
+    'pass per_cell=2, or choose another folder: out=DIR'
+    >>> name_keywords("pass --map worker=COLUMN", agree)
+    'pass columns={"worker": "COLUMN"}'
+    >>> from nikawa.pairing.job import PairOptions
+    >>> name_keywords("name another value with --within", pair, PairOptions)
+    'name another value with options=PairOptions(within=…)'
+    """
+    parameters = signature(function).parameters
+    keywords = {name: str(each.annotation) for name, each in parameters.items()}
+    fields = {} if kind is None else dict(get_annotations(kind))
+
+    def translate(option: re.Match[str]) -> str:
+        written = option["name"].replace("-", "_")
+        names = (KEYWORDS.get(written, written), f"{written}s")
+        name = next((name for name in names if name in keywords), "")
+        field = next((name for name in names if name in fields), "")
+        if not name and not field:
+            return option[0]
+        is_switch = "bool" in (keywords[name] if name else str(fields[field]))
+        rest = "" if not is_switch or option["value"] is None else f" {option['value']}"
+        value = "True" if is_switch else format_keyword_value(option)
+        if name:
+            return f"{name}={value}{rest}"
+        return f"options={getattr(kind, '__name__', '')}({field}={value or '…'}){rest}"
+
+    parts, end = [], 0
+    for command in COMMAND.finditer(text):
+        parts += [OPTION.sub(translate, text[end : command.start()]), command[0]]
+        end = command.end()
+    return "".join([*parts, OPTION.sub(translate, text[end:])])
+
+
+def format_keyword_value(option: re.Match[str]) -> str:
+    """The value of an option as Python code: a mapping, a placeholder, a number or a text; empty where there is none."""
+    if option["items"]:
+        pairs = (item.split("=", 1) for item in option["items"].split(","))
+        items = [f'"{key}": "{value}"' for key, value in pairs]
+        return f"{{{', '.join([*items, '…'] if option['more'] else items)}}}"
+    value = option["value"] or ""
+    is_plain = not value or value.isupper() or value.replace(".", "", 1).isdigit()
+    return value if is_plain else f'"{value}"'
 
 
 def to_example(row: Any) -> Example:
-    """An example of a record; raises `BadInput` where a field is missing or of another type."""
+    """Read an example from a record; raise `BadInput` if a field is missing or has the wrong type."""
     if isinstance(row, Example):
         return row
     try:
         return revive(msgspec.convert(msgspec.json.decode(encode(row)), Example))
     except msgspec.ValidationError as problem:
         cure = "docs/records.md shows the shapes of records"
-        raise BadInput(f"a row is no example: {problem}", cure=cure) from None
+        raise BadInput(f"a row is not a valid example: {problem}", cure=cure) from None
 
 
 def format_sheet_cell(cell: Any) -> str:
-    """A value as the cell of a sheet."""
+    """Format a value as the cell of a sheet."""
     if is_absent(cell):
         return ""
     return cell if isinstance(cell, str) else encode(cell).decode().strip('"')

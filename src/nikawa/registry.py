@@ -1,19 +1,20 @@
-"""Name tables, and the one way in which plug-ins are found: datasets, metrics, models, forms, recipes and so on.
+"""Name tables, and the discovery of plug-ins: datasets, metrics, models, forms, recipes and so on.
 
-A plug-in is one file that declares a value under an agreed name, such as `METRICS` (a tuple) or `DATASET` (one value). Files of this
-package are found by a scan of their folder. A package from outside names its files as entry points in its pyproject.toml:
+A plug-in is one file that declares a value under an agreed name, such as `METRICS` (a tuple) or `DATASET` (one value). Nikawa finds
+its own files by scanning their folder. Another package lists its files as entry points in its pyproject.toml:
 
     [project.entry-points."nikawa.metrics"]
     mine = "my_package.my_metrics"           # a module that declares METRICS
     other = "my_package.more:OTHER_METRIC"   # or the value itself
 
-Entry points are read when a registry is first asked, never when Nikawa starts.
+Nikawa reads entry points when it first uses a registry, never at start-up.
 """
 
 from __future__ import annotations
 
 import pkgutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -27,19 +28,28 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Names to things of one kind; a wrong name raises UnknownName with suggestions."""
+    """A table from names to things of one kind; a wrong name raises UnknownName with suggestions."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._things: dict[str, T] = {}
 
     def add(self, name: str, thing: T) -> T:
-        """Register `thing`; a name can be taken once."""
+        """Register `thing`; each name can be used once."""
         if name in self._things:
-            cure = "rename one of the two, or uninstall the package that brings it"
+            cure = "rename one of them, or uninstall the package that provides it"
             raise BadInput(f"the {self.kind} {name!r} is registered twice", cure=cure)
         self._things[name] = thing
         return thing
+
+    @contextmanager
+    def lend(self, name: str, thing: T) -> Iterator[None]:
+        """Register `thing` for the duration of a `with` block."""
+        self.add(name, thing)
+        try:
+            yield
+        finally:
+            del self._things[name]
 
     def __getitem__(self, name: str) -> T:
         try:
@@ -57,12 +67,12 @@ class Registry(Generic[T]):
         return len(self._things)
 
     def values(self) -> list[T]:
-        """The registered things, in the order they were added."""
+        """Return the registered things in the order they were added."""
         return list(self._things.values())
 
 
 def scan(package: ModuleType, skip: tuple[str, ...] = ()) -> Iterator[ModuleType]:
-    """Import every module directly inside `package` in name order, but those starting with `_` or a word of `skip`."""
+    """Import the modules directly inside `package`, by name; skip names that start with `_` or a word of `skip`."""
     for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name):
         if not module.name.startswith(("_", *skip)):
             yield import_module(f"{package.__name__}.{module.name}")
@@ -76,15 +86,15 @@ def collect_plugins(
     *,
     in_subfolders: bool = False,
 ) -> list[T]:
-    """Every `kind` that a file declares under `attribute`: those of `package` by file name, then those of entry points.
+    """Collect every `kind` that a file declares under `attribute`: from `package` by file name, then from entry points.
 
-    - `attribute` holds one value or a tuple of them. A file of the package without it is no plug-in and is skipped.
+    - `attribute` holds one value or a tuple of values. A file of the package without it is not a plug-in and is skipped.
     - `group` is the group of entry points: `nikawa.metrics`.
-    - `in_subfolders` scans the files of the package's folders (one folder a paper) instead of its own files.
+    - `in_subfolders` scans the files in the package's folders (one folder per paper) instead of its own files.
 
     Raises BadInput with the name of an entry point that cannot be loaded or declares something else.
     """
-    from importlib.metadata import entry_points  # some 20 ms, so not when Nikawa starts
+    from importlib.metadata import entry_points  # takes about 20 ms, so not at start-up
 
     plugins: list[T] = []
     packages = [] if package is None else [package]
@@ -106,7 +116,7 @@ def _subfolders(package: ModuleType) -> list[ModuleType]:
 
 
 def load_entry_point(entry_point: EntryPoint, kind: type[T], attribute: str) -> list[T]:
-    """The plug-ins of one entry point; a `BadInput` names it and its package where it cannot be loaded."""
+    """Load the plug-ins of one entry point; if that fails, the `BadInput` names the entry point and its package."""
     package = entry_point.dist.name if entry_point.dist is not None else "?"
     title = f"the plug-in {entry_point.name!r} ({entry_point.group}) of the package {package!r}"
     cure = f"correct or uninstall {package}"

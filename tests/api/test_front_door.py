@@ -17,6 +17,8 @@ FUNCTIONS = {
     "clean",
     "compare",
     "generate",
+    "hide_labels",
+    "import_table",
     "load",
     "load_task",
     "model",
@@ -26,6 +28,7 @@ FUNCTIONS = {
     "report",
     "run",
     "score",
+    "score_versions",
     "split",
     "tag",
 }

@@ -51,7 +51,7 @@ def test_gold_of_a_published_dataset_keeps_its_splits() -> None:
 
 
 def test_gold_without_examples_is_no_dataset() -> None:
-    with pytest.raises(nk.BadInput, match="pass examples= to nk.aggregate"):
+    with pytest.raises(nk.BadInput, match=r"pass examples= to nk\.aggregate"):
         nk.aggregate(JUDGEMENTS, rule="majority", ties="drop").to_dataset()
 
 
