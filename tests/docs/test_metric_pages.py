@@ -43,6 +43,18 @@ def test_the_example_runs(name: str) -> None:
     exec(compile(code, f"docs/metrics: {name}", "exec"), {})
 
 
+@pytest.mark.parametrize("page", sorted(set(PAGES) - {"README.md"}))
+def test_a_page_opens_with_an_example_that_prints_what_it_says(
+    page: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opening = PAGES[page].partition("\n## ")[0]
+    (code,) = re.findall(r"^```python\n(.*?)^```", opening, re.DOTALL | re.MULTILINE)
+    exec(compile(code, f"docs/metrics/{page}", "exec"), {})
+    expected = re.findall(r"^print\(.*\)  # ([\d.]+)", code, re.MULTILINE)
+    assert expected
+    assert capsys.readouterr().out.split() == expected
+
+
 def test_the_list_of_pages_is_whole() -> None:
     listed = dict(
         re.findall(r"^\| \[[\w-]+\]\(([\w.-]+)\) \| (.*) \|$", PAGES["README.md"], re.MULTILINE)
