@@ -30,7 +30,7 @@ def blocks(language: str) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file the page speaks of."""
+    """The file that the page names."""
     parts = product(
         ("風車", "学者", "子馬", "行商人", "画家"),
         ("朝", "昼", "夜"),
@@ -83,16 +83,14 @@ def test_the_numbers_are_those_of_the_code() -> None:
         f"a whole text of {contamination.MIN_TEXT_CHARS} to {contamination.RUN_CHARS - 1}" in TEXT
     )
     assert f"fewer than {vocabulary.MIN_CHARACTER_COUNT} times" in TEXT
-    assert f"{FIRST_TEXT_ID} special ones and bytes" in TEXT
+    assert f"{FIRST_TEXT_ID} special tokens and bytes" in TEXT
     assert all(f"`{name}`" in TEXT for name in PLACEHOLDERS)
-    assert (
-        f"on a card {TrainSettings().batch:,} unless said, on a processor\n{CPU_BATCH:,}," in TEXT
-    )
+    assert f"{TrainSettings().batch:,} on a GPU and {CPU_BATCH:,} on a CPU" in TEXT
     assert (
         f"{corpus.MAX_DOCUMENT_LINES:,} lines or {corpus.MAX_DOCUMENT_CHARS:,} characters counts as several"
         in TEXT
     )
-    assert f"read {MAX_TOKENS_ON_CPU:,} pieces (on a card {MAX_TOKENS_ON_GPU:,})" in TEXT
+    assert f"read {MAX_TOKENS_ON_CPU:,} tokens (on a GPU {MAX_TOKENS_ON_GPU:,})" in TEXT
     assert (TrainSettings().checkpoint_seconds, "once a minute" in TEXT) == (60, True)
     assert (
         minutes.TIMING_SHARE,
