@@ -130,7 +130,7 @@ def test_the_command_that_keys_draws(
     done = nikawa("collect", "rekey", str(tmp_path / "p"))
     assert (done.returncode, done.stdout) == (
         0,
-        f"{tmp_path / 'p'} has these keys already; nothing changes\n",
+        f"{tmp_path / 'p'} already has these keys; nothing changes\n",
     )
     with open_synced(tmp_path / "p") as (_, store):
         store.write(lambda db: db.execute("DELETE FROM meta WHERE key = ?", DRAWS))

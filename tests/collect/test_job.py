@@ -438,7 +438,7 @@ def test_the_demo_shows_links_that_work(tmp_path: Path, monkeypatch: pytest.Monk
     again = json.loads(run("collect", "demo", tmp_path / "e", "--port", "80", "--json"))
     assert again["links"] == first["links"]
     assert again["links"]["worker-1"].startswith("http://127.0.0.1:80/w/")
-    assert "gives a new password" in run("collect", "demo", tmp_path / "d", "--no-serve")
+    assert "sets a new password" in run("collect", "demo", tmp_path / "d", "--no-serve")
 
 
 def line(**fields: object) -> str:

@@ -98,7 +98,7 @@ def test_more_than_are_counted_are_said_to_be_more(
         4,
         True,
     )  # three that are free, and the one in hand
-    wanted = ("残り 4 件以上", "4건 이상 남음", "4 or more left")
+    wanted = ("残り4件以上", "4건 이상 남음", "4 or more left")
     for language, text in zip(("ja", "ko", "en"), wanted, strict=True):
         assert language in LANGUAGES
         assert page_message(language, "left_more", {"left": 4}) == text

@@ -44,5 +44,5 @@ def test_messages_have_the_same_keys_and_values_in_all_languages() -> None:
         ), key
         assert all(table[key].strip() for table in tables.values())
     assert {f"report_{code}" for code in REPORTS} <= keys["en"]
-    assert page_message("ja", "left", {"left": 3}) == "残り 3 件"
+    assert page_message("ja", "left", {"left": 3}) == "残り3件"
     assert page_message("xx", "left") == " left"

@@ -25,11 +25,11 @@ WritingForm = partial(Form, script="write.js", gold_matches=keeps_rules)
 RELATIONS = ("entailment", "contradiction", "neutral")
 
 _REPORTING = {
-    "ja": "個人情報、差別的な表現、偏見のある文、壊れた文、どうしても判断できないものは、答えずに「報告する」から知らせてください。",
-    "ko": "개인정보, 혐오 표현, 편견이 있는 글, 깨진 글, 도저히 판단할 수 없는 글은 답하지 말고 '신고하기'로 알려 주세요.",
-    "en": "Where a text holds personal data, hate or bias, is broken, or cannot be decided, do not answer: use Report.",
+    "ja": "個人情報や差別的な表現を含む文、偏見のある文、文字化けなどで読めない文、どうしても判断できない問題は、回答せずに「報告する」から報告してください。",
+    "ko": "개인정보, 혐오 표현, 편견이 있는 글, 글자가 깨져 읽을 수 없는 글, 도저히 판단할 수 없는 글은 답하지 말고 ‘신고하기’로 신고해 주세요.",
+    "en": "If a text contains personal data, hate speech or bias, is unreadable, or cannot be decided, do not answer. Use Report instead.",
 }
-_TITLES = {"ja": "作業の手引き", "ko": "작업 지침", "en": "Guideline"}
+_TITLES = {"ja": "作業ガイドライン", "ko": "작업 지침", "en": "Guideline"}
 
 
 class FormSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -39,7 +39,7 @@ FORM = Form(
     view=show_texts,
     words={
         "ja": {
-            "prompt": "あてはまるものを一つ選んでください。",
+            "prompt": "当てはまるものを一つ選んでください。",
             "label_entailment": "含意",
             "label_contradiction": "矛盾",
             "label_neutral": "中立",
@@ -59,7 +59,7 @@ FORM = Form(
             "label_negative": "부정",
         },
         "en": {
-            "prompt": "Choose the one that fits.",
+            "prompt": "Choose the option that fits.",
             "label_entailment": "Entailment",
             "label_contradiction": "Contradiction",
             "label_neutral": "Neutral",
@@ -71,16 +71,16 @@ FORM = Form(
     },
     guideline=make_guideline(
         ja=(
-            "文をはじめから終わりまで読んでください。",
-            "一番よくあてはまるものを一つ選んでください。迷ったときは、書かれていることだけをもとに決めてください。",
+            "文を最初から最後まで読んでください。",
+            "最もよく当てはまるものを一つ選んでください。迷ったときは、書かれている内容だけで判断してください。",
         ),
         ko=(
             "글을 처음부터 끝까지 읽어 주세요.",
-            "가장 알맞은 것을 하나 골라 주세요. 망설여지면 글에 쓰인 내용만으로 정해 주세요.",
+            "가장 알맞은 것을 하나 골라 주세요. 판단하기 어려우면 글에 쓰인 내용만으로 결정해 주세요.",
         ),
         en=(
             "Read the text from beginning to end.",
-            "Choose the one that fits best. Where you hesitate, go by what is written and by nothing else.",
+            "Choose the option that fits best. If you are unsure, judge only by what is written.",
         ),
     ),
     sample=Sample(

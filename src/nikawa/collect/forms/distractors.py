@@ -62,7 +62,7 @@ def to_judge(answer: Answer, example: Example, options: Options) -> list[WriterE
 
 FORM = WritingForm(
     name="distractors",
-    title={"ja": "誤りの選択肢を足す", "ko": "틀린 선택지 더하기", "en": "Add wrong choices"},
+    title={"ja": "誤りの選択肢を追加する", "ko": "오답 선택지 추가하기", "en": "Add wrong choices"},
     questions=("distractors",),
     inputs=("question", "choices"),
     optional=("source", "answer"),
@@ -72,42 +72,42 @@ FORM = WritingForm(
     view=view,
     words={
         "ja": {
-            "prompt": "質問の答えにならない選択肢を {texts} つ書いてください。",
+            "prompt": "質問の答えにならない選択肢を{texts}つ書いてください。",
             "field": "選択肢 {number}",
-            "input_choices": "いまの選択肢",
+            "input_choices": "現在の選択肢",
             "right_choice": "正解",
-            "distractor_asked": "質問の中にある語です",
-            "distractor_known": "すでに選択肢にあります",
+            "distractor_asked": "質問に含まれる語です",
+            "distractor_known": "すでに選択肢にある語です",
         },
         "ko": {
             "prompt": "질문의 답이 되지 않는 선택지를 {texts}개 써 주세요.",
             "field": "선택지 {number}",
-            "input_choices": "지금의 선택지",
+            "input_choices": "현재 선택지",
             "right_choice": "정답",
-            "distractor_asked": "질문에 들어 있는 낱말입니다",
-            "distractor_known": "이미 선택지에 있습니다",
+            "distractor_asked": "질문에 포함된 단어입니다",
+            "distractor_known": "이미 선택지에 있는 단어입니다",
         },
         "en": {
             "prompt": "Write {texts} choices that do not answer the question.",
             "field": "Choice {number}",
             "input_choices": "Choices so far",
-            "right_choice": "the answer",
+            "right_choice": "correct",
             "distractor_asked": "This word is in the question",
-            "distractor_known": "This is a choice already",
+            "distractor_known": "This is already a choice",
         },
     },
     guideline=make_guideline(
         ja=(
-            "答えにはならないが、よく考えないと選んでしまいそうな語を書いてください。",
-            "質問の中の語や、すでにある選択肢と同じ語は使えません。同じ意味の語も避けてください。",
+            "正解ではないものの、よく考えないと選んでしまいそうな語を書いてください。",
+            "質問に含まれる語や、すでにある選択肢と同じ語は使えません。同じ意味の語も避けてください。",
         ),
         ko=(
-            "답은 아니지만 잘 생각하지 않으면 고를 것 같은 낱말을 써 주세요.",
-            "질문에 있는 낱말이나 이미 있는 선택지와 같은 낱말은 쓸 수 없습니다. 뜻이 같은 낱말도 피해 주세요.",
+            "정답은 아니지만, 깊이 생각하지 않으면 고를 만한 단어를 써 주세요.",
+            "질문에 있는 단어나 기존 선택지와 같은 단어는 쓸 수 없습니다. 의미가 같은 단어도 피해 주세요.",
         ),
         en=(
-            "Write words that are wrong, but that somebody who does not think would choose.",
-            "Words of the question and choices that are there already cannot be used; avoid synonyms of them too.",
+            "Write words that are wrong but that a careless reader might choose.",
+            "Do not use words of the question or the existing choices. Avoid their synonyms too.",
         ),
     ),
     sample=Sample(

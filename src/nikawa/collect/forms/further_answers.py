@@ -77,17 +77,17 @@ FORM = Form(
     view=show_inputs,
     words={
         "ja": {
-            "prompt": "質問の答えを段落の中で選んでください。",
+            "prompt": "質問の答えを段落から選択してください。",
             "answer_field": "答え",
-            "answer_none": "段落の中で答えをなぞって選んでください",
-            "answer_missing": "答えを段落の中で選んでください",
-            "answer_absent": "答えが段落の中にありません",
+            "answer_none": "段落内の答えをドラッグして選択してください",
+            "answer_missing": "段落から答えを選択してください",
+            "answer_absent": "答えが段落内にありません",
         },
         "ko": {
-            "prompt": "질문의 답을 문단에서 골라 주세요.",
+            "prompt": "질문의 답을 문단에서 선택해 주세요.",
             "answer_field": "답",
-            "answer_none": "문단에서 답을 끌어서 골라 주세요",
-            "answer_missing": "문단에서 답을 골라 주세요",
+            "answer_none": "문단에서 답을 드래그하여 선택해 주세요",
+            "answer_missing": "문단에서 답을 선택해 주세요",
             "answer_absent": "답이 문단에 없습니다",
         },
         "en": {
@@ -100,16 +100,16 @@ FORM = Form(
     },
     guideline=make_guideline(
         ja=(
-            "質問の答えになるところを、段落の中でできるだけ短く、過不足なく選んでください。",
-            "段落から答えられないときは、「判断できない」と報告してください。",
+            "質問の答えになる箇所を、段落からできるだけ短く、過不足なく選択してください。",
+            "段落を読んでも答えられない場合は、「判断できない」を選んで報告してください。",
         ),
         ko=(
-            "질문의 답이 되는 곳을 문단에서 되도록 짧게, 모자라거나 남지 않게 골라 주세요.",
-            "문단으로 답할 수 없으면 ‘판단할 수 없음’으로 신고해 주세요.",
+            "질문의 답이 되는 부분을 문단에서 가능한 한 짧게, 빠짐없이 필요한 부분만 선택해 주세요.",
+            "문단만으로 답할 수 없으면 ‘판단할 수 없음’으로 신고해 주세요.",
         ),
         en=(
-            "Mark what answers the question: as short as it can be, and whole.",
-            "Where the paragraph does not answer it, report that you cannot decide.",
+            "Mark the answer to the question. Keep it as short as possible, but complete.",
+            "If the paragraph does not answer the question, report the item with “Cannot decide”.",
         ),
     ),
     sample=Sample(

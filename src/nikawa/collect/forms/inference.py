@@ -43,28 +43,28 @@ def validate(answer: Answer, _example: Example, options: Options) -> list[Proble
 
 _POINTS = {
     "ja": (
-        "二つの文は同じ場面について述べているものとして読んでください。",
+        "二つの文は同じ場面について述べているものとして判断してください。",
         "**必ず正しい**: 前提が正しければ、仮説も必ず正しい。",
         "**必ず誤り**: 前提が正しければ、仮説は必ず誤り。",
-        "**どちらとも言えない**: 正しいこともあれば、そうでないこともある。",
+        "**どちらとも言えない**: 正しい場合もあれば、正しくない場合もある。",
     ),
     "ko": (
-        "두 문장은 같은 장면을 말한다고 보고 읽어 주세요.",
+        "두 문장이 같은 상황을 설명한다고 가정하고 판단해 주세요.",
         "**반드시 참**: 전제가 참이면 가설도 반드시 참이다.",
         "**반드시 거짓**: 전제가 참이면 가설은 반드시 거짓이다.",
-        "**어느 쪽이라고 할 수 없음**: 참일 수도 있고 아닐 수도 있다.",
+        "**참·거짓을 판단할 수 없음**: 참일 수도 있고 거짓일 수도 있다.",
     ),
     "en": (
-        "Read the two sentences as speaking of the same scene.",
+        "Assume that the two sentences describe the same scene.",
         "**It must be true**: whenever the premise is true, so is the hypothesis.",
         "**It must be false**: whenever the premise is true, the hypothesis is false.",
         "**It may be either**: it can be true, and it can be false.",
     ),
 }
 _NATURAL = {
-    "ja": "自然さは意味の関係とは別に、言い回しとして不自然かどうかだけで答えてください。",
-    "ko": "자연스러움은 의미 관계와 따로, 표현이 어색한지만 보고 답해 주세요.",
-    "en": "Judge naturalness apart from meaning: by the wording alone.",
+    "ja": "自然さは、意味の関係とは別に、表現として不自然かどうかだけで判断してください。",
+    "ko": "자연스러움은 의미 관계와 별개로, 표현이 어색한지만 보고 답해 주세요.",
+    "en": "Judge naturalness separately from meaning. Look only at the wording.",
 }
 
 
@@ -110,8 +110,8 @@ FORM = Form(
             "label_entailment": "必ず正しい",
             "label_contradiction": "必ず誤り",
             "label_neutral": "どちらとも言えない",
-            "input_votes": "作業者の答え",
-            "vote": "{label}: {count} 人",
+            "input_votes": "作業者の回答",
+            "vote": "{label}：{count}人",
             "question_naturalness": "日本語として不自然な文はありますか。",
             "label_natural": "どちらも自然",
             "label_premise": "前提が不自然",
@@ -122,7 +122,7 @@ FORM = Form(
             "prompt": "전제가 참일 때 가설은 어떻습니까?",
             "label_entailment": "반드시 참",
             "label_contradiction": "반드시 거짓",
-            "label_neutral": "어느 쪽이라고 할 수 없음",
+            "label_neutral": "참·거짓을 판단할 수 없음",
             "input_votes": "작업자의 답",
             "vote": "{label}: {count}명",
             "question_naturalness": "어색한 문장이 있습니까?",
@@ -136,9 +136,9 @@ FORM = Form(
             "label_entailment": "It must be true",
             "label_contradiction": "It must be false",
             "label_neutral": "It may be either",
-            "input_votes": "Answers of workers",
+            "input_votes": "Workers' answers",
             "vote": "{label}: {count}",
-            "question_naturalness": "Is one of the sentences unnatural?",
+            "question_naturalness": "Is either sentence unnatural?",
             "label_natural": "Both are natural",
             "label_premise": "The premise is unnatural",
             "label_hypothesis": "The hypothesis is unnatural",

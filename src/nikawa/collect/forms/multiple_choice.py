@@ -56,16 +56,16 @@ FORM = Form(
     },
     guideline=make_guideline(
         ja=(
-            "質問を読み、答えとして一番よいものを一つ選んでください。",
-            "調べずに、ふだんの知識で答えてください。",
+            "質問を読み、答えとして最も適切なものを一つ選んでください。",
+            "調べずに、普段の知識で答えてください。",
         ),
         ko=(
-            "질문을 읽고 답으로 가장 좋은 것을 하나 골라 주세요.",
-            "찾아보지 말고 평소의 지식으로 답해 주세요.",
+            "질문을 읽고 답으로 가장 알맞은 것을 하나 골라 주세요.",
+            "검색하지 말고 평소 알고 있는 지식으로 답해 주세요.",
         ),
         en=(
             "Read the question and choose the best answer.",
-            "Do not look it up: answer by what you know.",
+            "Do not look anything up. Answer from what you know.",
         ),
     ),
     sample=Sample(

@@ -65,8 +65,8 @@ def firsts_differ(answers: Sequence[Answer], options: Options) -> bool:
 FORM = Form(
     name="ranked",
     title={
-        "ja": "順位をつけて三つまで選ぶ",
-        "ko": "순위를 매겨 셋까지 고르기",
+        "ja": "順位を付けて三つまで選ぶ",
+        "ko": "순위를 매겨 세 개까지 고르기",
         "en": "Up to three, ranked",
     },
     questions=("label",),
@@ -78,39 +78,39 @@ FORM = Form(
     view=show_texts,
     words={
         "ja": {
-            "prompt": "あてはまるものを、一番よくあてはまる順に {most} つまで選んでください。",
-            "rank_most": "選べるのは {most} つまでです",
-            "rank_place": "{place} 位",
+            "prompt": "当てはまるものを、最もよく当てはまる順に{most}つまで選んでください。",
+            "rank_most": "選べるのは{most}つまでです",
+            "rank_place": "{place}位",
             "rank_none": "まだ選んでいません",
         },
         "ko": {
-            "prompt": "알맞은 것을 가장 알맞은 순서로 {most}개까지 골라 주세요.",
+            "prompt": "알맞은 것을 관련이 큰 순서로 {most}개까지 골라 주세요.",
             "rank_most": "{most}개까지 고를 수 있습니다",
             "rank_place": "{place}순위",
             "rank_none": "아직 고르지 않았습니다",
         },
         "en": {
-            "prompt": "Choose up to {most}, the best first.",
-            "rank_most": "{most} at most can be chosen",
+            "prompt": "Choose up to {most} options, the best one first.",
+            "rank_most": "You can choose at most {most}",
             "rank_place": "Place {place}",
             "rank_none": "Nothing chosen yet",
         },
     },
     guideline=make_guideline(
         ja=(
-            "一番よくあてはまるものを最初に選んでください。",
-            "ほかにもあてはまるものがあれば、続けて選んでください。無理に増やす必要はありません。",
-            "もう一度押すと取り消せます。",
+            "最もよく当てはまるものを最初に選んでください。",
+            "ほかにも当てはまるものがあれば、続けて選んでください。一つだけでもかまいません。",
+            "もう一度押すと選択を取り消せます。",
         ),
         ko=(
             "가장 알맞은 것을 먼저 골라 주세요.",
-            "다른 것도 알맞으면 이어서 골라 주세요. 억지로 늘릴 필요는 없습니다.",
-            "다시 누르면 취소됩니다.",
+            "다른 것도 알맞으면 이어서 골라 주세요. 하나만 골라도 됩니다.",
+            "다시 누르면 선택이 취소됩니다.",
         ),
         en=(
-            "Choose the one that fits best first.",
-            "Where others fit too, choose them next; there is no need to fill all places.",
-            "Press one again to take it back.",
+            "Choose the best option first.",
+            "If others fit too, choose them next. One choice is enough.",
+            "Press an option again to remove it.",
         ),
     ),
     sample=Sample(

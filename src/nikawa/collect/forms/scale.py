@@ -74,7 +74,7 @@ def are_apart(answers: Sequence[Answer], options: Options) -> bool:
 
 FORM = Form(
     name="scale",
-    title={"ja": "0から5で答える", "ko": "0에서 5로 답하기", "en": "0 to 5 with anchors"},
+    title={"ja": "0〜5点で評価する", "ko": "0~5점으로 평가하기", "en": "0 to 5 with anchors"},
     questions=("score",),
     inputs=(),
     validate=validate,
@@ -87,19 +87,19 @@ FORM = Form(
             "prompt": "二つの文の意味はどのくらい似ていますか。",
             "anchor_0": "意味がまったく違う",
             "anchor_1": "意味は違うが、話題は同じ",
-            "anchor_2": "意味は違うが、共通する細部がある",
-            "anchor_3": "おおよそ同じだが、大事な点が違うか欠けている",
+            "anchor_2": "意味は違うが、細かい点に共通するところがある",
+            "anchor_3": "おおむね同じだが、重要な点が違うか欠けている",
             "anchor_4": "ほぼ同じで、細かい点だけが違う",
             "anchor_5": "同じ意味",
         },
         "ko": {
-            "prompt": "두 문장의 뜻은 얼마나 비슷합니까?",
-            "anchor_0": "뜻이 전혀 다르다",
-            "anchor_1": "뜻은 다르지만 주제가 같다",
-            "anchor_2": "뜻은 다르지만 공통된 내용이 조금 있다",
+            "prompt": "두 문장의 의미는 얼마나 비슷합니까?",
+            "anchor_0": "의미가 전혀 다르다",
+            "anchor_1": "의미는 다르지만 주제가 같다",
+            "anchor_2": "의미는 다르지만 공통된 내용이 조금 있다",
             "anchor_3": "대체로 같지만 중요한 내용이 다르거나 빠졌다",
             "anchor_4": "거의 같고 사소한 내용만 다르다",
-            "anchor_5": "뜻이 같다",
+            "anchor_5": "의미가 같다",
         },
         "en": {
             "prompt": "How similar in meaning are the two sentences?",
@@ -113,16 +113,16 @@ FORM = Form(
     },
     guideline=make_guideline(
         ja=(
-            "言葉ではなく意味を比べてください。同じ言葉が多くても、意味が違えば低い数字です。",
-            "それぞれの数字の説明に一番近いものを選んでください。",
+            "単語ではなく意味を比べてください。同じ単語が多くても、意味が違えば低い点数を付けてください。",
+            "各点数の説明を読み、最も近いものを選んでください。",
         ),
         ko=(
-            "낱말이 아니라 뜻을 견주어 주세요. 같은 낱말이 많아도 뜻이 다르면 낮은 수입니다.",
-            "각 수의 설명에 가장 가까운 것을 골라 주세요.",
+            "단어가 아니라 의미를 비교해 주세요. 같은 단어가 많아도 의미가 다르면 낮은 점수를 주세요.",
+            "각 점수의 설명을 읽고 가장 가까운 것을 골라 주세요.",
         ),
         en=(
-            "Compare meanings, not words: many shared words and another meaning is a low number.",
-            "Choose the number whose description is nearest.",
+            "Compare the meanings. Give a low score if the meanings differ, even if the sentences share many words.",
+            "Choose the score whose description fits best.",
         ),
     ),
     sample=Sample(

@@ -362,7 +362,7 @@ def judge_similarity(items: str, flow: str) -> tuple[Ask, Stage]:
         "score",
         "similarity_workers",
         prompt="2つの文の意味はどのくらい似ていますか。0(まったく違う)から5(同じ意味)で答えてください。",
-        heading="文の意味の近さ",
+        heading="文の意味の類似度",
         scale=(0, 5),
         simulate=simulate_similarity,
     )

@@ -215,13 +215,13 @@ def card(config: Any) -> Card:
     )
 
 
-TAGGING = "사람(PS), 지역(LC), 기관(OG), 날짜(DT), 시간(TI), 수량(QT) 개체명의 범위와 종류를 바로잡으세요. 문장이 아니거나 여러 문장이면 broken, 개인정보·혐오·편향은 personal, hate, bias로 신고하세요."
+TAGGING = "사람(PS), 장소(LC), 기관(OG), 날짜(DT), 시간(TI), 수량(QT) 개체명의 범위와 라벨을 바로잡으세요. 문장이 아니거나 여러 문장이면 broken, 개인정보·혐오·편향은 personal, hate, bias로 신고하세요."
 
 
 TAGGING_POINTS = (
-    "사람, 장소, 기관, 날짜, 시간, 수량을 나타내는 말을 모두 찾아 종류를 붙여 주세요.",
-    "처음부터 있는 표시는 미리 붙여 둔 것입니다. 범위나 종류가 틀리면 고치고, 빠진 것은 더하고, 잘못된 것은 지워 주세요.",
-    "조사는 넣지 말고 이름만 모자라거나 남지 않게 골라 주세요.",
+    "사람, 장소, 기관, 날짜, 시간, 수량을 나타내는 표현을 모두 찾아 라벨을 지정해 주세요.",
+    "처음부터 있는 태그는 미리 지정해 둔 것입니다. 범위나 라벨이 틀렸으면 고치고, 빠진 것은 추가하고, 잘못된 것은 삭제해 주세요.",
+    "조사는 제외하고, 이름을 빠짐없이 필요한 부분만 골라 주세요.",
     "문장이 아니거나 여러 문장이면 신고해 주세요.",
 )
 KIND_NAMES = {
@@ -250,7 +250,7 @@ def ask_for_tags(name: str, title: str, items: str, workers: str) -> Ask:
         "spans",
         workers,
         prompt=TAGGING,
-        heading="개체명 표시하기",
+        heading="개체명 태깅",
         guideline=TAGGING_POINTS,
         names={**KIND_NAMES, "report_broken": "한 문장이 아님"},
         show=show_entities,
@@ -302,13 +302,13 @@ RECIPE = Recipe(
             labels=(RIGHT, WRONG),
             apart=("tagging",),
             simulate=simulate_check,
-            prompt="표시된 개체명의 범위와 종류가 모두 맞습니까?",
+            prompt="표시된 개체명의 범위와 라벨이 모두 맞습니까?",
             heading="개체명 확인하기",
             guideline=(
-                "사람, 장소, 기관, 날짜, 시간, 수량을 나타내는 말이 모두 바르게 표시되었는지 확인해 주세요.",
-                "범위나 종류가 하나라도 틀렸거나 빠진 것이 있으면 ‘틀린 것이 있다’를 골라 주세요.",
+                "사람, 장소, 기관, 날짜, 시간, 수량을 나타내는 표현이 모두 바르게 표시되었는지 확인해 주세요.",
+                "범위나 라벨이 하나라도 틀렸거나 빠진 것이 있으면 ‘틀린 것이 있음’을 골라 주세요.",
             ),
-            names={**KIND_NAMES, RIGHT: "모두 맞다", WRONG: "틀린 것이 있다"},
+            names={**KIND_NAMES, RIGHT: "모두 맞음", WRONG: "틀린 것이 있음"},
             show=show_entities,
         ),
         Stage(
@@ -342,13 +342,13 @@ RECIPE = Recipe(
             "inspectors",
             labels=(PUBLIC, PRIVATE),
             simulate=simulate_privacy,
-            prompt="문장에 나온 사람이 모두 검색하면 찾을 수 있는 공인입니까?",
+            prompt="문장에 나온 사람이 모두 검색으로 확인할 수 있는 공인입니까?",
             heading="인물 확인하기",
             guideline=(
                 "‘사람’으로 표시된 이름을 하나씩 검색해 주세요.",
-                "모두 이름이 널리 알려진 공인이면 ‘모두 공인이다’를, 한 사람이라도 아니면 ‘공인이 아닌 사람이 있다’를 골라 주세요.",
+                "모두 널리 알려진 공인이면 ‘모두 공인임’을, 한 명이라도 아니면 ‘공인이 아닌 사람이 있음’을 골라 주세요.",
             ),
-            names={**KIND_NAMES, PUBLIC: "모두 공인이다", PRIVATE: "공인이 아닌 사람이 있다"},
+            names={**KIND_NAMES, PUBLIC: "모두 공인임", PRIVATE: "공인이 아닌 사람이 있음"},
             show=show_entities,
         ),
         Stage(

@@ -341,7 +341,7 @@ def card(config: Any) -> Card:
 
 PROMPT = (
     "전제가 참일 때 (1) 반드시 참인 문장, (2) 반드시 거짓인 문장, (3) 참일 수도 거짓일 수도 있는 문장을 이 순서로 한 줄에 하나씩 쓰세요. "
-    "세 문장의 길이를 비슷하게 하고 같은 낱말을 되풀이하지 마세요. 이해하기 어려우면 undecidable, 개인정보·혐오·편향이 있으면 personal, hate, bias로 신고하세요."
+    "세 문장의 길이를 비슷하게 하고 같은 단어를 반복하지 마세요. 이해하기 어려우면 undecidable, 개인정보·혐오·편향이 있으면 personal, hate, bias로 신고하세요."
 )
 
 
@@ -360,7 +360,7 @@ def ask_for_hypotheses(name: str, title: str, items: str) -> Ask:
         "hypotheses",
         "writers",
         prompt=PROMPT,
-        heading="전제에 맞추어 가설 쓰기",
+        heading="전제에 맞는 가설 쓰기",
         names={"report_undecidable": "전제를 이해하기 어려움"},
         show=show_premise,
         texts="hypotheses",
@@ -399,7 +399,7 @@ RECIPE = Recipe(
             (),
             ("unreported", "reported"),
         ),
-        ask_for_review("신고된 문장입니다. 전제로 남겨도 됩니까?"),
+        ask_for_review("신고된 문장입니다. 전제로 유지해도 됩니까?"),
         Stage(
             "readmitted",
             "reported premises that are kept on review",

@@ -415,8 +415,8 @@ def show_marks(pair: Example) -> dict[str, Any]:
     return {"text": pair.inputs["text"], "spans": spans}
 
 
-MARK_NAMES = {"subject": "주어", "object": "목적어"}
-PAGE_NAMES = {**MARK_NAMES, "report_broken": "표시된 범위가 틀렸음"}
+MARK_NAMES = {"subject": "주체", "object": "대상"}
+PAGE_NAMES = {**MARK_NAMES, "report_broken": "표시된 범위가 잘못됨"}
 """What workers read for the two entities, and for the report of wrong boundaries."""
 
 
@@ -431,7 +431,7 @@ def ask_for_relation(
     """Ask for the relation of the pairs of some sets."""
     prompt = (
         "문장에 쓰인 내용만으로 subj와 obj의 현재 관계를 고르세요. 먼저 candidates에서 찾고, 없으면 모든 관계에서 고르세요. "
-        "개체의 범위가 틀렸으면 broken, 개인정보·혐오·편향은 personal, hate, bias로 신고하세요."
+        "개체의 범위가 잘못되었으면 broken, 개인정보·혐오·편향은 personal, hate, bias로 신고하세요."
     )
     return Ask(
         name,
@@ -496,7 +496,7 @@ RECIPE = Recipe(
             (),
             ("unreported", "reported", "misplaced"),
         ),
-        ask_for_review("신고된 문장입니다. 데이터에 남겨도 됩니까?", show_marks, PAGE_NAMES),
+        ask_for_review("신고된 문장입니다. 데이터에 유지해도 됩니까?", show_marks, PAGE_NAMES),
         Stage(
             "readmitted",
             "reported pairs that are kept on review",
@@ -511,11 +511,11 @@ RECIPE = Recipe(
             "boundaries",
             "correctors",
             labels=("subject", "object"),
-            prompt="주어와 목적어의 범위를 바르게 표시해 주세요.",
+            prompt="주체와 대상의 범위를 바르게 표시해 주세요.",
             heading="개체의 범위 고치기",
             guideline=(
-                "표시된 두 개체의 범위가 틀렸다고 신고된 문장입니다. 주어와 목적어를 하나씩 바르게 표시해 주세요.",
-                "이름이나 날짜를 조사 없이 모자라거나 남지 않게 골라 주세요.",
+                "표시된 두 개체의 범위가 잘못되었다고 신고된 문장입니다. 주체와 대상을 하나씩 바르게 표시해 주세요.",
+                "이름이나 날짜를 조사를 제외하고 빠짐없이, 필요한 부분만 골라 주세요.",
                 "바르게 표시할 수 없으면 신고해 주세요.",
             ),
             names={**MARK_NAMES, "report_broken": "표시할 수 없음"},

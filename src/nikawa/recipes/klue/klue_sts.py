@@ -345,11 +345,11 @@ ANCHORS = {
     "4": "중요한 내용은 같고 중요하지 않은 내용이 조금 다르다",
     "5": "중요한 내용과 중요하지 않은 내용이 모두 같다",
 }
-BROKEN_NAME = {"report_broken": "번역이 잘못되었음"}
+BROKEN_NAME = {"report_broken": "번역이 잘못됨"}
 POINTS = (
-    "두 문장을 끝까지 읽고, 낱말이 아니라 뜻을 견주어 주세요.",
-    "먼저 문장에서 중요한 내용과 중요하지 않은 내용을 나누고, 각 점수의 설명에 가장 가까운 것을 골라 주세요.",
-    "번역이 잘못되어 뜻을 알 수 없는 문장은 신고해 주세요.",
+    "두 문장을 끝까지 읽고, 단어가 아니라 의미를 비교해 주세요.",
+    "먼저 문장에서 중요한 내용과 중요하지 않은 내용을 구분한 뒤, 각 점수의 설명 중 가장 가까운 것을 골라 주세요.",
+    "번역이 잘못되어 의미를 알 수 없는 문장은 신고해 주세요.",
 )
 TRANSLATED, MATCHED, ALIKE, UNLIKE = PAIRED
 RECIPE = Recipe(
@@ -408,7 +408,7 @@ RECIPE = Recipe(
         ),
         *review_reports(
             "pairs that workers reported are set apart",
-            "신고된 문장 쌍입니다. 데이터에 남겨도 됩니까?",
+            "신고된 문장 쌍입니다. 데이터에 유지해도 됩니까?",
             "chosen",
             "similarity",
             names=BROKEN_NAME,

@@ -85,11 +85,11 @@ def set_apart(
 REPORTED_FOR = "reported_for"
 """Why an item was reported, in its meta until it is reviewed: the words, each once."""
 REPORT_NAMES = {
-    "personal": "개인정보가 들어 있음",
+    "personal": "개인정보가 포함되어 있음",
     "hate": "혐오 표현이 있음",
     "bias": "편견이 있음",
     "undecidable": "판단할 수 없음",
-    "broken": "글이 깨져 있음",
+    "broken": "글을 읽을 수 없음(글자 깨짐 등)",
 }
 """What reviewers read for the word of a report."""
 
@@ -120,8 +120,8 @@ def kept_on_review(inputs: Inputs, config: Any) -> Outcomes:
 
 REVIEW_POINTS = (
     "다른 작업자가 신고한 글입니다. 처음부터 끝까지 읽어 주세요.",
-    "특정한 개인을 알아볼 수 있는 정보, 혐오 표현, 사회적 편견이 있으면 버려 주세요.",
-    "글이 깨졌거나 과제에 쓸 수 없으면 버려 주세요. 신고가 잘못되었으면 남겨 주세요.",
+    "특정 개인을 식별할 수 있는 정보, 혐오 표현, 사회적 편견이 있으면 ‘제외’를 골라 주세요.",
+    "글자가 깨졌거나 과제에 쓸 수 없으면 ‘제외’를, 신고가 잘못되었으면 ‘유지’를 골라 주세요.",
 )
 
 
@@ -153,7 +153,7 @@ def ask_for_review(
         prompt=prompt,
         heading="신고된 글 확인",
         guideline=REVIEW_POINTS,
-        names={KEEP: "남긴다", DISCARD: "버린다", REPORTED_FOR: "신고 사유", **page_names},
+        names={KEEP: "유지", DISCARD: "제외", REPORTED_FOR: "신고 사유", **page_names},
         show=show_reported,
         labels=(KEEP, DISCARD),
         simulate=simulate_review,

@@ -220,7 +220,7 @@ def card(config: Any) -> Card:
 
 PROMPT = "기사 제목의 주제를 관련이 큰 순서로 세 개까지 고르세요. 판단할 수 없으면 undecidable, 개인정보·혐오·편향이 있으면 personal, hate, bias로 신고하세요."
 POINTS = (
-    "기사 제목만 읽고 주제를 골라 주세요. 기사를 찾아보지 마세요.",
+    "기사 제목만 읽고 주제를 골라 주세요. 기사 본문은 찾아보지 마세요.",
     "가장 관련이 큰 주제를 먼저 고르고, 다른 주제와도 관련이 있으면 순서대로 더 골라 주세요. 하나만 골라도 됩니다.",
     "제목만으로 주제를 정할 수 없으면 ‘판단할 수 없음’으로 신고해 주세요.",
 )
@@ -264,7 +264,7 @@ RECIPE = Recipe(
         ),
         *review_reports(
             "headlines on which workers could decide; those reported are set apart",
-            "신고된 기사 제목입니다. 데이터에 남겨도 됩니까?",
+            "신고된 기사 제목입니다. 데이터에 유지해도 됩니까?",
             "chosen",
             "topics",
             {"undecidable": "workers are unable to decide"},
