@@ -1,4 +1,4 @@
-"""docs/collect.md: the round it tells of, from text to gold, with its own commands and its own workers."""
+"""docs/collect.md: the round it describes runs from text to gold, with the commands and workers of the page."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_the_round_runs_from_text_to_gold(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_the_table_lists_every_form() -> None:
-    listed = re.findall(r"^\| `([a-z-]+)` \|", TEXT.partition("## The forms")[2], re.MULTILINE)
+    listed = re.findall(r"^\| `([a-z-]+)` \|", TEXT.partition("\n## Forms\n")[2], re.MULTILINE)
     assert sorted(listed) == sorted(forms())
 
 

@@ -23,7 +23,21 @@ def expand_words(line: str) -> Iterator[str]:
         yield from paths or [word]
 
 
-@pytest.mark.parametrize("name", ["answers", "chat", "models", "run", "score"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "aggregate",
+        "agreement",
+        "answers",
+        "build",
+        "chat",
+        "data",
+        "models",
+        "run",
+        "score",
+        "split",
+    ],
+)
 def test_the_opening_command_prints_what_the_page_shows(
     name: str,
     nikawa: Callable[..., CompletedProcess[str]],
