@@ -18,6 +18,7 @@ from nikawa.io.answers.replies import find_json
 from nikawa.io.answers.structures import Unreadable, count_occurrence, find_spans
 from nikawa.models import models
 from nikawa.models.chat.prompts import PROMPTS_FOLDER, draw_shots, find_template, read_template
+from nikawa.models.chat.questions import QUESTIONS
 from nikawa.records import Example, Kind, Span, Task
 
 TASK = Task(
@@ -88,23 +89,23 @@ GOOD = '# a note\n== user ==\n{premise}と{hypothesis}\n{options}\n{"json": 1}\n
             GOOD.replace("premise", "premis"),
             r"own.txt, line 3: there is no slot \{premis\} .*did you mean 'premise'",
         ),
-        ("first\n" + GOOD, "line 1: stands before the first section; begin with == system =="),
-        (GOOD + "== user ==\n", "line 6: the section 'user' is there twice"),
+        ("first\n" + GOOD, "line 1: is before the first section; start with == system =="),
+        (GOOD + "== user ==\n", "line 6: the section 'user' is repeated"),
         (
             GOOD + "== usr ==\n",
-            "line 6: the section 'usr' is unknown; sections: system, user, labels",
+            "line 6: the section 'usr' is unknown; use each once: system, user, labels",
         ),
         ("== system ==\nx\n", "has no section == user =="),
         (
             "== system ==\n{premise}\n" + GOOD[9:],
-            r"line 2: \{premise\} differs from example to example; name it in the section user",
+            r"line 2: \{premise\} has a different value for each example; use it in the section user",
         ),
         (
             "== user ==\n{options}\n",
-            "the section user shows nothing of the example; name at least one of: hypothesis, premise",
+            "the section user contains no input of the example; use at least one of the slots: hypothesis, premise",
         ),
-        ("== user ==\n{premise}\n", r"does not show the answers to choose from; name \{options\}"),
-        (GOOD + "== labels ==\nneutral\n", "line 7: is not LABEL = WORD"),
+        ("== user ==\n{premise}\n", r"does not list the possible answers; add \{options\}"),
+        (GOOD + "== labels ==\nneutral\n", "line 7: is not of the form LABEL = WORD"),
     ],
 )
 def test_faults_are_told_with_their_lines(tmp_path: Path, text: str, told: str) -> None:
@@ -149,7 +150,7 @@ def test_shots_are_balanced_and_drawn_by_seed() -> None:
 
 def test_shots_are_turns_before_the_question(server: Any, chat: Any) -> None:
     model = chat(shots=2, language="ja")
-    with pytest.raises(BadInput, match="has not learned"):
+    with pytest.raises(BadInput, match="is not trained on"):
         model.predict(TASK, POOL[:1])
     with pytest.raises(BadInput, match="has no gold"):
         model.fit(TASK, [replace(POOL[0], gold={})] * 2)
@@ -303,18 +304,18 @@ def test_spans_that_overlap_and_their_way_back() -> None:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({}, "chat:m needs the address of a server; say --base-url URL; in Python, set base_url"),
-        ({"base_url": "localhost:8000"}, "base_url must be like"),
-        ({"base_url": "ftp://x/v1"}, "base_url must be like"),
-        ({"base_url": "http://x:99999/v1"}, "base_url must be like"),
-        ({"base_url": "http://x/v1?key=hush"}, r"must end before any \?"),
+        ({}, "chat:m needs the address of a server; pass --base-url URL; in Python, set base_url"),
+        ({"base_url": "localhost:8000"}, "base_url must look like"),
+        ({"base_url": "ftp://x/v1"}, "base_url must look like"),
+        ({"base_url": "http://x:99999/v1"}, "base_url must look like"),
+        ({"base_url": "http://x/v1?key=hush"}, r"must not contain \?"),
         ({"concurrency": 0}, "concurrency must be at least 1"),
         ({"shots": -1}, "shots must be at least 0"),
         ({"shots": "some"}, "a setting is wrong"),
         ({"how": "guess"}, "a setting is wrong"),
-        ({"timeout": 0}, "timeout must be more than 0"),
-        ({"wait": -1.0}, "wait must be a number from 0 up"),
-        ({"extra": {"messages": []}}, "extra may not set messages"),
+        ({"timeout": 0}, "timeout must be greater than 0"),
+        ({"wait": -1.0}, "wait must be 0 or more"),
+        ({"extra": {"messages": []}}, "extra cannot set messages"),
         ({"api_key": "hush"}, "there is no setting 'api_key'"),
     ],
 )
@@ -325,3 +326,21 @@ def test_settings_that_cannot_be(settings: dict[str, Any], told: str) -> None:
         model("chat:m", settings=settings)
     assert "hush" not in str(problem.value)
     assert models()["chat"].argument == "NAME"
+
+
+@pytest.mark.parametrize(
+    ("scale", "sentence"),
+    [
+        ((0.0, 5.0), "0은 뜻이 전혀 다르다는 것, 5는 뜻이 완전히 같다는 것을 나타냅니다."),
+        ((1.0, 10.0), "1은 뜻이 전혀 다르다는 것, 10은 뜻이 완전히 같다는 것을 나타냅니다."),
+        ((2.0, 4.0), "2는 뜻이 전혀 다르다는 것, 4는 뜻이 완전히 같다는 것을 나타냅니다."),
+        ((-1.0, 1.0), "-1은 뜻이 전혀 다르다는 것, 1은 뜻이 완전히 같다는 것을 나타냅니다."),
+        ((0.5, 100.0), "0.5는 뜻이 전혀 다르다는 것, 100은 뜻이 완전히 같다는 것을 나타냅니다."),
+    ],
+)
+def test_a_korean_particle_follows_the_reading_of_the_number(
+    scale: tuple[float, float], sentence: str
+) -> None:
+    task = replace(TASK, kind="similarity", inputs=("sentence1", "sentence2"), scale=scale)
+    questions = QUESTIONS["similarity"](task, find_template(task, "ko"), "ko")
+    assert sentence in questions.template.fill("system", questions.common_slots())

@@ -1,8 +1,8 @@
 """Prompt files and few-shot examples.
 
-A prompt is plain text in sections, with `{slots}` for what differs from example to example. A file
-is `KIND.LANGUAGE.txt`, or `TASK.LANGUAGE.txt` where a task has words of its own. `== system ==` and
-`== user ==` are sent; `== labels ==` names the words a label is shown by. See docs/chat.md.
+A prompt is plain text in sections, with `{slots}` for the parts that differ between examples. A file
+is `KIND.LANGUAGE.txt`, or `TASK.LANGUAGE.txt` if a task has its own wording. `== system ==` and
+`== user ==` are sent; `== labels ==` lists the words that represent the labels. See docs/chat.md.
 
 Few-shot examples are drawn by seed and item, as many of each label as can be, the same for every
 question.
@@ -24,6 +24,7 @@ from nikawa.io.lines import read_whole
 from nikawa.models.base import get_gold
 from nikawa.models.chat.journal import compute_digest
 from nikawa.records import Example, Kind, Task
+from nikawa.text.conjugation_ko import attach
 
 PROMPTS_FOLDER = Path(__file__).parents[1] / "prompts"
 FIRST_VERSIONS = frozenset(
@@ -54,7 +55,7 @@ FIRST_VERSIONS = frozenset(
         "b59d3650f6c70e0448472f6b8d464167",  # ynat.ko.txt
     }
 )
-"""The prompts of 0.1.0, which put no version into the hash of a run: runs with them keep theirs.
+"""The prompts of 0.1.0, which add no version to the hash of a run, so that such runs keep their hash.
 Never add to it: a prompt that is changed, or new, must make other runs."""
 GUIDE = "see docs/chat.md"
 SECTIONS = ("system", "user", "labels")
@@ -69,11 +70,13 @@ SLOTS: dict[Kind, tuple[str, ...]] = {
     "tree": ("text", "words", "options"),
     "dialogue": ("turns", "options"),
 }
-"""What a prompt may name, by kind of task; the inputs of the task under their own names besides."""
+"""Slots that a prompt may use, by kind of task, in addition to the inputs of the task."""
 NOT_INPUTS = ("options", "low", "high", "none")
 """Slots that are the same for all examples; the options of a choice are not."""
 
 _SLOT = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_NUMBER_WITH_PARTICLE = re.compile(r"\{(low|high)\}(은|는|이|가|을|를|과|와|으로|로)(?![가-힣])")
+"""A number of the scale and the Korean particle after it, whose form depends on the reading of the number."""
 _HEAD = re.compile(r"==\s*(\w+)\s*==\s*")
 
 NumberedLine = tuple[int, str]
@@ -86,7 +89,7 @@ class Template:
     name: str
     """The name of the file, without its folder."""
     version: str
-    """A digest of what it says."""
+    """A digest of its content."""
     system: tuple[str, ...]
     user: tuple[str, ...]
     labels: Mapping[str, str]
@@ -98,12 +101,15 @@ class Template:
     def fill(self, section: str, slots: Mapping[str, str]) -> str:
         """A section with its slots filled.
 
-        A line that names an input the task leaves out is left out with it.
+        A line with an input that the task hides is dropped.
         """
         lines = []
         for line in getattr(self, section):
             if all(name in slots for name in _SLOT.findall(line)):
-                lines.append(_SLOT.sub(lambda match: slots[match[1]], line))
+                numbered = _NUMBER_WITH_PARTICLE.sub(
+                    lambda match: attach(slots[match[1]], match[2]), line
+                )
+                lines.append(_SLOT.sub(lambda match: slots[match[1]], numbered))
         return "\n".join(lines).strip()
 
 
@@ -116,12 +122,12 @@ def find_template(task: Task, language: str, path: str = "") -> Template:
         if file.is_file():
             return read_template(file, task)
     what = f"there is no prompt for {task.kind} tasks in {language!r}"
-    raise BadInput(what, cure=f"give one with prompt=FILE, or set language; {GUIDE}")
+    raise BadInput(what, cure=f"pass one with prompt=FILE, or set language; {GUIDE}")
 
 
 def find_prompt_version(task: Task, settings: Mapping[str, Any]) -> dict[str, str]:
-    """Name to version of the prompt that defines a run: empty for prompts of 0.1.0, and for the
-    user's own, whose content defines the run already.
+    """The version, by name, of the prompt that defines a run. Empty for prompts of 0.1.0, and for a
+    user's prompt, whose content already defines the run.
     """
     if settings.get("prompt"):
         return {}
@@ -153,17 +159,17 @@ def read_template(path: Path, task: Task) -> Template:
     in_user = _check_slots(path, sections["user"], known, known)
     in_system = _check_slots(path, sections["system"], known, common)
     if not in_user - {*NOT_INPUTS}:
-        cure = f"name at least one of: {', '.join(sorted(known - {*NOT_INPUTS}))}"
-        raise BadInput("the section user shows nothing of the example", file=path, cure=cure)
+        cure = f"use at least one of the slots: {', '.join(sorted(known - {*NOT_INPUTS}))}"
+        raise BadInput("the section user contains no input of the example", file=path, cure=cure)
     if "options" in SLOTS[task.kind] and "options" not in in_user | in_system:
-        raise BadInput("does not show the answers to choose from", file=path, cure="name {options}")
+        raise BadInput("does not list the possible answers", file=path, cure="add {options}")
     labels: dict[str, str] = {}
     for number, line in sections["labels"]:
         if not line.strip():
             continue
         name, equals, word = line.partition("=")
         if not equals or not name.strip() or not word.strip():
-            raise BadInput("is not LABEL = WORD", file=path, line=number, cure=GUIDE)
+            raise BadInput("is not of the form LABEL = WORD", file=path, line=number, cure=GUIDE)
         labels[name.strip()] = word.strip()
     plain = {name: tuple(line for _, line in sections[name]) for name in ("system", "user")}
     version = compute_digest(plain, labels)
@@ -179,15 +185,15 @@ def _split_sections(path: Path, lines: Iterable[str]) -> dict[str, list[Numbered
         if head:
             name = head[1]
             if name not in SECTIONS or name in sections:
-                what = f"the section {name!r} is {'there twice' if name in sections else 'unknown'}"
-                cure = f"sections: {', '.join(SECTIONS)}"
+                what = f"the section {name!r} is {'repeated' if name in sections else 'unknown'}"
+                cure = f"use each once: {', '.join(SECTIONS)}"
                 raise BadInput(what, file=path, line=number, cure=cure)
             current = sections.setdefault(name, [])
         elif current is not None:
             current.append((number, line))
         elif line.strip() and not line.startswith("#"):
-            cure = "begin with == system == or == user ==; notes before it begin with #"
-            raise BadInput("stands before the first section", file=path, line=number, cure=cure)
+            cure = "start with == system == or == user ==; start a note with #"
+            raise BadInput("is before the first section", file=path, line=number, cure=cure)
     if "user" not in sections:
         raise BadInput("has no section == user ==", file=path, cure=GUIDE)
     return {name: sections.get(name, []) for name in SECTIONS}
@@ -196,7 +202,7 @@ def _split_sections(path: Path, lines: Iterable[str]) -> dict[str, list[Numbered
 def _check_slots(
     path: Path, lines: list[NumberedLine], known: set[str], allowed: set[str]
 ) -> set[str]:
-    """The slots that a section names; one that is unknown, or not allowed in it, is refused."""
+    """The slots of a section; raises BadInput for one that is unknown or not allowed there."""
     names = set()
     for number, line in lines:
         for name in _SLOT.findall(line):
@@ -204,8 +210,8 @@ def _check_slots(
                 what = f"there is no slot {{{name}}} in prompts of this kind"
                 raise BadInput(what, file=path, line=number, cure=suggest(name, known))
             if name not in allowed:
-                what = f"{{{name}}} differs from example to example"
-                raise BadInput(what, file=path, line=number, cure="name it in the section user")
+                what = f"{{{name}}} has a different value for each example"
+                raise BadInput(what, file=path, line=number, cure="use it in the section user")
             names.add(name)
     return names
 
@@ -213,10 +219,10 @@ def _check_slots(
 def draw_shots(
     task: Task, pool: Sequence[Example], count: int | Literal["all"], seed: int
 ) -> list[Example]:
-    """Draw examples to show: one of each label, then a second of each, and so on.
+    """Draw few-shot examples: one of each label, then a second of each, and so on.
 
-    Their order does not follow their labels. One more than `count` is drawn, where there is one,
-    to stand in for an example that is itself the question.
+    Their order does not depend on their labels. One more than `count` is drawn, if possible, to
+    replace an example that is itself the question.
     """
     if count == 0:
         return []
@@ -224,7 +230,7 @@ def draw_shots(
     size = len(pool) if count == "all" else count
     if size > len(pool):
         what = f"{size} shots cannot be drawn from {len(pool)} examples"
-        raise BadInput(what, cure="set shots lower")
+        raise BadInput(what, cure="set a smaller number of shots")
     groups: dict[str, list[tuple[str, int]]] = {name: [] for name in map(str, task.labels)}
     for place, (example, value) in enumerate(zip(pool, gold, strict=True)):
         key = compute_digest(seed, example.id, example.inputs)
@@ -236,7 +242,7 @@ def draw_shots(
 
 
 def _coarsen_answer(task: Task, value: Any) -> str:
-    """What the draw is balanced by: the label, or a coarse form of an answer that is none."""
+    """The value that the draw is balanced by: the label, or a coarse form of another answer."""
     if task.kind == "similarity":
         return str(round(float(value)))
     if task.kind in ("reading", "tagging", "dialogue"):
@@ -247,7 +253,7 @@ def _coarsen_answer(task: Task, value: Any) -> str:
 def drop_same_question(
     task: Task, shots: Sequence[Example], example: Example, count: int
 ) -> list[Example]:
-    """The first `count` that do not ask what `example` asks."""
+    """The first `count` shots that differ from the question of `example`."""
 
     def inputs(shown: Example) -> list[Any]:
         return [shown.inputs.get(name) for name in task.inputs]
