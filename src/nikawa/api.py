@@ -15,8 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar, Unpack, cast, overload
 
 if TYPE_CHECKING:
     from nikawa.aggregation.agree_job import AgreeOptions, AgreeResult
@@ -41,7 +43,26 @@ if TYPE_CHECKING:
     from nikawa.splitting.job import SplitOptions, SplitReport
     from nikawa.tagging.job import TagOptions, TagReport
 
+P = ParamSpec("P")
 T = TypeVar("T")
+SYNONYMS = {
+    "annotations": ("judgements",),
+    "lang": ("language",),
+    "method": ("rule", "by", "operations"),
+    "metric": ("metrics", "level"),
+    "model": ("models",),
+    "n": ("per_cell", "limit"),
+    "num": ("per_cell", "limit"),
+    "output": ("out",),
+    "path": ("out",),
+    "predictions": ("answers", "systems"),
+    "preds": ("answers", "systems"),
+    "random_state": ("seed", "seeds"),
+    "ratios": ("sizes",),
+    "test_size": ("sizes",),
+    "train_size": ("sizes",),
+}
+"""What people call an argument in other libraries, and its names here."""
 DATASETS_OF_RUNS = ".datasets"
 """The folder next to stored runs for datasets that were passed as objects: analyses and reports read them again."""
 
@@ -55,6 +76,35 @@ def set_options(options: T | None, kind: type[T], /, **settings: Any) -> T:
     base: Any = kind() if options is None else options
     made: T = (replace_record if isinstance(base, Struct) else replace)(base, **chosen)
     return made
+
+
+def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a function so that a call with wrong arguments says which ones it has, and which one was probably meant.
+
+    >>> score("mini-ja-nli", {}, metric="accuracy")
+    Traceback (most recent call last):
+        ...
+    TypeError: nk.score() has no argument 'metric'; did you mean 'metrics'?
+    """
+    own = signature(function)
+
+    @wraps(function)
+    def call(*args: P.args, **keywords: P.kwargs) -> T:
+        try:
+            own.bind(*args, **keywords)
+        except TypeError as problem:
+            what = f"nk.{function.__name__}(): {problem}"
+            cure = f"its arguments are {', '.join(own.parameters)}"
+            if wrong := next((name for name in keywords if name not in own.parameters), None):
+                from nikawa.errors import suggest
+
+                what = f"nk.{function.__name__}() has no argument {wrong!r}"
+                meant = [each for each in SYNONYMS.get(wrong, ()) if each in own.parameters]
+                cure = f"did you mean {meant[0]!r}?" if meant else suggest(wrong, own.parameters)
+            raise TypeError(f"{what}; {cure}") from None
+        return function(*args, **keywords)
+
+    return call
 
 
 def open_call(name: str, kind: type[Any] | None = None, options: Any = None) -> CallFiles:
@@ -89,9 +139,11 @@ def attach_report(dataset: Dataset, report: Any) -> MadeDataset:
     )
 
 
+@check_arguments
 def load(
     dataset: Any,
     *,
+    split: str | None = None,
     data: Path | None = None,
     version: str | None = None,
     hidden: bool = False,
@@ -103,7 +155,8 @@ def load(
 
     An object is a DataFrame, a list of `Example`s or rows, or a mapping from split to one of those. Rows with `inputs` are
     records. Flat rows are imported as `nikawa data import` imports them; a column `split` names the split of a row. If the column
-    names are not clear, describe them with `columns` (field to column), `kind` and `labels`.
+    names are not clear, describe them with `columns` (field to column), `kind` and `labels`. `split` loads one split only, as
+    `jsick:test` does.
 
     `data` is the folder of the published datasets (default: `NIKAWA_DATA`, then the user's data folder).
 
@@ -121,27 +174,44 @@ def load(
 
     with open_call("load") as files:
         if isinstance(dataset, str | Path):
-            return load(str(dataset), data=data, version=version, hidden=hidden)
-        options = set_options(None, ImportOptions, columns=columns, kind=kind, labels=labels)
-        made = files.to_dataset(dataset, options)
-    return made if hidden else remove_hidden_labels(made)
+            made = load(str(dataset), data=data, version=version, hidden=hidden)
+        else:
+            options = set_options(None, ImportOptions, columns=columns, kind=kind, labels=labels)
+            made = files.to_dataset(dataset, options)
+            made = made if hidden else remove_hidden_labels(made)
+    return made if split is None else made[split].dataset
 
 
+@check_arguments
 def load_task(
-    name: str, split: str, *, data: Path | None = None, hidden: bool = False
+    name: Any, split: str, *, data: Path | None = None, hidden: bool = False
 ) -> tuple[Task, tuple[Example, ...]]:
     """Load a task and the examples of one split. `hidden` works as in `load`.
+
+    `name` is the name of a task, a dataset folder, or a dataset in memory. Raises `BadInput` if a dataset has several tasks.
 
     >>> task, examples = load_task("mini-ja-nli", "dev")
     >>> task.labels
     ('entailment', 'contradiction', 'neutral')
     """
-    from nikawa.datasets import load_task
+    from msgspec.structs import replace as replace_record
 
-    with open_call("load_task"):
-        return load_task(name, split, data=data, hidden=hidden)
+    from nikawa.datasets.load import load
+    from nikawa.datasets.task_lookup import find_tasks
+    from nikawa.errors import BadInput
+
+    with open_call("load_task") as files:
+        tasks = find_tasks(files.task(name, data))
+        if len(tasks) != 1:
+            cure = f"name one: {', '.join(task.name for task in tasks)}"
+            raise BadInput(f"the dataset has {len(tasks)} tasks", cure=cure)
+        [task] = tasks
+        dataset = load(f"{task.dataset}:{split}", data=data, hidden=hidden)
+        examples = tuple(example for example in dataset if task.asks(example))
+        return replace_record(task, dataset=files.title(task.dataset)), examples
 
 
+@check_arguments
 def read_judgements(
     dataset: str, *, data: Path | None = None, counted: bool = False
 ) -> Iterator[Judgement]:
@@ -158,6 +228,7 @@ def read_judgements(
     return read_judgements(dataset, data=data, counted=counted)
 
 
+@check_arguments
 def score(
     task: Any,
     answers: Any,
@@ -249,6 +320,7 @@ def score_versions(
         return score_versions(task, path, split=split, data=data, options=options)
 
 
+@check_arguments
 def compare(
     systems: Any,
     task: Any = None,
@@ -370,6 +442,7 @@ def hide_labels(
         return hide(files.dataset(dataset), Path(out), Path(keys), data=data, options=options)
 
 
+@check_arguments
 def agree(
     judgements: Any,
     *,
@@ -409,16 +482,18 @@ def agree(
             how=None if columns is None else JudgementOptions(mapping=dict(columns)),
         )
         result = agree(files.judgements(judgements), data, chosen)
-        report = replace_record(result.report, judgements=files.title(result.report.judgements))
+        title = result.report.judgements if isinstance(judgements, str | Path) else "in memory"
+        report = replace_record(result.report, judgements=title)
         return AgreeResult(report, result.table)
 
 
+@check_arguments
 def aggregate(
     judgements: Any,
+    rule: str | Iterable[str] | None = None,
     *,
     data: Path | None = None,
     options: AggregateOptions | None = None,
-    rule: str | Iterable[str] | None = None,
     ties: str | None = None,
     question: str | None = None,
     examples: Any = None,
@@ -453,7 +528,7 @@ def aggregate(
             how=None if columns is None else JudgementOptions(mapping=dict(columns)),
         )
         result = aggregate(files.judgements(judgements), data, chosen)
-        title = files.title(result.report.judgements)
+        title = result.report.judgements if isinstance(judgements, str | Path) else "in memory"
         return replace(result, report=replace_record(result.report, judgements=title))
 
 
@@ -498,6 +573,7 @@ class CleanKeywords(TypedDict, total=False):
     scorer: ToxicityScorer | None
     on_progress: Callable[[int, int], None] | None
     language: str | None
+    field: str | None
     steps: str | Iterable[str] | None
     without: str | Iterable[str] | None
 
@@ -514,6 +590,7 @@ def clean(
     options: CleanOptions | None = None,
     **settings: Unpack[CleanKeywords],
 ) -> CleanReport: ...
+@check_arguments
 def clean(
     texts: Any,
     out: Path | str | None = None,
@@ -522,12 +599,14 @@ def clean(
     scorer: ToxicityScorer | None = None,
     on_progress: Callable[[int, int], None] | None = None,
     language: str | None = None,
+    field: str | None = None,
     steps: str | Iterable[str] | None = None,
     without: str | Iterable[str] | None = None,
 ) -> MadeDataset | CleanReport:
     """Clean source texts into candidate sentences: a dataset in memory, or the records file `out`.
 
-    `texts` is a file, a list of `Path`s, or texts in memory: a list of texts, or a DataFrame or rows with a column `text`.
+    `texts` is a file, a list of `Path`s, or texts in memory: a list of texts, or a DataFrame or rows with a column `text`;
+    `field` names another column.
     The function calls `on_progress` with the numbers of documents and characters it has processed.
 
     >>> clean(["これは短い例文ですが、候補として残るだけの長さがあります。"], language="ja")[0].inputs["text"]
@@ -545,6 +624,8 @@ def clean(
         if language is not None:
             settings = replace_record(chosen.settings, language=language)
             chosen = replace_record(chosen, settings=settings)
+        if field is not None:
+            chosen = replace_record(chosen, reading=replace_record(chosen.reading, field=field))
         sources = files.documents(texts)
         target = choose_target(
             files, "candidates.jsonl", "the candidates", out, in_memory=out is None
@@ -582,6 +663,7 @@ def pair(
     out: Path | str | None = None,
     **settings: Unpack[PairKeywords],
 ) -> PairReport: ...
+@check_arguments
 def pair(
     method: str,
     sentences: Any,
@@ -601,9 +683,14 @@ def pair(
     >>> pairs = pair("greedy", ["犬が走る", "犬が歩く", "雨が降る", "雪が降る"], units="characters")
     >>> pairs[0].inputs
     {'sentence1': '雨が降る', 'sentence2': '雪が降る'}
+
+    `pair(sentences, method)` works too.
     """
+    from nikawa.pairing import METHODS
     from nikawa.pairing.job import PairOptions, pair
 
+    if not isinstance(method, str) or (method not in METHODS and sentences in list(METHODS)):
+        method, sentences = sentences, method
     in_memory = out is None and options is None
     with open_call("pair", PairOptions, options) as files:
         target = choose_target(files, "pairs.jsonl", "the pairs", out, in_memory=in_memory)
@@ -640,6 +727,7 @@ def generate(
 def generate(
     pack: str | Path, out: Path | str, **settings: Unpack[GenerateKeywords]
 ) -> GenerateReport: ...
+@check_arguments
 def generate(
     pack: str | Path,
     out: Path | str | None = None,
@@ -667,6 +755,8 @@ def generate(
 
     if per_cell is not None and total is not None:
         raise BadInput("per_cell and total are both set", cure="pass one of them")
+    if isinstance(out, int):
+        raise BadInput(f"{out} is not a folder", cure=f"pass per_cell={out} or total={out}")
     number = per_cell if total is None else total
     counts = {"": number} if isinstance(number, int) else number
     with open_call("generate", GenerateOptions, options) as files:
@@ -732,6 +822,7 @@ def perturb(
     out: Path | str,
     **settings: Unpack[PerturbAllKeywords],
 ) -> PerturbReport: ...
+@check_arguments
 def perturb(
     operations: str | Iterable[str],
     dataset: Any,
@@ -754,10 +845,18 @@ def perturb(
     >>> row = {"premise": "犬が骨を埋めた。", "hypothesis": "犬が骨を掘った。", "label": "neutral"}
     >>> perturb("swap", [row], case="o")[0].inputs["premise"]
     '犬を骨が埋めた。'
+
+    `perturb(dataset, operations)` works too.
     """
     from nikawa.errors import BadInput
+    from nikawa.objects import holds_examples
     from nikawa.perturbation.job import PerturbOptions, perturb
+    from nikawa.perturbation.selection import FAMILIES, GROUPS
 
+    names = (*FAMILIES, *GROUPS)
+    is_name = isinstance(operations, str) and operations.partition("-")[0] in names
+    if holds_examples(operations) or (not is_name and dataset in list(names)):
+        operations, dataset = dataset, operations
     in_memory = out is None and options is None
     with open_call("perturb", PerturbOptions, options) as files:
         target = choose_target(files, "perturbed", "the result", out, in_memory=in_memory)
@@ -776,7 +875,7 @@ def perturb(
             report = perturb(operations, spec, data=data, options=chosen, on_progress=on_progress)
         except BadInput as problem:
             if in_memory and problem.file == target.path:
-                cure = "nk.perturb(…, options=PerturbOptions()) reports all reasons"
+                cure = "try another operation or case; docs/stress.md says what each of them needs"
                 raise BadInput(problem.what, cure=cure) from None
             raise
         return cast("MadeDataset | PerturbReport", target.result(report, out=None))
@@ -801,6 +900,7 @@ def tag(
     out: Path | str | None = None,
     **settings: Unpack[TagKeywords],
 ) -> TagReport: ...
+@check_arguments
 def tag(
     dataset: Any,
     *,
@@ -833,7 +933,7 @@ class SplitKeywords(JobKeywords, total=False):
     """Keywords of `split` that both of its forms take."""
 
     by: str | None
-    sizes: str | Sequence[float] | None
+    sizes: str | float | Sequence[float] | Mapping[str, float] | None
     names: Iterable[str] | None
     seed: int | None
 
@@ -850,6 +950,7 @@ def split(
     out: Path | str | None = None,
     **settings: Unpack[SplitKeywords],
 ) -> SplitReport: ...
+@check_arguments
 def split(
     dataset: Any,
     *,
@@ -858,14 +959,15 @@ def split(
     on_progress: Callable[..., None] | None = None,
     out: Path | str | None = None,
     by: str | None = None,
-    sizes: str | Sequence[float] | None = None,
+    sizes: str | float | Sequence[float] | Mapping[str, float] | None = None,
     names: Iterable[str] | None = None,
     seed: int | None = None,
 ) -> MadeDataset | SplitReport:
     """Split a dataset into parts and check for leaks between them: the dataset in memory, or a folder `out`.
 
-    `sizes` are fractions or counts of the parts: `(0.8, 0.1, 0.1)` or `"0.8,0.1,0.1"`. `names` are the names of the parts. `by`
-    is the splitting method; docs/split.md lists the methods.
+    `sizes` are fractions or counts of the parts: `(0.8, 0.1, 0.1)` or `"0.8,0.1,0.1"`. `names` are the names of the parts. A
+    mapping has both: `{"train": 0.8, "test": 0.2}`. One fraction, `0.8`, is the size of the first of two parts. `by` is the
+    splitting method; docs/split.md lists the methods.
 
     >>> nli = load("mini-ja").filter(lambda example: "label" in example.gold)
     >>> parts = split(nli, sizes=(0.5, 0.5), names=("train", "test"), seed=1)
@@ -874,6 +976,10 @@ def split(
     """
     from nikawa.splitting.job import SplitOptions, split
 
+    if isinstance(sizes, Mapping):
+        names, sizes = tuple(sizes), tuple(sizes.values())
+    elif isinstance(sizes, float):
+        sizes = (sizes, round(1 - sizes, 10))
     in_memory = out is None and options is None
     with open_call("split", SplitOptions, options) as files:
         target = choose_target(files, "split", "the result", out, in_memory=in_memory)
@@ -892,11 +998,12 @@ def split(
         return cast("MadeDataset | SplitReport", target.result(report, out=None))
 
 
+@check_arguments
 def run(
     models: Any,
-    options: RunOptions | None = None,
-    *,
     tasks: Any = None,
+    *,
+    options: RunOptions | None = None,
     seeds: int | Iterable[int] = 1,
     settings: Mapping[str, Any] | None = None,
     inputs: str | Iterable[str] = (),
@@ -939,6 +1046,8 @@ def run(
     from nikawa.runs.job import RunOptions, run
     from nikawa.runs.request import RunRequest
 
+    if isinstance(tasks, RunOptions):  # the second argument before there were tasks
+        tasks, options = None, tasks
     folder = None if out is None else Path(out)
     if isinstance(models, RunRequest):
         return run(models, set_options(options, RunOptions, out=folder, data=data, workers=workers))
@@ -1056,6 +1165,7 @@ def list_run_folders(runs: Any) -> list[str]:
     return [folder for one in runs for folder in list_run_folders(one)]
 
 
+@check_arguments
 def analyse(
     runs: Any,
     *,
@@ -1094,6 +1204,7 @@ def analyse(
         )
 
 
+@check_arguments
 def report(
     runs: Any,
     out: Path | str = "report",
@@ -1120,6 +1231,7 @@ def report(
         return report(list_run_folders(runs), Path(out), chosen)
 
 
+@check_arguments
 def model(name: str, *, seed: int = 0, settings: Mapping[str, Any] | None = None) -> Predictor:
     """Create a model by its full name, such as `majority` or `encoder:PATH`.
 

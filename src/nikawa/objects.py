@@ -52,6 +52,13 @@ def is_table(value: object) -> bool:
     )
 
 
+def holds_examples(value: object) -> bool:
+    """Whether an object holds examples or rows, and is not a name or a list of names."""
+    if isinstance(value, list | tuple):
+        return not all(isinstance(one, str) for one in value)
+    return isinstance(value, Dataset | Split | Mapping) or is_table(value)
+
+
 def list_rows(value: Any, what: str) -> list[Any]:
     """Return the rows of a table as mappings, or the items of a list; raise `BadInput` for anything else.
 
@@ -243,6 +250,8 @@ class CallFiles:
             return Path(value)
         path = self.place("answers.jsonl", "the answers")
         is_series = hasattr(value, "items") and hasattr(value, "index") and not is_table(value)
+        if is_series and type(value.index).__name__ == "RangeIndex":  # numbered rows, no ids
+            is_series, value = False, value.tolist()
         if isinstance(value, Mapping) or is_series:
             return write_lines(
                 path, ({"id": str(key), "answer": one} for key, one in value.items())

@@ -185,8 +185,8 @@ class AggregateResult(ShownAsTables):
             tables.append(ResultTable("skills", names, skills))
         return tables
 
-    def to_dataset(self) -> Dataset:
-        """Return the examples with their new gold as a dataset, in their splits; items without gold are left out.
+    def to_dataset(self, name: str = "gold") -> Dataset:
+        """Return the examples with their new gold as a dataset called `name`, in their splits; items without gold are left out.
 
         Raises `BadInput` if the examples are not known: pass `examples=` to `nikawa.aggregate`.
         """
@@ -201,9 +201,12 @@ class AggregateResult(ShownAsTables):
         if not splits:
             raise BadInput("no item has gold", cure="choose another rule or other ties")
         everything = tuple(example for part in splits.values() for example in part)
+        made = loose_dataset(Path("gold"), everything)
         return msgspec.structs.replace(
-            loose_dataset(Path("gold"), everything),
-            splits={name: tuple(part) for name, part in splits.items()},
+            made,
+            name=name,
+            card=msgspec.structs.replace(made.card, name=name, title=name),
+            splits={split: tuple(part) for split, part in splits.items()},
         )
 
 
