@@ -53,7 +53,7 @@ def test_it_can_be_followed(
                 done = nikawa(*shlex.split(command)[1:]) if plain else run(command, tmp_path)
                 assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
                 ran += 1
-    assert ran == 10
+    assert ran == 11
     assert (tmp_path / "my-splits" / "no-hours.jsonl").is_file()
     assert (tmp_path / "gated" / "card.json").is_file()
 
