@@ -54,10 +54,11 @@ def read_blocks(page: str) -> list[Block]:
 
 def read_commands(block: Block) -> list[tuple[str, list[str]]]:
     """The commands of a block, each with the lines of output that the page shows below it."""
+    text = re.sub(r" *\\\n *", " ", block.text)
     if block.language == "sh":
-        return [(line, []) for line in block.text.splitlines() if line]
+        return [(line, []) for line in text.splitlines() if line]
     commands: list[tuple[str, list[str]]] = []
-    for line in block.text.splitlines():
+    for line in text.splitlines():
         if line.startswith("$ "):
             commands.append((line[2:], []))
         elif line.strip():
