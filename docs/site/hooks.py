@@ -1,11 +1,12 @@
-"""What the site adds to the pages of docs/: pages of the project, the Python reference, notebooks."""
+"""Add pages to the site that are not files of docs/: pages of the project, the Python reference, notebooks."""
 
 from __future__ import annotations
 
 import inspect
-import json
 import re
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -44,10 +45,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         text = move_links((ROOT / source).read_text("utf-8"))
         files.append(File.generated(config, target, content=text))
     for path in list_notebooks():
-        notebook = json.loads(path.read_text("utf-8"))
-        files.append(
-            File.generated(config, f"examples/{path.stem}.md", content=write_notebook(notebook))
-        )
+        page = write_notebook(run_notebook(path.read_text("utf-8")))
+        files.append(File.generated(config, f"examples/{path.stem}.md", content=page))
     return files
 
 
@@ -58,6 +57,8 @@ def move_links(text: str) -> str:
         target = match[1]
         if target.startswith("docs/"):
             return f"](../{target.removeprefix('docs/')}"
+        if target.endswith(".ipynb"):
+            return f"](../{target.removesuffix('.ipynb')}.md"
         if target in PROJECT_PAGES:
             return f"]({PROJECT_PAGES[target].removeprefix('project/')}"
         if target == "README.md":
@@ -72,10 +73,19 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     for source, target in PROJECT_PAGES.items():
         up = "../" * page.file.src_uri.count("/")
         markdown = markdown.replace(f"](../{up}{source}", f"]({up}{target}")
+    markdown = re.sub(r"\]\(\.\./((?:\.\./)*examples/[\w-]+)\.ipynb", r"](\1.md", markdown)
     if page.file.src_uri == "api.md":
         assert API_MARKER in markdown
         markdown = markdown.replace(API_MARKER, write_reference())
     return rewrite_blocks(markdown)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Name the language of the pages in Japanese and Korean: browsers choose their fonts by it."""
+    language = page.file.src_uri.partition("/")[0]
+    if language in {"ja", "ko"}:
+        return output.replace('<html lang="en"', f'<html lang="{language}"', 1)
+    return output
 
 
 def rewrite_blocks(markdown: str) -> str:
@@ -153,13 +163,34 @@ def write_section(title: str, text: str, paths: list[str]) -> str:
     return "\n\n".join([f"## {title}", text, *(f"::: {path}" for path in paths)])
 
 
+@cache  # `mkdocs serve` builds the site again after each change
+def run_notebook(text: str) -> dict[str, Any]:
+    """Run a notebook in an empty folder; return it with its outputs.
+
+    The notebooks of examples/ are stored without outputs. A cell that raises stops the build.
+    """
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = nbformat.reads(text, as_version=4)
+    with TemporaryDirectory(prefix="nikawa-site-") as folder:
+        NotebookClient(
+            notebook,
+            timeout=120,
+            resources={"metadata": {"path": folder}},
+            extra_arguments=["--IPKernelApp.log_level=40"],  # errors only
+        ).execute()
+    return dict(notebook)
+
+
 def write_notebook(notebook: dict[str, Any]) -> str:
-    """A notebook as a page: text, code, and the outputs that the notebook stores."""
+    """Write a notebook as a page: text, code, and outputs."""
     parts = []
     for cell in notebook["cells"]:
         source = "".join(cell["source"]).strip()
         if cell["cell_type"] == "markdown":
-            parts.append(source)
+            moved = re.sub(r"\]\(\.\./docs/", "](../", source)
+            parts.append(re.sub(r"\]\(([\w-]+)\.ipynb\)", r"](\1.md)", moved))
         elif cell["cell_type"] == "code" and source:
             parts.append(f"```python\n{source}\n```")
             parts += [html for output in cell.get("outputs", []) if (html := write_output(output))]

@@ -287,6 +287,7 @@ def title_task(result: ScoreResult, files: CallFiles) -> ScoreResult:
     return replace(result, task=replace_record(result.task, dataset=title))
 
 
+@check_arguments
 def score_versions(
     task: str,
     answers: Any,
@@ -395,6 +396,7 @@ def list_seeds(value: Any) -> list[Any]:
     return [value]
 
 
+@check_arguments
 def import_table(
     source: Path | str, out: Path | str, *, options: ImportOptions | None = None
 ) -> ImportReport:
@@ -416,6 +418,7 @@ def import_table(
         return import_table(Path(source), Path(out), options)
 
 
+@check_arguments
 def hide_labels(
     dataset: Any,
     out: Path | str,
@@ -647,7 +650,7 @@ class PairKeywords(TypedDict, total=False):
 
 @overload
 def pair(
-    method: str,
+    method: Any,
     sentences: Any,
     *,
     options: None = None,
@@ -656,7 +659,7 @@ def pair(
 ) -> MadeDataset: ...
 @overload
 def pair(
-    method: str,
+    method: Any,
     sentences: Any,
     *,
     options: PairOptions | None = None,
@@ -665,7 +668,7 @@ def pair(
 ) -> PairReport: ...
 @check_arguments
 def pair(
-    method: str,
+    method: Any,
     sentences: Any,
     *,
     options: PairOptions | None = None,
@@ -799,7 +802,7 @@ class PerturbAllKeywords(PerturbKeywords, JobKeywords, total=False):
 
 @overload
 def perturb(
-    operations: str | Iterable[str],
+    operations: Any,
     dataset: Any,
     *,
     options: None = None,
@@ -808,7 +811,7 @@ def perturb(
 ) -> MadeDataset: ...
 @overload
 def perturb(
-    operations: str | Iterable[str],
+    operations: Any,
     dataset: Any,
     *,
     options: PerturbOptions,
@@ -816,7 +819,7 @@ def perturb(
 ) -> PerturbReport: ...
 @overload
 def perturb(
-    operations: str | Iterable[str],
+    operations: Any,
     dataset: Any,
     *,
     out: Path | str,
@@ -824,7 +827,7 @@ def perturb(
 ) -> PerturbReport: ...
 @check_arguments
 def perturb(
-    operations: str | Iterable[str],
+    operations: Any,
     dataset: Any,
     *,
     data: Path | None = None,

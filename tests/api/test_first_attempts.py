@@ -120,4 +120,4 @@ def test_other_wrong_calls_list_the_arguments() -> None:
     with pytest.raises(TypeError, match=r"nk\.load\(\): missing .*; its arguments are dataset, "):
         nk.load()  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"too many positional .* systems, task, split"):
-        nk.compare("mini-ja-nli", {}, {})  # type: ignore[call-arg]
+        nk.compare("mini-ja-nli", {}, {})  # type: ignore[arg-type, call-arg]

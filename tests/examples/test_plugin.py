@@ -52,7 +52,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the package, as pip installs it: from a copy, since a build writes beside its source."""
+    """A folder with the package, as pip installs it: from a copy, since a build writes next to its source."""
     pytest.importorskip("setuptools")
     folder = tmp_path_factory.mktemp("plugin")
     shutil.copytree(SOURCE, folder / "source", ignore=shutil.ignore_patterns("*.egg-info", "build"))
